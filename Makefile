@@ -14,7 +14,7 @@ ifneq ($(SWITCH),embedded)
 ifneq ($(SWITCH),bmv2)
 $(error SWITCH=$(SWITCH): no such switch; choose embedded or bmv2)
 endif
-ifneq ($(filter steps sweep trial contest iterate experiment paper test-demo,$(MAKECMDGOALS)),)
+ifneq ($(filter steps sweep trial iterate experiment paper test-demo,$(MAKECMDGOALS)),)
 $(error SWITCH=$(SWITCH): demo and ptf run on BMv2; for $(MAKECMDGOALS) leave SWITCH out)
 endif
 endif
@@ -44,27 +44,23 @@ help: ## This list
 
 .PHONY: demo
 demo: require-switch build venv ## Real TCP through the switch, estimated, advised, measured (KEEP=1 leaves it running; SWITCH=bmv2)
-	@$(VENV_PYTHON) -m tidemark_lab demo --switch $(SWITCH) $(if $(KEEP),--keep) $(DEMO_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_lab run demo --back-end $(SWITCH) $(if $(KEEP),--keep) $(DEMO_FLAGS)
 
 .PHONY: steps
 steps: build venv require-root tracefs ## Auto mode under N_b 4, 40, 8: limit over time, bounds judged
-	@$(VENV_PYTHON) -m tidemark_lab steps $(STEPS_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_lab run steps $(STEPS_FLAGS)
 
 .PHONY: sweep
 sweep: build venv require-root tracefs ## Many scenarios at several limits: truth, estimates, predictions (about 15 minutes)
-	@$(VENV_PYTHON) -m tidemark_lab sweep $(SWEEP_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_lab run sweep $(SWEEP_FLAGS)
 
 .PHONY: trial
 trial: build venv require-root tracefs ## The buffer of each rule in turn on nine traffics, ranked (about an hour; TRIAL_FLAGS="--only reno4")
-	@$(VENV_PYTHON) -m tidemark_lab trial $(TRIAL_FLAGS)
-
-.PHONY: contest
-contest: build venv require-root tracefs ## Controllers of the limit under the same steps of N_b: fixed rules, a search, auto mode (15 minutes)
-	@$(VENV_PYTHON) -m tidemark_lab contest $(CONTEST_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_lab run trial $(TRIAL_FLAGS)
 
 .PHONY: iterate
 iterate: build venv-ns3 ## Advise, run again at the advised limit, three rounds, on ten simulated traffics (ITERATE_FLAGS="--only reno60")
-	@$(VENV_PYTHON) -m tidemark_lab iterate $(ITERATE_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_lab run iterate $(ITERATE_FLAGS)
 
 .PHONY: experiment
 experiment: build venv ## An experiment described in a file (FILE=first; EXPERIMENT_FLAGS="--back-end ns3"; docs/how-to/experiments.md)
@@ -104,8 +100,8 @@ packages: build $(VENV)/.installed-packages ## Debian packages in target/package
 sbom: console $(TARGET_DIR)/tools/bin/cargo-cyclonedx $(VENV)/.installed-packages ## What is in each program, as CycloneDX, in target/packages
 	mkdir -p target/packages
 	$(TARGET_DIR)/tools/bin/cargo-cyclonedx cyclonedx -q --manifest-path collector/daemon/Cargo.toml --format json --describe binaries --spec-version 1.5
-	rm -f xtask/*.cdx.json testbed/simulate/*.cdx.json
-	for f in collector/daemon controller/daemon testbed/switch/tidemark-switch testbed/traffic; do \
+	rm -f xtask/*.cdx.json testing/simulate/*.cdx.json
+	for f in collector/daemon controller/daemon switch/daemon testbed/traffic; do \
 	  mv $$f/*_bin.cdx.json target/packages/$$(basename $$f/*_bin.cdx.json _bin.cdx.json).cdx.json || exit 1; done
 	cd $(CONSOLE) && npm sbom --sbom-format cyclonedx --omit dev >$(CURDIR)/target/packages/tidemark-console.cdx.json
 	$(abspath $(VENV))/bin/cyclonedx-py requirements deploy/packages/lab/libraries.txt --spec-version 1.5 --output-reproducible -o target/packages/tidemark-lab.cdx.json
@@ -146,12 +142,12 @@ test: test-rust test-p4 test-lab test-console test-clickhouse test-deploy test-m
 test-rust: console require-root tracefs ## Unit, property and integration tests of the Rust crates; architecture; generated files
 	cargo test $(CARGO_FLAGS) --lib --bins --tests
 	cargo test $(CARGO_FLAGS) --doc
-	cargo test $(CARGO_FLAGS) -p tidemark-simulate -p tidemark-simulated-disk
+	cargo test $(CARGO_FLAGS) -p tidemark-simulate -p test-support
 	cargo test $(CARGO_FLAGS) -p xtask --features proto,programs
 
 .PHONY: test-p4
 test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is)
-	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests testbed/switch/tidemark-switch/bench
+	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests switch/daemon/bench
 
 .PHONY: test-lab
 test-lab: build venv require-root tracefs sshd ## The lab: topology, cleanup, summary, report, remote hosts
@@ -197,22 +193,22 @@ target/debian/etc/debian_version target/debian-python/etc/debian_version target/
 
 .PHONY: test-shell
 test-shell: build .venv-shell/.installed ## p4runtime-shell against the embedded switch
-	.venv-shell/bin/python -m pytest -q testbed/switch/p4runtime-server/tests_python
+	.venv-shell/bin/python -m pytest -q switch/p4runtime-server/tests_python
 
 # p4runtime-shell pins old releases of protobuf and p4runtime.
-.venv-shell/.installed: testbed/switch/p4runtime-server/tests_python/requirements.txt
+.venv-shell/.installed: switch/p4runtime-server/tests_python/requirements.txt
 	$(PYTHON) -m venv .venv-shell
 	.venv-shell/bin/python -m pip install -q --disable-pip-version-check -r $<
 	touch $@
 
 .PHONY: test-differential
 test-differential: build venv require-root ## Embedded switch against BMv2, frame by frame (needs simple_switch_grpc; DIFFERENTIAL_FLAGS="--packets 5000")
-	$(VENV_PYTHON) testbed/switch/tidemark-switch/tests/differential/run.py $(DIFFERENTIAL_FLAGS)
+	$(VENV_PYTHON) switch/daemon/tests/differential/run.py $(DIFFERENTIAL_FLAGS)
 
 .PHONY: attack
 attack: build venv venv-clickhouse require-root ## Every finding of the review of security, tried again (20 minutes; ATTACK_FLAGS="--only A5 --scale 0.2")
 	CARGO_FLAGS="$(CARGO_FLAGS)" $(VENV_PYTHON) testbed/attack/run.py $(ATTACK_FLAGS)
-	cargo test $(CARGO_FLAGS) -p tidemark-collector --test attack
+	cargo test $(CARGO_FLAGS) -p tidemark-collector --test it attack
 	$(VENV_PYTHON) -m pytest -q testbed/clickhouse/tests/test_trust.py
 
 .PHONY: test-ns3
@@ -247,11 +243,11 @@ simulate: ## The whole chain on a simulated clock under faults from seeds (SEEDS
 
 .PHONY: simulate-p4runtime
 simulate-p4runtime: ## The driver and the switch's P4Runtime server over faulty connections (SEEDS=200)
-	P4RUNTIME_SEEDS=$(SEEDS) cargo test $(CARGO_FLAGS) -q -p tidemark-southbound --test faults -- --nocapture
+	P4RUNTIME_SEEDS=$(SEEDS) cargo test $(CARGO_FLAGS) -q -p tidemark-simulate --test it p4runtime_faults -- --nocapture
 
 .PHONY: simulate-mutants
 simulate-mutants: ## Planted bugs, built into a copy, and the seed that finds each (MUTANTS_FLAGS="--only NAME --seeds 400")
-	@$(PYTHON) testbed/simulate/mutants.py $(MUTANTS_FLAGS)
+	@$(PYTHON) testing/simulate/mutants.py $(MUTANTS_FLAGS)
 
 .PHONY: codegen
 codegen: ## Write every generated file (those from the tables of contract/ alone: `cargo xtask codegen`, seconds)
@@ -268,8 +264,7 @@ lint: venv console ## Generated files, architecture, ceilings of weight and pros
 	cargo xtask weight
 	cargo xtask prose
 	cargo fmt --all --check
-	for d in collector/fuzz testbed/switch/fuzz; do \
-	  cargo metadata --locked --format-version 1 --manifest-path $$d/Cargo.toml >/dev/null || exit 1; done
+	cargo metadata --locked --format-version 1 --manifest-path testing/fuzz/Cargo.toml >/dev/null
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets --features xtask/proto,xtask/programs -- -D warnings
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --all-features check; \
 	  else echo "NOT CHECKED: licences and advisories of dependencies (deny.toml): cargo-deny is not installed; CI checks them" >&2; fi
@@ -286,16 +281,16 @@ bench: ## Benchmarks; each compares two things in one run
 .PHONY: bench-switch
 bench-switch: venv require-root ## The switch's pipeline alone, then through veth against BMv2 where it is
 	cargo build $(CARGO_FLAGS) -p tidemark-switch --bins --examples
-	$(VENV_PYTHON) testbed/switch/tidemark-switch/bench/run.py
+	$(VENV_PYTHON) switch/daemon/bench/run.py
 
 .PHONY: bench-throughput
 bench-throughput: venv require-root ## The switch's highest rate with at most 1 % loss, by frame size (BENCH="--json FILE --sizes 64 1518")
 	cargo build $(CARGO_FLAGS) -p tidemark-switch --bins --examples
-	$(VENV_PYTHON) testbed/switch/tidemark-switch/bench/throughput.py $(BENCH)
+	$(VENV_PYTHON) switch/daemon/bench/throughput.py $(BENCH)
 
 .PHONY: fuzz-switch
 fuzz-switch: ## Hostile programs, frames and P4Runtime writes, 10 minutes each (FUZZ="SECONDS TARGET...")
-	testbed/fuzz.sh testbed/switch/fuzz $(FUZZ)
+	testing/fuzz/run.sh switch $(FUZZ)
 
 .PHONY: bench-collector
 bench-collector: require-root ## The collector's speed, figure by figure (4 minutes on a quiet machine; BENCH="join --json=FILE")
@@ -315,7 +310,7 @@ soak: ## The collector for 10 minutes at 1 M reports/s (SOAK="SECONDS RATE")
 
 .PHONY: fuzz-collector
 fuzz-collector: ## Every decoder of the collector, 10 minutes each (FUZZ="SECONDS TARGET...")
-	testbed/fuzz.sh collector/fuzz $(FUZZ)
+	testing/fuzz/run.sh collector $(FUZZ)
 
 ##@ Set-up (done by the others as needed)
 

@@ -156,7 +156,7 @@ def stage(package: Package, args: argparse.Namespace, release: str, root: Path) 
         put(REPOSITORY / HERE / "systemd" / unit, root / "lib/systemd/system" / unit)
     if package.recorded:
         run, path = package.recorded
-        reduce = REPOSITORY / "testbed/golden/reduce.py"
+        reduce = REPOSITORY / "common/test-support/golden/reduce.py"
         out_of(sys.executable, reduce, "--unpack", run, "--out", root / path)
         for compressed in sorted((root / path).glob("*.gz")):
             compressed.write_bytes(gzip.compress(gzip.decompress(compressed.read_bytes()), mtime=0))

@@ -2,10 +2,10 @@
 //! `capture.json`: what the rows were made with.
 
 use crate::error::CaptureError;
+use durable_fs::Disk;
 use serde::{Deserialize, Serialize};
 use std::io::Write as _;
 use std::path::Path;
-use tidemark_disk::Disk;
 use tidemark_pipeline::{Config, Stats, proto_nodes};
 use tidemark_proto::telemetry::{ClockMapping, CollectorInfo};
 
@@ -119,7 +119,7 @@ impl CaptureMeta {
     /// # Errors
     /// When the directory cannot be written.
     pub fn write(&self, dir: &Path) -> Result<(), CaptureError> {
-        self.write_on(&*tidemark_disk::real(), dir)
+        self.write_on(&*durable_fs::real(), dir)
     }
 
     /// As [`CaptureMeta::write`], on a disk.

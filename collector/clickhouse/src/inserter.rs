@@ -8,10 +8,10 @@ use crate::insert::{self, Engine, Outcome};
 use crate::queue::{Queue, Waiting};
 use crate::spool::{Spool, Spooled};
 use crate::stats::{Loss, SinkStats};
+use durable_fs::SharedDisk;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_disk::SharedDisk;
 
 /// First pause after a failed attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);

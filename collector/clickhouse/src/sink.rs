@@ -12,11 +12,11 @@ use crate::spool::Spool;
 use crate::stats::{Loss, SinkStats};
 use crate::steps::SinkSteps;
 use crate::writer::{Writer, cannot_start};
+use durable_fs::SharedDisk;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tidemark_disk::SharedDisk;
 use tidemark_rows::{Event, EventRow, FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
 /// Rows handed to the writer at once.
@@ -81,7 +81,7 @@ impl ClickHouseSink {
         wait: bool,
     ) -> Result<Self, ClickHouseError> {
         let client = Client::new(config)?;
-        let disk = tidemark_disk::real();
+        let disk = durable_fs::real();
         let database: Arc<dyn Database> = Arc::new(client);
         let (mut sink, steps) = Self::prepared(config, &disk, &database, capture, unix_s, wait)?;
         let named = |name: &str| std::thread::Builder::new().name(name.to_owned());

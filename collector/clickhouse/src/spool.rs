@@ -4,9 +4,9 @@
 
 use crate::config::Compression;
 use crate::error::ClickHouseError;
+use durable_fs::{Disk, DiskLock, SharedDisk, make_directories};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use tidemark_disk::{Disk, DiskLock, SharedDisk, make_directories};
 
 /// What is known of a batch without opening it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -230,10 +230,10 @@ mod tests {
     #[test]
     fn what_was_left_comes_back_in_order() {
         let dir = tempfile::tempdir().unwrap();
-        let (spool, left) = Spool::open(tidemark_disk::real(), dir.path()).unwrap();
+        let (spool, left) = Spool::open(durable_fs::real(), dir.path()).unwrap();
         assert!(left.is_empty());
         assert!(matches!(
-            Spool::open(tidemark_disk::real(), dir.path()),
+            Spool::open(durable_fs::real(), dir.path()),
             Err(ClickHouseError::SpoolInUse(_))
         ));
         for n in [10, 9, 11] {
@@ -241,12 +241,12 @@ mod tests {
         }
         std::fs::write(dir.path().join("x.native.open"), "half").unwrap();
         drop(spool);
-        let (_spool, left) = Spool::open(tidemark_disk::real(), dir.path()).unwrap();
+        let (_spool, left) = Spool::open(durable_fs::real(), dir.path()).unwrap();
         let numbers: Vec<u64> = left.iter().map(|s| s.name.number).collect();
         assert_eq!(numbers, [9, 10, 11]);
         assert!(left.iter().all(|s| s.doubtful && s.bytes == 3));
         assert!(!dir.path().join("x.native.open").exists());
-        let to = Spool::reject(&*tidemark_disk::real(), &left[0]).unwrap();
+        let to = Spool::reject(&*durable_fs::real(), &left[0]).unwrap();
         assert!(to.exists() && !left[0].path.exists());
     }
 }

@@ -3,10 +3,10 @@
 
 use anyhow::{Context, Result};
 use clap::{ArgGroup, Args};
+use daemon_kit::cli::{Progress, Usage, stdout};
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::PathBuf;
 use tidemark_capture::{CaptureError, Export, Moment, Selection, TextFormat, export};
-use tidemark_command_line::{Progress, Usage};
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("format").required(true)))]
@@ -81,17 +81,13 @@ pub(crate) fn run(args: &ExportArgs) -> Result<()> {
                 .with_context(|| format!("cannot write {}", path.display()))?;
             write(args, &what, BufWriter::new(file))
         }
-        None => write(args, &what, BufWriter::new(std::io::stdout().lock())),
+        None => write(args, &what, BufWriter::new(stdout())),
     };
     match result {
         Ok(rows) => {
             if args.out.is_some() {
                 eprintln!("{rows} rows");
             }
-            Ok(())
-        }
-        // `export | head` has what it wanted.
-        Err(CaptureError::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => {
             Ok(())
         }
         Err(e) => Err(e.into()),

@@ -4,13 +4,13 @@
 use crate::config::{Config, HttpConfig, ProbeConfig};
 use crate::receive::{self, ReportReceiver};
 use anyhow::{Context, Result, anyhow};
+use daemon_kit::credentials::http::acceptor;
+use daemon_kit::credentials::{ServerCredentials, Token};
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 use tcp_probe::perf::{Options, PerfReader};
 use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
 use tidemark_clickhouse::ClickHouseSink;
-use tidemark_credentials::http::acceptor;
-use tidemark_credentials::{ServerCredentials, Token};
 use tokio_rustls::TlsAcceptor;
 
 fn in_use(what: &str, address: SocketAddr, key: &str, e: &std::io::Error) -> anyhow::Error {
@@ -93,7 +93,7 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
     };
     // What follows starts threads, which inherit what we may, and makes files,
     // which then belong to the user that goes on writing them.
-    let given_up = tidemark_privileges::give_up("user", config.user.as_deref())?;
+    let given_up = daemon_kit::privileges::give_up("user", config.user.as_deref())?;
     tracing::info!("goes on {given_up}");
     let clickhouse = match config.clickhouse.enabled() {
         true => Some(

@@ -17,19 +17,19 @@ use crate::shards::{self, Engines, EventSender};
 use crate::source::SourceCounters;
 use crate::store::{CaptureSink, KnownNodes};
 use anyhow::{Context, Result};
+use daemon_kit::credentials::http::Server;
+use daemon_kit::credentials::incoming;
+use daemon_kit::notify::{Deadline, Stop};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tcp_probe::perf::PerfReader;
 use tidemark_capture::CaptureMeta;
 use tidemark_clickhouse::ClickHouseConfig;
-use tidemark_credentials::http::Server;
-use tidemark_credentials::incoming;
 use tidemark_pipeline::proto_nodes;
 use tidemark_proto::telemetry::CollectorInfo;
 use tidemark_proto::telemetry::agent_server::AgentServer;
 use tidemark_proto::telemetry::telemetry_server::TelemetryServer;
-use tidemark_service::{Deadline, Stop};
 use tokio::sync::watch;
 
 /// Batches that may wait for each engine: at most 4 MiB each, when the kernel
@@ -129,14 +129,14 @@ pub(crate) fn run(config: &Config) -> Result<()> {
 
 /// Tells the service manager that the engine works on, where it wants to know.
 async fn tell_alive(snapshot: SharedSnapshot) {
-    let Some(period) = tidemark_service::watchdog_period() else {
+    let Some(period) = daemon_kit::notify::watchdog_period() else {
         return;
     };
     let mut before = None;
     loop {
         let published = snapshot.published();
         if before.replace(published) != Some(published) {
-            tidemark_service::alive();
+            daemon_kit::notify::alive();
         }
         tokio::time::sleep(period).await;
     }
@@ -279,14 +279,14 @@ async fn serve(
         config.http.listen
     );
 
-    tidemark_service::ready(&format!("reports on {} addresses", config.listen.len()));
+    daemon_kit::notify::ready(&format!("reports on {} addresses", config.listen.len()));
     let watchdog = tokio::spawn(tell_alive(snapshot));
 
     let early = tokio::select! {
         _ = stop_signals.asked() => None,
         result = engines.ended() => result,
     };
-    tidemark_service::stopping();
+    daemon_kit::notify::stopping();
     watchdog.abort();
     let _deadline =
         Deadline::start(deadline(config), LEFT).context("cannot start thread deadline")?;

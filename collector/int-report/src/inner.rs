@@ -3,9 +3,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::FlowKey;
 use crate::bytes::{be16, be32};
 use crate::error::{InnerError, Layer};
-use crate::flow::FlowKey;
 use crate::report::{Inner, InnerKind};
 
 const TCP: u8 = 6;

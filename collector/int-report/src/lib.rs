@@ -32,9 +32,10 @@ pub mod drop_reason;
 pub mod encode;
 mod error;
 mod fast_path;
-mod flow;
 mod header;
 mod inner;
+#[cfg(feature = "keys")]
+pub mod keys;
 #[expect(
     dead_code,
     reason = "it is the whole layout, of which the codec needs most"
@@ -50,10 +51,10 @@ mod v2;
 pub use coalesced::datagrams;
 pub use error::{DecodeError, InnerError};
 pub use fast_path::{FastPath, fast_path};
-pub use flow::FlowKey;
 pub use header::{StreamHeader, peek_header};
 pub use inner::{InnerPacket, parse_inner};
 pub use report::{Inner, InnerKind, Report};
+pub use tidemark_rows::FlowKey;
 
 /// Domain-specific id of Tidemark's own metadata ("TM").
 pub const DS_TIDEMARK: u16 = 0x544D;

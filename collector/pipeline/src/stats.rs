@@ -3,9 +3,9 @@
 //! once; its doc comment is the help text of the metric.
 
 use crate::rows::Join;
+use daemon_kit::metrics;
 use int_report::InnerError;
 use serde::{Deserialize, Serialize};
-use tidemark_metrics::metrics;
 use tidemark_proto::telemetry::CollectorStatus;
 
 metrics! {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
-use tidemark_golden::{Run, shared};
+use test_support::golden::{Run, shared};
 use tidemark_pipeline::{Config, DepthUnit, Event, NodeConfig, Pipeline, PortConfig, VecSink};
 
 fn events(trace: &str) -> Vec<tcp_probe::Event> {
@@ -255,7 +255,7 @@ macro_rules! runs {
 
         mod whole_runs {
             use super::*;
-            tidemark_golden::shared_data_test! {
+            test_support::shared_data_test! {
                 $( fn $test() { check(whole($name)); } )+
             }
         }
@@ -308,7 +308,7 @@ fn pairs_alone_give_the_clock_of_golden_runs() {
     pairs_alone_give_the_clock(golden);
 }
 
-tidemark_golden::shared_data_test! {
+test_support::shared_data_test! {
     fn pairs_alone_give_the_clock_of_whole_runs() {
         pairs_alone_give_the_clock(whole);
     }

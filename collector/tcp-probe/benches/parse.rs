@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Samples per second from ring bytes and from text, beside a naive text parser
+//! Samples per second from ring records and from text, beside a naive text parser
 //! in the same run. `cargo bench -p tcp-probe` prints the medians.
 #![allow(clippy::unwrap_used)]
 
@@ -10,8 +10,11 @@ use divan::{Bencher, black_box};
 use tcp_probe::Event;
 use tcp_probe::format::Format;
 use tcp_probe::layout::Layout;
-use tcp_probe::ring::{Record, records};
+use tcp_probe::ring::Record;
 use tcp_probe::text::parse_line;
+
+#[path = "../tests/common/recorded.rs"]
+mod recorded;
 
 fn main() {
     divan::main();
@@ -109,28 +112,19 @@ fn ring_samples(bencher: Bencher<'_, '_>) {
             "../fixtures/tcp_cong_state_set.linux-6.18.format"
         )))
         .unwrap();
-    let recorded = include_bytes!("../fixtures/ring.linux-6.18.bin");
-    let repeat = RECORDS / 6;
-    let bytes = recorded.repeat(repeat);
-    // The data wrap around the end of the ring in the middle of a record.
-    let (first, second) = bytes.split_at(bytes.len() / 2 + 48);
-    let mut scratch = Vec::new();
+    let records = recorded::records();
+    let repeat = RECORDS / records.len();
     bencher
-        .counter(ItemsCount::new(6 * repeat))
+        .counter(ItemsCount::new(records.len() * repeat))
         .bench_local(|| {
             let mut sum = 0u64;
-            let _ = records(
-                black_box(first),
-                black_box(second),
-                &mut scratch,
-                |record| {
-                    if let Record::Sample { time_ns, raw } = record
-                        && let Ok(event) = layout.read(time_ns, raw)
-                    {
-                        sum = sum.wrapping_add(use_event(&event));
-                    }
-                },
-            );
+            for &(kind, body) in records.iter().cycle().take(records.len() * repeat) {
+                if let Record::Sample { time_ns, raw } = Record::read(kind, black_box(body))
+                    && let Ok(event) = layout.read(time_ns, raw)
+                {
+                    sum = sum.wrapping_add(use_event(&event));
+                }
+            }
             sum
         });
 }

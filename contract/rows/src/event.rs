@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Events, and as rows of one table: a kind and the columns that it has.
 
-use int_report::FlowKey;
+use crate::FlowKey;
 use tidemark_proto::telemetry::ClockMapping;
 
 use crate::FlatEvent;

@@ -9,9 +9,11 @@
 #![warn(missing_docs)]
 
 mod event;
+mod flow;
 mod join;
 
 pub use event::{Event, EventRow, FlowRow, HostMoment};
+pub use flow::FlowKey;
 pub use join::Join;
 
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What has to be right at a switch before its first run.
 
+use daemon_kit::doctor::Finding;
 use serde::{Deserialize, Serialize};
-use tidemark_findings::Finding;
 
 /// Packets that the hardware itself dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

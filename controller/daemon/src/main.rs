@@ -4,5 +4,5 @@
 #![forbid(unsafe_code)]
 
 fn main() -> std::process::ExitCode {
-    tidemark_controller::cli::main(tidemark_commit::version!())
+    tidemark_controller::cli::main(daemon_kit::version!())
 }

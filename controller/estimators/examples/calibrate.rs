@@ -10,14 +10,14 @@
 mod calibration;
 #[path = "../calibration/training.rs"]
 mod training;
-#[path = "../tests/truth/mod.rs"]
+#[path = "../tests/it/truth/mod.rs"]
 mod truth;
 
 use calibration::dataset::{Flow, from_csv, to_csv};
 use calibration::report::results;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tidemark_golden::{Run as Recorded, shared_runs};
+use test_support::golden::{Run as Recorded, shared_runs};
 use truth::table::{MODES, Mode, begins_late};
 use truth::{LINK, Run, kind_of, seen};
 

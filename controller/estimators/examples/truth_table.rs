@@ -16,7 +16,7 @@
 
 #[path = "../calibration/training.rs"]
 mod training;
-#[path = "../tests/truth/mod.rs"]
+#[path = "../tests/it/truth/mod.rs"]
 mod truth;
 
 use serde_json::Value;
@@ -136,7 +136,7 @@ fn measured() {
 }
 
 /// Runs asked for by name, or all.
-fn wanted() -> impl Iterator<Item = tidemark_golden::Run> {
+fn wanted() -> impl Iterator<Item = test_support::golden::Run> {
     let mut arguments = std::env::args().skip_while(|a| a != "--run").skip(1);
     let name = arguments.next();
     runs().filter(move |r| name.as_ref().is_none_or(|n| *n == r.name))

@@ -135,7 +135,7 @@ pub(crate) fn share_range(of: f64, all: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_seeded_rng::Rng;
+    use test_support::rng::Rng;
 
     /// The plain form.
     fn quantile_sorted(sorted: &[f64], q: f64) -> Option<f64> {

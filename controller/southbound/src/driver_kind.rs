@@ -2,9 +2,9 @@
 //! A driver as a value, and what it is made from.
 
 use crate::{Error, Southbound};
+use daemon_kit::credentials::Access;
 use std::fmt;
 use std::sync::Arc;
-use tidemark_credentials::Access;
 
 /// The keys of a driver's own section.
 pub type Section = serde_json::Map<String, serde_json::Value>;

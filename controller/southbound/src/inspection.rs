@@ -2,8 +2,8 @@
 //! What is looked at before a switch is used for the first time.
 
 use crate::Provision;
+use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
-use tidemark_findings::Finding;
 
 /// What the switch is held against.
 #[derive(Clone, Copy, Debug, Default)]

@@ -117,8 +117,8 @@ impl Serialize for DriverSection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daemon_kit::credentials::Access;
     use std::collections::BTreeSet;
-    use tidemark_credentials::Access;
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     struct Switch {

@@ -3,11 +3,11 @@
 //! words, the check of what was written.
 
 use crate::{Error, Limit};
+use daemon_kit::credentials::Access;
+use daemon_kit::credentials::explain::{self, Shown};
 use std::error::Error as _;
 use std::future::Future;
 use std::time::Duration;
-use tidemark_credentials::Access;
-use tidemark_credentials::explain::{self, Shown};
 use tonic::transport::Endpoint;
 use tonic::{Code, Status};
 

@@ -36,7 +36,7 @@ def main() -> None:
     git = ["git", "-C", str(REPOSITORY), "log", "-1", "--format=%ct"]
     epoch = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
     program = Path(sys.executable).with_name("argparse-manpage")
-    words = [program, "--module", "tidemark_lab.__main__", "--function", "parser", "--prog", NAME]
+    words = [program, "--module", "tidemark_lab.__main__", "--function", "manual", "--prog", NAME]
     words += ["--project-name", "Tidemark", "--manual-title", "Tidemark", "--output", page]
     words += ["--description", "experiments on buffers with real TCP"]
     words += ["--format", "single-commands-section"]

@@ -110,7 +110,7 @@ def test_what_it_cannot_do_here_is_said(debian: Path):
     for words, said in (
         (("run", "first", "--back-end", "ns3"), "TIDEMARK_NS3"),
         (("run", "first"), "mount /proc"),
-        (("check",), "the lab needs root"),
+        (("doctor",), "the lab needs root"),
         (("paper", "utb", "--quick", "--docs"), "in a clone of the repository only"),
         (("run", "nonsense"), "`list` names them"),
     ):

@@ -11,46 +11,67 @@ import time
 from pathlib import Path
 
 import pytest
-import tomli_w
 
-from tidemark_lab import configs as lab_configs
 from tidemark_lab import netns
-from tidemark_lab.bmv2 import checks, command, configs, preflight, traffic
-from tidemark_lab.bmv2.topology import Bmv2Topology
+from tidemark_lab.bmv2 import checks, command, preflight, rates
+from tidemark_lab.demo import variant
+from tidemark_lab.demo.variant import Variant
 from tidemark_lab.errors import PreflightError
-from tidemark_lab.preflight import Paths, Ports
-from tidemark_lab.scenario import FRAME_BYTES, Scenario
+from tidemark_lab.experiment import load
+from tidemark_lab.experiment.bmv2.back_end import Bmv2
+from tidemark_lab.experiment.bmv2.layout import Bmv2Layout
+from tidemark_lab.experiment.load import FILES, ExperimentError
+from tidemark_lab.experiment.plan import Plan
+from tidemark_lab.experiment.quantities import FRAME_BYTES
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 
-def scenario(capacity_bps: int | None = None, ecn: bool = False) -> Scenario:
-    return traffic.scenario(seed=1, ecn=ecn, capacity_bps=capacity_bps)
+def demo(capacity_bps: int | None = None, ecn: bool = False) -> Plan:
+    wanted = Variant(bmv2=True, ecn=ecn, capacity_bps=capacity_bps)
+    document = variant.of(load.read(FILES / "demo.toml"), wanted)
+    return Plan.of(load.check(document, "demo"), 1)
+
+
+def rate_bps(plan: Plan) -> float:
+    return plan.experiment.topology.switches[0].rate
 
 
 def test_a_capacity_is_a_whole_number_of_packets_per_second():
-    assert scenario().capacity_bps == 1000 * 8 * 1538
-    other = scenario(25_000_000)
-    assert traffic.packets_per_s(other.capacity_bps) == 2032
-    assert other.capacity_bps == 2032 * 8 * 1538
+    assert rate_bps(demo()) == 1000 * 8 * 1538
+    other = demo(25_000_000)
+    assert rates.packets_per_s(round(rate_bps(other))) == 2032
+    assert rate_bps(other) == 2032 * 8 * 1538
     # The flows of the access network keep their share.
-    assert other.rbp_rate_bps / other.capacity_bps == pytest.approx(0.02, rel=1e-4)
+    (slow,) = {f.remote.rate for f in other.flows if f.remote}
+    assert slow / rate_bps(other) == pytest.approx(0.02, rel=1e-4)
 
 
 @pytest.mark.parametrize("capacity_bps", [1_000_000, 100_000_000])
 def test_a_capacity_that_bmv2_does_not_carry_is_refused(capacity_bps):
-    with pytest.raises(PreflightError, match=r"200 to 4000; choose 2\.5mbit to 49\.2mbit"):
-        scenario(capacity_bps)
+    with pytest.raises(ExperimentError, match=r"200 to 4000; choose 2\.5mbit to 49\.2mbit"):
+        demo(capacity_bps)
 
 
 def test_windows_are_large_enough_and_queues_deeper_than_every_limit():
     for ecn in (False, True):
-        s = scenario(ecn=ecn)
-        round_trip_packets = s.capacity_bps / 8 / 1538 * s.mean_rtt_ms / 1000
-        assert (round_trip_packets + s.bdp_limit_bytes / FRAME_BYTES) / s.lbp_flows > 10
-        assert s.queue_depth_packets * FRAME_BYTES >= 2 * s.max_limit_bytes
-        assert s.limit["limit_bytes"] <= s.max_limit_bytes
-        assert not s.offloads
+        plan = demo(ecn=ecn)
+        (limits,) = plan.first_limits()
+        # C·T̄ of the hosts, 100 ms.
+        assert limits.acts_at_bytes == round(rate_bps(plan) / 8 * 0.1)
+        round_trip_packets = rate_bps(plan) / 8 / 1538 * 0.1
+        assert (round_trip_packets + limits.acts_at_bytes / FRAME_BYTES) / plan.n_b(0) > 10
+        assert plan.queue_packets * FRAME_BYTES >= 2 * plan.most_limit_bytes
+        assert limits.limit_bytes <= plan.most_limit_bytes
+        assert not plan.experiment.topology.offloads
+        assert Bmv2().refuse(plan) == []
+
+
+def test_it_takes_longer_than_on_the_embedded_switch():
+    run = demo().experiment
+    assert (run.run.warmup, run.phases[0].duration, run.phases[1].settle) == (7.5, 30, 7.5)
+    assert run.targets.delay == pytest.approx(0.12) and run.run.back_end == "bmv2"
+    assert {g.spread for g in run.traffic.persistent} == {4.0}
 
 
 def test_the_command_says_no_log_and_its_own_addresses():
@@ -69,52 +90,16 @@ def test_the_command_says_no_log_and_its_own_addresses():
 
 
 def test_the_path_has_the_delays_and_bmv2_the_bottleneck_and_the_reports():
-    topology = Bmv2Topology(scenario(), "abcd")
-    assert topology.bmv2_interfaces() == {1: "p1", 5: "p5", 6: "p6"}
-    ports = topology.path_ports()
+    layout = Bmv2Layout(demo(), "abcd")
+    assert layout.bmv2_interfaces() == {1: "p1", 5: "p5", 6: "p6"}
+    ports = layout.path_ports()
     assert ports[0] == "1=p1@tm-abcd-path,delay=20000us,queue=8192p,gro=off"
     assert ports[-1] == "5=p5@tm-abcd-path,delay=20000us,queue=8192p,gro=off"
     delays_ms = [float(p.split("delay=")[1].split("us")[0]) / 1000 for p in ports]
-    for sender, rtt_ms in enumerate(topology.scenario.base_rtts_ms):
+    for sender, rtt_ms in enumerate((40, 80, 120, 160)):
         assert delays_ms[sender] + delays_ms[-1] == rtt_ms
     assert not any("rate=" in port for port in ports)
-    assert len(topology.management_interface) <= 15
-
-
-def document(s: Scenario, tmp_path: Path) -> dict:
-    paths = Paths.find()
-    return configs.controller(
-        lab_configs.controller(s, Ports(), paths, tmp_path, 30.0),
-        paths,
-        receiver_port=s.receiver.port,
-        path_port=9559,
-        grpc="198.18.255.6:9559",
-        trunk_of_path=5,
-    )
-
-
-def test_only_bmv2_reports_and_both_switches_reach_every_host(tmp_path):
-    s = scenario()
-    bmv2, path = document(s, tmp_path)["switches"]
-    assert bmv2["node"] == s.node_id != path["node"]
-    assert "reports" not in path["provision"] and "watch" not in path["provision"]
-    assert "limits" not in path["provision"]
-    assert bmv2["provision"]["reports"]["port"] == 6
-    assert bmv2["provision"]["limits"] == {"5": s.limit}
-    assert [f["port"] for f in bmv2["provision"]["forward"]] == [1, 1, 1, 1, 5]
-    assert [f["port"] for f in path["provision"]["forward"]] == [1, 2, 3, 4, 5]
-    assert bmv2["provision"]["flood_ports"] == [1, 5]
-
-
-def test_the_controller_accepts_its_configuration(tmp_path, binary):
-    config = tmp_path / "controller.toml"
-    config.write_text(tomli_w.dumps(document(scenario(), tmp_path)))
-    done = subprocess.run(
-        [binary("tidemark-controller"), "validate", "--config", config],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(layout.management_interface) <= 15
 
 
 def lab(*arguments: str, path: str) -> subprocess.CompletedProcess[str]:
@@ -127,12 +112,12 @@ def lab(*arguments: str, path: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("verb", ["demo", "check"])
-def test_without_bmv2_it_is_refused_with_what_to_do(tmp_path, verb):
-    done = lab(verb, "--switch", "bmv2", "--out", str(tmp_path / "runs"), path=str(tmp_path))
+@pytest.mark.parametrize("words", [("run", "demo"), ("doctor",)])
+def test_without_bmv2_it_is_refused_with_what_to_do(tmp_path, words):
+    done = lab(*words, "--back-end", "bmv2", "--out", str(tmp_path / "runs"), path=str(tmp_path))
     assert done.returncode == 2
     assert "simple_switch_grpc is not on PATH" in done.stderr
-    assert "p4lang-bmv2" in done.stderr and "--switch embedded" in done.stderr
+    assert "p4lang-bmv2" in done.stderr and "--back-end embedded" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "runs").exists()
 
@@ -148,22 +133,26 @@ def test_a_bmv2_that_will_not_do_is_refused_beforehand(tmp_path, script, says):
     program = tmp_path / command.PROGRAM
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
-    done = lab("demo", "--switch", "bmv2", "--out", str(tmp_path / "runs"), path=str(tmp_path))
+    done = lab(
+        "run", "demo", "--back-end", "bmv2", "--out", str(tmp_path / "runs"), path=str(tmp_path)
+    )
     assert done.returncode == 2
-    assert says in done.stderr and "--switch embedded" in done.stderr
+    assert says in done.stderr and "--back-end embedded" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "runs").exists()
 
 
 def test_the_embedded_switch_under_bmv2s_name_is_no_bmv2(tmp_path, binary):
     (tmp_path / command.PROGRAM).symlink_to(binary("tidemark-switch"))
-    done = lab("demo", "--switch", "bmv2", "--out", str(tmp_path / "runs"), path=str(tmp_path))
+    done = lab(
+        "run", "demo", "--back-end", "bmv2", "--out", str(tmp_path / "runs"), path=str(tmp_path)
+    )
     assert done.returncode == 2
     assert "has no Thrift server" in done.stderr
 
 
 def test_another_switch_is_an_error(tmp_path):
-    done = lab("demo", "--switch", "tofino", path=str(tmp_path))
+    done = lab("run", "demo", "--back-end", "tofino", path=str(tmp_path))
     assert done.returncode == 2
     assert "bmv2" in done.stderr and "embedded" in done.stderr
 
@@ -227,7 +216,7 @@ def phase(delay_ms: float | None, occupancy_bytes: int = 150_000, action: str = 
 )
 def test_a_starved_bmv2_spoils_the_run(measured, ok):
     summary = {
-        "config": {"scenario": {"capacity_bps": scenario().capacity_bps}},
+        "config": {"scenario": {"capacity_bps": rate_bps(demo())}},
         "phases": [measured],
     }
     (check,) = checks.judge(summary)
@@ -262,7 +251,8 @@ def started(out: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "tidemark_lab", "demo", "--switch", "bmv2"),
+                *(sys.executable, "-m", "tidemark_lab", "run", "demo"),
+                *("--back-end", "bmv2"),
                 *("--no-report", "--out", str(out)),
             ],
             stdout=output,
@@ -282,7 +272,8 @@ def test_the_whole_loop_on_bmv2(tmp_path):
     before = netns.names()
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "tidemark_lab", "demo", "--switch", "bmv2", "--no-report"),
+            *(sys.executable, "-m", "tidemark_lab", "run", "demo", "--back-end", "bmv2"),
+            "--no-report",
             *("--seconds", "15", "--out", str(tmp_path)),
         ],
         capture_output=True,
@@ -298,7 +289,7 @@ def test_the_whole_loop_on_bmv2(tmp_path):
         assert one["reports"]["lost"] == 0
         assert one["reports"]["received"] > 5_000
         assert one["join"]["matched_fraction"] >= 0.95
-        assert one["truth"]["n_b"] == traffic.LBP_FLOWS
+        assert one["truth"]["n_b"] == 6
     first, second = summary["phases"]
     assert first["advice"]["limit_bytes"] == second["limit_bytes"] != first["limit_bytes"]
     assert netns.names() == before

@@ -24,7 +24,7 @@ class Demo:
         self.log = out / "output.txt"
         self._output = self.log.open("wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tidemark_lab", "demo", "--out", str(out), *options],
+            [sys.executable, "-m", "tidemark_lab", "run", "demo", "--out", str(out), *options],
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,
@@ -118,6 +118,10 @@ def test_it_measures_advises_applies_and_measures_again(demo, tmp_path):
     assert (out / "report.html").stat().st_size > 10_000
     assert list((out / "capture").glob("postcards-*.parquet"))
     assert "the same estimates from the capture" in one.text()
+    # The rows of the run are there as of any other.
+    (record,) = [json.loads((out / "run.json").read_text())]
+    assert [r["phase"] for r in record["rows"]] == ["first", "second"]
+    assert record["rows"][1]["limit_bytes"] == second["limit_bytes"]
     assert "console: http://127.0.0.1:8080/" in one.text()
 
 
@@ -148,10 +152,10 @@ def test_a_program_that_dies_ends_the_demo_with_its_log(demo, tmp_path):
     one = demo("--seconds", "20")
     one.wait_for("traffic:")
     (state,) = [s for _, s in recorded()]
-    (switch,) = [p for p in state.processes if p.name == "switch"]
+    (switch,) = [p for p in state.processes if p.name == "switch-1"]
     os.kill(switch.pid, signal.SIGKILL)
     assert one.wait() == 1, one.text()
-    assert "switch ended (signal 9)" in one.text()
+    assert "switch-1 ended (signal 9)" in one.text()
 
 
 def test_a_run_after_a_killed_one_works(demo, tmp_path):
@@ -171,7 +175,7 @@ def test_a_second_run_beside_the_first_is_refused(demo, tmp_path):
     first = demo("--seconds", "20")
     first.wait_for("console:")
     second = subprocess.run(
-        [sys.executable, "-m", "tidemark_lab", "demo", "--out", str(tmp_path / "second")],
+        [sys.executable, "-m", "tidemark_lab", "run", "demo", "--out", str(tmp_path / "second")],
         capture_output=True,
         text=True,
         timeout=60,

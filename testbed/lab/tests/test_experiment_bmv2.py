@@ -16,8 +16,8 @@ from experiment_files import TWO_SWITCHES, document
 from tidemark_lab import netns
 from tidemark_lab.__main__ import main
 from tidemark_lab.bmv2 import command
-from tidemark_lab.bmv2 import configs as bmv2_configs
 from tidemark_lab.experiment import load, store
+from tidemark_lab.experiment.bmv2 import configs as bmv2_configs
 from tidemark_lab.experiment.bmv2.back_end import Bmv2
 from tidemark_lab.experiment.bmv2.layout import Bmv2Layout
 from tidemark_lab.experiment.embedded import configs

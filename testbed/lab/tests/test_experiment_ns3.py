@@ -10,12 +10,11 @@ import tomli_w
 from experiment_files import TWO_SWITCHES, document
 
 from tidemark_lab.__main__ import main
-from tidemark_lab.experiment import load, ns3_scenario, simulated, store
+from tidemark_lab.experiment import load, ns3, ns3_scenario, simulated, store
 from tidemark_lab.experiment.embedded.back_end import Embedded
 from tidemark_lab.experiment.load import FILES
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.experiment.simulated import Ns3
-from tidemark_lab.iterate import ns3
 
 
 def plan(doc):

@@ -33,7 +33,7 @@ class Fake:
     name = "fake"
     several = len(sys.argv) < 7
     def refuse(self, plan): return []
-    def ready(self, out): pass
+    def ready(self, out): return []
     def versions(self): return {}
     def offloads(self, plan): return plan.experiment.topology.offloads
     def run(self, plan, run_dir, progress):

@@ -11,11 +11,15 @@ import pytest
 
 from tidemark_lab import __main__ as command
 from tidemark_lab import netns
-from tidemark_lab.errors import LabError
-from tidemark_lab.iterate import network, rounds, table, unseen
-from tidemark_lab.iterate.network import Network, scenario_text
-from tidemark_lab.iterate.record import document
-from tidemark_lab.iterate.traffics import TRAFFICS
+from tidemark_lab.experiment import grid, load
+from tidemark_lab.experiment.grid import Point
+from tidemark_lab.experiment.load import FILES
+from tidemark_lab.experiment.ns3_scenario import flow_records, scenario_text
+from tidemark_lab.experiment.plan import Plan
+from tidemark_lab.experiment.simulated import timed_phases
+from tidemark_lab.iterate import rounds, table
+from tidemark_lab.iterate.judge import document
+from tidemark_lab.iterate.simulated import Simulated
 from tidemark_lab.json_types import JsonObject
 from tidemark_lab.report.iterate import draw
 
@@ -24,21 +28,6 @@ TARGETS = {"utilisation": 0.98, "loss_rate": 0.01, "delay_ms": 50.0}
 
 def interval(low: float, high: float) -> JsonObject:
     return {"value": (low + high) / 2, "low": low, "high": high}
-
-
-def test_unseen_runs_are_drawn_from_their_seeds_alone():
-    drawn = [unseen.draw(seed) for seed in range(60)]
-    assert drawn == [unseen.draw(seed) for seed in range(60)]
-    assert len({run.name for run in drawn}) == 60
-    assert any(run.network.ecn for run in drawn) and any(run.joining for run in drawn)
-    assert {1, 50} <= {run.network.n_b for run in drawn}
-    for run in drawn:
-        assert run.network.n_b >= 1 and run.limit_packets >= 8
-        records = [text.split() for text in run.scenario().splitlines()]
-        lbp = [dict(f.split("=") for f in r[1:]) for r in records if "kind=lbp" in r]
-        assert len(lbp) == run.network.n_b
-        stepped = [f for f in lbp if float(f["start_s"]) > 10 or float(f["stop_s"]) > 0]
-        assert not stepped or run.joining
 
 
 class Link:
@@ -86,22 +75,6 @@ class Link:
     def apply(self, advice: JsonObject) -> int:
         self.applied.append(advice["limit_bytes"])
         return int(advice["limit_bytes"])
-
-
-def test_a_seed_without_a_run_does_not_stop_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    def write(run: unseen.Unseen, _out: Path) -> JsonObject:
-        if run.seed == 2:
-            raise LabError("ns-3: not at its end after 1800 s of CPU time")
-        return {"utilisation": 1.0, "drops": 1, "arrivals": 100}
-
-    monkeypatch.setattr(unseen, "write", write)
-    assert command.main(["unseen", "--seeds", "1-3", "--out", str(tmp_path)]) == 1
-    said = capsys.readouterr()
-    lines = (said.out + said.err).splitlines()
-    assert [line.partition("_")[0] for line in lines[:3]] == ["s1", "s2", "s3"]
-    assert "1800 s" in lines[1] and "1 of 3 seeds have no run" in lines[3]
 
 
 def test_advice_that_knows_the_law_ends_in_one_step():
@@ -168,43 +141,74 @@ def test_the_table_says_what_ended_wrong():
     assert draw(documents).startswith("<?xml")
 
 
+def point(name: str, **overrides: object) -> Point:
+    path = FILES / "iterate" / f"iterate-{name}.toml"
+    values = {key.replace("__", "."): value for key, value in overrides.items()}
+    return grid.points(load.read(path), str(path), values)[0]
+
+
+def plan(name: str, **overrides: object) -> Plan:
+    one = point(name, **overrides)
+    return Plan.of(one.experiment, one.seed)
+
+
+def tcp_flows(of: Plan) -> list[JsonObject]:
+    return [r[0] for _, r in flow_records(of) if r[0]["record"] == "tcp"]
+
+
 def test_at_least_eight_traffics_with_those_that_matter():
-    assert len(TRAFFICS) >= 8 and len({t.name for t in TRAFFICS}) == len(TRAFFICS)
-    networks = [t.network for t in TRAFFICS]
-    assert any(n.lbp == {"Cubic": 100} for n in networks)
-    assert any(n.ecn for n in networks)
-    assert any("Bbr" in n.lbp and len(n.lbp) > 1 for n in networks)
-    assert any(n.n_b == 0 for n in networks)
+    files = sorted((FILES / "iterate").glob("*.toml"))
+    assert len(files) >= 8
+    plans = [plan(f.stem.removeprefix("iterate-")) for f in files]
+    assert all(p.experiment.judge == "iterate" for p in plans)
+    controls = [[f.congestion_control for f in p.flows if f.kind == "lbp"] for p in plans]
+    assert ["cubic"] * 100 in controls
+    assert any(p.experiment.topology.switches[0].action == "mark_ce" for p in plans)
+    assert any("bbr" in c and len(set(c)) > 1 for c in controls)
+    assert any(p.n_b(0) == 0 for p in plans)
 
 
 def test_bscl_round_trips_have_a_harmonic_mean_of_60_ms():
-    flows = Network(lbp={"LinuxReno": 90}).flows(10.0, 1)
-    rtts = [f["rtt_s"] for f in flows if f["kind"] == "lbp"]
+    flows = plan("reno60", traffic__persistent__lbp__count=90).flows
+    rtts = [f.host.rtt_s for f in flows if f.kind == "lbp"]
     assert len(rtts) / sum(1 / r for r in rtts) == pytest.approx(0.06, rel=0.02)
 
 
 def test_the_flows_make_up_what_was_asked_for():
-    asked = Network(lbp={"Cubic": 6, "Bbr": 2}, short_share=0.2, udp_share=0.3, wl=4, rbp=3)
-    flows = asked.flows(400.0, 7)
-    assert flows == asked.flows(400.0, 7) != asked.flows(400.0, 8)
+    asked = plan("bbr_mix", traffic__open_loop__short__load=0.2, phases__round__duration="400s")
+    flows = tcp_flows(asked)
     assert [f["id"] for f in flows] == list(range(len(flows)))
     controls = [f["cc"] for f in flows if f["kind"] == "lbp"]
-    assert sorted(controls) == ["Bbr"] * 2 + ["Cubic"] * 6
-    short = sum(f["bytes"] for f in flows if f["kind"] == "short") * 8 * 1500 / 1448 / 400.0
-    assert short == pytest.approx(0.2 * 50e6, rel=0.1)
-    assert sum(f["rate_bps"] for f in flows if f["kind"] == "udp") == pytest.approx(0.3 * 50e6)
+    assert sorted(controls) == ["Bbr"] * 3 + ["Cubic"] * 6 + ["LinuxReno"] * 6
+    short = sum(f["bytes"] for f in flows if f["kind"] == "short") * 8 / 415.0
+    assert short == pytest.approx(0.2 * 20e6, rel=0.1)
     assert all(f["window_packets"] > 0 for f in flows if f["kind"] == "wl")
     assert all(f["access_bps"] > 0 for f in flows if f["kind"] == "rbp")
+    udp = [r[0] for _, r in flow_records(plan("open_loop")) if r[0]["record"] == "udp"]
+    assert sum(f["rate_bps"] for f in udp) == pytest.approx(12.5e6)
+
+
+class OneCase:
+    """As far as the limits of a round go."""
+
+    def __init__(self, name: str):
+        self.point = point(name)
+
+
+def at_limits(name: str, limit_bytes: int, marking: JsonObject | None = None) -> str:
+    simulated = Simulated(OneCase(name))  # type: ignore[arg-type]
+    advice = {"limit_bytes": limit_bytes, "marking": marking}
+    changed = simulated.case.point.changed(simulated._limits(simulated.apply(advice)))
+    of = Plan.of(changed.experiment, changed.seed)
+    return scenario_text(of, timed_phases(of), flow_records(of))
 
 
 def test_with_ecn_the_limit_is_the_threshold():
-    text = scenario_text(Network(lbp={"LinuxReno": 1}, ecn=True), 60, 10, 2, 1)
-    assert f"limit_packets={network.MARKING_ROOM_PACKETS} mark_packets=60" in text
-    assert " ecn=1 " in text
-    above = scenario_text(Network(lbp={"LinuxReno": 1}, ecn=True), 60, 10, 2, 1, 90)
-    assert "limit_packets=90 mark_packets=60" in above
-    text = scenario_text(Network(lbp={"LinuxReno": 1}), 60, 10, 2, 1)
-    assert "limit_packets=60 mark_packets=0" in text
+    assert "limit_packets=4000 mark_packets=70\n" in at_limits("ecn30", 70 * 1514 + 300)
+    assert " ecn=1 " in at_limits("ecn30", 70 * 1514)
+    above = at_limits("ecn30", 60 * 1514, {"limit_bytes": 90 * 1514})
+    assert "limit_packets=90 mark_packets=60\n" in above
+    assert "limit_packets=60 mark_packets=0\n" in at_limits("reno60", 60 * 1514)
 
 
 @pytest.mark.root
@@ -212,9 +216,10 @@ def test_one_round_on_real_tcp(tmp_path: Path):
     before = netns.names()
     ports = ["--console-port", "18480", "--switch-port", "19859"]
     ports += ["--collector-port", "19860", "--metrics-port", "19861"]
-    short = ["--only", "reno12", "--rounds", "1", "--seconds", "8", "--warmup", "8"]
+    real = ["trial", "--judge", "iterate", "--back-end", "embedded", "--only", "reno12"]
+    short = ["--rounds", "1", "--seconds", "8", "--warmup", "8"]
     # Where it ends is a matter of chance in so short a time.
-    assert command.main(["iterate", "embedded", "--out", str(tmp_path), *short, *ports]) in (0, 1)
+    assert command.main(["run", *real, *short, "--out", str(tmp_path), *ports]) in (0, 1)
     assert netns.names() == before
     (run_dir,) = tmp_path.iterdir()
     (document,) = json.loads((run_dir / "iterate.json").read_text())["traffics"]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 from tidemark_lab import limits
-from tidemark_lab.scenario import Scenario
 
 TAIL = {"action": "drop_tail", "limit_bytes": 312_500}
 MARK = {"action": "mark_ce", "threshold_bytes": 312_500, "limit_bytes": 937_500}
@@ -29,15 +28,3 @@ def test_requests_name_what_they_set():
     }
     assert limits.request(WITHOUT) == {"action": "mark_ce", "threshold_bytes": 312_500}
     assert limits.request(UNLIMITED) == UNLIMITED
-
-
-def test_a_scenario_that_marks_has_room_above_the_threshold():
-    assert Scenario().limit == Scenario().limit_of(312_500) == TAIL
-    assert Scenario(ecn=True).limit == MARK
-    # Room for a round trip with a queue at the threshold.
-    assert Scenario(ecn=True).limit_of(100_000)["limit_bytes"] == 100_000 + 100_000 + 312_500
-    # Never more than the controller would set.
-    most = Scenario().max_limit_bytes
-    for acts_at_bytes in (most // 2, most - 1, most):
-        limit = Scenario(ecn=True).limit_of(acts_at_bytes)
-        assert limit["threshold_bytes"] < limit["limit_bytes"] <= most

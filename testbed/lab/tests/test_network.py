@@ -12,31 +12,47 @@ import pytest
 from pyroute2 import IPRoute
 
 from tidemark_lab import kernel, netns, preflight
+from tidemark_lab.demo import variant
+from tidemark_lab.demo.variant import Variant
+from tidemark_lab.experiment import load
+from tidemark_lab.experiment.embedded.layout import RECEIVER_ADDRESS, Layout
+from tidemark_lab.experiment.embedded.network import PlanNetwork
+from tidemark_lab.experiment.load import FILES
+from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.links import link_exists
-from tidemark_lab.scenario import Scenario
 from tidemark_lab.state import RunState
-from tidemark_lab.topology import HOST_INTERFACE, Topology
+from tidemark_lab.wiring import HOST_INTERFACE
 
 pytestmark = pytest.mark.root
 
 
+def layout_of(run_id):
+    document = variant.of(load.read(FILES / "demo.toml"), Variant(offloads=False))
+    return Layout(Plan.of(load.check(document, "demo"), 1), run_id)
+
+
 @pytest.fixture
 def network(tmp_path):
-    topology = Topology(Scenario(offloads=False), f"{os.getpid() % 0xFFFF:04x}")
-    state = RunState.begin(topology.run_id, tmp_path)
+    layout = layout_of(f"{os.getpid() % 0xFFFF:04x}")
+    state = RunState.begin(layout.run_id, tmp_path)
     try:
-        topology.build(state)
-        yield topology
+        PlanNetwork(layout).build(state)
+        yield layout
     finally:
         problems = state.clean()
     assert problems == []
     assert state.leftovers() == []
-    assert not link_exists(topology.report_interface)
-    assert not any(topology.run_id in name for name in netns.names())
+    assert not link_exists(layout.report_link(0).collector_interface)
+    assert not any(layout.run_id in name for name in netns.names())
+
+
+def namespaces(network):
+    names = [network.namespace(h.name) for h in network.plan.hosts]
+    return [*names, *(a.namespace for a in network.access.values()), network.receiver_namespace]
 
 
 def test_hosts_are_like_real_ones(network):
-    for namespace in network.namespace_of.values():
+    for namespace in namespaces(network):
         with netns.entered(namespace):
             assert not any(kernel.offloads(HOST_INTERFACE).values())
             assert kernel.get_sysctl("net.ipv4.tcp_no_metrics_save") == "1"
@@ -46,36 +62,40 @@ def test_hosts_are_like_real_ones(network):
             (link,) = ipr.get_links(ifname=HOST_INTERFACE)
             assert link.get_attr("IFLA_GSO_MAX_SEGS") == 1
             assert link.get_attr("IFLA_MTU") == 1500
-    with netns.entered(network.switch_namespace):
+    with netns.entered(network.switch_namespace(0)):
         assert not any(kernel.offloads("p1").values())
 
 
 def test_only_hosts_of_remotely_bottlenecked_flows_shape(network):
-    for index, host in enumerate(network.scenario.senders):
-        with IPRoute(netns=network.namespace_of[host.name]) as ipr:
+    shaped = {a.gateway_namespace for a in network.access.values()}
+    assert shaped == {network.namespace("h2"), network.namespace("h4")}
+    for host in network.plan.hosts:
+        with IPRoute(netns=network.namespace(host.name)) as ipr:
             kinds = {q.get_attr("TCA_KIND") for q in ipr.get_qdiscs()}
-        assert ("tbf" in kinds) == (index in network.scenario.rbp_senders)
+        assert ("tbf" in kinds) == (network.namespace(host.name) in shaped)
 
 
 def test_flows_from_behind_a_sender_are_shaped_and_its_own_are_not(network, tmp_path, binary):
     """Over a bridge in the switch's place."""
-    with IPRoute(netns=network.switch_namespace) as ipr:
+    with IPRoute(netns=network.switch_namespace(0)) as ipr:
         ipr.link("add", ifname="br0", kind="bridge")
         bridge = ipr.link_lookup(ifname="br0")[0]
-        for host in network.scenario.hosts:
-            port = ipr.link_lookup(ifname=network.switch_interface(host.port))[0]
-            ipr.link("set", index=port, master=bridge)
+        for port in range(1, network.report_port(0)):
+            index = ipr.link_lookup(ifname=network.end(0, port).interface)[0]
+            ipr.link("set", index=index, master=bridge)
         ipr.link("set", index=bridge, state="up")
-    sender, receiver = network.scenario.senders[1], network.scenario.receiver
-    (access,) = [a for a in network.scenario.access_hosts if a.gateway == sender]
+    sender = network.plan.hosts[1]
+    (access,) = [
+        a for a in network.access.values() if a.gateway_namespace == network.namespace(sender.name)
+    ]
 
-    def flow(name, kind, host):
+    def flow(name, kind, namespace, address):
         return {
             "name": name,
             "kind": kind,
-            "netns": network.namespace_of[host.name],
-            "source": f"{host.address}:0",
-            "destination": f"{receiver.address}:5001",
+            "netns": namespace,
+            "source": f"{address}:0",
+            "destination": f"{RECEIVER_ADDRESS}:5001",
         }
 
     spec = {
@@ -85,13 +105,13 @@ def test_flows_from_behind_a_sender_are_shaped_and_its_own_are_not(network, tmp_
         "listeners": [
             {
                 "name": "bulk",
-                "netns": network.namespace_of[receiver.name],
-                "address": f"{receiver.address}:5001",
+                "netns": network.receiver_namespace,
+                "address": f"{RECEIVER_ADDRESS}:5001",
             }
         ],
         "flows": [
-            flow("shaped", "rbp", access),
-            flow("free", "lbp", sender),
+            flow("shaped", "rbp", access.namespace, access.address),
+            flow("free", "lbp", network.namespace(sender.name), network.address(sender)),
         ],
     }
     (tmp_path / "spec.json").write_text(json.dumps(spec))
@@ -110,7 +130,7 @@ def test_flows_from_behind_a_sender_are_shaped_and_its_own_are_not(network, tmp_
     )
     flows = {f["name"]: f["tcp"] for f in json.loads(truth.read_text())["flows"]}
     acked = {name: tcp["bytes_acked"] for name, tcp in flows.items()}
-    shaped_bytes = network.scenario.rbp_rate_bps / 8 * 2.0
+    shaped_bytes = access.shape.rate_bps / 8 * 2.0
     assert 0.5 * shaped_bytes < acked["shaped"] < 1.1 * shaped_bytes, acked
     assert acked["free"] > 5 * shaped_bytes, acked
     # The bottleneck must lose packets, else its flow never reduces its rate.
@@ -120,13 +140,16 @@ def test_flows_from_behind_a_sender_are_shaped_and_its_own_are_not(network, tmp_
 KILLED = """
 import os, signal, sys
 from pathlib import Path
+from tidemark_lab.experiment import load
+from tidemark_lab.experiment.embedded.layout import Layout
+from tidemark_lab.experiment.embedded.network import PlanNetwork
+from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.processes import Supervisor
-from tidemark_lab.scenario import Scenario
 from tidemark_lab.state import RunState
-from tidemark_lab.topology import Topology
-topology = Topology(Scenario(), sys.argv[1])
-state = RunState.begin(topology.run_id, Path(sys.argv[2]))
-topology.build(state)
+experiment = load.check(load.read(load.FILES / "demo.toml"), "demo")
+layout = Layout(Plan.of(experiment, 1), sys.argv[1])
+state = RunState.begin(layout.run_id, Path(sys.argv[2]))
+PlanNetwork(layout).build(state)
 Supervisor(state, Path(sys.argv[2])).start("sleeper", ["sleep", "300"])
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -137,11 +160,11 @@ def test_what_a_killed_run_leaves_is_removed_by_the_next(tmp_path):
     done = subprocess.run([sys.executable, "-c", KILLED, run_id, str(tmp_path)], timeout=60)
     assert done.returncode == -signal.SIGKILL
     assert sum(run_id in name for name in netns.names()) == 8
-    assert link_exists(f"tm-{run_id}-rep")
+    assert link_exists(f"tm-{run_id}-rep1")
     notes = preflight.clean_stale()
     assert any(run_id in note for note in notes), notes
     assert not any(run_id in name for name in netns.names())
-    assert not link_exists(f"tm-{run_id}-rep")
+    assert not link_exists(f"tm-{run_id}-rep1")
 
 
 def test_children_end_with_a_killed_lab(tmp_path):

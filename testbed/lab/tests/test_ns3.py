@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from ns3_network import Network, scenario_text
 
 from tidemark_lab.errors import LabError
-from tidemark_lab.iterate import ns3
-from tidemark_lab.iterate.network import Network, scenario_text
+from tidemark_lab.experiment import ns3
 from tidemark_lab.json_types import JsonObject
 
 pytestmark = pytest.mark.usefixtures("simulator")

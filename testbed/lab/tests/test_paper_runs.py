@@ -218,7 +218,7 @@ class Fake:
     name = "ns3"
     several = True
     def refuse(self, plan): return []
-    def ready(self, out): pass
+    def ready(self, out): return []
     def versions(self): return {}
     def offloads(self, plan): return None
     def run(self, plan, run_dir, progress):

@@ -7,7 +7,6 @@ import pytest
 from tidemark_lab import kernel_check, preflight, tracing
 from tidemark_lab.errors import PreflightError
 from tidemark_lab.preflight import Paths, Ports
-from tidemark_lab.scenario import Scenario
 
 
 def test_missing_programs_name_the_remedy(tmp_path):
@@ -54,17 +53,17 @@ def test_a_place_for_namespaces_that_cannot_be_written_is_named(monkeypatch):
 
 @pytest.mark.root
 def test_this_kernel_can_run_the_lab():
-    kernel_check.check(Scenario())
+    kernel_check.check(("reno", "cubic"))
 
 
 @pytest.mark.root
 def test_an_unknown_congestion_control_names_the_available_ones():
     with pytest.raises(PreflightError, match=r"nosuch is not available \(available: .*reno"):
-        kernel_check.check(Scenario(congestion_controls=("nosuch",)))
+        kernel_check.check(("nosuch",))
 
 
 @pytest.mark.root
 def test_an_address_of_the_report_link_in_use_is_found(monkeypatch):
-    monkeypatch.setattr(preflight, "COLLECTOR_ADDRESS", "127.0.0.1")
+    monkeypatch.setattr(preflight, "REPORT_NETWORK", "127.0.0.0/8")
     with pytest.raises(PreflightError, match=r"127\.0\.0\.1.*lo"):
         preflight.check_addresses()

@@ -5,23 +5,49 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidemark_lab import sweep, sweep_table
 from tidemark_lab.__main__ import main
+from tidemark_lab.experiment import load
+from tidemark_lab.experiment.load import FILES
+from tidemark_lab.experiment.plan import Plan
+from tidemark_lab.experiment.quantities import FRAME_BYTES
+from tidemark_lab.sweep import table as sweep_table
+
+
+def cases():
+    files = sorted((FILES / "sweep").glob("*.toml"))
+    return [load.check(load.read(path), str(path)) for path in files]
 
 
 def test_cases_are_distinct_and_their_limits_fit_the_queue():
-    names = [c.name for c in sweep.cases()]
-    assert len(set(names)) == len(names)
-    for case in sweep.cases():
-        room = case.scenario.queue_depth_packets * 1514 // 2
-        assert all(sweep.LEAST_LIMIT_BYTES <= b <= room for b in case.limits_bytes()), case.name
+    names = [c.name for c in cases()]
+    assert len(set(names)) == len(names) == 12
+    for case in cases():
+        plan = Plan.of(case, 1)
+        limits = plan.first_limits()
+        for phase in case.phases:
+            limits = plan.limits_in(phase, limits)
+            # A queue's own room: a limit beyond it would not be the one that drops.
+            assert 8 * FRAME_BYTES <= limits[0].limit_bytes <= plan.most_limit_bytes, case.name
+
+
+def test_the_first_limit_is_there_before_the_traffic():
+    """No flow starts at another limit than the one that is measured first."""
+    for case in cases():
+        plan = Plan.of(case, 1)
+        assert plan.limits_in(case.phases[0], plan.first_limits()) == plan.first_limits(), case.name
 
 
 def test_unknown_cases_are_refused(capsys):
-    assert main(["sweep", "--only", "demo,nonsense"]) == 2
-    assert "nonsense" in capsys.readouterr().out
-    assert main(["sweep", "--list"]) == 0
-    assert "demo" in capsys.readouterr().out
+    assert main(["run", "sweep", "--only", "demo,nonsense"]) == 2
+    assert "nonsense" in capsys.readouterr().err
+    assert main(["run", "sweep", "--list"]) == 0
+    assert "demo" in capsys.readouterr().err
+
+
+def test_the_grid_of_a_judged_file_is_swept_for_its_rows(capsys):
+    assert main(["sweep", "sweep-one", "--set", "run.repetitions=2", "--dry-run"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2 and all("sweep-one-s" in line for line in lines)
 
 
 def test_a_passive_view_knows_nothing_of_the_senders(tmp_path):

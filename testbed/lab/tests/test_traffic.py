@@ -4,14 +4,21 @@ import subprocess
 
 import pytest
 
-from tidemark_lab.scenario import Scenario
-from tidemark_lab.topology import Topology
-from tidemark_lab.traffic import Truth, make_spec, planned_truth, short_arrivals_per_s
+from tidemark_lab.experiment import load
+from tidemark_lab.experiment.embedded import configs
+from tidemark_lab.experiment.embedded.layout import Layout
+from tidemark_lab.experiment.load import FILES
+from tidemark_lab.experiment.plan import Plan
+from tidemark_lab.traffic import Truth, planned_truth
 
 
-def spec(scenario=None):
-    scenario = scenario or Scenario()
-    return make_spec(scenario, Topology(scenario, "ffff").namespace_of)
+def layout():
+    experiment = load.check(load.read(FILES / "demo.toml"), "demo")
+    return Layout(Plan.of(experiment, 1), "ffff")
+
+
+def spec():
+    return configs.traffic(layout())
 
 
 def test_the_program_accepts_the_spec(tmp_path, binary):
@@ -25,8 +32,7 @@ def test_the_program_accepts_the_spec(tmp_path, binary):
 
 
 def test_only_remotely_bottlenecked_flows_come_from_behind_a_sender():
-    scenario = Scenario()
-    behind = {a.address for a in scenario.access_hosts}
+    behind = {a.address for a in layout().access.values()}
     flows = spec()["flows"]
     found = {f["name"] for f in flows if f["source"].split(":")[0] in behind}
     assert found == {"rbp-1", "rbp-2"}
@@ -42,12 +48,8 @@ def test_window_limited_flows_go_to_the_listener_with_the_small_buffer():
 
 
 def test_short_flows_make_up_their_share():
-    scenario = Scenario()
-    bits = short_arrivals_per_s(scenario) * scenario.short_mean_bytes * 8
-    assert bits == pytest.approx(0.03 * scenario.capacity_bps)
     arrivals = sum(p["arrivals_per_s"] for p in spec()["poisson"])
-    assert arrivals == pytest.approx(short_arrivals_per_s(scenario))
-    assert spec(Scenario(short_share=0.0))["poisson"] == []
+    assert arrivals * 20_000 * 8 == pytest.approx(0.03 * 100e6)
 
 
 def flow(name, kind, start, stop, rtt=10.0, error=None):
@@ -87,7 +89,7 @@ def test_a_flow_that_ends_with_the_phase_was_there_all_the_time(start, stop, the
     assert truth.phase(1000, 2000)["n_b"] == there
 
 
-def test_planned_truth_is_that_of_the_scenario():
+def test_planned_truth_is_that_of_the_file():
     assert planned_truth(spec()) == {
         "n_b": 12,
         "t_e_ms": pytest.approx(19.2),

@@ -9,16 +9,21 @@ from itertools import pairwise
 import pytest
 
 from tidemark_lab import netns
+from tidemark_lab.__main__ import main
 from tidemark_lab.api import ApiError
 from tidemark_lab.errors import LabError
-from tidemark_lab.preflight import Ports
+from tidemark_lab.experiment import grid, load
+from tidemark_lab.experiment.backend import Place
+from tidemark_lab.experiment.load import FILES
+from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.progress import Progress
 from tidemark_lab.report.trial import draw
-from tidemark_lab.trial import candidates, outcome, ranking, run, table
-from tidemark_lab.trial.hold import Hold, Seconds
-from tidemark_lab.trial.traffics import TRAFFICS
+from tidemark_lab.trial import candidates, outcome, ranking, table
+from tidemark_lab.trial.hold import Seconds
+from tidemark_lab.trial.judge import Trial, tried_one
 
-PORTS = Ports(console=18580, switch=19559, collector=19560, collector_metrics=19561)
+PORTS = ["--console-port", "18580", "--switch-port", "19559"]
+PORTS += ["--collector-port", "19560", "--metrics-port", "19561"]
 TARGETS = {"utilisation": 0.98, "loss_rate": 0.01, "delay_ms": 30.0}
 
 
@@ -171,21 +176,18 @@ def test_marks_are_no_losses():
 
 def test_a_refused_limit_is_a_row():
     class Refuses:
+        name = "reno1"
+        progress = Progress()
+
         def __init__(self, status):
             self.status = status
 
-        def post(self, _path, _body):
+        def set_limit(self, _switch, _limit, _reason):
             raise ApiError("beyond the largest limit", self.status)
 
-    class Session:
-        link_path = "/links/10/5"
-        scenario = TRAFFICS[0].scenario
-
-        def __init__(self, status):
-            self.controller = Refuses(status)
-
     candidate = candidates.Candidate(7_000_000, ("advice", "fpq"), True)
-    row = run._try(Session(422), candidate, run.Options(), Progress(), "reno1")
+    row, phase = tried_one(Refuses(422), candidate, "reno1")
+    assert phase is None
     trials = ranking.ranked([row, trial(300_000, 1.0, 0.004, 24.0)], TARGETS)
     assert [t["rank"] for t in trials] == [1, None]
     document = {"name": "reno1", "about": "one", "targets": TARGETS, "trials": trials}
@@ -195,7 +197,7 @@ def test_a_refused_limit_is_a_row():
     assert draw([document]).count("largest delay") == 1
     # A controller that does not answer is no result.
     with pytest.raises(ApiError):
-        run._try(Session(0), candidate, run.Options(), Progress(), "reno1")
+        tried_one(Refuses(0), candidate, "reno1")
 
 
 def test_the_table_says_where_the_advice_lost():
@@ -216,13 +218,16 @@ def test_the_table_says_where_the_advice_lost():
 
 
 class Offered:
-    """A session that has a controller's rules and its advice."""
-
-    scenario = TRAFFICS[0].scenario
+    """A running lab that has a controller's rules and its advice."""
 
     def __init__(self, rules, advice):
+        self.progress = Progress()
         self.answers = {"/rules": {"rules": rules}, "/advice": {"advice": advice}}
-        self.controller = self
+        self.controller = self.links = self
+        self.places = [Place(10, 5)]
+        path = FILES / "trial" / "trial-reno1.toml"
+        point = grid.points(load.read(path), str(path))[0]
+        self.plan = Plan.of(point.experiment, point.seed)
 
     def get(self, path):
         return self.answers[path.partition("?")[0]]
@@ -232,7 +237,7 @@ def test_some_rules_alone_are_tried(capsys):
     offered = Offered([rule("bdp", 3e5), rule("srb", None)], {"limit_bytes": 9e4})
 
     def tried(*names):
-        return [c.rules for c in run._candidates(offered, names, Progress())]
+        return [c.rules for c in Trial(names).offered(offered)]
 
     assert tried() == [("advice",), ("bdp",)]
     assert tried("bdp") == [("bdp",)]
@@ -244,18 +249,13 @@ def test_some_rules_alone_are_tried(capsys):
 
 @pytest.mark.root
 def test_a_trial_on_real_tcp(tmp_path):
-    traffic = next(t for t in TRAFFICS if t.name == "reno12")
     rules = ("bscl_loss", "single_scalable", "stanford", "bdp", "advice")
-    options = run.Options(
-        traffics=(traffic,),
-        rules=rules,
-        warmup_s=10,
-        hold=Hold(2, 4, 6),
-        out=tmp_path,
-        ports=PORTS,
-    )
+    short = ["run.warmup=10s", "phases.limit.settle=2s", "phases.limit.duration=6s"]
+    argv = ["run", "trial", "--only", "reno12", "--rules", ",".join(rules), "--out", str(tmp_path)]
+    for setting in short:
+        argv += ["--set", setting]
     before = netns.names()
-    assert run.run(options, Progress()) == 0
+    assert main([*argv, *PORTS]) == 0
     assert netns.names() == before
     (run_dir,) = tmp_path.iterdir()
     (document,) = json.loads((run_dir / "trial.json").read_text())["traffics"]

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .experiment.quantities import FRAME_BYTES
+from .formats import number, percent, show
 from .json_types import JsonObject
 from .machine import MOST_STOLEN_FRACTION
-from .scenario import FRAME_BYTES
+
+PART, ONE, WHOLE = percent(2), number(1), number(0)
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,8 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
         stolen = phase["stolen_cpu_fraction"]
         checks.append(
             Check(
-                f"{name}: {_percent(stolen)} of the CPU time was another machine's (at most "
-                f"{_percent(MOST_STOLEN_FRACTION)}: above, the switch may be slower than its rate)",
+                f"{name}: {PART(stolen)} of the CPU time was another machine's (at most "
+                f"{PART(MOST_STOLEN_FRACTION)}: above, the switch may be slower than its rate)",
                 stolen <= MOST_STOLEN_FRACTION,
                 essential=False,
             )
@@ -43,7 +46,7 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
         joined = phase["join"]["matched_fraction"]
         checks.append(
             Check(
-                f"{name}: {_percent(joined)} of the data packets joined (at least 95 %)",
+                f"{name}: {show(joined, PART)} of the data packets joined (at least 95 %)",
                 joined is not None and joined >= 0.95,
             )
         )
@@ -52,14 +55,15 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
     n_b, t_e = (first["estimates"][k]["value"] for k in ("n_b", "t_e_ms"))
     checks.append(
         Check(
-            f"{first['name']}: N_b {_one(n_b)}, truth {truth['n_b']} (within 1)",
+            f"{first['name']}: N_b {show(n_b, ONE)}, truth {truth['n_b']} (within 1)",
             n_b is not None and abs(n_b - truth["n_b"]) <= 1,
             essential=False,
         )
     )
     checks.append(
         Check(
-            f"{first['name']}: T_e {_one(t_e)} ms, truth {_one(truth['t_e_ms'])} (within 15 %)",
+            f"{first['name']}: T_e {show(t_e, ONE)} ms, truth {show(truth['t_e_ms'], ONE)} "
+            "(within 15 %)",
             None not in (t_e, truth["t_e_ms"])
             and abs(t_e - truth["t_e_ms"]) <= 0.15 * truth["t_e_ms"],
             essential=False,
@@ -67,7 +71,7 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
     )
     checks.append(
         Check(
-            f"{first['name']}: utilisation {_percent(first['utilisation'])} (at least 95 %)",
+            f"{first['name']}: utilisation {show(first['utilisation'], PART)} (at least 95 %)",
             first["utilisation"] is not None and first["utilisation"] >= 0.95,
             essential=False,
         )
@@ -75,7 +79,7 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
     advised = (first["advice"] or {}).get("limit_bytes")
     checks.append(
         Check(
-            f"limit advised {_whole(advised)}, read back {_whole(read_back_bytes)}",
+            f"limit advised {show(advised, WHOLE)}, read back {show(read_back_bytes, WHOLE)}",
             advised is not None and advised == read_back_bytes,
         )
     )
@@ -87,11 +91,11 @@ def _limit_kept(phase: JsonObject) -> Check:
     if phase["limit_action"] == "mark_ce":
         # What is marked is admitted: a threshold bounds no occupancy.
         marked = phase["ce_marked"]
-        text = f"{name}: {marked} packets marked CE at a threshold of {_whole(limit)} bytes"
+        text = f"{name}: {marked} packets marked CE at a threshold of {show(limit, WHOLE)} bytes"
         return Check(text, marked > 0)
     most = phase["occupancy_bytes"]["max"]
     return Check(
-        f"{name}: occupancy at most {_whole(most)} bytes at a limit of {_whole(limit)}",
+        f"{name}: occupancy at most {show(most, WHOLE)} bytes at a limit of {show(limit, WHOLE)}",
         most is not None and limit is not None and most <= limit + FRAME_BYTES,
     )
 
@@ -99,15 +103,3 @@ def _limit_kept(phase: JsonObject) -> Check:
 def spoiled(checks: list[Check]) -> int:
     """How many failed that must not."""
     return sum(not check.ok and check.essential for check in checks)
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.2f} %"
-
-
-def _one(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
-
-
-def _whole(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"

@@ -7,15 +7,14 @@ import argparse
 
 # By command: what is typed behind `tidemark-lab`, and what it does.
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
-    "clean": (("clean", "Namespaces and files of runs that were killed go."),),
-    "check": (("check --switch bmv2", "What a demo on BMv2 would miss on this machine."),),
-    "demo": (
-        ("demo", "Real TCP: measured, advised, applied, measured again."),
-        ("demo --keep --capacity 1gbit", "At 1 Gbit/s; the console stays until Ctrl-C."),
-    ),
-    "steps": (("steps --flows 4,40,8", "Auto mode while the number of flows changes."),),
     "run": (
-        ("run first", "An experiment of `list`."),
+        ("run demo", "Real TCP: measured, advised, applied, measured again."),
+        ("run demo --keep --capacity 1gbit", "At 1 Gbit/s; the console stays until Ctrl-C."),
+        ("run steps --flows 4,40,8", "Auto mode while the number of flows changes."),
+        ("run sweep --only one,tiny", "Two of a set, each at several limits, judged."),
+        ("run trial --only reno4", "Each rule's buffer in turn on one traffic."),
+        ("run iterate --only reno60 --rounds 3", "Advice followed three times."),
+        ("run first", "An experiment of `list`, for its rows."),
         (
             "run first --set traffic.persistent.long.count=4 --out runs/more-flows",
             "With another number of flows.",
@@ -25,29 +24,26 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "sweep": (
         ("sweep algorithms --dry-run", "How many runs a grid has, and which."),
         ("sweep algorithms --back-end ns3 --jobs 4", "Simulated, four runs at a time."),
-        ("sweep --only one,tiny", "Two of the scenarios that are judged."),
     ),
     "table": (("table runs --out results", "All rows below a directory, as Parquet and CSV."),),
     "compare": (("compare runs/first runs/second", "Two experiments side by side."),),
-    "list": (("list", "The experiments that are there."),),
     "figures": (("figures runs/first", "Occupancy, windows and rates as SVG and CSV."),),
+    "list": (("list", "The experiments that are there."),),
+    "clean": (("clean", "Namespaces and files of runs that were killed go."),),
+    "doctor": (("doctor --back-end bmv2", "What runs on BMv2 would miss on this machine."),),
     "paper": (("paper utb --quick", "Figures of a paper, a run of each setting."),),
-    "contest": (("contest --only bscl,auto", "Two controllers of the limit in turn."),),
-    "iterate": (("iterate --only reno60 --rounds 3", "Advice followed three times."),),
-    "unseen": (("unseen --seeds 1-20 --list", "What the seeds draw; nothing is run."),),
-    "trial": (("trial --only reno4", "Each rule's buffer in turn on one traffic."),),
 }
 
 
 def add_to(program: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser]) -> None:
-    """Behind the help of each command; the first of `demo`, `run` and `figures` behind the
-    program's."""
+    """Behind the help of each command; where to begin behind the program's."""
     shown = {name: _text(program.prog, examples) for name, examples in EXAMPLES.items()}
     for name, command in commands.items():
         command.epilog = shown[name]
         command.formatter_class = argparse.RawDescriptionHelpFormatter
-    first = [EXAMPLES[name][0] for name in ("demo", "run", "figures")]
-    program.epilog = _text(program.prog, tuple(first))
+    run, *_ = EXAMPLES["run"]
+    first = [e for e in EXAMPLES["run"] if e[0] == "run first"]
+    program.epilog = _text(program.prog, (run, *first, EXAMPLES["figures"][0]))
     program.formatter_class = argparse.RawDescriptionHelpFormatter
 
 

@@ -6,25 +6,27 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pyroute2 import IPRoute
 
 from . import kernel, netns
 from .errors import PreflightError
 from .json_types import JsonObject
-from .scenario import COLLECTOR_ADDRESS, Scenario
-from .topology import shape
+from .wiring import shape
+
+# Any slow link of a host: its kind is tried, not its numbers.
+_SOURCE, _SHAPE = "198.18.1.2", (2_000_000, 3_100, 6_200)
 
 
-def check(scenario: Scenario) -> None:
-    """Raises PreflightError."""
-    problem = _in_child(lambda: _try_kernel(scenario))
+def check(controls: Sequence[str]) -> None:
+    """`controls`: congestion controls. Raises PreflightError."""
+    problem = _in_child(lambda: _try_kernel(controls))
     if problem:
         raise PreflightError(problem["problem"], problem["remedy"])
 
 
-def _try_kernel(scenario: Scenario) -> None:
+def _try_kernel(controls: Sequence[str]) -> None:
     def attempt(what: str, remedy: str, action: Callable[[], object]) -> None:
         try:
             action()
@@ -56,16 +58,9 @@ def _try_kernel(scenario: Scenario) -> None:
         attempt(
             "the qdiscs htb and tbf and the filter u32 cannot be used",
             "load their modules: modprobe -a sch_htb sch_tbf cls_u32",
-            lambda: shape(
-                ipr,
-                index,
-                COLLECTOR_ADDRESS,
-                scenario.rbp_rate_bps,
-                scenario.rbp_burst_bytes,
-                scenario.rbp_queue_bytes,
-            ),
+            lambda: shape(ipr, index, _SOURCE, *_SHAPE),
         )
-    for name in scenario.congestion_controls:
+    for name in controls:
         _check_congestion_control(name)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import socket
-import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Protocol
 
 import tomli_w
 
-from . import tracing
+from . import signals, tracing
 from .api import ApiError, Controller
 from .errors import LabError
 from .json_types import JsonObject
@@ -139,14 +139,6 @@ class Lab:
                 return acts_at_bytes(switch["limits"].get(str(port)) or {})
         return None
 
-    def let_pass(self, progress: Progress, what: str, seconds: float) -> None:
-        """Lets time pass and notices dead programs."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.supervisor.check()
-            progress.show(f"{what}, {left:.0f} s")
-            time.sleep(min(0.5, left))
-
     def complete_phase(self, name: str) -> JsonObject:
         """A phase that was ended, when all its reports are in."""
 
@@ -174,6 +166,22 @@ class Lab:
         if self._tracing_before is not None and not self.state.mounted_tracefs:
             problems += tracing.differences(self._tracing_before, tracing.snapshot())
         return problems
+
+
+@contextmanager
+def running(session: Lab, progress: Progress | None = None) -> Iterator[Lab]:
+    """Whatever happens inside, nothing of the session is left; `progress` is told so."""
+    try:
+        yield session
+    finally:
+        with signals.ignored():
+            left = session.clean()
+        if not left and progress is not None:
+            progress.say(
+                "removed every namespace, interface and process of the run; tracing as before"
+            )
+    if left:
+        raise LabError("not everything could be removed: " + "; ".join(left))
 
 
 def _accepts(port: int) -> bool:

@@ -12,6 +12,7 @@ from .json_types import JsonObject
 from .summary import ESTIMATES, mean_utilisation
 
 ROUNDING = 0.01
+TIMEOUT_S = 900
 
 
 def analyze(
@@ -19,18 +20,22 @@ def analyze(
 ) -> JsonObject:
     """A link's record of `tidemark-controller analyze --json`; `place`: its node and port, where
     the capture has several."""
-    argv = [program, "analyze", capture, "--json"]
+    argv: list[object] = ["analyze", capture, "--json"]
     if place is not None:
         argv += ["--node", place[0], "--port", place[1]]
-    argv += ["--from-ns", window["start_ns"], "--to-ns", window["end_ns"]]
-    done = subprocess.run(
-        [str(a) for a in argv], capture_output=True, text=True, timeout=300, check=False
-    )
+    return of_link(program, *argv, "--from-ns", window["start_ns"], "--to-ns", window["end_ns"])
+
+
+def of_link(program: Path, *arguments: object) -> JsonObject:
+    """The first link that `analyze` or `advise` tells of as JSON."""
+    argv = [str(a) for a in (program, *arguments)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    what = f"{arguments[0]} {arguments[1]}"
     if done.returncode != 0:
-        raise LabError(f"analyze {capture} failed: {done.stderr.strip()[-500:]}")
+        raise LabError(f"{what} failed: {done.stderr.strip()[-1000:]}")
     links = json.loads(done.stdout)["links"]
     if not links:
-        raise LabError(f"analyze {capture}: no link in the capture")
+        raise LabError(f"{what}: no link in the capture")
     return links[0]
 
 

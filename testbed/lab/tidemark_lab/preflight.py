@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import argparse
 import errno
-import ipaddress
 import os
 import socket
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import kernel_check, netns, places, tracing
+from .addresses import REPORT_NETWORK, REPORT_UDP_PORT
 from .errors import PreflightError
 from .links import addresses_within
-from .scenario import COLLECTOR_ADDRESS, REPORT_PREFIX_LENGTH, REPORT_UDP_PORT, Scenario
 from .state import DIRECTORY as RECORDS
 from .state import recorded
 
@@ -72,7 +72,7 @@ class Paths:
         return self.bin_dir / name
 
 
-def run(scenario: Scenario, ports: Ports, paths: Paths, out: Path) -> list[str]:
+def run(ports: Ports, paths: Paths, out: Path, controls: Sequence[str] = ("reno",)) -> list[str]:
     """Checks everything; removes what runs that were killed have left. Returns
     notes for the user. Raises PreflightError at the first thing that is wrong."""
     check_platform()
@@ -82,7 +82,7 @@ def run(scenario: Scenario, ports: Ports, paths: Paths, out: Path) -> list[str]:
     notes = clean_stale()
     check_ports(ports)
     check_addresses()
-    kernel_check.check(scenario)
+    kernel_check.check(controls)
     notes += check_tracefs()
     check_out(out)
     return notes
@@ -193,18 +193,12 @@ def _bind(probe: socket.socket, address: tuple[str, int], what: str, option: str
 
 
 def check_addresses() -> None:
-    network = f"{COLLECTOR_ADDRESS}/{REPORT_PREFIX_LENGTH}"
-    found = addresses_within(str(_network(network)))
-    if found:
+    if found := addresses_within(str(REPORT_NETWORK)):
         interface, address = found[0]
         raise PreflightError(
-            f"address {address} of the report link is already on interface {interface}",
+            f"address {address} of the report links is already on interface {interface}",
             "remove it there for the time of the run",
         )
-
-
-def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    return ipaddress.ip_interface(text).network
 
 
 def check_tracefs() -> list[str]:

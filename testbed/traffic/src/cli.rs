@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
-use tidemark_command_line::with_examples;
+use daemon_kit::cli::with_examples;
 
 use crate::examples::EXAMPLES;
 use crate::spec::Listener;
@@ -110,6 +110,6 @@ mod tests {
     #[test]
     fn every_command_has_examples_that_parse() {
         Cli::command().debug_assert();
-        tidemark_command_line::check(&Cli::command(), EXAMPLES).unwrap();
+        daemon_kit::cli::check(&Cli::command(), EXAMPLES).unwrap();
     }
 }

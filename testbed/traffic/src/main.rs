@@ -3,14 +3,11 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
 
 use anyhow::{Context, anyhow};
 use clap::FromArgMatches as _;
-use tidemark_command_line::{Usage, failed, print_error};
-use tidemark_service::Stop;
+use daemon_kit::cli::{LevelFilter, Usage, ended, print_error, start_log};
+use daemon_kit::notify::Stop;
 use tidemark_traffic::cli::{self, Cli, Command, RunArgs, ServeArgs};
 use tidemark_traffic::run::{Part, run};
 use tidemark_traffic::spec::{Spec, VERSION};
@@ -18,22 +15,10 @@ use tidemark_traffic::truth::Truth;
 use tidemark_traffic::{flow, socket};
 
 fn main() -> ExitCode {
-    let arguments = cli::command()
-        .version(tidemark_commit::version!())
-        .get_matches();
+    let arguments = cli::command().version(daemon_kit::version!()).get_matches();
     let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
-    let filter: Targets = std::env::var("RUST_LOG")
-        .ok()
-        .and_then(|directives| directives.parse().ok())
-        .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
-    let log = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(tidemark_command_line::colours(&std::io::stderr()));
-    tracing_subscriber::registry().with(log).with(filter).init();
-    match dispatch(cli.command) {
-        Ok(code) => code,
-        Err(error) => failed(&error),
-    }
+    start_log("RUST_LOG", LevelFilter::INFO);
+    ended(dispatch(cli.command))
 }
 
 fn dispatch(command: Command) -> anyhow::Result<ExitCode> {

@@ -43,12 +43,9 @@ fn problems(root: &Path) -> Result<Vec<String>> {
         problems.extend(circles::problems(&p.name, &modules));
         problems.extend(layers(p, &modules));
     }
-    // Tests, benchmarks and examples of several files are crates of their own.
-    for file in files(root)? {
-        let Some(folder) = file
-            .strip_suffix("/main.rs")
-            .filter(|f| !f.ends_with("/src"))
-        else {
+    // A benchmark of several files is a crate of its own.
+    for file in files(root)?.iter().filter(|f| f.contains("/benches/")) {
+        let Some(folder) = file.strip_suffix("/main.rs") else {
             continue;
         };
         problems.extend(circles::problems(folder, &modules::of_crate(root, folder)?));

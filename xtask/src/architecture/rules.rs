@@ -14,27 +14,7 @@ pub(super) const FLOORS: &[&[&str]] = &[
 
 /// Arrows between folders that run upward all the same, and why. One that is gone must
 /// leave this list.
-pub(super) const UPWARD: &[(&str, &str, &str)] = &[
-    ("contract/rows", "collector/int-report", FLOW_KEY),
-    ("contract/report-tag", "collector/int-report", FLOW_KEY),
-    ("contract", "testbed/certificates", DOUBLES),
-    ("collector", "testbed/certificates", DOUBLES),
-    ("collector", "testbed/database", DOUBLES),
-    ("collector", "testbed/disk", DOUBLES),
-    ("collector", "testbed/golden", DOUBLES),
-    ("collector", "testbed/rng", DOUBLES),
-    ("controller", "testbed/certificates", DOUBLES),
-    ("controller", "testbed/disk", DOUBLES),
-    ("controller", "testbed/golden", DOUBLES),
-    ("controller", "testbed/rng", DOUBLES),
-    (
-        "controller/southbound",
-        "testbed/switch",
-        "drivers are tested on the switch",
-    ),
-];
-const FLOW_KEY: &str = "the key of a flow stands in the codec";
-const DOUBLES: &str = "test doubles have no room of their own yet";
+pub(super) const UPWARD: &[(&str, &str, &str)] = &[];
 
 /// Crates without I/O: the floors let them depend on more than that.
 pub(super) const PURE: &[&str] = &[
@@ -104,15 +84,15 @@ pub(super) const CLOCKS: &[(&str, &str)] = &[
         "waits for rows, closes batches by real time",
     ),
     (
-        "contract/command-line/src/progress.rs",
+        "common/daemon-kit/src/cli/progress.rs",
         "tells a person how long something still takes",
     ),
     (
-        "testbed/simulate/src/cli.rs",
+        "testing/simulate/src/cli.rs",
         "tells seeds an hour; the simulation reads no clock",
     ),
     (
-        "testbed/switch/p4runtime-server/src/forwarding.rs",
+        "switch/p4runtime-server/src/forwarding.rs",
         "stamps and waits for digests",
     ),
 ];

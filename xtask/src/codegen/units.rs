@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{Generated, head, read};
 
 const SOURCE: &str = "contract/units.toml";
-const RUST: &str = "contract/command-line/src/generated/units.rs";
+const RUST: &str = "common/daemon-kit/src/cli/generated/units.rs";
 const PYTHON: &str = "testbed/lab/tidemark_lab/experiment/units.py";
 
 #[derive(Deserialize)]

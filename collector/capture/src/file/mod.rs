@@ -8,13 +8,13 @@ use crate::chunk::Chunk;
 use crate::error::CaptureError;
 use crate::page_compressor::PageCompressor;
 use crate::table::{Column, Stored, schema};
+use durable_fs::{DiskFile, SharedDisk};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::SchemaDescriptor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tidemark_disk::{DiskFile, SharedDisk};
 
 /// Rows whose columns are gathered one after the other: few enough to stay in
 /// the core's first cache.

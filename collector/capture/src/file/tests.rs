@@ -66,7 +66,7 @@ fn every_value_comes_back() {
     let dir = tempfile::tempdir().unwrap();
     let mut r = Random(88_172_645_463_325_252);
     let rows: Vec<PostcardRow> = (0..40_000).map(|n| row(n, &mut r)).collect();
-    let mut writer = TableWriter::new(tidemark_disk::real(), dir.path(), 3).unwrap();
+    let mut writer = TableWriter::new(durable_fs::real(), dir.path(), 3).unwrap();
     // Files of one row, of a part of a page, of pages and a part.
     let cuts = [1, 300, 8192, 31_507];
     let mut left = rows.as_slice();

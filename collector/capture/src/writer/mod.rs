@@ -10,13 +10,13 @@ mod thread;
 
 use crate::error::CaptureError;
 use crate::meta::{CaptureMeta, FILE};
+use durable_fs::{SharedDisk, make_directories};
 use message::Message;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use tables::Tables;
-use tidemark_disk::{SharedDisk, make_directories};
 use tidemark_rows::{Event, EventRow, FlatEvent, PostcardRow, ProbeRow};
 
 pub use options::WriterOptions;
@@ -57,7 +57,7 @@ impl CaptureWriter {
         meta: CaptureMeta,
         options: WriterOptions,
     ) -> Result<Self, CaptureError> {
-        let (mut writer, steps) = Self::stepped(tidemark_disk::real(), dir, meta, options)?;
+        let (mut writer, steps) = Self::stepped(durable_fs::real(), dir, meta, options)?;
         let stats = writer.stats();
         let handle = std::thread::Builder::new()
             .name("capture".into())

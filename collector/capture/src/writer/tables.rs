@@ -7,11 +7,11 @@ use super::stats::WriterStats;
 use crate::error::CaptureError;
 use crate::file::TableWriter;
 use crate::table::Stored;
+use durable_fs::SharedDisk;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
-use tidemark_disk::SharedDisk;
 use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
 /// After an error, the disk is tried again in as much.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! tcp_probe: bytes of perf rings, and text.
+//! tcp_probe: records of perf rings, and text.
 
 use crate::figure::{Row, per_core};
 use std::collections::HashMap;
@@ -7,8 +7,11 @@ use std::hint::black_box;
 use tcp_probe::Event;
 use tcp_probe::format::Format;
 use tcp_probe::layout::Layout;
-use tcp_probe::ring::{Record, records};
+use tcp_probe::ring::Record;
 use tcp_probe::text::parse_line;
+
+#[path = "../../../tcp-probe/tests/common/recorded.rs"]
+mod recorded;
 
 const ROUNDS: u64 = 20;
 const LINES: usize = 50_000;
@@ -37,33 +40,24 @@ pub(crate) fn ring() -> Row {
             "../../../tcp-probe/fixtures/tcp_cong_state_set.linux-6.18.format"
         )))
         .unwrap();
-    let recorded = include_bytes!("../../../tcp-probe/fixtures/ring.linux-6.18.bin");
+    let records = recorded::records();
     const REPEAT: usize = 20_000;
-    let bytes = recorded.repeat(REPEAT);
-    // The data wrap around the end of the ring in the middle of a record.
-    let (first, second) = bytes.split_at(bytes.len() / 2 + 48);
-    let mut scratch = Vec::new();
     Row::median(
-        "tcp_probe samples from perf ring bytes, per core",
+        "tcp_probe samples from perf ring records, per core",
         5e6,
         || {
             let mut events = 0;
             let before = crate::figure::process_cpu();
             let mut sum = 0u64;
             for _ in 0..ROUNDS {
-                let _ = records(
-                    black_box(first),
-                    black_box(second),
-                    &mut scratch,
-                    |record| {
-                        if let Record::Sample { time_ns, raw } = record
-                            && let Ok(event) = layout.read(time_ns, raw)
-                        {
-                            events += 1;
-                            sum = sum.wrapping_add(used(&event));
-                        }
-                    },
-                );
+                for &(kind, body) in records.iter().cycle().take(records.len() * REPEAT) {
+                    if let Record::Sample { time_ns, raw } = Record::read(kind, black_box(body))
+                        && let Ok(event) = layout.read(time_ns, raw)
+                    {
+                        events += 1;
+                        sum = sum.wrapping_add(used(&event));
+                    }
+                }
             }
             black_box(sum);
             assert!(events >= ROUNDS * REPEAT as u64);

@@ -2,8 +2,8 @@
 //! Bytes per joined postcard on the runs with known truth.
 
 use std::path::Path;
+use test_support::golden::{GOLDEN_RUNS, Run, shared_runs};
 use tidemark_collector::import::{ImportOptions, import};
-use tidemark_golden::{GOLDEN_RUNS, Run, shared_runs};
 
 /// Bytes of the files of a directory whose names begin so.
 pub(crate) fn size(dir: &Path, prefix: &str) -> u64 {

@@ -5,8 +5,9 @@ use super::client::run;
 use super::options::AgentOptions;
 use anyhow::Result;
 use clap::Args;
+use daemon_kit::cli::{print, print_json};
+use daemon_kit::credentials::AccessArgs;
 use tcp_probe::perf::{AddressRange, Clock, Filter, Options};
-use tidemark_credentials::AccessArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgs {
@@ -73,16 +74,16 @@ pub(crate) fn run_args(args: &AgentArgs) -> Result<()> {
         },
     })?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        print_json(&report)?;
     } else {
-        println!(
+        print(format_args!(
             "{} events read, {} delivered, {} lost in the kernel's rings, {} for lack of room, {} not delivered",
             report.events,
             report.delivered,
             report.ring_lost,
             report.buffer_lost,
             report.undelivered
-        );
+        ))?;
     }
     Ok(())
 }

@@ -4,13 +4,13 @@
 use super::buffer::{AgentReport, Buffer};
 use super::options::AgentOptions;
 use anyhow::{Context, Result, anyhow, bail};
+use daemon_kit::credentials::{Access, explain};
+use daemon_kit::notify::{Deadline, Stop};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tcp_probe::perf::PerfReader;
-use tidemark_credentials::{Access, explain};
 use tidemark_proto::telemetry::agent_client::AgentClient;
-use tidemark_service::{Deadline, Stop};
 use tokio::sync::{Notify, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Endpoint;
@@ -165,7 +165,7 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
         .http2_keep_alive_interval(Duration::from_secs(10))
         .keep_alive_while_idle(true);
     let reader = PerfReader::open(&options.probe).context("tcp_probe")?;
-    let given_up = tidemark_privileges::give_up("--user", options.user.as_deref())?;
+    let given_up = daemon_kit::privileges::give_up("--user", options.user.as_deref())?;
     tracing::info!("goes on {given_up}");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

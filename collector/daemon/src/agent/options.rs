@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options of an agent.
 
+use daemon_kit::credentials::Access;
 use tcp_probe::perf::Options;
-use tidemark_credentials::Access;
 
 /// What an agent reads, where it sends, and how much it keeps.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@
 use super::client::{CONNECT, WINDOW};
 use super::convert::message_of;
 use anyhow::{Context, Result, anyhow, bail};
+use daemon_kit::credentials::Access;
+use daemon_kit::credentials::explain::{self, Shown};
 use tcp_probe::Event;
-use tidemark_credentials::Access;
-use tidemark_credentials::explain::{self, Shown};
 use tidemark_proto::telemetry::AgentBatch;
 use tidemark_proto::telemetry::agent_client::AgentClient;
 use tokio::sync::mpsc;

@@ -4,6 +4,7 @@
 use crate::import::{Cards, ImportOptions, ImportReport, import};
 use anyhow::Result;
 use clap::Args;
+use daemon_kit::cli::{print, print_json};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -57,36 +58,42 @@ pub(super) fn run(args: ImportArgs) -> Result<()> {
         }),
     })?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        print_json(&report)?;
     } else {
-        print_import(&report);
+        print_import(&report)?;
     }
     Ok(())
 }
 
-fn print_import(r: &ImportReport) {
-    println!(
+fn print_import(r: &ImportReport) -> Result<()> {
+    print(format_args!(
         "reports   {} received, {} lost, {} malformed datagrams",
         r.reports.received, r.reports.lost, r.reports.malformed
-    );
-    println!(
+    ))?;
+    print(format_args!(
         "tcp_probe {} samples, {} malformed lines",
         r.tcp_probe.samples, r.tcp_probe.malformed
-    );
-    println!(
+    ))?;
+    print(format_args!(
         "join      {} of {} data packets of probed flows ({:.3} %)",
         r.join.matched,
         r.join.candidates,
         100.0 * r.join.matched_fraction
-    );
+    ))?;
     for c in &r.clocks {
-        println!(
+        print(format_args!(
             "clock     node {} is {:.6} s ahead of {}, drifting {:.3} ppm",
             c.node_id, c.node_minus_host_s, c.host, c.node_drift_ppm
-        );
+        ))?;
     }
     if r.capture.pcap_truncated {
-        println!("pcap      ends within a packet: its recording was cut short");
+        print(format_args!(
+            "pcap      ends within a packet: its recording was cut short"
+        ))?;
     }
-    println!("capture   {} rows in {}", r.capture.rows, r.out.display());
+    print(format_args!(
+        "capture   {} rows in {}",
+        r.capture.rows,
+        r.out.display()
+    ))
 }

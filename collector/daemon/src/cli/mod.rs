@@ -9,8 +9,9 @@ mod status;
 use crate::config;
 use anyhow::Result;
 use clap::{FromArgMatches as _, Parser, Subcommand};
+use daemon_kit::cli::{LevelFilter, Shell, completions, ended, print, start_log, with_examples};
 use settings::Settings;
-use tidemark_command_line::{Shell, completions, with_examples};
+use std::process::ExitCode;
 
 /// Receives INT reports and tcp_probe samples, joins, stores and streams them.
 #[derive(Debug, Parser)]
@@ -67,13 +68,15 @@ pub fn command() -> clap::Command {
 }
 
 /// Parses the arguments and does what they say.
-///
-/// # Errors
-/// What went wrong, or that the arguments make no sense.
-pub fn main(version: &'static str) -> Result<()> {
+pub fn main(version: &'static str) -> ExitCode {
+    start_log("TIDEMARK_LOG", LevelFilter::INFO);
     let arguments = command().version(version).get_matches();
     let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
-    match cli.command {
+    ended(dispatch(cli.command).map(|()| ExitCode::SUCCESS))
+}
+
+fn dispatch(command: Command) -> Result<()> {
+    match command {
         Command::Run(settings) => crate::run::run(&settings.load()?),
         Command::Validate(settings) => {
             let c = settings.load()?;
@@ -82,18 +85,17 @@ pub fn main(version: &'static str) -> Result<()> {
             c.http.token()?;
             if let Some(tls) = &c.http.tls {
                 let keys = config::HttpConfig::keys();
-                tidemark_credentials::http::acceptor(tls, &keys, crate::time::unix_s())?;
+                daemon_kit::credentials::http::acceptor(tls, &keys, crate::time::unix_s())?;
             }
             let listen: Vec<String> = c.listen.iter().map(ToString::to_string).collect();
-            println!(
+            print(format_args!(
                 "ok: {} node(s), reports on {}, telemetry on {} ({}), metrics on {}",
                 c.nodes.len(),
                 listen.join(", "),
                 c.grpc.listen,
                 credentials.summary(),
                 c.http.listen
-            );
-            Ok(())
+            ))
         }
         Command::Status { settings, json } => status::status(&settings.load()?.http, json),
         Command::Doctor { settings, doctor } => crate::doctor::run(settings.load(), &doctor),
@@ -102,10 +104,7 @@ pub fn main(version: &'static str) -> Result<()> {
         Command::Export(args) => crate::export::run(&args),
         Command::Replay(args) => crate::replay::run(&args),
         Command::Load(args) => crate::load::run(&args),
-        Command::Completions { shell } => {
-            completions(command(), shell, &mut std::io::stdout())?;
-            Ok(())
-        }
+        Command::Completions { shell } => completions(self::command(), shell),
         Command::Import(args) => import::run(args),
     }
 }
@@ -118,6 +117,6 @@ mod tests {
     fn every_command_has_examples_that_parse() {
         command().debug_assert();
         let program = <Cli as clap::CommandFactory>::command();
-        tidemark_command_line::check(&program, examples::EXAMPLES).unwrap();
+        daemon_kit::cli::check(&program, examples::EXAMPLES).unwrap();
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `[grpc]`: the telemetry stream, and who may use it.
 
+use daemon_kit::credentials::{Error, Keys, Protection, ServerCredentials, ServerTls};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use tidemark_credentials::{Error, Keys, Protection, ServerCredentials, ServerTls};
 
 /// Address of the gRPC server, and the credentials of its callers: subscribers
 /// and agents.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `[http]`: metrics and status, and who may read them.
 
+use daemon_kit::credentials::{Error, Keys, Protection, ServerTls, Token};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use tidemark_credentials::{Error, Keys, Protection, ServerTls, Token};
 
 /// Address of `/metrics`, `/status` and `/healthz`, and what their readers show.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

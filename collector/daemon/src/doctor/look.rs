@@ -6,6 +6,7 @@ use super::machine;
 use crate::config::Config;
 use crate::open::probe_options;
 use crate::status_client;
+use daemon_kit::doctor::{Finding, Verdict};
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
 use std::io::ErrorKind;
@@ -13,7 +14,6 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tcp_probe::perf::PerfReader;
-use tidemark_findings::{Finding, Verdict};
 
 /// Of /proc/self/status.
 const CAP_NET_ADMIN: u64 = 1 << 12;

@@ -10,8 +10,9 @@ use crate::config::Config;
 use crate::status_client;
 use anyhow::{Result, bail};
 use clap::Args;
+use daemon_kit::cli::stdout;
+use daemon_kit::doctor::{Finding, problems, write};
 use std::time::Duration;
-use tidemark_findings::{Finding, problems, write};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -39,7 +40,7 @@ pub(crate) fn run(config: Result<Config>, args: &DoctorArgs) -> Result<()> {
             "docs/reference/collector.md has every key",
         )),
     }
-    write(&found, args.json, &mut std::io::stdout().lock())?;
+    write(&found, args.json, &mut stdout())?;
     match problems(&found) {
         0 => Ok(()),
         1 => bail!("1 problem"),

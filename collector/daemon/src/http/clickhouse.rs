@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ClickHouse sink in `/metrics` and `/status`.
 
+use daemon_kit::metrics;
 use serde::Serialize;
 use tidemark_clickhouse::{Loss, SinkStats};
-use tidemark_metrics::metrics;
 
 /// The ClickHouse sink in `/status`.
 #[derive(Debug, Serialize)]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Declared metrics in the Prometheus text format.
 
+use daemon_kit::metrics::{Kind, MetricDoc, Metrics, Number, Sample};
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use std::fmt;
-use tidemark_metrics::{Kind, MetricDoc, Metrics, Number, Sample};
 use tidemark_proto::telemetry::ClockMapping;
 
 fn full(doc: &MetricDoc) -> String {

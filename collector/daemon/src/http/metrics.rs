@@ -5,11 +5,12 @@ use super::clickhouse::ClickHouseMetrics;
 use super::encode::{all, clocks};
 use super::status::Shown;
 use crate::agent::AgentStatus;
+use daemon_kit::metrics;
+use daemon_kit::metrics::{MetricDoc, Metrics};
 use int_report::DecodeError;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
-use tidemark_metrics::{MetricDoc, Metrics, metrics};
 use tidemark_pipeline::Stats;
 
 /// Reads what is shown whenever it is asked.

@@ -13,12 +13,12 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use daemon_kit::credentials::http::{Hosts, OtherHost, Peer, guarded};
+use daemon_kit::credentials::{Refusals, Token};
 use metrics::Exporter;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use std::sync::Arc;
-use tidemark_credentials::http::{Hosts, OtherHost, Peer, guarded};
-use tidemark_credentials::{Refusals, Token};
 
 pub use metrics::{clickhouse_docs, collector_docs};
 pub use status::{CaptureStatus, FlowStatus, ProbeStatus, Shown, Status};

@@ -8,11 +8,11 @@ use crate::hub::{Hub, SubscriberStatus};
 use crate::packets::PacketMemory;
 use crate::source::SourceCounters;
 use crate::status::{ClockReport, JoinStatus, ReportStatus};
+use daemon_kit::credentials::Refusals;
+use daemon_kit::credentials::http::HandshakesFailed;
 use serde::Serialize;
 use std::sync::Arc;
 use tidemark_capture::WriterStats;
-use tidemark_credentials::Refusals;
-use tidemark_credentials::http::HandshakesFailed;
 
 /// Everything the HTTP server shows.
 #[derive(Clone)]

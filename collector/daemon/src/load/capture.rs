@@ -3,12 +3,12 @@
 //! repetition, so a load that was broken off is simply started again.
 
 use anyhow::{Context, Result, anyhow, bail};
+use daemon_kit::cli::Progress;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_capture::{AnyRow, CaptureMeta, Merged};
 use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Client, SinkStats, schema};
-use tidemark_command_line::Progress;
 
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]

@@ -5,6 +5,7 @@ mod capture;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use daemon_kit::cli::{print, print_json};
 use std::path::PathBuf;
 use tidemark_capture::CaptureMeta;
 use tidemark_clickhouse::ClickHouseConfig;
@@ -67,12 +68,12 @@ pub(crate) fn run(args: &LoadArgs) -> Result<()> {
             .with_context(|| format!("removing {}", spool_dir.display()))?;
     }
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        print_json(&report)?;
     } else {
-        println!(
+        print(format_args!(
             "loaded {} postcards, {} samples, {} events as capture {}; the database has {} rows of it",
             report.postcards, report.tcp_probe, report.events, report.capture, report.rows_stored
-        );
+        ))?;
     }
     let rows = report.postcards + report.tcp_probe + report.events;
     if report.rows_lost > 0 || report.rows_stored != rows {

@@ -8,9 +8,10 @@ mod tests;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use daemon_kit::cli::stdout;
 use line::{Line, Malformed};
 use serde::Serialize;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use tidemark_pcap::Datagrams;
@@ -75,23 +76,14 @@ impl<W: Write> Printer<W> {
 /// One line for people.
 pub(crate) fn run(args: &PrintArgs) -> Result<()> {
     let mut printer = Printer {
-        out: BufWriter::new(io::stdout().lock()),
+        out: BufWriter::new(stdout()),
         left: args.count,
     };
     let printed = match &args.pcap {
         Some(path) => from_file(path, &args.port, &mut printer),
         None => from_socket(args.listen, &mut printer),
     };
-    match printed.and_then(|()| Ok(printer.out.flush()?)) {
-        // Whoever read the lines has seen enough.
-        Err(e) if is_broken_pipe(&e) => Ok(()),
-        other => other,
-    }
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let of_io = error.downcast_ref::<io::Error>();
-    of_io.is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
+    printed.and_then(|()| Ok(printer.out.flush()?))
 }
 
 fn from_file(path: &Path, ports: &[u16], printer: &mut Printer<impl Write>) -> Result<()> {

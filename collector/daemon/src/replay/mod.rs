@@ -9,6 +9,8 @@ use crate::agent::Pusher;
 use crate::import::Trace;
 use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
+use daemon_kit::cli::{Progress, Usage, print, print_json};
+use daemon_kit::credentials::AccessArgs;
 use item::Item;
 use rows::CaptureSource;
 use serde::Serialize;
@@ -16,8 +18,6 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tcp_probe::Event;
-use tidemark_command_line::{Progress, Usage};
-use tidemark_credentials::AccessArgs;
 use tidemark_pcap::Datagrams;
 
 /// Samples sent together.
@@ -139,12 +139,12 @@ impl Source {
 pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
     let report = replay(args)?;
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        print_json(&report)?;
     } else {
-        println!(
+        print(format_args!(
             "{} datagrams and {} samples of {:.3} s sent in {:.3} s; {} rows skipped",
             report.datagrams, report.events, report.recorded_s, report.took_s, report.skipped
-        );
+        ))?;
     }
     Ok(())
 }

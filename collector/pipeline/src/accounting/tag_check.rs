@@ -4,8 +4,8 @@
 
 use super::refusals::RefusalReason;
 use super::time::Times;
+use int_report::keys::ReportKeys;
 use int_report::tag::Tagged;
-use tidemark_report_tag::ReportKeys;
 
 /// Beyond this no path reorders; within it, numbers tell a report sent again.
 /// Twice as many numbers pass in it only at 4 M reports/s.

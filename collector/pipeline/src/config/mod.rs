@@ -11,10 +11,10 @@ pub use node::{
     TimeUnit, proto_nodes,
 };
 
+use int_report::keys::ReportKeys;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
-use tidemark_report_tag::ReportKeys;
 
 /// Everything the pipeline needs to know before the first report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use crate::rows::VecSink;
 use crate::testing::{self, MS, NODE};
 use crate::{RefusalReason, UnknownNodes};
 use int_report::encode::{encode, postcard};
-use tidemark_report_tag::ReportKeys;
+use int_report::keys::ReportKeys;
 
 const OTHER: u32 = 11;
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
-use crate::ring::{Record, records};
+use crate::ring::Record;
+
+#[path = "../../tests/common/recorded.rs"]
+mod recorded;
 
 const PROBE: &str = include_str!("../../fixtures/tcp_probe.linux-6.18.format");
 const RETRANSMIT: &str = include_str!("../../fixtures/tcp_retransmit_skb.linux-6.18.format");
 const CONG_STATE: &str = include_str!("../../fixtures/tcp_cong_state_set.linux-6.18.format");
-/// Six records of a ring, as Linux 6.18 on x86-64 wrote them.
-const RING: &[u8] = include_bytes!("../../fixtures/ring.linux-6.18.bin");
 
 fn layout() -> Layout {
     let mut layout = Layout::default();
@@ -20,22 +21,18 @@ fn layout() -> Layout {
     layout
 }
 
-fn recorded(split: usize) -> Vec<Event> {
-    let layout = layout();
-    let mut events = Vec::new();
-    let (first, second) = RING.split_at(split);
-    records(first, second, &mut Vec::new(), |record| match record {
-        Record::Sample { time_ns, raw } => events.push(layout.read(time_ns, raw).unwrap()),
+fn recorded_events() -> Vec<Event> {
+    let read = |(kind, body)| match Record::read(kind, body) {
+        Record::Sample { time_ns, raw } => layout().read(time_ns, raw).unwrap(),
         other => panic!("{other:?}"),
-    })
-    .unwrap();
-    events
+    };
+    recorded::records().into_iter().map(read).collect()
 }
 
 #[cfg(target_endian = "little")]
 #[test]
 fn recorded_ring() {
-    let events = recorded(RING.len());
+    let events = recorded_events();
     assert_eq!(events.len(), 6);
     let Event::Probe(sample) = events[1] else {
         panic!("{:?}", events[1])
@@ -82,15 +79,6 @@ fn recorded_ring() {
         (v6.snd_nxt, v6.snd_una, v6.snd_wnd),
         (2_333_083_109, 2_333_017_645, 65_464)
     );
-}
-
-#[cfg(target_endian = "little")]
-#[test]
-fn recorded_ring_wrapped_anywhere() {
-    let whole = recorded(RING.len());
-    for split in 0..RING.len() {
-        assert_eq!(recorded(split), whole, "split at {split}");
-    }
 }
 
 #[test]

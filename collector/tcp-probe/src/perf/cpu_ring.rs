@@ -1,63 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The tracepoints of one CPU and the ring that they share.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use perf_event::events::Tracepoint;
+use perf_event::{Builder, Counter, ReadFormat, SampleFlag, Sampler};
+use perf_event_open_sys::ioctls;
 
 use super::error::OpenError;
 use super::options::Options;
-use super::{mmap, syscall};
+use crate::ring::Record;
 
-/// One CPU: the event that owns the ring, and those that write into it too.
-#[derive(Debug)]
+/// Header of a record: type, flags, size.
+const HEADER_BYTES: usize = 8;
+
+/// One CPU: the event that owns the ring, and the events that write into it too.
 pub(super) struct CpuRing {
-    pub ring: mmap::Ring,
-    pub events: Vec<OwnedFd>,
-    /// The kernel tells each event's losses when asked.
-    pub tells_lost: bool,
+    owner: Sampler,
+    others: Vec<Counter>,
+    ring_bytes: usize,
+    /// Holds the record that lies across the end of the ring.
+    scratch: Vec<u8>,
+}
+
+/// The kernel's counts of an event, since it was opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    /// Those that passed the kernel's filter.
+    pub occurred: u64,
+    /// Records that found the ring full.
+    pub lost: u64,
 }
 
 impl CpuRing {
-    /// Opens the tracepoints `ids` (name, id) on one CPU.
+    /// Opens the tracepoints `ids` (name, id) on one CPU, not yet started.
     pub(super) fn open(
         cpu: u32,
         ids: &[(&'static str, u16)],
-        pages: usize,
         options: &Options,
     ) -> Result<Self, OpenError> {
-        let mut events = Vec::new();
-        let mut tells_lost = true;
+        let mut counters = Vec::new();
         for &(name, id) in ids {
-            let (fd, tells) = syscall::open_tracepoint(id, cpu, options)
+            let counter = open_tracepoint(id, cpu, options)
                 .map_err(|source| OpenError::of_open(name, cpu, options.clock, source))?;
-            tells_lost &= tells;
             if let Some(expression) = options.filter.kernel_expression() {
                 // Saves work only: the filter is applied again on reading.
-                if let Err(error) = syscall::set_filter(&fd, &expression) {
+                if let Err(error) = set_filter(&counter, &expression) {
                     tracing::warn!(%error, name, expression, "kernel refused the filter");
                 }
             }
-            events.push(fd);
+            counters.push(counter);
         }
-        let Some((owner, others)) = events.split_first() else {
-            return Err(OpenError::NothingToRead);
-        };
-        let ring_fd = owner.try_clone().map_err(|source| OpenError::Io {
-            what: "duplicate a perf event's file descriptor".to_owned(),
-            source,
-        })?;
-        let ring = mmap::Ring::map(ring_fd, pages)
-            .map_err(|source| OpenError::of_mmap(cpu, pages, source))?;
+        let mut counters = counters.into_iter();
+        let owner = counters.next().ok_or(OpenError::NothingToRead)?;
+        let owner = owner
+            .sampled(options.ring_bytes)
+            .map_err(|source| OpenError::of_mmap(cpu, options.ring_bytes, source))?;
+        let others: Vec<Counter> = counters.collect();
         // Only a ring that exists can be shared.
-        for other in others {
-            syscall::share_ring(other, owner.as_raw_fd()).map_err(|source| OpenError::Io {
+        for other in &others {
+            share_ring(other, &owner).map_err(|source| OpenError::Io {
                 what: format!("direct a perf event of CPU {cpu} into the common ring"),
                 source,
             })?;
         }
         Ok(Self {
-            ring,
-            events,
-            tells_lost,
+            owner,
+            others,
+            ring_bytes: options.ring_bytes,
+            scratch: Vec::new(),
         })
+    }
+
+    /// The events of this CPU.
+    pub(super) fn events(&mut self) -> impl Iterator<Item = &mut Counter> {
+        std::iter::once(self.owner.as_counter_mut()).chain(&mut self.others)
+    }
+
+    /// Asks the kernel for its counts of all events; `None` where it does not tell
+    /// (before Linux 6.0).
+    pub(super) fn totals(&mut self) -> io::Result<Option<Totals>> {
+        let mut totals = Totals::default();
+        for event in self.events() {
+            let told = event.read_full()?;
+            let Some(lost) = told.lost() else {
+                return Ok(None);
+            };
+            totals.occurred += told.count();
+            totals.lost += lost;
+        }
+        Ok(Some(totals))
+    }
+
+    /// Becomes readable at the watermark.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor is open for the life of `self`.
+        unsafe { BorrowedFd::borrow_raw(self.owner.as_raw_fd()) }
+    }
+
+    /// Gives `f` the records in the ring, at most a whole ring of them: records may come
+    /// as fast as they are read.
+    pub(super) fn consume(&mut self, mut f: impl FnMut(Record<'_>)) {
+        let mut left_bytes = self.ring_bytes;
+        while left_bytes > 0
+            && let Some(record) = self.owner.next_record()
+        {
+            left_bytes = left_bytes.saturating_sub(HEADER_BYTES + record.len());
+            f(match record.data() {
+                [body] => Record::read(record.ty(), body),
+                parts => {
+                    self.scratch.clear();
+                    for part in parts {
+                        self.scratch.extend_from_slice(part);
+                    }
+                    Record::read(record.ty(), &self.scratch)
+                }
+            });
+        }
+    }
+}
+
+/// Opens a tracepoint for all processes on one CPU.
+fn open_tracepoint(id: u16, cpu: u32, options: &Options) -> io::Result<Counter> {
+    let mut builder = Builder::new(Tracepoint::with_id(id.into()));
+    builder
+        .any_pid()
+        .one_cpu(cpu as usize)
+        .include_kernel()
+        .include_hv()
+        // Every occurrence.
+        .sample_period(1)
+        .sample(SampleFlag::TIME | SampleFlag::RAW)
+        .clockid(perf_event::Clock::new(options.clock.stamped().id()))
+        .wakeup_watermark(options.wakeup_bytes.max(1) as usize)
+        .read_format(ReadFormat::LOST);
+    match builder.build() {
+        // Before Linux 6.0.
+        Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
+            builder.read_format(ReadFormat::empty()).build()
+        }
+        built => built,
+    }
+}
+
+/// Makes an event write into the ring of another on the same CPU. The crate has no call for it.
+fn share_ring(event: &Counter, owner: &Sampler) -> io::Result<()> {
+    // SAFETY: two perf events' descriptors.
+    check(unsafe { ioctls::SET_OUTPUT(event.as_raw_fd(), owner.as_raw_fd()) })
+}
+
+/// Lets only those occurrences pass for which `expression` holds. The crate has no call for it.
+fn set_filter(event: &Counter, expression: &str) -> io::Result<()> {
+    let text = CString::new(expression)?;
+    // SAFETY: the kernel copies the zero-terminated text and does not write.
+    check(unsafe { ioctls::SET_FILTER(event.as_raw_fd(), text.as_ptr().cast_mut()) })
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
     }
 }

@@ -96,12 +96,9 @@ impl OpenError {
     }
 
     /// Of mapping the ring.
-    pub(super) fn of_mmap(cpu: u32, pages: usize, source: io::Error) -> Self {
+    pub(super) fn of_mmap(cpu: u32, bytes: usize, source: io::Error) -> Self {
         match source.raw_os_error() {
-            Some(libc::EPERM | libc::ENOMEM) => Self::RingMemory {
-                cpu,
-                bytes: pages * super::mmap::page_bytes(),
-            },
+            Some(libc::EPERM | libc::ENOMEM) => Self::RingMemory { cpu, bytes },
             _ => Self::Io {
                 what: format!("map the perf ring of CPU {cpu}"),
                 source,

@@ -6,9 +6,7 @@ mod clock;
 mod cpu_ring;
 mod error;
 mod filter;
-mod mmap;
 mod options;
-mod syscall;
 mod tracefs;
 
 use std::io;
@@ -19,8 +17,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::event::Event;
 use crate::layout::{Layout, SampleError};
-use crate::ring::{Record, records};
-use cpu_ring::CpuRing;
+use crate::ring::Record;
+use cpu_ring::{CpuRing, Totals};
 
 pub use clock::Clock;
 pub use error::OpenError;
@@ -50,14 +48,12 @@ pub struct Counts {
 }
 
 /// The rings of all CPUs.
-#[derive(Debug)]
 pub struct PerfReader {
     rings: Vec<CpuRing>,
     layout: Layout,
     filter: Filter,
     clock: Clock,
     offset: clock::Offset,
-    scratch: Vec<u8>,
     /// Read but not given out yet, see [`PerfReader::drain`].
     held: Vec<Event>,
     counts: Counts,
@@ -77,7 +73,7 @@ impl PerfReader {
     /// are not understood, or the right to trace is missing; the message says
     /// what to do.
     pub fn open(options: &Options) -> Result<Self, OpenError> {
-        let pages = options.ring_pages()?;
+        options.check_sizes()?;
         let tracefs = tracefs::find(options)?;
         let mut layout = Layout::default();
         let mut ids = Vec::new();
@@ -96,15 +92,13 @@ impl PerfReader {
         }
         let mut rings = Vec::new();
         for cpu in tracefs::online_cpus()? {
-            rings.push(CpuRing::open(cpu, &ids, pages, options)?);
+            rings.push(CpuRing::open(cpu, &ids, options)?);
         }
-        for ring in &rings {
-            for event in &ring.events {
-                syscall::enable(event).map_err(|source| OpenError::Io {
-                    what: "start a perf event".to_owned(),
-                    source,
-                })?;
-            }
+        for event in rings.iter_mut().flat_map(CpuRing::events) {
+            event.enable().map_err(|source| OpenError::Io {
+                what: "start a perf event".to_owned(),
+                source,
+            })?;
         }
         Ok(Self {
             rings,
@@ -112,7 +106,6 @@ impl PerfReader {
             filter: options.filter.clone(),
             clock: options.clock,
             offset: clock::Offset::new(options.clock),
-            scratch: Vec::with_capacity(256),
             held: Vec::new(),
             counts: Counts::default(),
             asked_lost_ns: options.clock.stamped().now_ns(),
@@ -161,8 +154,8 @@ impl PerfReader {
     /// Stops the tracepoints and gives `f` everything that the rings still hold,
     /// in order of time; the counts are final then. Returns the number of events.
     pub fn finish(&mut self, f: impl FnMut(Event)) -> usize {
-        for event in self.rings.iter().flat_map(|cpu| &cpu.events) {
-            if let Err(error) = syscall::disable(event) {
+        for event in self.rings.iter_mut().flat_map(CpuRing::events) {
+            if let Err(error) = event.disable() {
                 // It ends with its descriptor, too; only later.
                 tracing::warn!(%error, "stopping a perf event");
             }
@@ -175,16 +168,17 @@ impl PerfReader {
 
     fn ask_lost(&mut self) {
         self.asked_lost_ns = self.clock.stamped().now_ns();
-        if !self.rings.iter().all(|cpu| cpu.tells_lost) {
-            return;
-        }
         let (mut occurred, mut lost) = (0, 0);
-        for event in self.rings.iter().flat_map(|cpu| &cpu.events) {
-            match syscall::read_totals(event) {
-                Ok(totals) => {
-                    occurred += totals.occurred;
-                    lost += totals.lost;
+        for cpu in &mut self.rings {
+            match cpu.totals() {
+                Ok(Some(Totals {
+                    occurred: o,
+                    lost: l,
+                })) => {
+                    occurred += o;
+                    lost += l;
                 }
+                Ok(None) => return,
                 Err(error) => {
                     tracing::warn!(%error, "reading what a perf event lost");
                     return;
@@ -223,21 +217,11 @@ impl PerfReader {
     fn read_rings(&mut self) {
         self.offset.refresh();
         for cpu in &mut self.rings {
-            let (counts, held, scratch) = (&mut self.counts, &mut self.held, &mut self.scratch);
+            let (counts, held, samples) = (&mut self.counts, &mut self.held, &mut self.samples);
             let (layout, filter, offset) = (&self.layout, &self.filter, &self.offset);
-            let samples = &mut self.samples;
-            cpu.ring.consume(|first, second| {
-                let result = records(first, second, scratch, |record| {
-                    *samples += u64::from(matches!(record, Record::Sample { .. }));
-                    held.extend(take(record, layout, filter, offset, counts));
-                });
-                if let Err(corrupt) = result {
-                    counts.malformed += 1;
-                    tracing::warn!(
-                        skipped_bytes = corrupt.skipped_bytes,
-                        "perf ring holds a record of impossible size"
-                    );
-                }
+            cpu.consume(|record| {
+                *samples += u64::from(matches!(record, Record::Sample { .. }));
+                held.extend(take(record, layout, filter, offset, counts));
             });
         }
         // A merge of one ascending run per CPU.
@@ -262,7 +246,7 @@ impl PerfReader {
 
     /// One file descriptor per CPU that becomes readable at the watermark.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.rings.iter().map(|cpu| cpu.ring.fd())
+        self.rings.iter().map(CpuRing::fd)
     }
 }
 

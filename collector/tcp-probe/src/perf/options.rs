@@ -44,9 +44,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Checks the sizes; returns the ring's size in pages.
-    pub(super) fn ring_pages(&self) -> Result<usize, OpenError> {
-        let page = super::mmap::page_bytes();
+    /// Checks the sizes.
+    pub(super) fn check_sizes(&self) -> Result<(), OpenError> {
+        let page = page_bytes();
         if !self.ring_bytes.is_power_of_two() || self.ring_bytes < page || self.ring_bytes > 1 << 30
         {
             return Err(OpenError::RingSize {
@@ -60,8 +60,15 @@ impl Options {
                 ring_bytes: self.ring_bytes,
             });
         }
-        Ok(self.ring_bytes / page)
+        Ok(())
     }
+}
+
+/// Size of a memory page, bytes.
+fn page_bytes() -> usize {
+    // SAFETY: no arguments that could be wrong.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(4096)
 }
 
 #[cfg(test)]
@@ -75,20 +82,17 @@ mod tests {
             wakeup_bytes,
             ..Options::default()
         };
-        assert_eq!(
-            options(1 << 20, 1000).ring_pages().unwrap(),
-            (1 << 20) / 4096
-        );
+        options(1 << 20, 1000).check_sizes().unwrap();
         assert!(matches!(
-            options(1000, 10).ring_pages(),
+            options(1000, 10).check_sizes(),
             Err(OpenError::RingSize { .. })
         ));
         assert!(matches!(
-            options(12288, 10).ring_pages(),
+            options(12288, 10).check_sizes(),
             Err(OpenError::RingSize { .. })
         ));
         assert!(matches!(
-            options(4096, 4096).ring_pages(),
+            options(4096, 4096).check_sizes(),
             Err(OpenError::Watermark { .. })
         ));
     }

@@ -4,8 +4,8 @@
 use super::auth::Token;
 use super::last_update::LastUpdate;
 use crate::core::Core;
+use daemon_kit::credentials::places::Places;
 use std::sync::Arc;
-use tidemark_credentials::places::Places;
 
 /// Event streams at once.
 const MAX_STREAMS: usize = 256;

@@ -6,18 +6,18 @@ use anyhow::Context as _;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
+use daemon_kit::credentials::Refusals;
+use daemon_kit::credentials::http::Peer;
+use daemon_kit::credentials::token::Refusal;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
-use tidemark_credentials::Refusals;
-use tidemark_credentials::http::Peer;
-use tidemark_credentials::token::Refusal;
 
 /// The token, and those who did not show it.
 #[derive(Clone)]
 pub struct Token {
-    token: tidemark_credentials::Token,
+    token: daemon_kit::credentials::Token,
     refusals: Arc<Refusals>,
 }
 
@@ -68,7 +68,7 @@ impl Token {
     /// A given token.
     pub fn new(token: &str) -> Self {
         Self {
-            token: tidemark_credentials::Token::new(token),
+            token: daemon_kit::credentials::Token::new(token),
             refusals: Refusals::new("http"),
         }
     }

@@ -8,11 +8,11 @@ use crate::core::Event;
 use axum::extract::{RawQuery, State};
 use axum::http::{Extensions, StatusCode};
 use axum::response::sse;
+use daemon_kit::credentials::http::Peer;
 use futures::stream::{Stream, StreamExt as _};
 use serde::Serialize;
 use std::net::{IpAddr, Ipv4Addr};
 use tidemark_api::{CollectorEvent, EventsQuery};
-use tidemark_credentials::http::Peer;
 use tidemark_estimators::LinkId;
 use tokio_stream::wrappers::BroadcastStream;
 

@@ -4,7 +4,7 @@
 use super::error::ApiError;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use tidemark_credentials::http::OtherHost;
+use daemon_kit::credentials::http::OtherHost;
 
 pub(super) fn refuse(other: &OtherHost) -> Response {
     ApiError::new(
@@ -17,7 +17,7 @@ pub(super) fn refuse(other: &OtherHost) -> Response {
 #[cfg(test)]
 mod tests {
     use axum::http::header;
-    use tidemark_credentials::http::FORBIDDEN;
+    use daemon_kit::credentials::http::FORBIDDEN;
 
     /// So that the console's browser tests run under what browsers are told here.
     #[test]

@@ -34,9 +34,9 @@ use crate::core::Core;
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
+use daemon_kit::credentials::http::{Hosts, guarded};
 use route::Serve as _;
 use std::sync::Arc;
-use tidemark_credentials::http::{Hosts, guarded};
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 

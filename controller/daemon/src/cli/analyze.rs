@@ -4,8 +4,9 @@
 use super::capture_span::{Asked, Spans, span_of};
 use super::evidence::EvidenceFile;
 use super::loaded::{Loaded, load};
-use super::{flows, print, table, targets::TargetArgs};
+use super::{flows, table, targets::TargetArgs};
 use clap::Args;
+use daemon_kit::cli::{print, print_json};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tidemark_estimators::{LinkEstimate, LinkId};
@@ -96,7 +97,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
         let all = json!({
             "capture": args.capture.display().to_string(), "targets": targets, "links": links,
         });
-        return print(&serde_json::to_string_pretty(&all)?);
+        return print_json(&all);
     }
     for link in &links {
         print(&link.text(words, args.flows))?;

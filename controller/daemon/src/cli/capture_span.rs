@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which part of a capture is estimated, and under which limits.
 
+use daemon_kit::cli::Usage;
 use std::collections::BTreeMap;
-use tidemark_command_line::Usage;
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::LinkInterval;
 

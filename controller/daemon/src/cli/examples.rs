@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is typed, for the help of each command.
 
-use tidemark_command_line::Example;
+use daemon_kit::cli::Example;
 
 const fn example(line: &'static str, what: &'static str) -> Example {
     Example { line, what }

@@ -2,6 +2,7 @@
 //! Requests to a running controller.
 
 use anyhow::{Context as _, bail};
+use daemon_kit::cli::Usage;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::{Method, Request, StatusCode, header};
@@ -12,7 +13,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidemark_api::operations::GetLinks;
 use tidemark_api::{ErrorBody, Link, LinksQuery, Method as ApiMethod, Nothing, Operation};
-use tidemark_command_line::Usage;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;

@@ -7,9 +7,9 @@
 
 use super::capture_span::{Asked, Spans};
 use anyhow::Context as _;
+use daemon_kit::cli::{Progress, Usage};
 use std::path::Path;
 use tidemark_capture::{Replay, locate};
-use tidemark_command_line::{Progress, Usage};
 use tidemark_estimators::{Estimator, EstimatorConfig, LinkId};
 use tidemark_proto::telemetry::Update;
 

@@ -21,10 +21,10 @@ mod view;
 mod whatif;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
+use daemon_kit::cli::{Shell, completions, ended, with_examples};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tidemark_command_line::{Shell, completions, failed, with_examples};
 
 /// Estimates what decides a buffer, advises its limit, sets it.
 #[derive(Debug, Parser)]
@@ -142,28 +142,9 @@ pub fn main(version: &'static str) -> ExitCode {
         Command::Set(a) => remote::set(&a),
         Command::Status(a) => remote::status(&a),
         Command::Top(a) => top::top(&a),
-        Command::Completions { shell } => {
-            completions(command(), shell, &mut std::io::stdout()).map_err(Into::into)
-        }
+        Command::Completions { shell } => completions(command(), shell),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        // Somebody closed our output, as `head` does.
-        Err(e) if is_broken_pipe(&e) => ExitCode::SUCCESS,
-        Err(e) => failed(&e),
-    }
-}
-
-fn is_broken_pipe(e: &anyhow::Error) -> bool {
-    e.downcast_ref::<std::io::Error>()
-        .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-}
-
-/// Prints a line; a closed pipe is an error that ends the program quietly.
-fn print(text: &str) -> anyhow::Result<()> {
-    use std::io::Write as _;
-    writeln!(std::io::stdout(), "{text}")?;
-    Ok(())
+    ended(done.map(|()| ExitCode::SUCCESS))
 }
 
 #[cfg(test)]
@@ -174,7 +155,7 @@ mod tests {
     #[test]
     fn arguments_are_consistent() {
         Cli::command().debug_assert();
-        tidemark_command_line::check(&Cli::command(), examples::EXAMPLES).unwrap();
+        daemon_kit::cli::check(&Cli::command(), examples::EXAMPLES).unwrap();
     }
 
     #[test]

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `provision`: writes the plans of the configured switches, and ends.
 
-use super::print;
 use super::run::runtime;
 use crate::config::Config;
 use crate::core::audit::Audit;
 use crate::core::switch::{self, PlanWritten};
 use crate::core::time;
 use anyhow::Context as _;
+use daemon_kit::cli::{print, print_json};
 use serde_json::json;
 use std::path::Path;
 
@@ -44,7 +44,7 @@ pub(super) fn provision(path: &Path, as_json: bool) -> anyhow::Result<()> {
         Ok(())
     })?;
     if as_json {
-        print(&serde_json::to_string_pretty(&json!({"switches": all}))?)?;
+        print_json(&json!({"switches": all}))?;
     }
     Ok(())
 }

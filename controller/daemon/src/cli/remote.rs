@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `set` and `status`: through a running controller.
 
-use super::{http, print, table};
+use super::{http, table};
 use clap::{Args, ValueEnum};
+use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
 use std::path::PathBuf;
 use tidemark_api::operations::{ApplyAdvice, GetStatus, SetLimit};
 use tidemark_api::{ApplyRequest, LimitAction, LimitRequest, Link, LinkPath, Nothing};
-use tidemark_command_line::Usage;
 use tidemark_rules::Limit;
 
 /// A running controller.
@@ -154,7 +154,7 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
         (json!(done), done.before, done.limit)
     };
     if args.controller.json {
-        return print(&serde_json::to_string_pretty(&answer)?);
+        return print_json(&answer);
     }
     print(&format!(
         "node {node} port {port}: {limit} (before: {})",
@@ -179,7 +179,7 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
     if args.controller.json {
         let mut all = json!(status);
         all["links"] = json!(links);
-        return print(&serde_json::to_string_pretty(&all)?);
+        return print_json(&all);
     }
     print(&format!(
         "tidemark-controller {}, mode {}, up {:.0} s",

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `run` and `validate`.
 
-use super::{RunArgs, print};
+use super::RunArgs;
 use crate::api::{self, Token, TokenSource};
 use crate::config::{CollectorConfig, Config, Mode};
 use crate::core::{Core, subscribe, switch, switches, tick, time};
 use crate::store::Store;
 use anyhow::Context as _;
+use daemon_kit::cli::{LevelFilter, print, print_json, start_log};
+use daemon_kit::credentials::{Keys, http};
+use daemon_kit::notify::{Deadline, Stop};
+use daemon_kit::privileges::GivenUp;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_credentials::{Keys, http};
-use tidemark_privileges::GivenUp;
-use tidemark_service::{Deadline, Stop};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// How long the end may send to ClickHouse what the audit log holds.
 const STORE_WITHIN: Duration = Duration::from_secs(2);
@@ -81,19 +79,6 @@ fn collectors_can_be_reached(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The program's log on standard error, from this level on where TIDEMARK_LOG does
-/// not say.
-pub(super) fn start_log(level: LevelFilter) {
-    let filter: Targets = std::env::var("TIDEMARK_LOG")
-        .ok()
-        .and_then(|directives| directives.parse().ok())
-        .unwrap_or_else(|| Targets::new().with_default(level));
-    let log = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(tidemark_command_line::colours(&std::io::stderr()));
-    tracing_subscriber::registry().with(log).with(filter).init();
-}
-
 /// Opens the address of console and REST.
 pub(super) fn listen(address: std::net::SocketAddr) -> anyhow::Result<std::net::TcpListener> {
     std::net::TcpListener::bind(address)
@@ -104,13 +89,13 @@ pub(super) fn listen(address: std::net::SocketAddr) -> anyhow::Result<std::net::
 }
 
 pub(super) fn run(args: RunArgs) -> anyhow::Result<()> {
-    start_log(LevelFilter::INFO);
+    start_log("TIDEMARK_LOG", LevelFilter::INFO);
     let config = configured(&args)?;
     // The port first: nothing is touched when another controller has it.
     let listener = listen(config.http.listen)?;
     let acceptor = acceptor(&config)?;
     // Nothing else needs a right that others do not have. No thread runs yet.
-    let given_up = tidemark_privileges::give_up("user", config.user.as_deref())?;
+    let given_up = daemon_kit::privileges::give_up("user", config.user.as_deref())?;
     tracing::info!("goes on {given_up}");
     let runtime = runtime()?;
     let ended = runtime.block_on(serve(config, listener, acceptor, &given_up));
@@ -184,7 +169,7 @@ async fn serve(
     }
     let app = api::router(Arc::clone(&core), token);
     let served = tokio::spawn(http::Server::new(listener, acceptor).serve(app));
-    tidemark_service::ready(&format!("console: {scheme}://{address}/"));
+    daemon_kit::notify::ready(&format!("console: {scheme}://{address}/"));
     let ended = tokio::select! {
         _ = stop.asked() => Ok(()),
         e = served => match e {
@@ -192,7 +177,7 @@ async fn serve(
             Err(e) => Err(anyhow::Error::from(e).context("HTTP")),
         },
     };
-    tidemark_service::stopping();
+    daemon_kit::notify::stopping();
     let _deadline = Deadline::start(Deadline::END, LEFT).context("cannot start thread deadline")?;
     tasks.abort_all();
     core.save();
@@ -231,7 +216,7 @@ pub(super) fn valid(path: &Path) -> anyhow::Result<Config> {
 pub(super) fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
     let config = valid(path)?;
     if as_json {
-        return print(&serde_json::to_string_pretty(&config)?);
+        return print_json(&config);
     }
     print(&format!("{}: valid", path.display()))
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `size`: the calculator.
 
-use super::{print, table, targets::TargetArgs, units, whatif};
+use super::{table, targets::TargetArgs, units, whatif};
 use clap::Args;
+use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
-use tidemark_command_line::Usage;
 use tidemark_rules::bscl::TODAYS_CONSTANT;
 use tidemark_rules::{CongestionControl, Options, Range, Regime, Traffic, advise};
 
@@ -137,7 +137,7 @@ pub(super) fn size(args: &SizeArgs) -> anyhow::Result<()> {
     if args.json {
         let all =
             json!({"given": measured, "targets": targets, "rules": advice.rules, "advice": advice});
-        return print(&serde_json::to_string_pretty(&all)?);
+        return print_json(&all);
     }
     print(&table::rules(&advice.rules))?;
     print("")?;

@@ -4,7 +4,7 @@
 use super::units;
 use crate::config::check_targets;
 use clap::{Args, ValueEnum};
-use tidemark_command_line::Usage;
+use daemon_kit::cli::Usage;
 use tidemark_rules::{Goal, Targets};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Quantities, and numbers of traffic within the ranges that make sense.
 
-use tidemark_command_line::units::number;
-pub(super) use tidemark_command_line::units::{bytes, fraction, rate, ratio, time};
+use daemon_kit::cli::units::number;
+pub(super) use daemon_kit::cli::units::{bytes, fraction, rate, ratio, time};
 
 /// The most flows that make sense.
 const MOST_FLOWS: f64 = 1e7;

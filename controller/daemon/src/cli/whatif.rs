@@ -2,11 +2,11 @@
 //! `whatif`: predicted utilisation, loss and delay over the limit.
 
 use super::capture_span::Asked;
-use super::{analyze, print, table, units};
+use super::{analyze, table, units};
 use clap::Args;
+use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
 use std::path::PathBuf;
-use tidemark_command_line::Usage;
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Traffic, WhatIfPoint, digits, what_if};
 
@@ -172,7 +172,7 @@ pub(super) fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
         }
     }
     if args.json {
-        print(&serde_json::to_string_pretty(&json!({"links": all}))?)?;
+        print_json(&json!({"links": all}))?;
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 
 use super::{Config, Http, LinkConfig};
 use anyhow::bail;
+use daemon_kit::credentials::Access;
 use tidemark_control::AuditPolicy;
-use tidemark_credentials::Access;
 use tidemark_rules::{Goal, Targets};
 
 impl Http {

@@ -2,12 +2,12 @@
 //! A collector, and what it is shown: `"host:port"` where it needs nothing, else
 //! `{ address = "…", tls = { … }, token_file = "…" }`.
 
+use daemon_kit::credentials::{Access, ClientCredentials, ClientTls, Error, Keys};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
-use tidemark_credentials::{Access, ClientCredentials, ClientTls, Error, Keys};
 
 /// One collector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,13 +12,13 @@ pub use collector::CollectorConfig;
 pub use tidemark_control::{Mode, Settings as Control};
 
 use anyhow::Context as _;
+use daemon_kit::credentials::{
+    Access, ClientCredentials, ClientTls, Error as CredentialsError, Keys, ServerTls,
+};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tidemark_control::Range;
-use tidemark_credentials::{
-    Access, ClientCredentials, ClientTls, Error as CredentialsError, Keys, ServerTls,
-};
 use tidemark_rules::Targets;
 use tidemark_southbound::{DriverSection, Provision, SwitchAddress};
 

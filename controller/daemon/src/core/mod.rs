@@ -51,13 +51,13 @@ use crate::metrics::Metrics;
 use crate::store::Stats;
 use anyhow::Context as _;
 use audit::Audit;
+use durable_fs::SharedDisk;
 use state_file::StateFile;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, RwLock};
 use switch::Switch;
 pub(crate) use sync::lock;
 use tidemark_control::{Action, Input, Timestamp};
-use tidemark_disk::SharedDisk;
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::{CollectorInfo, Update};
 use time::Clock;
@@ -96,7 +96,7 @@ impl Core {
         switches: BTreeMap<u32, Switch>,
         clock: Clock,
     ) -> anyhow::Result<Self> {
-        Self::on(tidemark_disk::real(), config, switches, clock)
+        Self::on(durable_fs::real(), config, switches, clock)
     }
 
     /// As [`Core::new`], with state and log on a disk.

@@ -5,9 +5,7 @@
 use super::audit::{Audit, Change, Origin, Outcome};
 use super::state_file::{Saved, SavedLink, StateFile};
 use std::path::Path;
-use tidemark_simulated_disk::{
-    Errors, Model, Operation, PowerCut, SimDisk, Store, Survival, seeds,
-};
+use test_support::disk::{Errors, Model, Operation, PowerCut, SimDisk, Store, Survival, seeds};
 
 /// Runs of each model.
 const SEEDS: u64 = 300;
@@ -53,7 +51,7 @@ impl LogStore {
 
 impl Store for LogStore {
     fn start(&mut self, disk: &SimDisk) -> Result<(), String> {
-        tidemark_disk::make_directories(disk, Path::new("/log")).map_err(|e| e.to_string())?;
+        durable_fs::make_directories(disk, Path::new("/log")).map_err(|e| e.to_string())?;
         let audit = Audit::open_on(disk, Some(Path::new(Self::PATH)));
         let audit = audit.map_err(|e| e.to_string())?;
         self.check(&audit);
@@ -123,7 +121,7 @@ impl StateStore {
 
 impl Store for StateStore {
     fn start(&mut self, disk: &SimDisk) -> Result<(), String> {
-        tidemark_disk::make_directories(disk, Path::new("/state")).map_err(|e| e.to_string())?;
+        durable_fs::make_directories(disk, Path::new("/state")).map_err(|e| e.to_string())?;
         let file = StateFile::on(
             std::sync::Arc::new(disk.clone()),
             Path::new("/state/s.json"),

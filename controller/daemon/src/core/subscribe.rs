@@ -3,10 +3,10 @@
 
 use super::{Core, Event};
 use crate::config::CollectorConfig;
+use daemon_kit::credentials::CallerChannel;
+use daemon_kit::credentials::explain::{self as credentials, Shown};
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_credentials::CallerChannel;
-use tidemark_credentials::explain::{self as credentials, Shown};
 use tidemark_proto::telemetry::telemetry_client::TelemetryClient;
 use tidemark_proto::telemetry::{
     GetInfoRequest, PacketBatch, ReadPacketsRequest, SubscribeRequest,

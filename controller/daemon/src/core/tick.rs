@@ -29,7 +29,7 @@ pub async fn run(core: Arc<Core>) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     // Ends with this task.
     let mut passes = JoinSet::new();
-    let is_watched = tidemark_service::watchdog_period().is_some();
+    let is_watched = daemon_kit::notify::watchdog_period().is_some();
     loop {
         ticks.tick().await;
         work(&core).await;
@@ -51,7 +51,7 @@ pub async fn run(core: Arc<Core>) {
         finish(&core);
         // Where the state is locked for good, or estimates never end, it is not told.
         if is_watched {
-            tidemark_service::alive();
+            daemon_kit::notify::alive();
         }
     }
 }

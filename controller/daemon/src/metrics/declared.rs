@@ -2,7 +2,8 @@
 //! The declarations: every metric with its name, its help text and its value.
 
 use super::snapshot::{AuditSample, CollectorSample, LinkSample};
-use tidemark_metrics::{MetricDoc, Number, table};
+use daemon_kit::metric_table;
+use daemon_kit::metrics::{MetricDoc, Number};
 
 type OfLink = fn(&LinkSample) -> Option<f64>;
 type OfCollector = fn(&CollectorSample) -> Option<Number>;
@@ -18,7 +19,7 @@ macro_rules! estimated {
     };
 }
 
-pub(super) const LINK: &[(MetricDoc, OfLink)] = table! {
+pub(super) const LINK: &[(MetricDoc, OfLink)] = metric_table! {
     gauge utilisation_ratio "Bytes that left over capacity, in the window":
         estimated!(|e| e.utilisation.mean);
     gauge loss_ratio "Drops over arrivals, in the window": estimated!(|e| Some(e.loss_rate));
@@ -49,7 +50,7 @@ pub(super) const LINK: &[(MetricDoc, OfLink)] = table! {
     gauge report_age_seconds "Age of the link's newest report": |l| l.report_age_s;
 };
 
-pub(super) const COLLECTOR: &[(MetricDoc, OfCollector)] = table! {
+pub(super) const COLLECTOR: &[(MetricDoc, OfCollector)] = metric_table! {
     gauge collector_connected "1 while subscribed": |c| Some(u64::from(c.connected).into());
     counter updates "Updates received": |c| Some(c.updates.into());
     counter updates_lost "Updates missed because the controller read too slowly":
@@ -68,7 +69,7 @@ pub(super) const AUTO_MODE: MetricDoc = MetricDoc::gauge(
     "1 while advice is followed without being asked",
 );
 
-pub(super) const AUDIT: &[(MetricDoc, OfAudit)] = table! {
+pub(super) const AUDIT: &[(MetricDoc, OfAudit)] = metric_table! {
     counter audit_records_not_written "Records of the audit log that its file has not taken":
         |a| a.not_written;
     counter audit_records_stored "Records of the audit log that ClickHouse has taken": |a| a.stored;

@@ -3,6 +3,7 @@
 
 use super::declared::{AUDIT, AUTO_MODE, COLLECTOR, LIMIT_CHANGES, LINK, SWITCH_READY};
 use super::snapshot::Snapshot;
+use daemon_kit::metrics::{Kind, MetricDoc, Number};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
@@ -10,7 +11,6 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use std::fmt;
 use tidemark_control::Outcome;
-use tidemark_metrics::{Kind, MetricDoc, Number};
 
 /// Everything there is at one moment.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How much of the audit log the server has: a small file beside it.
 
+use durable_fs::SharedDisk;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use tidemark_disk::SharedDisk;
 
 /// Position in one file, known by its inode: another file of the same name is
 /// read from its beginning.
@@ -23,7 +23,7 @@ pub(super) struct ProgressFile {
 
 impl ProgressFile {
     pub(super) fn beside(log: &Path) -> Self {
-        Self::on(tidemark_disk::real(), log)
+        Self::on(durable_fs::real(), log)
     }
 
     /// The same, on a disk.
@@ -52,7 +52,7 @@ impl ProgressFile {
     /// # Errors
     /// A directory that cannot be written to.
     pub(super) fn save(&self, position: Position) -> std::io::Result<()> {
-        tidemark_disk::replace_private(
+        durable_fs::replace_private(
             &*self.disk,
             &self.path,
             serde_json::to_string(&position)?.as_bytes(),
@@ -64,7 +64,7 @@ impl ProgressFile {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use tidemark_simulated_disk::{Model, PowerCut, SimDisk, Store, seeds};
+    use test_support::disk::{Model, PowerCut, SimDisk, Store, seeds};
 
     /// Runs of each model.
     const SEEDS: u64 = 300;
@@ -79,7 +79,7 @@ mod tests {
 
     impl Store for Stored {
         fn start(&mut self, disk: &SimDisk) -> Result<(), String> {
-            tidemark_disk::make_directories(disk, Path::new("/log")).map_err(|e| e.to_string())?;
+            durable_fs::make_directories(disk, Path::new("/log")).map_err(|e| e.to_string())?;
             let disk = Arc::new(disk.clone());
             let file = ProgressFile::on(disk, Path::new("/log/audit.jsonl"));
             let at = file.load().map_err(|e| e.to_string())?.bytes;

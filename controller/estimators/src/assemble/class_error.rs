@@ -160,7 +160,7 @@ fn mean_ends(flows: &[Counted]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_seeded_rng::Rng;
+    use test_support::rng::Rng;
 
     fn flow(p_lbp: f64, amount: f64) -> Counted {
         Counted {

@@ -2,7 +2,7 @@
 use super::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use tidemark_seeded_rng::Rng;
+use test_support::rng::Rng;
 
 const MS: u64 = 1_000_000;
 const SECONDS: u64 = 15;

@@ -11,9 +11,7 @@
 //! It is tested against a server of ours that checks every message. **It has
 //! never run on hardware.**
 //!
-//! The client is ours, not the crate `rbfrt`: that one panics on answers it does
-//! not expect, cannot address one pipe (the traffic manager's tables need it),
-//! and has no limit of time on its calls.
+//! The client is ours, not the crate `rbfrt`: decision 7 says why.
 
 mod client;
 mod config;

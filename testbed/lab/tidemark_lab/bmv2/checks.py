@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..checks import Check
+from ..experiment.quantities import FRAME_BYTES
 from ..json_types import JsonObject
-from ..scenario import FRAME_BYTES
 
 # As the controller's: a delay of so many times what the limit explains, and so much more.
 _FACTOR = 2.0

@@ -9,10 +9,10 @@ from pathlib import Path
 from ..errors import PreflightError
 from ..links import addresses_within
 from . import command
-from .topology import MANAGEMENT_NETWORK
+from .management import NETWORK
 
 
-def check_program(instead: str = "--switch embedded") -> None:
+def check_program(instead: str = "--back-end embedded") -> None:
     """`instead`: what needs no BMv2. Raises PreflightError."""
     binary = command.find()
     if binary is None:
@@ -52,7 +52,7 @@ def serves_thrift(help_text: str) -> bool:
 
 def check_addresses() -> None:
     """Once nothing is left of former runs. Raises PreflightError."""
-    if found := addresses_within(MANAGEMENT_NETWORK):
+    if found := addresses_within(NETWORK):
         interface, address = found[0]
         raise PreflightError(
             f"address {address} of BMv2's management link is already on interface {interface}",

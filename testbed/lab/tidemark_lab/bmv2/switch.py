@@ -12,10 +12,11 @@ from .. import netns
 from ..errors import LabError
 from ..lab import START_TIMEOUT_S
 from ..processes import Supervisor
-from . import command, configs
+from . import command
+from .management import SWITCH_ADDRESS
 from .thrift import Thrift
-from .topology import SWITCH_ADDRESS
 
+DEVICE_ID = 1
 # In a namespace where nothing else listens.
 _GRPC_PORT = 9559
 _THRIFT_PORT = 9090
@@ -31,7 +32,7 @@ def start(supervisor: Supervisor, name: str, namespace: str, interfaces: Mapping
         raise LabError(f"{command.PROGRAM} is not on PATH any more")
     argv = command.arguments(
         binary,
-        device_id=configs.DEVICE_ID,
+        device_id=DEVICE_ID,
         interfaces=dict(interfaces),
         grpc=GRPC,
         thrift_port=_THRIFT_PORT,

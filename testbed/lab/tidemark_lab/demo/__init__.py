@@ -3,8 +3,7 @@
 
 | module | what it holds |
 |---|---|
-| `options` | what a run of it is told, and the times of its experiment file |
-| `phases` | the two phases, and the advice applied between them |
+| `variant` | the experiment file as the options of the demo change it; pure |
+| `judge` | options, what is said while it runs, the judgement |
 | `conclusion` | summary, comparison with the capture, checks, report |
-| `run` | the run itself, from preflight to the end of everything it started |
 """

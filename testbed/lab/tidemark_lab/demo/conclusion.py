@@ -1,118 +1,170 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo's phases come to: summary, comparison with the capture, checks, report."""
+"""Conclusions from the demo's phases: summary, comparison with the capture, checks, report."""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from .. import __version__, checks, offline, summary
-from ..errors import LabError
+from ..bmv2 import checks as bmv2_checks
+from ..bmv2 import rates as bmv2
+from ..experiment import live
+from ..experiment.backend import MeasuredPhase
+from ..experiment.judge import Run
+from ..experiment.plan import FIRST_NODE, Plan
 from ..json_types import JsonObject
-from ..outcome import EXIT_FAILED, EXIT_OK, write_json
 from ..progress import Progress
-from ..session import Session
-from ..traffic import Truth, planned_truth
-from .options import Options
-from .phases import Measured
+from . import tables
 
 
-def build_summary(
-    session: Session, measured: Measured, options: Options, truth: Truth | None
-) -> JsonObject:
-    phases = []
-    for phase, span, advice in zip(measured.phases, measured.spans, measured.advice, strict=True):
-        of_phase = truth.phase(span.start_ns, span.end_ns) if truth else planned_truth(session.spec)
-        phases.append(
-            summary.phase_summary(
-                phase,
-                of_phase,
-                advice,
-                limit_action=session.scenario.limit_action,
-                stolen_cpu_fraction=span.stolen_cpu_fraction,
+@dataclass(frozen=True)
+class Judged:
+    """A run of the demo, and what there is to be said of it."""
+
+    summary: JsonObject
+    classes: list[str]
+    checks: list[checks.Check]
+
+    def tell(self, run_dir: Path, report: bool, progress: Progress) -> bool:
+        """All of it; whether the measurement is to be trusted."""
+        progress.say("")
+        progress.say(tables.text(self.summary))
+        progress.say("")
+        for line in [*self.classes, *map(str, self.checks)]:
+            progress.say(line)
+        if failed := checks.spoiled(self.checks):
+            progress.say(
+                f"demo: {failed} of the checks above show that this measurement is spoiled"
             )
-        )
+        progress.say("")
+        if report:
+            progress.say(_report(run_dir, self.summary))
+        for name in ("summary.json", "capture", "truth.json"):
+            progress.say(f"{name.split('.')[0]}: {run_dir / name}")
+        return not failed
+
+
+def judge(run: Run) -> Judged:
+    """From what was measured, what is true, and the capture read again."""
+    truth = run.truth()
+    unix = [(p.windows[0].start_unix_ns, p.windows[0].end_unix_ns) for p in run.phases]
+    truths = [truth.phase(*span) for span in unix]
+    document = summary_of(run.plan, run.phases, truths, run.run_dir)
+    results = checks.judge(document, run.phases[-1].read_back_bytes[0])
+    if run.plan.experiment.run.back_end == "bmv2":
+        results += bmv2_checks.judge(document)
+    for phase in document["phases"]:
+        different = offline.differences(phase, run.link(phase["name"]))
+        text = "; ".join(different) or "the same estimates from the capture"
+        results.append(checks.Check(f"{phase['name']}: {text}", not different))
+    classes = [
+        _classes(phase, [f for kind in ("lbp", "rbp", "wl") for f in truth.during(kind, *span)])
+        for phase, span in zip(run.phases, unix, strict=True)
+    ]
+    return Judged(document, classes, results)
+
+
+def summary_of(
+    plan: Plan,
+    measured: Sequence[MeasuredPhase],
+    truths: Sequence[JsonObject],
+    run_dir: Path,
+) -> JsonObject:
+    """`summary.json`."""
+    # The advice after the first phase is the one that was applied before the second.
+    advice = [m.applied[0] for m in measured[1:]] + [measured[-1].told[0]["links"][0].get("advice")]
+    experiment = plan.experiment
     return {
         "config": {
-            "switch": options.switch.name,
-            "scenario": session.scenario.as_config(),
-            "seconds": options.seconds,
-            "warmup_s": options.warmup_s,
-            "settle_s": options.settle_s,
+            "switch": experiment.run.back_end,
+            "scenario": scenario(plan),
+            "seconds": experiment.phases[0].duration,
+            "warmup_s": experiment.run.warmup,
+            "settle_s": experiment.phases[-1].settle,
             "kernel": platform.release(),
             "version": __version__,
-            "started": session.run_dir.name,
+            "started": run_dir.name,
         },
-        "phases": phases,
+        "phases": [
+            summary.phase_summary(
+                phase.told[0],
+                truth,
+                advised,
+                limit_action=phase.limits[0].action,
+                stolen_cpu_fraction=phase.stolen_cpu_fraction or 0.0,
+            )
+            for phase, truth, advised in zip(measured, truths, advice, strict=True)
+        ],
     }
 
 
-def conclude(session: Session, measured: Measured, options: Options, progress: Progress) -> int:
-    """Summary, comparison with the capture, report. Nothing runs any more."""
-    truth = Truth.read(session.truth_path)
-    document = build_summary(session, measured, options, truth)
-    write_json(session.run_dir / "summary.json", document)
-    results = checks.judge(document, measured.read_back_bytes)
-    results += options.switch.judge(document)
-    code = EXIT_OK
-    try:
-        results += _compare_offline(session, document)
-    except LabError as error:
-        progress.say(f"demo: {error}")
-        code = EXIT_FAILED
-    progress.say("")
-    progress.say(summary.table(document))
-    progress.say("")
-    progress.say(_classes(measured, truth))
-    for check in results:
-        progress.say(str(check))
-    if failed := checks.spoiled(results):
-        progress.say(f"demo: {failed} of the checks above show that this measurement is spoiled")
-        code = EXIT_FAILED
-    progress.say("")
-    if options.report:
-        progress.say(_report(session.run_dir))
-    for name in ("summary.json", "capture", "truth.json"):
-        progress.say(f"{name.split('.')[0]}: {session.run_dir / name}")
-    return code
+def scenario(plan: Plan) -> JsonObject:
+    """Network and flows in short, for readers of the summary; all of it is in
+    `experiment.toml`."""
+    experiment = plan.experiment
+    (switch,) = experiment.topology.switches
+    hosts = list(plan.hosts)
+    rtts_ms = [1e3 * h.rtt_s for h in hosts]
+    lbp = [f for f in plan.flows if f.kind == "lbp"]
+    return {
+        "base_rtts_ms": [round(rtt, 6) for rtt in rtts_ms],
+        "mean_rtt_ms": sum(rtts_ms) / len(rtts_ms),
+        "capacity_bps": round(switch.rate),
+        "bdp_limit_bytes": plan.first_limits()[0].acts_at_bytes,
+        "lbp_flows": len(lbp),
+        "congestion_controls": list(dict.fromkeys(f.congestion_control for f in lbp)),
+        # Sender, from 0, of each flow that another limit holds.
+        "rbp_senders": [hosts.index(f.host) for f in plan.flows if f.kind == "rbp"],
+        "wl_senders": [hosts.index(f.host) for f in plan.flows if f.kind == "wl"],
+        "short_share": sum(s.load or 0.0 for s in experiment.traffic.open_loop),
+        "ecn": switch.action == "mark_ce",
+        "offloads": experiment.topology.offloads,
+        "seed": plan.seed,
+        "node_id": FIRST_NODE,
+        "queue_depth_packets": plan.queue_packets,
+        "targets": live.targets(experiment.targets),
+    }
 
 
-def _compare_offline(session: Session, document: JsonObject) -> list[checks.Check]:
-    results, records = [], []
-    for phase in document["phases"]:
-        record = offline.analyze(
-            session.paths.binary("tidemark-controller"), session.capture_dir, phase["window"]
-        )
-        records.append({"name": phase["name"], "link": record})
-        different = offline.differences(phase, record)
-        text = "; ".join(different) or "the same estimates from the capture"
-        results.append(checks.Check(f"{phase['name']}: {text}", not different))
-    write_json(session.run_dir / "offline.json", {"phases": records})
-    return results
+def about_network(plan: Plan, run_id: str) -> list[str]:
+    said = scenario(plan)
+    lines = [
+        f"network: {len(plan.hosts)} senders, base RTT "
+        f"{', '.join(f'{r:g}' for r in said['base_rtts_ms'])} ms, bottleneck "
+        f"{said['capacity_bps'] / 1e6:g} Mb/s, run {run_id}"
+    ]
+    if plan.experiment.run.back_end == "bmv2":
+        lines += [f"note: {note}" for note in bmv2.notes(said["capacity_bps"])]
+    return lines
 
 
-def _classes(measured: Measured, truth: Truth) -> str:
-    lines = []
-    for phase, span in zip(measured.phases, measured.spans, strict=True):
-        there = [
-            f
-            for kind in ("lbp", "rbp", "wl")
-            for f in truth.during(kind, span.start_ns, span.end_ns)
-        ]
-        result = summary.class_check(phase["links"][0]["estimate"].get("flows", []), there)
-        wrong = ", ".join(f"{w['name']} seen as {w['estimated']}" for w in result["wrong"])
-        lines.append(
-            f"phase {phase['name']}: {result['right']} of {len(there)} long flows classed right"
-            + (f" ({wrong})" if wrong else "")
-        )
-    return "\n".join(lines)
+def about_traffic(plan: Plan) -> str:
+    said = scenario(plan)
+    return (
+        f"traffic: {said['lbp_flows']} LBP, {len(said['rbp_senders'])} remotely bottlenecked, "
+        f"{len(said['wl_senders'])} window-limited flows, short flows "
+        f"{said['short_share']:.0%} of capacity"
+    )
 
 
-def _report(run_dir: Path) -> str:
+def _classes(phase: MeasuredPhase, there: list[JsonObject]) -> str:
+    seen = phase.told[0]["links"][0]["estimate"].get("flows", [])
+    result = summary.class_check(seen, there)
+    wrong = ", ".join(f"{w['name']} seen as {w['estimated']}" for w in result["wrong"])
+    return f"phase {phase.name}: {result['right']} of {len(there)} long flows classed right" + (
+        f" ({wrong})" if wrong else ""
+    )
+
+
+def _report(run_dir: Path, document: JsonObject) -> str:
     """A report that cannot be drawn does not spoil the run."""
     try:
-        from ..report import write_report
+        # Drawing takes a second to import.
+        from . import report
 
-        return f"report: {write_report(run_dir)}"
+        return f"report: {report.write(run_dir, document)}"
     except Exception as error:
         return f"report: could not be written: {type(error).__name__}: {error}"

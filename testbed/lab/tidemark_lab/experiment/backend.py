@@ -38,6 +38,11 @@ class MeasuredPhase:
     load_average: float | None = None
     # What the controller says, with its live estimates (auto mode); of each switch.
     live: list[JsonObject] = field(default_factory=list)
+    # The controller's own record of it, where it was a phase of the controller's; of each switch.
+    told: list[JsonObject] = field(default_factory=list)
+    # Advice that was applied before it, and what the switches said then that acts first.
+    applied: list[JsonObject] = field(default_factory=list)
+    read_back_bytes: list[int | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,8 @@ class BackEnd(Protocol):
         """What of a plan it cannot do, with the path of the key; empty where it can."""
         ...
 
-    def ready(self, out: Path) -> None:
-        """Raises PreflightError where this machine cannot run it."""
+    def ready(self, out: Path) -> list[str]:
+        """Notes for the user. Raises PreflightError where this machine cannot run it."""
         ...
 
     def place(self, plan: Plan, switch: int) -> Place:

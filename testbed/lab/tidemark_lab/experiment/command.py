@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar, cast
 
 from ..errors import LabError
+from ..json_types import JsonObject
 from ..outcome import EXIT_FAILED, EXIT_OK, EXIT_PREFLIGHT
 from ..preflight import Paths, Ports
 from ..progress import Progress
@@ -16,8 +20,9 @@ from .backend import BackEnd
 from .bmv2.back_end import Bmv2
 from .embedded.back_end import Embedded
 from .grid import Point
+from .judge import Judge, find
 from .load import FILES, ExperimentError
-from .model import BACK_ENDS
+from .model import BACK_ENDS, JUDGES
 from .plan import Plan
 from .remote.back_end import Remote
 from .simulated import Ns3
@@ -29,15 +34,38 @@ else:
     import tomli as tomllib
 
 
-def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="EXPERIMENT.toml, or the name of one of `list`")
-    add_sweep_arguments(parser)
+# An exit code, or none where something else is to be done.
+Code = TypeVar("Code", int, "int | None")
+
+
+def add_run_arguments(parser: argparse.ArgumentParser, file_needed: bool = True) -> None:
+    parser.add_argument(
+        "file",
+        type=Path,
+        nargs=None if file_needed else "?",
+        help="EXPERIMENT.toml, or the name of one of `list`, or of a set of them; with --help: "
+        "what its judge can be told",
+    )
+    _add_common(parser)
     parser.add_argument("--again", action="store_true", help="also what is there already")
-    Ports.add_options(parser)
+    judged = parser.add_argument_group("where a judge says what the rows come to")
+    judged.add_argument("--judge", choices=JUDGES, help="another than the file says")
+    judged.add_argument(
+        "--only", type=names, metavar="NAME,...", help="these of a set of experiments"
+    )
+    judged.add_argument("--list", action="store_true", help="those of the set, nothing is run")
+    judged.add_argument(
+        "--wait", type=float, default=0.0, metavar="SECONDS", help="for another lab to end"
+    )
 
 
 def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `run` and `sweep FILE` share; the ports are added by the commands."""
+    parser.add_argument("file", type=Path, help="EXPERIMENT.toml, or the name of one of `list`")
+    _add_common(parser)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go")
     parser.add_argument(
         "--set",
         action="append",
@@ -53,6 +81,12 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs", type=positive, default=1, help="runs at a time (ns3); default: one"
     )
     parser.add_argument("--dry-run", action="store_true", help="say what would run")
+    Ports.add_options(parser)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Of a list with commas."""
+    return tuple(text.split(","))
 
 
 def positive(text: str) -> int:
@@ -73,28 +107,91 @@ def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("other", type=Path, help="the same")
 
 
-def run_from_arguments(arguments: argparse.Namespace, one: bool) -> int:
-    """`one`: the file must be a single run (of each repetition)."""
+def sweep_from_arguments(arguments: argparse.Namespace) -> int:
+    """The rows of a grid, whatever judge the file names."""
+    return _told(lambda progress: _sweep(arguments, find_file(arguments.file), progress))
+
+
+def run_from_arguments(arguments: argparse.Namespace) -> int:
+    """A run that nobody judges."""
+
+    def run(progress: Progress) -> int:
+        files = find_files(arguments.file)
+        if len(files) > 1:
+            raise ExperimentError(f"{arguments.file}: has {len(files)} files: `run` one of them")
+        return _sweep(arguments, files[0], progress, one=True)
+
+    return _told(run)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`run` of files that a judge judges."""
+
+    files: list[Path]
+    judge: type[Judge]
+    # With the judge's own options.
+    arguments: argparse.Namespace
+
+
+def asked_of_judge(words: list[str]) -> Asked | None:
+    """From what is typed behind `run`; None where no judge is named. Raises ExperimentError."""
+    first = argparse.ArgumentParser(prog="tidemark-lab run", add_help=False)
+    add_run_arguments(first, file_needed=False)
+    asked, _ = first.parse_known_args([w for w in words if w not in ("-h", "--help")])
+    if asked.file is None:
+        return None
+    files = find_files(asked.file)
+    name = asked.judge or _judge_of(files)
+    if name is None:
+        return None
+    judge = find(name)
+    parser = argparse.ArgumentParser(prog="tidemark-lab run")
+    add_run_arguments(parser)
+    judge.add_options(parser)
+    return Asked(files, judge, parser.parse_args(words))
+
+
+def options_of(judge: str) -> str:
+    """Its options, as a help says them."""
+    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False)
+    find(judge).add_options(parser)
+    _, _, options = parser.format_help().partition("options:\n")
+    return f"options where the judge is {judge}:\n{options.rstrip()}"
+
+
+def run_judged(words: list[str]) -> int | None:
+    """`run` of what a judge judges, whose options only it knows; None where none does."""
+
+    def run(progress: Progress) -> int | None:
+        asked = asked_of_judge(words)
+        return None if asked is None else _judged(asked, progress)
+
+    return _told(run)
+
+
+def _told(action: Callable[[Progress], Code]) -> Code | int:
     progress = Progress()
     try:
-        points = _points(arguments)
-        if one and len({p.digest for p in points if p.repetition == 0}) > 1:
-            raise ExperimentError(
-                f"{arguments.file}: has a grid of {len(points)} runs: take `sweep`, or choose "
-                "one point with --set"
-            )
-        back_end = _back_end(points[0].experiment.run.back_end, arguments)
+        return action(progress)
     except LabError as error:
         progress.say(str(error))
         return EXIT_PREFLIGHT
+
+
+def _sweep(arguments: argparse.Namespace, file: Path, progress: Progress, one: bool = False) -> int:
+    """`one`: the file must be a single run (of each repetition)."""
+    points = grid.points(load.read(file), str(file), _overrides(arguments), arguments.full)
+    if one and len({p.digest for p in points if p.repetition == 0}) > 1:
+        raise ExperimentError(
+            f"{arguments.file}: has a grid of {len(points)} runs: take `sweep`, or choose "
+            "one point with --set"
+        )
+    back_end = _back_end(points[0].experiment.run.back_end, arguments)
     out = Store(arguments.out / points[0].experiment.name)
     if arguments.dry_run:
-        try:
-            execute.refuse(points, back_end)
-            _tell(points, back_end, out, progress)
-        except LabError as error:
-            progress.say(str(error))
-            return EXIT_PREFLIGHT
+        execute.refuse(points, back_end)
+        _tell(points, back_end, out, progress)
         return EXIT_OK
     if getattr(arguments, "again", False):
         for point in points:
@@ -105,17 +202,83 @@ def run_from_arguments(arguments: argparse.Namespace, one: bool) -> int:
     return execute.run(sweep, progress)
 
 
-def _points(arguments: argparse.Namespace) -> list[Point]:
-    path = find_file(arguments.file)
+def _judged(asked: Asked, progress: Progress) -> int:
+    arguments = asked.arguments
+    if arguments.jobs > 1 or arguments.again:
+        raise ExperimentError("--jobs and --again: of runs that nobody judges: take `sweep`")
+    judge = asked.judge.of(arguments)
+    cases = _cases(asked.files, judge, arguments)
+    if arguments.list:
+        for name, _, about in cases:
+            progress.say(f"{name:<10} {about}")
+        return EXIT_OK
+    points = [(name, point) for name, point, _ in cases]
+    back_end = _back_end(points[0][1].experiment.run.back_end, arguments)
+    if arguments.dry_run:
+        for name, point in points:
+            execute.refuse([point], back_end)
+            progress.say(f"to run  {point.experiment.seconds:5.0f} s  {name}")
+        return EXIT_OK
+    judged = execute.Judged(
+        judge=judge,
+        cases=points,
+        back_end=back_end,
+        out=arguments.out,
+        paths=Paths.find(),
+        keep_captures=not arguments.no_captures,
+        one=len(asked.files) == 1,
+        wait_s=arguments.wait,
+    )
+    return execute.judge(judged, progress)
+
+
+def _cases(
+    files: list[Path], judge: Judge, arguments: argparse.Namespace
+) -> list[tuple[str, Point, str]]:
+    """Name, point and sentence of each that is asked for."""
+    found = []
+    for path in files:
+        document = judge.altered(load.read(path))
+        points = grid.points(document, str(path), _overrides(arguments), arguments.full)
+        if len(points) > 1:
+            raise ExperimentError(
+                f"{path}: has {len(points)} runs, and a judge has one: take `sweep`"
+            )
+        name = points[0].experiment.name.removeprefix(f"{path.parent.name}-")
+        found.append((name, points[0], points[0].experiment.about))
+    known = [name for name, _, _ in found]
+    if unknown := sorted(set(arguments.only or ()) - set(known)):
+        raise ExperimentError(f"--only: no {', '.join(unknown)}: there are {', '.join(known)}")
+    return [case for case in found if arguments.only is None or case[0] in arguments.only]
+
+
+def _overrides(arguments: argparse.Namespace) -> JsonObject:
     overrides = dict(_override(text) for text in arguments.overrides)
     if arguments.back_end:
         overrides["run.back_end"] = arguments.back_end
-    return grid.points(load.read(path), str(path), overrides, arguments.full)
+    return overrides
+
+
+def _judge_of(files: list[Path]) -> str | None:
+    """The judge that all of these files name; None where none does."""
+    named = {load.read(path).get("judge") for path in files}
+    if len(named) > 1 or not named <= {None, *JUDGES}:
+        said = ", ".join(sorted(str(n) for n in named))
+        raise ExperimentError(f"{files[0]}: judge: {said}: should be one of {', '.join(JUDGES)}")
+    return cast("str | None", named.pop())
+
+
+def find_files(named: Path) -> list[Path]:
+    """Of a set by its name or path, all in the order of their names; else the one file."""
+    for folder in (FILES / named.name, named):
+        if named.suffix != ".toml" and (files := sorted(folder.glob("*.toml"))):
+            return files
+    return [find_file(named)]
 
 
 def find_file(named: Path) -> Path:
     """A path, or the name of an experiment that comes with the lab."""
-    if named.suffix == ".toml" or named.exists():
+    if named.suffix == ".toml" or named.is_file():
         return named
     found = [p for p in FILES.rglob("*.toml") if p.stem == named.name]
     if len(found) != 1:
@@ -195,7 +358,7 @@ def list_from_arguments(_arguments: argparse.Namespace) -> int:
         minutes = sum(p.experiment.seconds + execute.OVERHEAD_S for p in points) / 60
         first = points[0].experiment
         print(
-            f"{path.stem:<18} {first.run.back_end:<9} {len(points):>3} runs {minutes:5.0f} min  "
-            f"{first.about}"
+            f"{path.stem:<18} {first.run.back_end:<9} {first.judge or '-':<8} "
+            f"{len(points):>3} runs {minutes:5.0f} min  {first.about}"
         )
     return code

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..json_types import JsonObject
+from ..markdown import table
 from .columns import SETTING
 
 # Fixed beforehand: what two back ends may differ by.
@@ -88,10 +89,7 @@ def _words(key: _Key) -> str:
 
 
 def markdown(found: Sequence[Pair]) -> str:
-    lines = [
-        "| what | utilisation | loss | N_b | delay p50 / max (ms) | runs | differ in |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    rows = []
     for pair in found:
         sides = (pair.one, pair.other)
         doubted = sum(s["untrusted"] for s in sides)
@@ -105,8 +103,9 @@ def markdown(found: Sequence[Pair]) -> str:
             + (f" ({doubted} not trusted)" if doubted else ""),
             ", ".join(pair.differences()) or "-",
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        rows.append(cells)
+    head = ("what", "utilisation", "loss", "N_b", "delay p50 / max (ms)", "runs", "differ in")
+    return "\n".join(table(head, rows)) + "\n"
 
 
 def _both(sides: tuple[JsonObject, JsonObject], name: str, form: Callable[[float], str]) -> str:

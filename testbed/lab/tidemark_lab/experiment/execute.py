@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out the points of a sweep that are not there yet."""
+"""The runner: carries out the points of a sweep that are not there yet, or the cases of a judge.
+
+Preflight, directories, interruption, errors and `run.json` are its affair, whatever is run.
+"""
 
 from __future__ import annotations
 
 import resource
+import shutil
 import statistics
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import tomli_w
@@ -18,12 +23,14 @@ from pyroute2.netlink.exceptions import NetlinkError
 from .. import signals
 from ..errors import LabError, PreflightError
 from ..json_types import JsonObject
-from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
+from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT, new_run_dir
 from ..preflight import Paths
 from ..progress import Progress
-from . import describe, parallel, rows
+from . import describe, parallel, rows, store
 from .backend import BackEnd, MeasuredPhase
+from .embedded.back_end import Embedded
 from .grid import Point
+from .judge import Case, Conduct, Judge, Run
 from .load import ExperimentError
 from .pace import Pace
 from .plan import Plan
@@ -31,7 +38,10 @@ from .store import Store
 
 # Starting and ending a run, and reading its capture, before anything is known of it.
 OVERHEAD_S = 15.0
-FORMAT = 1
+# How often a lab that somebody else runs is waited for.
+BUSY_RETRY_S = 5.0
+# Errors that end one run and not the others.
+RUN_ERRORS = (LabError, OSError, NetlinkError, subprocess.SubprocessError)
 
 
 @dataclass
@@ -52,36 +62,129 @@ class Sweep:
     later: Sequence[Point] = ()
 
 
+@dataclass
+class Judged:
+    """Experiment files, and who judges them."""
+
+    judge: Judge
+    # Name and point of each.
+    cases: Sequence[tuple[str, Point]]
+    back_end: BackEnd
+    out: Path
+    paths: Paths
+    keep_captures: bool = True
+    # Of an only file the results are in the run's directory, of several each in one below.
+    one: bool = False
+    # For another lab on this machine to end.
+    wait_s: float = 0.0
+
+
 def run(sweep: Sweep, progress: Progress) -> int:
     """The exit code: 0 when every point is there."""
-    try:
-        _check(sweep)
-    except PreflightError as error:
-        progress.say(f"lab: {error}")
-        return EXIT_PREFLIGHT
-    except ExperimentError as error:
-        progress.say(str(error))
-        return EXIT_PREFLIGHT
+
+    def sweep_all() -> int:
+        _check(sweep, progress)
+        with sweep.store.opened():
+            return _run(sweep, progress)
+
+    return _orderly(sweep_all, "run it again to go on", progress)
+
+
+def judge(judged: Judged, progress: Progress) -> int:
+    """The exit code: 0 when every case ran and everything held."""
+    return _orderly(lambda: _judge(judged, progress), "everything was removed", progress)
+
+
+def _orderly(action: Callable[[], int], interrupted: str, progress: Progress) -> int:
+    """The exit code of an action, whatever ends it."""
     with signals.as_exception():
         try:
-            with sweep.store.opened():
-                return _run(sweep, progress)
+            return action()
+        except ExperimentError as error:
+            progress.say(str(error))
+            return EXIT_PREFLIGHT
+        except PreflightError as error:
+            progress.say(f"lab: {error}")
+            return EXIT_PREFLIGHT
         except signals.Interrupted as interruption:
-            progress.say(f"interrupted ({interruption}); run it again to go on")
+            progress.say(f"interrupted ({interruption}); {interrupted}")
             return EXIT_INTERRUPTED
         except LabError as error:
             progress.say(f"lab: {error}")
             return EXIT_FAILED
 
 
-def _check(sweep: Sweep) -> None:
+def _judge(judged: Judged, progress: Progress) -> int:
+    if judged.back_end.name not in judged.judge.BACK_ENDS:
+        raise ExperimentError(
+            f"{judged.back_end.name}: this judge has {' and '.join(judged.judge.BACK_ENDS)}: "
+            "choose with --back-end"
+        )
+    out: Path | None = None
+    documents: list[JsonObject] = []
+    failed = False
+    for name, point in judged.cases:
+        try:
+            refuse([point], judged.back_end)
+        except ExperimentError as error:
+            if judged.one:
+                raise
+            progress.say(f"{name}: LEFT OUT: {error}")
+            continue
+        _ready(judged, progress)
+        if out is None:
+            out = new_run_dir(judged.out)
+            progress.say(f"run directory: {out}")
+        run_dir = out if judged.one else out / name
+        run_dir.mkdir(exist_ok=True)
+        case = Case(
+            name,
+            point,
+            run_dir,
+            judged.back_end,
+            judged.paths,
+            progress,
+            partial(make, judged.back_end, judged.paths, progress),
+        )
+        try:
+            documents.append(judged.judge.carry_out(case))
+        except RUN_ERRORS as error:
+            progress.say(f"{name}: {error}")
+            failed = True
+            continue
+        judged.judge.keep(out, documents)
+    if out is None or not documents:
+        return EXIT_FAILED
+    held = judged.judge.conclude(out, documents, progress)
+    if not judged.keep_captures:
+        for capture in list(out.rglob("capture")):
+            shutil.rmtree(capture)
+    return EXIT_OK if held and not failed else EXIT_FAILED
+
+
+def _ready(judged: Judged, progress: Progress) -> None:
+    deadline = time.monotonic() + judged.wait_s
+    while True:
+        try:
+            for note in judged.back_end.ready(judged.out):
+                progress.say(f"note: {note}")
+            return
+        except PreflightError as error:
+            if time.monotonic() > deadline:
+                raise
+            progress.show(f"waiting: {error}")
+        time.sleep(BUSY_RETRY_S)
+
+
+def _check(sweep: Sweep, progress: Progress) -> None:
     """Everything that can be known to fail before the first run."""
     if sweep.jobs > 1 and not sweep.back_end.several:
         raise ExperimentError(
             f"{sweep.back_end.name} makes one run at a time: leave out --jobs, or take ns3"
         )
     refuse(sweep.points, sweep.back_end)
-    sweep.back_end.ready(sweep.store.root)
+    for note in sweep.back_end.ready(sweep.store.root):
+        progress.say(f"note: {note}")
 
 
 def refuse(points: Sequence[Point], back_end: BackEnd) -> None:
@@ -167,7 +270,7 @@ def _tried(sweep: Sweep, point: Point, progress: Progress) -> bool:
     except signals.Interrupted:
         sweep.store.discard(point.run_id)
         raise
-    except (LabError, OSError, NetlinkError, subprocess.SubprocessError) as error:
+    except RUN_ERRORS as error:
         where = sweep.store.fail(point.run_id, str(error))
         progress.say(f"{point.run_id}: {error} (its logs: {where})")
         return False
@@ -175,37 +278,53 @@ def _tried(sweep: Sweep, point: Point, progress: Progress) -> bool:
 
 
 def _one(sweep: Sweep, point: Point, progress: Progress) -> None:
+    done = make(sweep.back_end, sweep.paths, progress, point, sweep.store.begin(point.run_id), None)
+    if not sweep.keep_captures:
+        shutil.rmtree(done.run_dir / "capture")
+    final = sweep.store.complete(point.run_id, done.record)
+    _tell(done.rows, final, progress)
+
+
+def make(
+    back_end: BackEnd,
+    paths: Paths,
+    progress: Progress,
+    point: Point,
+    run_dir: Path,
+    conduct: Conduct | None,
+) -> Run:
+    """A run of a point in an empty directory, with its record. `conduct`: what goes on in it, in
+    place of one phase after the other."""
     plan = Plan.of(point.experiment, point.seed)
     begin = time.monotonic(), cpu_s()
-    run_dir = sweep.store.begin(point.run_id)
     (run_dir / "experiment.toml").write_text(tomli_w.dumps(point.document))
     record: JsonObject = {
-        "format": FORMAT,
+        "format": store.FORMAT,
         "run": point.run_id,
         "experiment": point.experiment.name,
-        "back_end": sweep.back_end.name,
+        "back_end": back_end.name,
         "repetition": point.repetition,
         "seed": point.seed,
         "settings": point.settings,
         "started": datetime.now().isoformat(timespec="seconds"),
-        "machine": describe.machine(sweep.paths),
-        "offloads": sweep.back_end.offloads(plan),
-        "back_end_versions": sweep.back_end.versions(),
+        "machine": describe.machine(paths),
+        "offloads": back_end.offloads(plan),
+        "back_end_versions": back_end.versions(),
     }
-    measured = sweep.back_end.run(plan, run_dir, progress)
+    if conduct is None:
+        measured = back_end.run(plan, run_dir, progress)
+    elif isinstance(back_end, Embedded):
+        measured = back_end.run(plan, run_dir, progress, conduct)
+    else:
+        raise ExperimentError(f"{back_end.name}: has no controller at hand: take embedded")
     record["phases"] = [_phase(p) for p in measured]
     record["rows"] = []
-    program = sweep.paths.binary("tidemark-controller")
+    program = paths.binary("tidemark-controller")
     for phase in measured:
-        record["rows"] += rows.of_phase(program, plan, sweep.back_end, phase, run_dir)
-    if not sweep.keep_captures:
-        for file in (run_dir / "capture").iterdir():
-            file.unlink()
-        (run_dir / "capture").rmdir()
+        record["rows"] += rows.of_phase(program, plan, back_end, phase, run_dir)
     record["took_s"] = round(time.monotonic() - begin[0], 3)
     record["cpu_s"] = round(cpu_s() - begin[1], 3)
-    final = sweep.store.complete(point.run_id, record)
-    _tell(record["rows"], final, progress)
+    return Run(plan, run_dir, measured, record)
 
 
 def cpu_s() -> float:

@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..json_types import JsonObject
@@ -36,6 +36,15 @@ class Point:
         """Of everything that decides what the run does."""
         text = json.dumps([self.document, self.seed], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+    def changed(self, values: JsonObject, seed: int | None = None) -> Point:
+        """With other values, by their paths, and another seed."""
+        document = copy.deepcopy(self.document)
+        for path, value in values.items():
+            put(document, path, value, self.experiment.name)
+        experiment = load.check(document, self.experiment.name)
+        seed = self.seed if seed is None else seed
+        return replace(self, experiment=experiment, document=document, seed=seed)
 
     @property
     def run_id(self) -> str:
@@ -88,6 +97,8 @@ def points(
             # Where hosts are decides nothing elsewhere.
             one.pop("remote", None)
         one.pop("about", None)
+        # The judge decides none of the rows.
+        one.pop("judge", None)
         found += [Point(experiment, one, settings, r, run.seed + r) for r in range(run.repetitions)]
     if len(found) > 5000:
         raise ExperimentError(f"{where}: {len(found)} runs: at most 5000")

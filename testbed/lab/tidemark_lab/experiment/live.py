@@ -40,23 +40,34 @@ class Links:
 
     def set_phase(self, phase: Phase, before: list[Limits]) -> list[Limits]:
         """Makes the settings of a phase; the limits then in force."""
-        if phase.targets is not None:
-            self.set_targets(phase.targets)
-        if phase.mode is not None:
-            self.controller.post("/mode", {"mode": phase.mode})
-        if phase.apply_advice:
-            return [self._advised(k, before[k]) for k in range(len(self.places))]
+        self._order(phase)
         limits = self.plan.limits_in(phase, before)
         for k, wanted in enumerate(limits):
             if wanted != before[k]:
                 self.set_limits(k, wanted, reason(phase))
         return limits
 
+    def apply_advice(
+        self, phase: Phase, before: list[Limits]
+    ) -> tuple[list[Limits], list[JsonObject]]:
+        """Makes the settings of a phase that begins with the controller's advice; the limits then
+        in force, and the advice."""
+        self._order(phase)
+        done = [self.advised(k, before[k]) for k in range(len(self.places))]
+        return [limits for limits, _ in done], [advice for _, advice in done]
+
+    def _order(self, phase: Phase) -> None:
+        """Sets targets and mode of the controller from here on."""
+        if phase.targets is not None:
+            self.set_targets(phase.targets)
+        if phase.mode is not None:
+            self.controller.post("/mode", {"mode": phase.mode})
+
     def set_targets(self, wanted: Targets) -> None:
         for place in self.places:
             self.controller.post("/targets", target_request(place, wanted))
 
-    def _advised(self, switch: int, before: Limits) -> Limits:
+    def advised(self, switch: int, before: Limits) -> tuple[Limits, JsonObject]:
         """The controller's advice is applied; where it is the limit in force, nothing is."""
         place = self.places[switch]
         query = f"/advice?node={place.node}&port={place.port}"
@@ -66,10 +77,10 @@ class Links:
             state = self.controller.get(query)
             advice = state["advice"] or {}
             if state["can_apply"]:
-                limit = self.controller.post("/advice/apply", named(place))["limit"]
-                return limits_of(limit, before)
+                done = self.controller.post("/advice/apply", named(place))
+                return limits_of(done["limit"], before), done["advice"]
             if advice.get("limit_bytes") == before.acts_at_bytes:
-                return before
+                return before, advice
             if time.monotonic() > deadline:
                 raise LabError(
                     f"no advice can be applied at switch {switch + 1}: {state.get('why_not')}"

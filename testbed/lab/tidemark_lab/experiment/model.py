@@ -12,6 +12,7 @@ from .remote.model import RemoteLab
 from .traffic import NAME, Persistent, Strict, Traffic, one_or_more
 
 BACK_ENDS = ("embedded", "ns3", "bmv2", "remote")
+JUDGES = ("demo", "steps", "sweep", "trial", "iterate")
 Action = Literal["drop_tail", "mark_ce"]
 Scheduling = Literal["fifo", "fair"]
 
@@ -157,6 +158,9 @@ class Experiment(Strict):
     version: Literal[1] = Field(description="of this format")
     name: str = Field(pattern=NAME, description="of the experiment")
     about: str = Field(default="", max_length=400, description="in a sentence")
+    judge: Literal["demo", "steps", "sweep", "trial", "iterate"] | None = Field(
+        default=None, description="says what `run` makes of the rows; default: the rows are all"
+    )
     run: Run = Field(default=Run(), description="repetitions, seed, back end")
     topology: Topology = Field(description="switches and hosts")
     traffic: Traffic = Field(description="who sends what")

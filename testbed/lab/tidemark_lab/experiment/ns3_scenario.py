@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..iterate.network import SEGMENT_BYTES, line, tcp_record
 from ..json_types import JsonObject
 from . import sizes
 from .backend import MeasuredPhase
@@ -100,15 +99,14 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
             flow.host.rtt_s,
             flow.start_s,
             ecn=flow.host.ecn,
-            window_packets=max(1, round(flow.window_bytes / SEGMENT_BYTES))
+            window_packets=max(1, round(flow.window_bytes / sizes.SEGMENT_BYTES))
             if flow.window_bytes
             else 0,
             # The token bucket of a real host counts Ethernet's header.
             access_bps=remote.rate * IP_BYTES / FRAME_BYTES if remote else 0,
+            access_packets=_packets(remote.queue) if remote else 0,
+            stop_s=flow.stop_s or 0,
         )
-        record["stop_s"] = flow.stop_s or 0
-        if remote:
-            record["access_packets"] = _packets(remote.queue)
         out.append((flow.name, _beside(record, flow.host)))
     out += [
         (udp.name, _beside(datagram_record(len(out) + i, udp), udp.host))
@@ -175,3 +173,39 @@ def _transfers(
         name = f"{transfers.name}-{user + 1}" if closed else transfers.name
         out.append((f"{name}-{len(out) + 1}", records))
     return out
+
+
+def tcp_record(
+    number: int,
+    kind: str,
+    cc: str,
+    rtt_s: float,
+    start_s: float,
+    *,
+    ecn: bool,
+    size_bytes: int = 0,
+    window_packets: int = 0,
+    access_bps: float = 0,
+    access_packets: int = 0,
+    stop_s: float = 0,
+) -> JsonObject:
+    """A TCP flow; 0: none of it."""
+    return {
+        "record": "tcp",
+        "id": number,
+        "kind": kind,
+        "cc": cc,
+        "rtt_s": rtt_s,
+        "start_s": start_s,
+        "stop_s": stop_s,
+        "bytes": size_bytes,
+        "window_packets": window_packets,
+        "ecn": int(ecn),
+        "access_bps": access_bps,
+        "access_packets": access_packets,
+    }
+
+
+def line(record: JsonObject) -> str:
+    fields = (f"{k}={v:.9g}" if isinstance(v, float) else f"{k}={v}" for k, v in record.items())
+    return " ".join([record["record"], *list(fields)[1:]]) + "\n"

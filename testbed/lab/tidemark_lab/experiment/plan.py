@@ -16,9 +16,8 @@ from .quantities import FRAME_BYTES, Limit
 from .senders import DatagramFlow, Flow, Host, Senders, Transfers
 
 FIRST_NODE = 10
-# The switch's own queue, packets: deeper than any limit.
+# The least that a switch's own queue holds, packets: it must never be the one that drops.
 QUEUE_PACKETS = 8192
-MOST_LIMIT_BYTES = QUEUE_PACKETS * FRAME_BYTES // 2
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,18 @@ class Plan:
             senders.transfers,
             senders.datagrams,
         )
+
+    @property
+    def queue_packets(self) -> int:
+        """Room of a switch's own queue: for limits of 4 C·T̄."""
+        switches = range(len(self.experiment.topology.switches))
+        most_bdp = max(self.bdp_bytes(k) for k in switches)
+        return max(QUEUE_PACKETS, round(8 * most_bdp) // FRAME_BYTES)
+
+    @property
+    def most_limit_bytes(self) -> int:
+        """The controller's guard rail: half of what that queue has room for."""
+        return self.queue_packets * FRAME_BYTES // 2
 
     @property
     def initial_windows(self) -> list[str]:
@@ -117,11 +128,23 @@ class Plan:
         self, switch: int, action: Action, limit: Limit | None, threshold: Limit | None
     ) -> Limits:
         bdp, n_b = self.bdp_bytes(switch), self.n_b(switch)
-        at = min(limit.in_bytes(bdp, n_b), MOST_LIMIT_BYTES) if limit else MOST_LIMIT_BYTES
+        most = self.most_limit_bytes
+        at = min(limit.in_bytes(bdp, n_b), most) if limit else most
         if action == "drop_tail":
             return Limits(action, at)
         marks = threshold.in_bytes(bdp, n_b) if threshold else at
         return Limits(action, at, min(marks, at - FRAME_BYTES))
+
+    def limits_at(self, switch: int, acts_at_bytes: int) -> Limits:
+        """Limits that act at so many bytes. Where the switch marks, that is the threshold, and the
+        limit is above it by what all flows would add if they doubled at once: so a run shows how
+        far marked flows overshoot by themselves; as far as the queue allows."""
+        described = self.experiment.topology.switches[switch]
+        if described.action == "drop_tail":
+            return Limits("drop_tail", acts_at_bytes)
+        most = self.most_limit_bytes
+        wanted = 2 * acts_at_bytes + round(self.bdp_bytes(switch))
+        return Limits("mark_ce", min(wanted, most), min(acts_at_bytes, most - FRAME_BYTES))
 
     def delay_s(self, switch: int) -> float:
         """One way, of the link behind a switch."""

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from .. import offline, summary
 from ..json_types import JsonObject
-from ..scenario import harmonic_mean
-from ..traffic import Truth
+from ..traffic import Truth, harmonic_mean
 from ..trial.outcome import completion_times_ms, jain, quantile
 from . import trust
 from .backend import BackEnd, MeasuredPhase, Place, Window

@@ -12,12 +12,12 @@ import tomli_w
 
 from .. import places
 from ..errors import LabError, PreflightError
-from ..iterate import ns3
 from ..json_types import JsonObject
 from ..outcome import write_json
 from ..preflight import PACKAGES, Paths
 from ..processes import run_within
 from ..progress import Progress
+from . import ns3
 from .backend import MeasuredPhase, Place, Window
 from .ns3_scenario import IP_BYTES, flow_records, scenario_text
 from .pace import patience_s
@@ -53,7 +53,7 @@ class Ns3:
             found.append(f"traffic: {count} flows and transfers, at most {MOST_FLOWS}")
         return found
 
-    def ready(self, out: Path) -> None:
+    def ready(self, out: Path) -> list[str]:
         try:
             ns3.program()
         except ns3.Ns3Missing as error:
@@ -65,6 +65,7 @@ class Ns3:
                     places.remedy("run: make build", f"install the packages {PACKAGES}"),
                 )
         out.mkdir(parents=True, exist_ok=True)
+        return []
 
     def place(self, plan: Plan, switch: int) -> Place:
         return Place(FIRST_NODE + switch, PORT)

@@ -22,6 +22,8 @@ PARTIAL, FAILED = ".part-", ".failed-"
 # Written last: a directory of this name without it is no run.
 RECORD = "run.json"
 PATIENCE_S = 3.0
+# Of the record.
+FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,7 @@ class Store:
     def complete(self, run_id: str, record: JsonObject) -> Path:
         """From now on the run counts."""
         partial = self.root / f"{PARTIAL}{run_id}"
-        with (partial / RECORD).open("w") as file:
-            json.dump(record, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
+        write(partial, record)
         final = self.root / run_id
         if final.exists():
             shutil.rmtree(final)
@@ -116,9 +115,22 @@ def find(paths: list[Path]) -> list[Path]:
     return sorted(found)
 
 
+def write(run_dir: Path, record: JsonObject) -> None:
+    """The record, on the disk when this returns."""
+    with (run_dir / RECORD).open("w") as file:
+        json.dump(record, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def read(run_dir: Path) -> JsonObject:
     try:
         record: JsonObject = json.loads((run_dir / RECORD).read_text())
     except (OSError, ValueError) as error:
         raise LabError(f"{run_dir}: {RECORD} cannot be read: {error}") from error
+    if (found := record.get("format", FORMAT)) != FORMAT:
+        raise LabError(
+            f"{run_dir}: {RECORD} has format {found}, this version reads {FORMAT}: use the version "
+            "of Tidemark that made it, or run it again"
+        )
     return record

@@ -46,8 +46,8 @@ def from_arguments(arguments: argparse.Namespace) -> int:
     return code
 
 
-def draw(path: Path, out: Path) -> Path:
-    """The figures of one run; returns their page."""
+def made(path: Path) -> tuple[list[Figure], list[str]]:
+    """The figures of one run, and facts about its ports."""
     figures: list[Figure] = []
     facts = []
     for port in source.ports(path):
@@ -61,5 +61,11 @@ def draw(path: Path, out: Path) -> Path:
             facts.append(kinds.NO_WINDOWS.rstrip("."))
     if not figures:
         raise LabError(f"{path}: no packet in any of its phases")
+    return figures, facts
+
+
+def draw(path: Path, out: Path) -> Path:
+    """The figures of one run; returns their page."""
+    figures, facts = made(path)
     name = path.parent.name if path.name == "capture" else path.name
     return report.write(out, f"Run {name}", f"{'; '.join(facts)}.", figures)

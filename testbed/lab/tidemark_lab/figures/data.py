@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..report.data import UNLIMITED
 from .source import Port, Span, in_port
 
+# `limit_bytes` of an unlimited queue.
+UNLIMITED = 2**32 - 1
 POSTCARDS = (
-    *("ingress_ns", "flow_id", "occupancy_bytes", "limit_bytes"),
+    *("ingress_ns", "egress_ns", "flow_id", "occupancy_bytes", "limit_bytes"),
     *("ip_bytes", "wire_overhead_bytes", "payload_bytes", "dropped"),
 )
 SAMPLES = ("time_ns", "flow_id", "cwnd_segments", "snd_nxt", "snd_una", "base_rtt_us")
@@ -41,6 +42,8 @@ class Packets:
     time_s: np.ndarray
     flow: np.ndarray
     queue_bytes: np.ndarray
+    # In the queue; NaN where it was dropped.
+    delay_ms: np.ndarray
     # NaN where the queue has none.
     limit_bytes: np.ndarray
     wire_bytes: np.ndarray
@@ -73,15 +76,19 @@ def read(port: Port, span: Span) -> Packets | None:
     overhead = table["wire_overhead_bytes"].to_numpy().astype(float)
     limit = table["limit_bytes"].to_numpy().astype(float)
     limit[(limit <= 0) | (limit >= UNLIMITED)] = np.nan
+    dropped = table["dropped"].to_numpy(zero_copy_only=False)
+    time_s = _seconds(table["ingress_ns"], span)
+    left_s = _seconds(pc.fill_null(table["egress_ns"], 0), span)
     largest = int(np.argmax(ip_bytes))
     return Packets(
         span=span,
-        time_s=_seconds(table["ingress_ns"], span),
+        time_s=time_s,
         flow=table["flow_id"].to_numpy(),
         queue_bytes=table["occupancy_bytes"].to_numpy().astype(float),
+        delay_ms=np.where(dropped, np.nan, 1e3 * (left_s - time_s)),
         limit_bytes=limit,
         wire_bytes=ip_bytes + overhead,
-        dropped=table["dropped"].to_numpy(zero_copy_only=False),
+        dropped=dropped,
         packet_bytes=float(ip_bytes[largest]) + port.queue_overhead_bytes,
         packet_wire_bytes=float(ip_bytes[largest] + overhead[largest]),
         payload_bytes=float(table["payload_bytes"][largest].as_py()),

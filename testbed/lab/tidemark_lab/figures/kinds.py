@@ -19,6 +19,9 @@ COLOURS = (WATER, SECOND, LIMIT, DROP, GREY)
 MOST_SENDERS = 16
 ROW_IN = 1.5
 MOST_POINTS = 20_000
+# Packets drawn one by one.
+CLOSE_UP_PACKETS = 2500
+CLOSE_UP_MOST_S = 1.0
 # Like those of a CSV: one a line.
 Rows = list[Sequence[object]]
 NO_WINDOWS = "No sender's window is in the capture."
@@ -26,7 +29,7 @@ NO_WINDOWS = "No sender's window is in the capture."
 
 def of_port(port: Port, phases: Sequence[Packets]) -> list[Figure]:
     """All of them; ids of their SVG begin with `port.name`, so that they can share a page."""
-    made = [occupancy(port, phases)]
+    made = [occupancy(port, phases), close_up(port, phases)]
     if any(p.senders for p in phases):
         made += [windows(port, phases), windows_and_queue(port, phases)]
     return [*made, distribution(port, phases), drops(port, phases)]
@@ -76,6 +79,10 @@ def occupancy(port: Port, phases: Sequence[Packets]) -> Figure:
         axis.set_title(p.span.name, loc="left")
         axis.set_ylabel("queue (packets)")
         axis.set_ylim(bottom=0)
+        if port.capacity_bps is not None:
+            one_ms = 8e3 * p.packet_wire_bytes / port.capacity_bps
+            both = (lambda packets: packets * one_ms, lambda ms: ms / one_ms)
+            axis.secondary_yaxis("right", functions=both).set_ylabel("ms at capacity")
         rows.extend(
             (p.span.name, round(float(t), 5), *(round(float(v), 2) for v in q), int(d), p.buffer)
             for t, *q, d in zip(
@@ -94,6 +101,40 @@ def occupancy(port: Port, phases: Sequence[Packets]) -> Figure:
         "drops. Dotted: the limit. Dashed: what the queue seldom falls below, B - BDP/√n of "
         "several flows (UTB Theorem 4, for n → ∞ and independent windows), β·(BDP + B) - BDP of "
         "one, B - BDP/4 of BBR (UTB §3.5); at 0 theory has an empty queue.",
+    )
+
+
+def close_up(port: Port, phases: Sequence[Packets]) -> Figure:
+    """Every packet of a short piece in the middle of each phase."""
+    rows: Rows = []
+    name, title = _titled(port, "close-up", "Packet by packet in the middle of each phase")
+    with styled():
+        figure, axes = subplots(1, len(phases), height_in=2.1, sharey=True, squeeze=False)
+        for axis, p in zip(axes[0], phases, strict=True):
+            first = p.time_s.size // 2
+            last = int(np.searchsorted(p.time_s, p.time_s[first] + CLOSE_UP_MOST_S))
+            piece = slice(first, min(first + CLOSE_UP_PACKETS, last))
+            time_s, lost = p.time_s[piece], p.dropped[piece]
+            queue = p.queue_bytes[piece] / p.packet_bytes
+            axis.plot(time_s[~lost], queue[~lost], ".", color=WATER, markersize=1.2)
+            axis.plot(time_s[lost], queue[lost], "x", color=DROP, markersize=4)
+            if p.buffer is not None:
+                axis.axhline(p.buffer, color=LIMIT, linestyle=":", linewidth=0.8)
+            axis.set_title(p.span.name, loc="left")
+            axis.set_xlabel("time since the phase began (s)")
+            axis.set_ylim(bottom=0)
+            rows.extend(
+                (p.span.name, round(float(t), 6), round(float(q), 2), bool(gone))
+                for t, q, gone in zip(time_s, queue, lost, strict=True)
+            )
+        axes[0][0].set_ylabel("queue (packets)")
+    return Figure(
+        name,
+        title,
+        to_svg(figure, name.replace(" ", "-")),
+        ("phase", "s", "queue_packets", "dropped"),
+        rows,
+        note="What each packet met on arrival; a cross: it was refused. Dotted: the limit.",
     )
 
 
@@ -202,7 +243,11 @@ def distribution(port: Port, phases: Sequence[Packets]) -> Figure:
             at, share = series.histogram(p)
             axes[0].plot(at, share, color=colour, linewidth=0.8, label=p.span.name)
             axes[1].plot(at, np.cumsum(share), color=colour, linewidth=0.8)
-            for axis in axes:
+            delay = p.delay_ms[~np.isnan(p.delay_ms)]
+            if delay.size:
+                most = np.linspace(0, 1, 501)
+                axes[2].plot(np.quantile(delay, most), most, color=colour, linewidth=0.8)
+            for axis in axes[:2]:
                 if p.buffer is not None:
                     axis.axvline(p.buffer, color=colour, linestyle=":", linewidth=0.8)
                 if (least := _least(port, p)) is not None:
@@ -217,10 +262,11 @@ def distribution(port: Port, phases: Sequence[Packets]) -> Figure:
         for axis in axes:
             axis.set_xlabel("queue (packets)")
             axis.set_ylim(bottom=0)
+        axes[2].set_xlabel("queueing delay (ms)")
         axes[0].legend()
 
     with styled():
-        figure, axes = subplots(1, 2, height_in=2.4)
+        figure, axes = subplots(1, 3, height_in=2.4)
         fill(axes)
     name, title = _titled(port, "distribution", "Distribution of the queue")
     return Figure(
@@ -229,8 +275,9 @@ def distribution(port: Port, phases: Sequence[Packets]) -> Figure:
         to_svg(figure, name.replace(" ", "-")),
         ("phase", "queue_packets", "share", "share_at_most"),
         rows,
-        note="What arriving packets met. Dotted: the limit; dashed: what the queue seldom falls "
-        "below (2 % of the time; as in the figure over time).",
+        note="What arriving packets met, and how long those that left had waited. Dotted: the "
+        "limit; dashed: what the queue seldom falls below (2 % of the time; as in the figure "
+        "over time).",
     )
 
 

@@ -8,13 +8,13 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..errors import LabError
 from ..experiment import store
 from ..json_types import JsonObject
-from ..report.data import busiest_port
 
 # Of Ethernet's header, where the capture does not say.
 QUEUE_OVERHEAD_BYTES = 14
@@ -151,6 +151,16 @@ def _of_demo(path: Path) -> Port:
     columns = ["node_id", "egress_port", "flow_id", "dropped"]
     place = busiest_port(pq.read_table(_postcards(capture), columns=columns))
     return _port(capture, path.name, "", place, spans)
+
+
+def busiest_port(postcards: pa.Table) -> tuple[int, int]:
+    """The port with most drops; without any, the one with most packets."""
+    groups = postcards.group_by(["node_id", "egress_port"]).aggregate(
+        [("dropped", "sum"), ("flow_id", "count")]
+    )
+    rows = groups.to_pylist()
+    best = max(rows, key=lambda r: (r["dropped_sum"] or 0, r["flow_id_count"]))
+    return best["node_id"], best["egress_port"]
 
 
 def _postcards(capture: Path) -> list[Path]:

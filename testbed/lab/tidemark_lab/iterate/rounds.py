@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from ..json_types import JsonObject
-from .backend import BackEnd
+from ..summary import mean_utilisation
+from ..trial.hold import Seconds
+from ..trial.outcome import mean_range
 
 ROUNDS = 3
 INSIDE, NONE_MEETS, WRONG = "inside the bounds", "says that none meets them", "WRONG"
@@ -21,6 +24,39 @@ PREDICTED = (
 
 # A range holds what differs from it by less: a few packets of a run.
 RESOLUTION = {"utilisation": 1e-4}
+
+
+class BackEnd(Protocol):
+    """What measures a limit under one traffic, and says what to do next."""
+
+    def measure(self, number: int, limit_bytes: int) -> JsonObject:
+        """Round `number` (from 0) at a limit: `measured` and `n_b` as below, `n_b_true`, and
+        `advice`, the controller's, with `change`."""
+        ...
+
+    def apply(self, advice: JsonObject) -> int:
+        """Does what the advice says; the limit then in force, bytes."""
+        ...
+
+
+def measured(estimate: JsonObject, seconds: Seconds) -> JsonObject:
+    """What came of a limit: loss is drops over arrivals, ranges are 90 % ones of single seconds.
+    And how many flows the estimators counted."""
+    loss, n_b = seconds.loss, estimate["estimates"]["n_b"]
+    utilisation = mean_utilisation(estimate)
+    return {
+        "measured": {
+            # A packet that is cut by the end of the time counts as a whole.
+            "utilisation": None if utilisation is None else min(1.0, utilisation),
+            "utilisation_range": list(mean_range(seconds.utilisation)),
+            "loss_rate": loss.value,
+            "loss_range": [loss.low, loss.high],
+            "marked_rate": estimate["ce_marked"] / max(estimate["arrivals"], 1),
+            "delay_mean_ms": estimate["delay_ms"]["mean"],
+            "delay_max_ms": estimate["delay_ms"]["max"],
+        },
+        "n_b": {key: n_b[key] for key in ("value", "low", "high")},
+    }
 
 
 def iterate(

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..json_types import JsonObject
+from ..markdown import bounds
+from ..markdown import table as table_lines
 from .rounds import WRONG
 
 HEAD = (
@@ -29,10 +31,7 @@ PARTS = (
 
 def summary(traffics: Sequence[JsonObject]) -> str:
     """One line for each traffic: where it ended."""
-    lines = [
-        _row(("traffic", "bounds", "limits (kB)", "ended", "verdict")),
-        _row(["---"] * 5),
-    ]
+    rows = []
     for t in traffics:
         last = t["rounds"][-1]["measured"]
         limits = " → ".join(f"{r['limit_bytes'] / 1e3:.1f}" for r in t["rounds"])
@@ -40,10 +39,11 @@ def summary(traffics: Sequence[JsonObject]) -> str:
         word = t["verdict"]["verdict"]
         if t["verdict"]["missed"]:
             word += " (" + ", ".join(t["verdict"]["missed"]) + ")"
-        lines.append(_row((t["name"], bounds(t["targets"]), limits, ended, word)))
+        rows.append((t["name"], bounds(t["targets"]), limits, ended, word))
     wrong = [t["name"] for t in traffics if t["verdict"]["verdict"] == WRONG]
     asked = [h for t in traffics for r in t["rounds"] for h in r["held"].values()]
-    lines += [
+    lines = [
+        *table_lines(("traffic", "bounds", "limits (kB)", "ended", "verdict"), rows),
         "",
         f"{len(traffics) - len(wrong)} of {len(traffics)} traffics end inside their bounds, as far "
         "as can be told, or are told that none meets them"
@@ -60,23 +60,11 @@ def markdown(traffic: JsonObject) -> str:
         "",
         f"Bounds: {bounds(traffic['targets'])}.",
         "",
-        _row(HEAD),
-        _row(["---"] * len(HEAD)),
-        *(_row(_cells(r)) for r in traffic["rounds"]),
+        *table_lines(HEAD, map(_cells, traffic["rounds"])),
         "",
         f"Ends: {traffic['verdict']['verdict']}.",
     ]
     return "\n".join(lines) + "\n"
-
-
-def bounds(targets: JsonObject) -> str:
-    """In words."""
-    out = [f"utilisation from {targets['utilisation']:.0%}"]
-    if targets.get("loss_rate") is not None:
-        out.append(f"loss up to {targets['loss_rate']:.1%}")
-    if targets.get("delay_ms") is not None:
-        out.append(f"delay up to {targets['delay_ms']:g} ms")
-    return ", ".join(out)
 
 
 def _cells(r: JsonObject) -> Sequence[str]:
@@ -119,7 +107,3 @@ def _words(advice: JsonObject) -> str:
     change = advice.get("change") or {}
     stays = "" if change.get("worth", True) else ", not worth a change"
     return f"{advice['limit_bytes'] / 1e3:.1f} kB, {fits}{stays}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

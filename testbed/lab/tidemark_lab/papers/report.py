@@ -10,7 +10,8 @@ from html import escape
 from pathlib import Path
 
 from ..errors import LabError
-from ..report.page import STYLE
+from ..markdown import table
+from ..report import page
 from .paper import Check, Figure
 
 HEAD = ("what", "paper", "ours", "tolerance", "verdict", "why")
@@ -25,11 +26,11 @@ def write(out: Path, title: str, about: str, figures: Sequence[Figure]) -> Path:
             writer = csv.writer(file)
             writer.writerow(figure.columns)
             writer.writerows(figure.rows)
-    page = out / "report.html"
-    page.write_text(render(title, about, figures))
+    path = out / "report.html"
+    path.write_text(render(title, about, figures))
     if any(f.checks for f in figures):
         (out / "checks.md").write_text(markdown(figures))
-    return page
+    return path
 
 
 # Of a figure in the repository: a drawing of single packets is larger.
@@ -54,9 +55,9 @@ def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequenc
         if figure.checks:
             lines += [markdown([figure]).rsplit("\n\n", 1)[0], ""]
     lines += [summary([c for f in figures for c in f.checks])]
-    page = folder / f"{name}.md"
-    page.write_text("\n".join(lines) + "\n")
-    return page
+    path = folder / f"{name}.md"
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
 def _committed(figure: Figure) -> Figure:
@@ -75,27 +76,19 @@ def _committed(figure: Figure) -> Figure:
 
 def render(title: str, about: str, figures: Sequence[Figure]) -> str:
     checks = [c for f in figures for c in f.checks]
-    parts = [
-        "<!doctype html>",
-        '<html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{escape(title)}</h1>",
-        f'<p class="soft">{escape(about)}</p>',
+    parts = [f"<p>{escape(summary(checks))}</p>"] if checks else []
+    return page.page(title, about, [*parts, *(p for f in figures for p in section(f))])
+
+
+def section(figure: Figure, data: bool = True) -> list[str]:
+    """A figure and what is held against a paper, as HTML. `data`: its CSV lies beside the page."""
+    caption = escape(figure.note)
+    caption += f' <a href="{figure.file}.csv">Data</a>.' if data else ""
+    return [
+        f"<h2>{escape(figure.name)}: {escape(figure.title)}</h2>",
+        page.figure(figure.svg, figure.file, caption),
+        page.table(HEAD, [c.row() for c in figure.checks]) if figure.checks else "",
     ]
-    if checks:
-        parts.append(f"<p>{escape(summary(checks))}</p>")
-    for figure in figures:
-        parts += [
-            f"<h2>{escape(figure.name)}: {escape(figure.title)}</h2>",
-            f"<figure>{_inline(figure.svg)}",
-            f'<figcaption id="{figure.file}-caption">{escape(figure.note)} '
-            f'<a href="{figure.file}.csv">Data</a>.</figcaption></figure>',
-        ]
-        if figure.checks:
-            parts.append(_table([c.row() for c in figure.checks]))
-    parts.append("</body></html>")
-    return "\n".join(parts) + "\n"
 
 
 def summary(checks: Sequence[Check]) -> str:
@@ -111,28 +104,6 @@ def summary(checks: Sequence[Check]) -> str:
 
 
 def markdown(figures: Sequence[Figure]) -> str:
-    lines = ["| figure | " + " | ".join(HEAD) + " |", "|" + " --- |" * (len(HEAD) + 1)]
-    for figure in figures:
-        lines += [f"| {figure.name} | " + " | ".join(c.row()) + " |" for c in figure.checks]
-    lines += ["", summary([c for f in figures for c in f.checks])]
-    return "\n".join(lines) + "\n"
-
-
-def _inline(svg: str) -> str:
-    """Without what stands before the element itself."""
-    return svg[svg.index("<svg") :]
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(h)}</th>" for h in HEAD)
-    body = "".join(
-        "<tr>"
-        + f'<th scope="row">{escape(row[0])}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>'
-        "</table></div>"
-    )
+    rows = [(figure.name, *c.row()) for figure in figures for c in figure.checks]
+    lines = table(("figure", *HEAD), rows)
+    return "\n".join([*lines, "", summary([c for f in figures for c in f.checks])]) + "\n"

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import io
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from ..json_types import JsonObject
-from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots
+from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots, to_document
 
 # Key of the measurement, of the target, of what was predicted; label, factor, colour.
 QUANTITIES = (
@@ -19,7 +19,7 @@ QUANTITIES = (
 )
 
 
-def draw(traffics: list[JsonObject]) -> str:
+def draw(traffics: Sequence[JsonObject]) -> str:
     """A row for each traffic: limit, utilisation, loss, delay over the rounds; what was
     predicted as bars, targets dashed; an SVG document."""
     with plt.rc_context(RC):
@@ -38,10 +38,7 @@ def draw(traffics: list[JsonObject]) -> str:
             for here in axes[row]:
                 here.set_xticks(x)
                 here.set_xlabel("round")
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
-    return text.getvalue()
+        return to_document(figure)
 
 
 def _quantity(

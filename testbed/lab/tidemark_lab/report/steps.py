@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots
+from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots, to_document
 
 if TYPE_CHECKING:
-    from ..steps_record import Record
+    from ..steps.record import Record
 
 
 def draw(record: Record) -> str:
@@ -25,17 +24,14 @@ def draw(record: Record) -> str:
         _loss(loss, record)
         _n_b(n_b, record)
         for axes in (limit, delay, loss, n_b):
-            for k in range(1, len(record.options.flows)):
-                axes.axvline(k * record.options.seconds, color=GREY, linewidth=0.8)
+            for k in range(1, len(record.asked.flows)):
+                axes.axvline(k * record.asked.seconds, color=GREY, linewidth=0.8)
             axes.set_ylim(bottom=0)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        total_s = record.options.seconds * len(record.options.flows)
+        total_s = record.asked.seconds * len(record.asked.flows)
         n_b.set_xlim(0, total_s)
         n_b.set_xlabel("time since the first step (s)")
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
-    return text.getvalue()
+        return to_document(figure)
 
 
 def _limit(axes: Axes, record: Record) -> None:
@@ -68,7 +64,7 @@ def _delay(axes: Axes, record: Record) -> None:
         linewidth=0.8,
         label=f"largest in {record.step_s:g} s",
     )
-    axes.axhline(record.options.delay_ms, color=DROP, linestyle="--", linewidth=0.8, label="bound")
+    axes.axhline(record.asked.delay_ms, color=DROP, linestyle="--", linewidth=0.8, label="bound")
     axes.set_ylabel("delay (ms)")
 
 
@@ -82,7 +78,7 @@ def _loss(axes: Axes, record: Record) -> None:
     rates = [100 * drops / max(arrivals, 1) for drops, arrivals in sums]
     axes.step(seconds, rates, where="post", color=WATER, linewidth=0.8, label="in 1 s")
     axes.axhline(
-        100 * record.options.loss_rate, color=DROP, linestyle="--", linewidth=0.8, label="bound"
+        100 * record.asked.loss_rate, color=DROP, linestyle="--", linewidth=0.8, label="bound"
     )
     for k, step in enumerate(record.steps()):
         axes.hlines(
@@ -98,7 +94,7 @@ def _loss(axes: Axes, record: Record) -> None:
 def _n_b(axes: Axes, record: Record) -> None:
     values = [np.nan if s["n_b"] is None else s["n_b"] for s in record.samples]
     axes.plot(record.sample_s, values, color=WATER, label="estimate")
-    edges = np.arange(len(record.options.flows) + 1) * record.options.seconds
-    counts = [*record.options.flows, record.options.flows[-1]]
+    edges = np.arange(len(record.asked.flows) + 1) * record.asked.seconds
+    counts = [*record.asked.flows, record.asked.flows[-1]]
     axes.step(edges, counts, where="post", color=LIMIT, linestyle=(0, (5, 2)), label="truth")
     axes.set_ylabel(r"$N_b$")

@@ -66,14 +66,19 @@ def subplots(rows: int = 1, columns: int = 1, height_in: float = 2.2, **more: An
         )
 
 
-def to_svg(figure: Figure, name: str) -> str:
-    """The figure as an `<svg>` element that can stand in a page beside others:
-    its ids carry `name`, its size follows the page."""
+def to_document(figure: Figure) -> str:
+    """The figure as an SVG document."""
     text = io.StringIO()
     with plt.rc_context(RC):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
-    svg = text.getvalue()
+    return text.getvalue()
+
+
+def to_svg(figure: Figure, name: str) -> str:
+    """The figure as an `<svg>` element that can stand in a page beside others:
+    its ids carry `name`, its size follows the page."""
+    svg = to_document(figure)
     svg = svg[svg.index("<svg") :]
     svg = _IDS.sub(lambda m: f"{m.group(1)}{name}-", svg)
     return _SIZE.sub(

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import io
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 
 from ..json_types import JsonObject
-from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots
+from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots, to_document
 
 QUANTITIES = (
     ("utilisation", "utilisation (%)", 100.0, WATER),
@@ -18,7 +18,7 @@ QUANTITIES = (
 )
 
 
-def draw(traffics: list[JsonObject]) -> str:
+def draw(traffics: Sequence[JsonObject]) -> str:
     """A row for each traffic, a column for each quantity over the limit, targets dashed,
     Tidemark's advice ringed; an SVG document. What was refused has no outcome to draw."""
     with plt.rc_context(RC):
@@ -43,7 +43,4 @@ def draw(traffics: list[JsonObject]) -> str:
                 here.set_xlabel("limit (kB)")
                 if column == 0:
                     here.set_title(traffic["name"], loc="left")
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
-    return text.getvalue()
+        return to_document(figure)

@@ -4,11 +4,10 @@ switch, and what came of it.
 
 | module | what it holds |
 |---|---|
-| `traffics` | the traffics, and the targets they are judged by |
 | `candidates` | which limits are tried: those of the rules, without doubles |
 | `hold` | a limit in force, held until its loss rate is known |
-| `outcome` | what one limit gave: utilisation, loss, delay, completion times, fairness |
+| `outcome` | what one limit gave: loss and its range, completion times, fairness |
 | `ranking` | the limits in order: targets first, then the smaller buffer |
-| `run` | the runs themselves |
+| `judge` | the command |
 | `table` | the results as text |
 """

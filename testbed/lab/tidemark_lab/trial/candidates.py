@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..experiment.quantities import FRAME_BYTES
 from ..json_types import JsonObject
-from ..scenario import FRAME_BYTES
 
 # Limits that differ by less are one trial.
 SAME_WITHIN = 0.03

@@ -6,26 +6,18 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from ..control_session import ControlSession
-from ..errors import LabError
-from ..json_types import JsonObject
-from ..machine import CpuTime
-from ..progress import Progress
+from ..experiment import live as at_controller
+from ..experiment.backend import MeasuredPhase
+from ..experiment.conduct import Live
+from ..experiment.plan import Limits
 from .outcome import LossRate, loss_rate
 
 SETTLED_HALF_WIDTH = 0.15
+# However soon its loss is known, a limit is held so long.
+LEAST_S = 10.0
 # Loss is looked at this often.
 POLL_S = 2.0
 SERIES_POINTS = 20_000
-
-
-@dataclass(frozen=True)
-class Hold:
-    """How long a limit is held."""
-
-    settle_s: float = 5.0
-    least_s: float = 10.0
-    most_s: float = 40.0
 
 
 @dataclass(frozen=True)
@@ -54,51 +46,33 @@ class Seconds:
         return loss_rate(signals, self.arrivals).relative_half_width <= SETTLED_HALF_WIDTH
 
 
-@dataclass(frozen=True)
-class Held:
-    """What came of it."""
+def hold(live: Live, name: str, limits: list[Limits], label: str) -> tuple[MeasuredPhase, Seconds]:
+    """Measures the limits in force as a phase of this name: after the file's first phase has
+    settled, until the range of the loss rate (where packets are marked, of drops and marks) is
+    within ±15 % of it, or as long as that phase."""
+    phase = live.plan.experiment.phases[0]
+    live.let_pass(f"{label}: settling", phase.settle)
+    seconds = Seconds([], [], [], [])
 
-    # The link of the completed phase: estimate and advice.
-    link: JsonObject
-    seconds: Seconds
-    start_unix_ns: int
-    end_unix_ns: int
-    stolen_cpu_fraction: float
+    def until_known() -> None:
+        nonlocal seconds
+        from_ns, begin = live.links.link(0)["now_ns"], time.monotonic()
+        while True:
+            live.let_pass(label, min(POLL_S, phase.duration))
+            seconds = seconds_since(live, from_ns)
+            elapsed = time.monotonic() - begin
+            if elapsed >= phase.duration or (elapsed >= LEAST_S and seconds.known):
+                return
 
-
-def hold(session: ControlSession, name: str, hold: Hold, progress: Progress, label: str) -> Held:
-    """Measures the limit in force as a phase of this name, until the range of the loss rate
-    (where packets are marked, of drops and marks) is within ±15 % of it, or the time limit."""
-    session.let_pass(progress, f"{label}: settling", hold.settle_s)
-    start_unix_ns, cpu = time.time_ns(), CpuTime.now()
-    session.controller.post("/phases", {"name": name, "action": "start"})
-    from_ns = session.link()["now_ns"]
-    seconds = _until_known(session, from_ns, hold, progress, label)
-    end_unix_ns, stolen = time.time_ns(), cpu.stolen_fraction_until(CpuTime.now())
-    session.controller.post("/phases", {"name": name, "action": "end"})
-    links = session.complete_phase(name)["links"]
-    if not links or links[0]["estimate"] is None:
-        raise LabError(f"{label}: the controller saw no traffic; see {session.run_dir}/logs")
-    return Held(links[0], seconds, start_unix_ns, end_unix_ns, stolen)
+    return live.measure(name, limits, until_known, marked=True), seconds
 
 
-def _until_known(
-    session: ControlSession, from_ns: int, hold: Hold, progress: Progress, label: str
-) -> Seconds:
-    start = time.monotonic()
-    while True:
-        session.let_pass(progress, label, POLL_S)
-        seconds = seconds_since(session, from_ns)
-        elapsed = time.monotonic() - start
-        if elapsed >= hold.most_s or (elapsed >= hold.least_s and seconds.known):
-            return seconds
-
-
-def seconds_since(session: ControlSession, from_ns: int) -> Seconds:
-    """Since a time of the switch's clock; the last second may be a part of one."""
-    to_ns = session.link()["now_ns"]
-    series = session.controller.get(
-        f"{session.link_path}/series?from_ns={from_ns}&to_ns={to_ns}&max_points={SERIES_POINTS}"
+def seconds_since(live: Live, from_ns: int) -> Seconds:
+    """Since a time of the first switch's clock; the last second may be a part of one."""
+    to_ns = live.links.link(0)["now_ns"]
+    series = live.controller.get(
+        f"{at_controller.path(live.links.places[0])}/series"
+        f"?from_ns={from_ns}&to_ns={to_ns}&max_points={SERIES_POINTS}"
     )
     columns = ("arrivals", "drops", "ce_marked", "utilisation")
     of_second: dict[int, list[list[float]]] = {}

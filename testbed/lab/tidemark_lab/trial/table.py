@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..json_types import JsonObject
+from ..markdown import bounds
+from ..markdown import table as table_lines
 from .candidates import ADVICE
 
 HEAD = (
@@ -28,12 +30,9 @@ def markdown(traffic: JsonObject) -> str:
     lines = [
         f"## {traffic['name']}: {traffic['about']}",
         "",
-        f"Targets: utilisation {traffic['targets']['utilisation']:.0%}, loss "
-        f"{traffic['targets']['loss_rate']:.1%}, delay {traffic['targets']['delay_ms']:g} ms.",
+        f"Targets: {bounds(traffic['targets'])}.",
         "",
-        _row(HEAD),
-        _row(["---"] * len(HEAD)),
-        *(_row(_cells(trial)) for trial in traffic["trials"]),
+        *table_lines(HEAD, map(_cells, traffic["trials"])),
     ]
     advised = [t for t in traffic["trials"] if ADVICE in t["rules"]]
     if advised and advised[0]["rank"] is None:
@@ -79,7 +78,3 @@ def _names(trial: JsonObject) -> str:
 
 def _ms(value: float | None) -> str:
     return "-" if value is None else f"{value:.0f}"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

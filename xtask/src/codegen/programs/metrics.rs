@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
+use daemon_kit::metrics::{Kind, MetricDoc};
 use tidemark_collector::http;
-use tidemark_metrics::{Kind, MetricDoc};
 
 use crate::codegen::Generated;
 

@@ -170,14 +170,14 @@ mod tests {
         let pool = DescriptorPool::from_file_descriptor_set(set).unwrap();
         for file in [
             "p4src/build/tidemark.p4info.txtpb",
-            "testbed/switch/p4runtime-server/tests/data/mixed.p4info.txtpb",
-            "testbed/switch/tidemark-switch/tests/data/entities/entities.p4info.txtpb",
+            "switch/p4runtime-server/tests/data/mixed.p4info.txtpb",
+            "switch/daemon/tests/data/entities/entities.p4info.txtpb",
         ] {
             same::<P4Info>(&pool, "p4.config.v1.P4Info", file);
         }
         for file in [
-            "testbed/switch/tidemark-switch/tests/data/entities/writes.txtpb",
-            "testbed/switch/tidemark-switch/tests/data/forward-and-report.txtpb",
+            "switch/daemon/tests/data/entities/writes.txtpb",
+            "switch/daemon/tests/data/forward-and-report.txtpb",
         ] {
             same::<WriteRequest>(&pool, "p4.v1.WriteRequest", file);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Capabilities, by what is configured.
 
-use tidemark_findings::Finding;
+use daemon_kit::doctor::Finding;
 
 /// What needs a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub(in crate::doctor) fn capabilities(needs: &[(Need, bool)], effective: u64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_findings::Verdict;
+    use daemon_kit::doctor::Verdict;
 
     const NONE: u64 = 0;
     const ALL: u64 = u64::MAX;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Clocks: this machine's, and those of nodes beside those of senders.
 
+use daemon_kit::doctor::Finding;
 use serde_json::Value;
-use tidemark_findings::Finding;
 
 /// Two quartz clocks differ by less; NTP turns a clock by no more.
 const MUCH_DRIFT_PPM: f64 = 500.0;
@@ -70,7 +70,7 @@ fn clock(c: &Value) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_findings::Verdict;
+    use daemon_kit::doctor::Verdict;
 
     #[test]
     fn this_machines_clock() {

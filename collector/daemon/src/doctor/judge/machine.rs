@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The machine that the collector runs on.
 
+use daemon_kit::doctor::Finding;
 use std::net::SocketAddr;
-use tidemark_findings::Finding;
 
 /// The oldest kernel that is supported.
 const OLDEST_KERNEL: (u32, u32) = (5, 10);
@@ -99,8 +99,8 @@ pub(in crate::doctor) fn space(directory: &str, free_bytes: u64) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daemon_kit::doctor::Verdict;
     use std::io::ErrorKind;
-    use tidemark_findings::Verdict;
 
     const HERE: &str = "192.0.2.1:32766";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a network interface does to reports before they are received.
 
-use tidemark_findings::Finding;
+use daemon_kit::doctor::Finding;
 
 /// As `ethtool -k` has them; `None` where the driver does not say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(in crate::doctor) fn offloads(of: &Offloads, wanted: bool) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_findings::Verdict;
+    use daemon_kit::doctor::Verdict;
 
     fn eth0(gro: Option<bool>, lro: Option<bool>) -> Offloads {
         Offloads {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The way of the reports: what came, and what is missing.
 
+use daemon_kit::doctor::Finding;
 use int_report::{DecodeError, Report};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use tidemark_findings::Finding;
 use tidemark_pipeline::NodeConfig;
 
 /// What to do about datagrams that do not come.
@@ -206,8 +206,8 @@ fn mirror(lost: u64, received: u64) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daemon_kit::doctor::Verdict;
     use int_report::encode::{encode, postcard};
-    use tidemark_findings::Verdict;
 
     fn heard(from: &str, node: u32, numbers: &[u32]) -> Heard {
         let mut heard = Heard::default();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a controller's own status means. No I/O.
 
+use daemon_kit::doctor::Finding;
 use tidemark_api::{Collector, Link, Status, Switch};
-use tidemark_findings::Finding;
 
 /// Above this share of reports lost no advice is applied (`control.max_report_loss`
 /// says less or more).
@@ -180,7 +180,7 @@ pub(super) fn drops(check: String, hardware: u64, reported: u64) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_findings::Verdict;
+    use daemon_kit::doctor::Verdict;
 
     fn recorded() -> (Status, Vec<Link>) {
         let status = include_str!("../../../../console/dev/fixtures/status.json");

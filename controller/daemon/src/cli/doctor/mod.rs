@@ -11,10 +11,11 @@ use crate::config::Config;
 use crate::core::{Core, switch, time};
 use anyhow::{Context as _, bail};
 use clap::Args;
+use daemon_kit::cli::stdout;
+use daemon_kit::doctor::{Finding, problems, write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_findings::{Finding, problems, write};
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
@@ -46,7 +47,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> anyhow::Result<()> {
             "docs/reference/api.md has every key",
         )),
     }
-    write(&found, args.json, &mut std::io::stdout().lock())?;
+    write(&found, args.json, &mut stdout())?;
     match problems(&found) {
         0 => Ok(()),
         1 => bail!("1 problem"),
@@ -106,7 +107,7 @@ fn look(mut config: Config, length: Duration) -> anyhow::Result<Vec<Finding>> {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let app = api::router(Arc::clone(&core), token);
         tasks.spawn(async move {
-            let _ = tidemark_credentials::http::serve(listener, app).await;
+            let _ = daemon_kit::credentials::http::serve(listener, app).await;
         });
         tokio::time::sleep(length).await;
         let asked = tokio::task::spawn_blocking(move || {

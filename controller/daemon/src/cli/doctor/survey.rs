@@ -3,10 +3,10 @@
 
 use super::judge;
 use crate::cli::http::{self, At};
+use daemon_kit::doctor::Finding;
 use std::time::Duration;
 use tidemark_api::operations::{GetInspection, GetSeries, GetStatus};
 use tidemark_api::{Inspection, Link, LinkPath, NodePath, Nothing, SeriesQuery, Status};
-use tidemark_findings::Finding;
 
 /// Status and links.
 ///
@@ -96,9 +96,9 @@ fn drops(at: &At<'_>, before: &Inspection, after: &Inspection, length: Duration)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daemon_kit::doctor::Verdict;
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
-    use tidemark_findings::Verdict;
 
     /// A controller whose switch drops 100 packets between two looks, of which `reported`
     /// are in its series. It answers three requests.

@@ -32,7 +32,7 @@ pub(super) fn top(args: &TopArgs) -> anyhow::Result<()> {
     }
     let period = Duration::from_secs(args.seconds);
     let mut asking = Asking::start(args.controller.clone(), period)?;
-    let screen = Screen::new(tidemark_command_line::colours(&std::io::stdout()));
+    let screen = Screen::new(daemon_kit::cli::colours(&std::io::stdout()));
     let mut terminal = ratatui::try_init().context("the terminal cannot be taken over")?;
     let ended = watch(&mut terminal, &mut asking, screen);
     let restored = ratatui::try_restore().context("the terminal cannot be given back");

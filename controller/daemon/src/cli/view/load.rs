@@ -10,10 +10,10 @@ use crate::cli::loaded;
 use crate::core::phases::{Counted, Phase, PhaseLink};
 use crate::core::{Concluded, Core, Recording, time};
 use anyhow::Context as _;
+use daemon_kit::cli::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tidemark_capture::Replay;
-use tidemark_command_line::Progress;
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Options, advise};
 

@@ -6,8 +6,8 @@ mod counts;
 mod load;
 mod marks;
 
+use super::run;
 use super::targets::TargetArgs;
-use super::{print, run};
 use crate::api::{self, Token};
 use crate::config::Config;
 use crate::core::audit::Audit;
@@ -15,16 +15,15 @@ use crate::core::{Core, Recording, time};
 use anyhow::Context as _;
 use clap::Args;
 use clock::RunClock;
+use daemon_kit::cli::{LevelFilter, Usage, in_words, print, print_error, start_log};
+use daemon_kit::credentials::http;
+use daemon_kit::notify::Stop;
 use load::Load;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_capture::{Replay, locate};
-use tidemark_command_line::{Usage, in_words, print_error};
-use tidemark_credentials::http;
-use tidemark_service::Stop;
-use tracing_subscriber::filter::LevelFilter;
 
 /// The console takes a controller for gone that says nothing for 4 s.
 const WORD_EVERY: Duration = Duration::from_secs(2);
@@ -44,7 +43,7 @@ pub(super) struct ViewArgs {
 }
 
 pub(super) fn view(args: &ViewArgs) -> anyhow::Result<()> {
-    run::start_log(LevelFilter::WARN);
+    start_log("TIDEMARK_LOG", LevelFilter::WARN);
     let mut config = Config {
         targets: args.targets.targets()?,
         ..Config::default()
@@ -82,7 +81,7 @@ fn audit_log(run: &Path, capture: &Path) -> anyhow::Result<Option<Audit>> {
     if run == capture || !file.is_file() {
         return Ok(None);
     }
-    let log = Audit::of_run(&*tidemark_disk::real(), &file);
+    let log = Audit::of_run(&*durable_fs::real(), &file);
     Ok(Some(log.with_context(|| file.display().to_string())?))
 }
 

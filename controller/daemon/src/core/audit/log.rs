@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The log's file: whole lines, each on the disk before the next.
 
-use tidemark_disk::DiskFile;
+use durable_fs::DiskFile;
 
 /// A log of whole lines.
 pub(super) struct Log {

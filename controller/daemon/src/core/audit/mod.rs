@@ -6,13 +6,13 @@ mod log;
 mod records;
 
 use super::sync::lock;
+use durable_fs::{Disk, sync_name};
 use log::Log;
 use records::{TAIL_BYTES, last_records, logged};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Mutex;
 use tidemark_control::LoggedWrites;
-use tidemark_disk::{Disk, sync_name};
 use tidemark_estimators::LinkId;
 
 pub use tidemark_control::{Change, Origin, Outcome};
@@ -45,7 +45,7 @@ impl Audit {
     /// # Errors
     /// A file that cannot be opened, or a symbolic link.
     pub fn open(path: Option<&Path>) -> std::io::Result<Self> {
-        Self::open_on(&*tidemark_disk::real(), path)
+        Self::open_on(&*durable_fs::real(), path)
     }
 
     /// As [`Audit::open`], on a disk.

@@ -11,9 +11,9 @@ pub(crate) use saved::{Chosen, Saved, SavedLink};
 
 use super::sync::lock;
 use anyhow::Context as _;
+use durable_fs::{SharedDisk, replace_private};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use tidemark_disk::{SharedDisk, replace_private};
 
 /// The file, and what was last written to it.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl StateFile {
 
     /// A file that is written to from now on.
     pub(crate) fn new(path: &Path) -> Self {
-        Self::on(tidemark_disk::real(), path)
+        Self::on(durable_fs::real(), path)
     }
 
     /// The same, on a disk.

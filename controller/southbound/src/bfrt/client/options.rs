@@ -3,8 +3,8 @@
 
 use crate::Error;
 use crate::rpc::in_time;
+use daemon_kit::credentials::Access;
 use std::time::Duration;
-use tidemark_credentials::Access;
 use tonic::Status;
 
 /// How to reach a switch.

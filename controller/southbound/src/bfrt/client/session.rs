@@ -4,8 +4,8 @@
 use super::options::Options;
 use crate::Error;
 use crate::bfrt::info::Info;
+use daemon_kit::credentials::CallerChannel;
 use std::sync::Arc;
-use tidemark_credentials::CallerChannel;
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::bf_runtime_client::BfRuntimeClient;
 use tokio::sync::mpsc;

@@ -5,7 +5,7 @@
 use super::{Device, unread};
 use crate::bfrt::entries::{Session, mirror_table, sessions};
 use crate::bfrt::info::{Fields, Value};
-use tidemark_findings::Finding;
+use daemon_kit::doctor::Finding;
 
 const REMEDY: &str = "`tidemark-controller provision` with switches[].provision.reports, or docs/how-to/tofino.md, \"Mirror sessions\"";
 

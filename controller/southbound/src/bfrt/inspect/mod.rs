@@ -11,8 +11,8 @@ use super::client::{ALL_PIPES, Client};
 use super::entries::Queue;
 use super::info::{Fields, Info, Table};
 use crate::{Error, Expected, Inspection};
+use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
-use tidemark_findings::Finding;
 use tidemark_proto::bfrt_proto as bf;
 
 /// Where the steps are.

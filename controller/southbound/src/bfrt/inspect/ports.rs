@@ -5,8 +5,8 @@ use super::{CHECKLIST, Device, unread};
 use crate::Expected;
 use crate::bfrt::entries::port_speed;
 use crate::bfrt::info::{Fields, Value};
+use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
-use tidemark_findings::Finding;
 
 /// One finding for each port that is measured, limited, or carries reports.
 pub(super) async fn look(device: &Device<'_>, expected: &Expected<'_>) -> Vec<Finding> {

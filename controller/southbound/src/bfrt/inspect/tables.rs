@@ -2,7 +2,7 @@
 //! The program's tables, as the driver writes them.
 
 use super::Device;
-use tidemark_findings::Finding;
+use daemon_kit::doctor::Finding;
 
 /// Tables with the actions that the driver gives them.
 const TABLES: &[(&str, &[&str])] = &[

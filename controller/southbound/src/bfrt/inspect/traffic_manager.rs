@@ -6,8 +6,8 @@ use crate::bfrt::client::ALL_PIPES;
 use crate::bfrt::entries::{self, Queue};
 use crate::bfrt::info::Value;
 use crate::{Expected, Inspection, Limit};
+use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
-use tidemark_findings::Finding;
 
 /// Counters of the measured ports, and the limits of the queues that are configured.
 pub(super) async fn look(

@@ -9,9 +9,9 @@ pub use options::Options;
 
 use crate::Error;
 use crate::rpc::endpoint;
+use daemon_kit::credentials::CallerChannel;
 use session::{Role, Session};
 use std::time::Duration;
-use tidemark_credentials::CallerChannel;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use tokio::sync::Mutex;

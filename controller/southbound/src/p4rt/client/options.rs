@@ -3,8 +3,8 @@
 
 use crate::Error;
 use crate::rpc::{call_error, in_time};
+use daemon_kit::credentials::Access;
 use std::time::Duration;
-use tidemark_credentials::Access;
 use tidemark_proto::p4::v1 as p4;
 use tonic::{Code, Status};
 

@@ -3,8 +3,8 @@
 
 use super::options::Options;
 use crate::Error;
+use daemon_kit::credentials::{CallerChannel, explain};
 use std::time::Duration;
-use tidemark_credentials::{CallerChannel, explain};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use tokio::sync::{mpsc, watch};

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...bmv2 import checks, command, preflight
-from ...bmv2.traffic import LEAST_PACKETS_PER_S, MOST_PACKETS_PER_S, WIRE_BITS, packets_per_s
+from ...bmv2.rates import LEAST_PACKETS_PER_S, MOST_PACKETS_PER_S, WIRE_BITS, packets_per_s
 from ...json_types import JsonObject
 from ..embedded.back_end import Embedded
 from ..embedded.session import PlanSession
@@ -51,10 +51,11 @@ class Bmv2(Embedded):
             found.append("topology.offloads: BMv2 takes whole packets only: write offloads = false")
         return [*found, *super().refuse(plan)]
 
-    def ready(self, out: Path) -> None:
-        preflight.check_program("--back-end embedded")
-        super().ready(out)
+    def ready(self, out: Path) -> list[str]:
+        preflight.check_program()
+        notes = super().ready(out)
         preflight.check_addresses()
+        return notes
 
     def session(self, plan: Plan, run_dir: Path) -> PlanSession:
         return Bmv2PlanSession(plan, self.ports, self.paths, run_dir)

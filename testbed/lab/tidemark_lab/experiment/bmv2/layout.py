@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...bmv2.topology import TRUNK_PORT
 from ...wiring import PREFIX, End
 from ..embedded.layout import Layout
-from ..plan import QUEUE_PACKETS
 from ..senders import Host
+
+# BMv2's port towards the senders.
+TRUNK_PORT = 1
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Bmv2Layout(Layout):
         delays_s[self.trunk_of_path] = self.plan.delay_s(0)
         return [
             f"{port}={self.path_end(port)},delay={round(1e6 * delay_s)}us,"
-            f"queue={QUEUE_PACKETS}p,gro=off"
+            f"queue={self.plan.queue_packets}p,gro=off"
             for port, delay_s in delays_s.items()
         ]
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ... import wiring
-from ...bmv2.topology import TRUNK_PORT, connect_management
+from ...bmv2 import management
 from ...state import RunState
 from ..embedded.network import PlanNetwork
-from .layout import Bmv2Layout
+from .layout import TRUNK_PORT, Bmv2Layout
 
 
 @dataclass(frozen=True)
@@ -25,4 +25,4 @@ class Bmv2Network(PlanNetwork):
         super().build(state)
         trunk = layout.path_end(layout.trunk_of_path)
         wiring.connect_switches(trunk, layout.end(0, TRUNK_PORT), offloads)
-        connect_management(state, layout.management_interface, layout.switch_namespace(0))
+        management.connect(state, layout.management_interface, layout.switch_namespace(0))

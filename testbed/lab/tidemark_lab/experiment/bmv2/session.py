@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...bmv2 import configs as bmv2_configs
 from ...bmv2 import switch
-from ...bmv2.traffic import packets_per_s
+from ...bmv2.rates import packets_per_s
 from ...json_types import JsonObject
-from ..embedded import configs
+from ..embedded.configs import grpc_port
 from ..embedded.session import PlanSession
-from ..plan import QUEUE_PACKETS
+from . import configs
 from .layout import Bmv2Layout
 from .network import Bmv2Network
 
@@ -29,20 +28,24 @@ class Bmv2PlanSession(PlanSession):
 
     def start_switches(self) -> None:
         layout = self.layout
-        self.run_switch("path", configs.grpc_port(self.ports, 0), layout.path_ports())
+        self.run_switch("path", grpc_port(self.ports, 0), layout.path_ports())
         namespace, interfaces = layout.switch_namespace(0), layout.bmv2_interfaces()
         switch.start(self.supervisor, _PROGRAM_NAME, namespace, interfaces)
         rate_bps = round(self.plan.experiment.topology.switches[0].rate)
         switch.set_queues(
-            namespace, interfaces, QUEUE_PACKETS, layout.out_port(0), packets_per_s(rate_bps)
+            namespace,
+            interfaces,
+            self.plan.queue_packets,
+            layout.out_port(0),
+            packets_per_s(rate_bps),
         )
 
     def controller_document(self) -> JsonObject:
-        return bmv2_configs.controller(
+        return configs.controller(
             super().controller_document(),
             self.paths,
             receiver_port=self.layout.out_port(0),
-            path_port=configs.grpc_port(self.ports, 0),
+            path_port=grpc_port(self.ports, 0),
             grpc=switch.GRPC,
             trunk_of_path=self.layout.trunk_of_path,
         )

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ... import kernel, preflight, signals
-from ...control_session import running
 from ...json_types import JsonObject
-from ...machine import CpuTime, busiest_thread_s, load_average, process_cpu_s, thread_cpu_s
+from ...lab import running
 from ...preflight import Paths, Ports
 from ...progress import Progress
-from ...scenario import Scenario
-from ..backend import MeasuredPhase, Place, Window
-from ..model import Phase
-from ..plan import Limits, Plan
+from ..backend import MeasuredPhase, Place
+from ..conduct import Live, phases
+from ..plan import Plan
 from .layout import MOST_ACCESS, MOST_HOSTS, Layout
 from .session import PlanSession
 
@@ -58,8 +56,8 @@ class Embedded:
             )
         return found
 
-    def ready(self, out: Path) -> None:
-        preflight.run(Scenario(congestion_controls=("reno",)), self.ports, self.paths, out)
+    def ready(self, out: Path) -> list[str]:
+        return preflight.run(self.ports, self.paths, out)
 
     def place(self, plan: Plan, switch: int) -> Place:
         layout = Layout(plan, "0000")
@@ -77,54 +75,18 @@ class Embedded:
     def session(self, plan: Plan, run_dir: Path) -> PlanSession:
         return PlanSession(plan, self.ports, self.paths, run_dir)
 
-    def run(self, plan: Plan, run_dir: Path, progress: Progress) -> list[MeasuredPhase]:
-        name = plan.experiment.name
+    def run(
+        self,
+        plan: Plan,
+        run_dir: Path,
+        progress: Progress,
+        conduct: Callable[[Live], list[MeasuredPhase]] | None = None,
+    ) -> list[MeasuredPhase]:
+        """`conduct`: what goes on from an empty machine to the end of the programs; it is told
+        of, too. Default: the phases of the file."""
         with signals.deferred():
             session = self.session(plan, run_dir)
-        measured = []
-        with running(session):
-            session.start()
-            session.start_traffic()
-            session.let_pass(progress, f"{name}: warm-up", plan.experiment.run.warmup)
-            limits = plan.first_limits()
-            for phase in plan.experiment.phases:
-                limits = session.links.set_phase(phase, limits)
-                label = f"{name}: {phase.name}"
-                session.let_pass(progress, f"{label}: settling", phase.settle)
-                limits = session.links.in_force(limits)
-                measured.append(_measure(session, phase, limits, label, progress))
+        with running(session, progress if conduct else None):
+            measured = (conduct or phases)(Live(session, progress, plan.experiment.name))
             session.finish()
         return measured
-
-
-def _measure(
-    session: PlanSession, phase: Phase, limits: list[Limits], label: str, progress: Progress
-) -> MeasuredPhase:
-    programs = {n: session.supervisor.pid(n) for n in session.supervisor.running()}
-    # A switch carries its rate until a thread of it has a whole core; BMv2 has several that work.
-    switches = [pid for n, pid in programs.items() if n.startswith("switch")]
-    cpu, begin = CpuTime.now(), time.monotonic()
-    traffic_s = process_cpu_s(programs["traffic"])
-    threads = [thread_cpu_s(pid) for pid in switches]
-    starts = session.links.now()
-    session.let_pass(progress, label, phase.duration)
-    ends = session.links.now()
-    passed = time.monotonic() - begin
-    traffic_s = process_cpu_s(programs["traffic"]) - traffic_s
-    busiest_s = max(
-        busiest_thread_s(before, thread_cpu_s(pid))
-        for before, pid in zip(threads, switches, strict=True)
-    )
-    return MeasuredPhase(
-        name=phase.name,
-        limits=limits,
-        windows=[
-            Window(start[0], end[0], start[1], end[1])
-            for start, end in zip(starts, ends, strict=True)
-        ],
-        stolen_cpu_fraction=cpu.stolen_fraction_until(CpuTime.now()),
-        traffic_cpu=traffic_s / passed,
-        switch_cpu=busiest_s / passed,
-        load_average=load_average(),
-        live=session.links.live(),
-    )

@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...addresses import REPORT_UDP_PORT
 from ...json_types import JsonObject
 from ...preflight import Paths, Ports
-from ...scenario import FRAME_BYTES, REPORT_UDP_PORT
 from .. import live, traffic_spec
-from ..plan import MOST_LIMIT_BYTES
+from ..quantities import FRAME_BYTES
 from ..senders import Flow, Host
 from ..traffic_spec import Endpoint
 from .layout import RECEIVER_ADDRESS, Layout
@@ -71,7 +71,7 @@ def controller(layout: Layout, ports: Ports, paths: Paths, run_dir: Path) -> Jso
             "audit_log": str(run_dir / "audit.jsonl"),
             "min_limit_bytes": LEAST_LIMIT_BYTES,
             # The switch's own queue must never be the one that drops.
-            "max_limit_bytes": MOST_LIMIT_BYTES,
+            "max_limit_bytes": layout.plan.most_limit_bytes,
             "max_step_factor": 64.0,
             "min_change_interval_s": 1.0,
             "observe_s": OBSERVE_S,
@@ -94,12 +94,18 @@ def controller(layout: Layout, ports: Ports, paths: Paths, run_dir: Path) -> Jso
     return document
 
 
+def program_files(paths: Paths) -> JsonObject:
+    return {
+        "p4info": str(paths.p4_dir / "tidemark.p4info.txtpb"),
+        "program": str(paths.p4_dir / "tidemark.json"),
+    }
+
+
 def provision(layout: Layout, switch: int, paths: Paths) -> JsonObject:
     port = layout.out_port(switch)
     link = layout.report_link(switch)
     return {
-        "p4info": str(paths.p4_dir / "tidemark.p4info.txtpb"),
-        "program": str(paths.p4_dir / "tidemark.json"),
+        **program_files(paths),
         "flood_ports": layout.flood_ports(switch),
         "forward": layout.forward(switch),
         "watch": [{"protocol": 6, "egress_port": port}],

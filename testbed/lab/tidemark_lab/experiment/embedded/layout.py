@@ -7,9 +7,9 @@ import ipaddress
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...scenario import ACCESS_NETWORK, NETWORK
+from ...addresses import ACCESS_NETWORK, NETWORK, REPORT_NETWORK, REPORT_PREFIX_LENGTH
 from ...wiring import PREFIX, Access, End, Shape
-from ..plan import FIRST_NODE, QUEUE_PACKETS, Plan
+from ..plan import FIRST_NODE, Plan
 from ..senders import Host
 
 RECEIVER_ADDRESS = str(NETWORK[250])
@@ -27,7 +27,7 @@ class ReportLink:
     collector_mac: str
     switch_address: str
     switch_mac: str
-    prefix_length: int = 30
+    prefix_length: int = REPORT_PREFIX_LENGTH
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Layout:
         return f"02:74:6d:00:00:{self._number(host) + 1:02x}"
 
     def report_link(self, switch: int) -> ReportLink:
-        first = ipaddress.ip_address("198.18.255.0") + 4 * switch
+        first = REPORT_NETWORK[4 * switch]
         return ReportLink(
             collector_interface=f"{PREFIX}{self.run_id}-rep{switch + 1}",
             collector_address=str(first + 1),
@@ -122,7 +122,7 @@ class Layout:
 
     def switch_ports(self, switch: int) -> list[str]:
         """`--port` arguments of tidemark-switch."""
-        queue = f"queue={QUEUE_PACKETS}p"
+        queue = f"queue={self.plan.queue_packets}p"
 
         def port(number: int, *more: str) -> str:
             return ",".join([f"{number}={self.end(switch, number)}", queue, *more])

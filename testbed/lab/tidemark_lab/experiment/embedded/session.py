@@ -35,8 +35,8 @@ class PlanSession(Lab):
         """Everything but the traffic."""
         self.start_network()
         self.start_switches()
-        self.run_collector(configs.collector(self.layout, self.ports, self.capture_dir))
-        child = self.run_controller(self.controller_document())
+        self.start_collector()
+        child = self.start_controller()
         for k in self.layout.switches:
             self._wait_for_limit(k, child)
 
@@ -44,6 +44,12 @@ class PlanSession(Lab):
         for k in self.layout.switches:
             port = configs.grpc_port(self.ports, k)
             self.run_switch(f"switch-{k + 1}", port, self.layout.switch_ports(k))
+
+    def start_collector(self) -> None:
+        self.run_collector(configs.collector(self.layout, self.ports, self.capture_dir))
+
+    def start_controller(self) -> Child:
+        return self.run_controller(self.controller_document())
 
     def controller_document(self) -> JsonObject:
         return configs.controller(self.layout, self.ports, self.paths, self.run_dir)

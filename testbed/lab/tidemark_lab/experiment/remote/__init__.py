@@ -5,11 +5,11 @@
 |---|---|
 | `model` | the table `remote` of EXPERIMENT.toml |
 | `ssh` | command lines of ssh and scp, and what runs on the hosts; pure |
-| `steps` | the things that a run does, each in words |
+| `steps` | the things that a run does, each in words and as it is done |
 | `script` | the steps of a plan, in order; pure |
 | `configs` | of the collector here and the traffic there; pure |
 | `clocks` | clocks of the hosts against that of this machine; one truth of many |
 | `session` | programs and connections of a run, and ending them |
-| `carry_out` | the steps carried out |
+| `run` | a run while it goes on, and putting back what it changed |
 | `back_end` | what can be run, and running it |
 """

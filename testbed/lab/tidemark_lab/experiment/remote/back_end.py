@@ -22,9 +22,9 @@ from ...progress import Progress
 from ..backend import MeasuredPhase, Place
 from ..load import ExperimentError
 from ..plan import Plan
-from .carry_out import Run
 from .configs import Machines
 from .model import RemoteLab
+from .run import Run
 from .script import Script
 from .session import Session
 
@@ -53,7 +53,7 @@ class Remote:
             return ["remote: is missing: it says where hosts, switches and controller are"]
         return [*_not_there(plan, lab), *_not_done(plan, lab)]
 
-    def ready(self, out: Path) -> None:
+    def ready(self, out: Path) -> list[str]:
         for tool in TOOLS:
             if shutil.which(tool) is None:
                 raise PreflightError(f"{tool} is not on PATH", "install openssh-client")
@@ -64,6 +64,7 @@ class Remote:
                     remedy("run: make build", f"install the packages {PACKAGES}"),
                 )
         out.mkdir(parents=True, exist_ok=True)
+        return []
 
     def place(self, plan: Plan, switch: int) -> Place:
         return Machines(plan, _lab(plan)).place(switch)
@@ -94,11 +95,12 @@ class Remote:
     def run(self, plan: Plan, run_dir: Path, progress: Progress) -> list[MeasuredPhase]:
         script = self._script(plan, run_dir, secrets.token_hex(3))
         session = Session(run_dir / "logs", script.sockets)
-        run = Run(script, session, progress)
+        run = Run(script.machines, script.url, run_dir, session, progress)
         with _cleared(run):
             session.open()
             for step in script.steps():
-                run.do(step)
+                run.told(step.words())
+                step.do(run)
         return run.measured
 
 

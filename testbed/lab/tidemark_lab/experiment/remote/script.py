@@ -81,11 +81,11 @@ class Script:
         yield from self._start_there()
         yield steps.Note(tuple(f"{self._api}{live.path(p)}" for p in self.machines.places))
         limits = plan.first_limits()
-        yield steps.Begin(plan.experiment.targets, tuple(self._first_posts(limits)))
+        yield steps.Begin(tuple(self._first_posts(limits)), plan.experiment.targets)
         yield steps.Pass(f"{name}: warm-up", plan.experiment.run.warmup)
         for phase in plan.experiment.phases:
             after = limits if phase.apply_advice else plan.limits_in(phase, limits)
-            yield steps.SetPhase(phase, tuple(self._phase_posts(phase, limits, after)))
+            yield steps.SetPhase(tuple(self._phase_posts(phase, limits, after)), phase)
             limits = after
             yield steps.Pass(f"{name}: {phase.name}: settling", phase.settle)
             yield steps.Measure(phase, f"{name}: {phase.name}")
@@ -134,7 +134,10 @@ class Script:
             controls = self._controls(host) if host else ()
             call = self._line(host).call(LOOK)
             yield steps.Look(self._name(host), call, controls, ecn)
-        yield steps.Clocks("before")
+        yield self._clocks("before")
+
+    def _clocks(self, when: str) -> Step:
+        return steps.Clocks(when, self.machines.lab.most_clock_offset)
 
     def _controls(self, host: Host) -> tuple[str, ...]:
         plan = self.machines.plan
@@ -247,7 +250,7 @@ class Script:
             local = self.run_dir / f"truth-{one.name if one else 'rx'}.json"
             yield steps.Call(self._name(one), self._line(one).get("truth.json", local))
             parts.append((self._name(one), local))
-        yield steps.Clocks("after")
+        yield self._clocks("after")
         yield steps.Truth(tuple(parts), self.run_dir / "truth.json")
 
 

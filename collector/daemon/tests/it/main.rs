@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Integration tests of `tidemark-collector`, in one binary: the program is linked once.
+
+mod agent;
+mod attack;
+mod command_line;
+mod common;
+mod credentials;
+mod doctor;
+mod full_disk;
+mod import;
+mod live;
+mod privileges;
+mod service;
+mod shards;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Files with keys: hexadecimal, one a line.
+
+use crate::keys::{MAX_KEY_BYTES, MAX_KEYS, MIN_KEY_BYTES, ReportKeys};
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Longest file that is read.
+const MAX_FILE_BYTES: u64 = 4096;
+/// Others may do nothing with it, the group may read it: a service manager's
+/// credentials and files of a package are so.
+const FORBIDDEN_MODE: u32 = 0o037;
+
+/// A file whose keys cannot be used; one line, without any of its content.
+#[derive(Debug, Error)]
+#[error("{}: {problem}", path.display())]
+pub struct KeyFileError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it, and what to do.
+    pub problem: String,
+}
+
+impl ReportKeys {
+    /// Reads one key, or two while they are being changed: hexadecimal, one a
+    /// line; lines that begin with `#` are comments. The first signs.
+    ///
+    /// # Errors
+    /// A file that cannot be read, that others can read, or that holds no such
+    /// keys.
+    pub fn read(path: &Path) -> Result<Self, KeyFileError> {
+        let error = |problem: String| KeyFileError {
+            path: path.to_path_buf(),
+            problem,
+        };
+        let unreadable = |e: std::io::Error| error(format!("cannot be read: {e}"));
+        let file = File::open(path).map_err(unreadable)?;
+        // Of what was opened, whatever has the name by now.
+        let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o777;
+        if mode & FORBIDDEN_MODE != 0 {
+            return Err(error(format!(
+                "others can read or write it (mode {mode:04o}), and the key in it is a secret; chmod 600"
+            )));
+        }
+        let mut text = String::new();
+        file.take(MAX_FILE_BYTES)
+            .read_to_string(&mut text)
+            .map_err(unreadable)?;
+        parse(&text).ok_or_else(|| {
+            error(format!(
+                "must hold one key, or two, one a line, of {} to {} hexadecimal digits; `openssl rand -hex 32` makes one",
+                2 * MIN_KEY_BYTES,
+                2 * MAX_KEY_BYTES
+            ))
+        })
+    }
+}
+
+fn parse(text: &str) -> Option<ReportKeys> {
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|l| !l.is_empty() && !l.starts_with('#'));
+    let keys: Option<Vec<Vec<u8>>> = lines.take(MAX_KEYS + 1).map(bytes).collect();
+    let keys = keys?;
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    ReportKeys::new(&keys)
+}
+
+fn bytes(hex: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> = hex
+        .chars()
+        .map(|c| c.to_digit(16).map(|d| d as u8))
+        .collect();
+    let digits = digits?;
+    let pairs = digits.chunks(2);
+    pairs
+        .map(|pair| match pair {
+            [high, low] => Some(high << 4 | low),
+            _ => None,
+        })
+        .collect()
+}

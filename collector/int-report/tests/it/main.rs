@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Integration tests of `int-report`, in one binary: the program is linked once.
+
+mod p4_layout;
+mod simulated_runs;
+mod switch_reports;

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a gRPC client shows who it is, and whom it trusts.
+
+use crate::credentials::explain::Shown;
+use crate::credentials::pem;
+use crate::credentials::server::{HANDSHAKE, use_ring};
+use crate::credentials::sound_status::SoundStatus;
+use crate::credentials::token::Token;
+use crate::credentials::{Error, Keys};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Request, Status};
+
+/// TLS of a client, PEM files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientTls {
+    /// Authorities that the server's certificate is checked against.
+    pub ca: PathBuf,
+    /// Our own certificate, for a server that asks for one; needs `key`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<PathBuf>,
+    /// Its private key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
+    /// Name in the server's certificate, where it is not that of the address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+}
+
+/// What a configuration says of one client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientCredentials {
+    /// TLS; without it the connection is in the clear.
+    pub tls: Option<ClientTls>,
+    /// File with the token that is shown.
+    pub token_file: Option<PathBuf>,
+}
+
+impl ClientCredentials {
+    /// Makes its paths relative to the directory of the configuration.
+    pub fn resolve(&mut self, base: &Path) {
+        if let Some(t) = &mut self.tls {
+            pem::resolve(&mut t.ca, base);
+            for path in [&mut t.certificate, &mut t.key].into_iter().flatten() {
+                pem::resolve(path, base);
+            }
+        }
+        if let Some(path) = &mut self.token_file {
+            pem::resolve(path, base);
+        }
+    }
+}
+
+/// A channel whose calls carry the token, and whose answers can be read.
+pub type CallerChannel = SoundStatus<InterceptedService<Channel, Bearer>>;
+
+/// Puts the token into the metadata of a call, if there is one.
+#[derive(Clone, Debug, Default)]
+pub struct Bearer(Option<MetadataValue<Ascii>>);
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(value) = &self.0 {
+            let metadata = request.metadata_mut();
+            metadata.insert("authorization", value.clone());
+        }
+        Ok(request)
+    }
+}
+
+/// The credentials of a client, read and checked. The default has none.
+#[derive(Clone, Default)]
+pub struct Access {
+    tls: Option<ClientTlsConfig>,
+    bearer: Bearer,
+    certificate: bool,
+    /// The name of `tls.ca`, for errors.
+    ca_key: String,
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the key, and not the token.
+        f.debug_struct("Access")
+            .field("tls", &self.tls.is_some())
+            .field("token", &self.bearer.0.is_some())
+            .finish()
+    }
+}
+
+impl Access {
+    /// Reads the files; `now_unix_s` is the time now, s.
+    ///
+    /// # Errors
+    /// Files that cannot be used, by their key.
+    pub fn load(c: &ClientCredentials, keys: &Keys, now_unix_s: u64) -> Result<Self, Error> {
+        let tls = c.tls.as_ref().map(|t| tls_config(t, keys, now_unix_s));
+        let mut bearer = Bearer::default();
+        if let Some(path) = &c.token_file {
+            let mut value: MetadataValue<Ascii> = Token::read(path, keys)?
+                .header()
+                .parse()
+                .map_err(|_| Error::new(keys.name("token_file"), "cannot be sent as metadata"))?;
+            value.set_sensitive(true);
+            bearer = Bearer(Some(value));
+        }
+        Ok(Self {
+            tls: tls.transpose()?,
+            bearer,
+            certificate: c.tls.as_ref().is_some_and(|t| t.certificate.is_some()),
+            ca_key: keys.name("tls.ca"),
+        })
+    }
+
+    /// The URL of `host:port` or of a URL, with the scheme that the credentials
+    /// need. No I/O.
+    ///
+    /// # Errors
+    /// A scheme that does not go with the credentials, in words without a key.
+    pub fn url(&self, address: &str) -> Result<String, String> {
+        let ca_key = match self.ca_key.as_str() {
+            "" => "tls.ca",
+            key => key,
+        };
+        match (address.split_once("://"), &self.tls) {
+            (None, None) => Ok(format!("http://{address}")),
+            (None, Some(_)) => Ok(format!("https://{address}")),
+            (Some(("http", _)), None) | (Some(("https", _)), Some(_)) => Ok(address.to_owned()),
+            (Some(("https", _)), None) => Err(format!(
+                "https needs {ca_key}: the certificate of the authority that signed the server's"
+            )),
+            (Some(("http", _)), Some(_)) => Err(format!(
+                "http is without TLS; write https, or remove {ca_key}"
+            )),
+            (Some((scheme, _)), _) => Err(format!("{scheme} is neither http nor https")),
+        }
+    }
+
+    /// An endpoint of `host:port` or a URL. No I/O.
+    ///
+    /// # Errors
+    /// An address that is neither, in words without a key.
+    pub fn endpoint(&self, address: &str) -> Result<Endpoint, String> {
+        let url = self.url(address)?;
+        let endpoint =
+            Endpoint::from_shared(url).map_err(|e| crate::credentials::explain::chain(&e))?;
+        match &self.tls {
+            None => Ok(endpoint),
+            Some(tls) => {
+                use_ring();
+                endpoint
+                    .tls_config(tls.clone())
+                    .map_err(|e| crate::credentials::explain::chain(&e))
+            }
+        }
+    }
+
+    /// What the server sees of it, for errors in words.
+    pub fn shown(&self) -> Shown {
+        match (&self.tls, self.certificate) {
+            (None, _) => Shown::Clear,
+            (Some(_), false) => Shown::Tls,
+            (Some(_), true) => Shown::Certificate,
+        }
+    }
+
+    /// Makes the calls of a channel carry the token.
+    pub fn channel(&self, channel: Channel) -> CallerChannel {
+        SoundStatus::new(InterceptedService::new(channel, self.bearer.clone()))
+    }
+}
+
+fn tls_config(t: &ClientTls, keys: &Keys, now_unix_s: u64) -> Result<ClientTlsConfig, Error> {
+    let ca = pem::authorities(&t.ca, "tls.ca", keys, now_unix_s)?;
+    let mut config = ClientTlsConfig::new()
+        .ca_certificate(Certificate::from_pem(ca))
+        .timeout(HANDSHAKE);
+    match (&t.certificate, &t.key) {
+        (None, None) => {}
+        (Some(certificate), Some(key)) => {
+            let identity = pem::identity(certificate, key, keys, now_unix_s)?;
+            config = config.identity(Identity::from_pem(
+                &identity.certificate_pem,
+                &identity.key_pem,
+            ));
+        }
+        (given, _) => {
+            let [certificate, key] = ["tls.certificate", "tls.key"].map(|k| keys.name(k));
+            let (given, other) = match given {
+                Some(_) => (certificate, key),
+                None => (key, certificate),
+            };
+            return Err(Error::new(given, format!("needs {other} as well")));
+        }
+    }
+    if let Some(name) = &t.server_name {
+        config = config.domain_name(name);
+    }
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_support::certificates::{Authority, Purpose};
+
+    const NOW: u64 = 1_800_000_000;
+
+    #[test]
+    fn the_scheme_goes_with_the_credentials() {
+        let plain = Access::default();
+        assert_eq!(plain.url("h:1").unwrap(), "http://h:1");
+        assert_eq!(plain.url("http://h:1").unwrap(), "http://h:1");
+        assert!(plain.url("https://h:1").unwrap_err().contains("tls.ca"));
+        assert!(plain.url("ftp://h:1").unwrap_err().contains("ftp"));
+        let dir = tempfile::tempdir().unwrap();
+        let ca = Authority::new(dir.path(), "ca");
+        let mut c = ClientCredentials {
+            tls: Some(ClientTls {
+                ca: "ca.pem".into(),
+                certificate: None,
+                key: None,
+                server_name: Some("localhost".into()),
+            }),
+            token_file: None,
+        };
+        c.resolve(dir.path());
+        assert_eq!(c.tls.as_ref().unwrap().ca, ca.file);
+        let tls = Access::load(&c, &Keys::ClientFlags, NOW).unwrap();
+        assert_eq!(tls.url("h:1").unwrap(), "https://h:1");
+        assert!(tls.url("http://h:1").unwrap_err().contains("--ca"));
+        assert!(tls.endpoint("https://h:1").is_ok());
+        assert!(tls.endpoint("https://h h:1").is_err());
+    }
+
+    #[test]
+    fn a_certificate_needs_its_key() {
+        let dir = tempfile::tempdir().unwrap();
+        let ca = Authority::new(dir.path(), "ca");
+        let own = ca.sign("own", Purpose::Client);
+        let load = |certificate: Option<&PathBuf>, key: Option<&PathBuf>| {
+            let c = ClientCredentials {
+                tls: Some(ClientTls {
+                    ca: ca.file.clone(),
+                    certificate: certificate.cloned(),
+                    key: key.cloned(),
+                    server_name: None,
+                }),
+                token_file: None,
+            };
+            Access::load(&c, &Keys::ClientFlags, NOW)
+                .map(|_| ())
+                .map_err(|e| e.to_string())
+        };
+        assert_eq!(load(Some(&own.certificate), Some(&own.key)), Ok(()));
+        let e = load(Some(&own.certificate), None).unwrap_err();
+        assert_eq!(e, "--certificate: needs --key as well");
+        let e = load(None, Some(&own.key)).unwrap_err();
+        assert_eq!(e, "--key: needs --certificate as well");
+    }
+}

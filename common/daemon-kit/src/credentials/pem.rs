@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Certificates and keys from PEM files. Whatever is wrong with one is an error
+//! that names the key and the file.
+
+use crate::credentials::{Error, Keys};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::{self, CertificateError, RootCertStore};
+
+/// The provider of every algorithm.
+pub fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+/// A certificate, those that lead to its root, and its key.
+#[derive(Clone)]
+pub struct Identity {
+    /// As the file has it.
+    pub certificate_pem: Vec<u8>,
+    /// As the file has it.
+    pub key_pem: Vec<u8>,
+    /// With the key loaded.
+    pub certified: CertifiedKey,
+}
+
+/// A file of a setting.
+struct File<'a> {
+    key: String,
+    path: &'a Path,
+}
+
+impl<'a> File<'a> {
+    fn new(keys: &Keys, setting: &str, path: &'a Path) -> Self {
+        let key = keys.name(setting);
+        Self { key, path }
+    }
+
+    fn error(&self, problem: impl std::fmt::Display) -> Error {
+        Error::new(&self.key, format!("{}: {problem}", self.path.display()))
+    }
+
+    fn read(&self) -> Result<Vec<u8>, Error> {
+        std::fs::read(self.path).map_err(|e| self.error(format!("cannot be read: {e}")))
+    }
+
+    fn certificates(&self, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
+        let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+        let all = all.map_err(|e| self.error(format!("is no PEM file: {e}")))?;
+        if all.is_empty() {
+            return Err(self.error("no certificate in it (PEM, `BEGIN CERTIFICATE`)"));
+        }
+        Ok(all)
+    }
+}
+
+/// Reads a certificate and its key, the settings `tls.certificate` and `tls.key`.
+/// `now_unix_s` is the time now, s.
+///
+/// # Errors
+/// Files that cannot be read, hold no PEM, do not belong together, or a
+/// certificate that has expired or is not valid yet.
+pub fn identity(
+    certificate: &Path,
+    key: &Path,
+    keys: &Keys,
+    now_unix_s: u64,
+) -> Result<Identity, Error> {
+    let chain_file = File::new(keys, "tls.certificate", certificate);
+    let key_file = File::new(keys, "tls.key", key);
+    let certificate_pem = chain_file.read()?;
+    let chain = chain_file.certificates(&certificate_pem)?;
+    for c in &chain {
+        valid_at(c, now_unix_s).map_err(|e| chain_file.error(e))?;
+    }
+    let key_pem = key_file.read()?;
+    let der = PrivateKeyDer::from_pem_slice(&key_pem)
+        .map_err(|_| key_file.error("no private key in it (PEM, `BEGIN PRIVATE KEY`)"))?;
+    let certified = CertifiedKey::from_der(chain, der, &provider()).map_err(|e| match e {
+        rustls::Error::InconsistentKeys(_) => key_file.error(format!(
+            "is not the key of the certificate in {}",
+            certificate.display()
+        )),
+        rustls::Error::InvalidCertificate(e) => chain_file.error(e),
+        e => key_file.error(e),
+    })?;
+    Ok(Identity {
+        certificate_pem,
+        key_pem,
+        certified,
+    })
+}
+
+/// Reads the certificates of authorities, as PEM; at least one of them is valid.
+///
+/// # Errors
+/// A file that cannot be read, holds no certificate, or only such as have
+/// expired.
+pub fn authorities(
+    path: &Path,
+    setting: &str,
+    keys: &Keys,
+    now_unix_s: u64,
+) -> Result<Vec<u8>, Error> {
+    let file = File::new(keys, setting, path);
+    let pem = file.read()?;
+    let all = file.certificates(&pem)?;
+    let mut problem = None;
+    let mut roots = RootCertStore::empty();
+    for c in all {
+        match valid_at(&c, now_unix_s) {
+            Ok(()) => match roots.add(c) {
+                Ok(()) => return Ok(pem),
+                Err(e) => problem = Some(e.to_string()),
+            },
+            Err(e) => problem = Some(e),
+        }
+    }
+    Err(file.error(problem.unwrap_or_default()))
+}
+
+/// Whether the dates of a certificate allow this time.
+fn valid_at(certificate: &CertificateDer<'_>, now_unix_s: u64) -> Result<(), String> {
+    // One that rustls cannot parse is an error of whoever uses it.
+    let Ok(parsed) = ParsedCertificate::try_from(certificate) else {
+        return Ok(());
+    };
+    let now = UnixTime::since_unix_epoch(Duration::from_secs(now_unix_s));
+    // Dates are looked at before anything else, so that no issuer is needed here.
+    let nobody = RootCertStore::empty();
+    let algorithms = provider().signature_verification_algorithms.all;
+    let checked = rustls::client::verify_server_cert_signed_by_trust_anchor(
+        &parsed,
+        &nobody,
+        &[],
+        now,
+        algorithms,
+    );
+    let Err(rustls::Error::InvalidCertificate(e)) = checked else {
+        return Ok(());
+    };
+    match e {
+        CertificateError::ExpiredContext { not_after, .. } => Err(format!(
+            "has expired on {}; make a new one",
+            date(not_after.as_secs())
+        )),
+        CertificateError::NotValidYetContext { not_before, .. } => Err(format!(
+            "is valid from {} on; is the clock right?",
+            date(not_before.as_secs())
+        )),
+        CertificateError::Expired | CertificateError::NotValidYet => Err(e.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// The day, UTC, of a time in seconds.
+fn date(unix_s: u64) -> String {
+    // Years begin in March, so that the leap day is their last; 719 468 days lie
+    // between 0000-03-01 and 1970-01-01.
+    let days = unix_s / 86_400 + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// A path of a configuration, relative to the directory of its file.
+pub fn resolve(path: &mut PathBuf, base: &Path) {
+    *path = base.join(&*path);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_support::certificates::{Authority, Purpose};
+
+    const NOW: u64 = 1_800_000_000;
+
+    #[test]
+    fn days() {
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(951_782_400), "2000-02-29");
+        assert_eq!(date(1_009_756_800), "2001-12-31");
+        assert_eq!(date(4_107_542_400), "2100-03-01");
+    }
+
+    #[test]
+    fn every_wrong_file_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let ca = Authority::new(dir.path(), "ca");
+        let good = ca.sign("good", Purpose::Server);
+        let other = ca.sign("other", Purpose::Server);
+        let old = ca.sign("old", Purpose::Expired);
+        let none = dir.path().join("none.pem");
+        let empty = dir.path().join("empty.pem");
+        std::fs::write(&empty, "nothing").unwrap();
+        let load = |certificate: &Path, key: &Path| {
+            let keys = Keys::under("grpc");
+            let loaded = identity(certificate, key, &keys, NOW);
+            loaded.map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(load(&good.certificate, &good.key), Ok(()));
+        for (certificate, key, words) in [
+            (
+                &none,
+                &good.key,
+                ["grpc.tls.certificate: ", "none.pem: cannot be read"],
+            ),
+            (
+                &empty,
+                &good.key,
+                ["grpc.tls.certificate: ", "empty.pem: no certificate"],
+            ),
+            (
+                &good.key,
+                &good.key,
+                ["grpc.tls.certificate: ", "good.key: no certificate"],
+            ),
+            (
+                &good.certificate,
+                &none,
+                ["grpc.tls.key: ", "none.pem: cannot be read"],
+            ),
+            (
+                &good.certificate,
+                &good.certificate,
+                ["grpc.tls.key: ", "no private key"],
+            ),
+            (
+                &good.certificate,
+                &other.key,
+                ["grpc.tls.key: ", "is not the key of"],
+            ),
+            (
+                &old.certificate,
+                &old.key,
+                ["old.pem", "has expired on 2001-12-31"],
+            ),
+        ] {
+            let e = load(certificate, key).unwrap_err();
+            assert!(words.iter().all(|w| e.contains(w)), "{words:?}: {e}");
+        }
+        let future = identity(&good.certificate, &good.key, &Keys::Flags, 0)
+            .err()
+            .unwrap();
+        assert!(future.problem.contains("is valid from 1975"), "{future}");
+    }
+
+    #[test]
+    fn authorities_need_one_that_is_valid() {
+        let dir = tempfile::tempdir().unwrap();
+        let ca = Authority::new(dir.path(), "ca");
+        let old = ca.sign("old", Purpose::Expired);
+        let keys = Keys::ClientFlags;
+        let load = |path: &Path| authorities(path, "tls.ca", &keys, NOW);
+        assert!(load(&ca.file).is_ok());
+        let e = load(&old.certificate).unwrap_err().to_string();
+        assert!(e.starts_with("--ca: ") && e.contains("has expired"), "{e}");
+        let both = dir.path().join("both.pem");
+        let mut pem = std::fs::read(&old.certificate).unwrap();
+        pem.extend(std::fs::read(&ca.file).unwrap());
+        std::fs::write(&both, pem).unwrap();
+        assert!(load(&both).is_ok());
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bearer tokens.
+
+use crate::credentials::{Error, Keys};
+use std::fmt;
+use std::path::Path;
+
+/// Fewest characters of a token.
+pub const MIN_LENGTH: usize = 8;
+
+/// A secret that a caller shows; never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(…)")
+    }
+}
+
+/// Why a call is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It shows no token.
+    Missing,
+    /// What it shows is not `Bearer TOKEN`.
+    NotBearer,
+    /// It shows another token.
+    Wrong,
+}
+
+impl Token {
+    /// A given token.
+    pub fn new(token: impl Into<String>) -> Self {
+        Self(token.into())
+    }
+
+    /// The content of a file, without the end of the line.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or holds no token.
+    pub fn read(path: &Path, keys: &Keys) -> Result<Self, Error> {
+        let key = || keys.name("token_file");
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| Error::new(key(), format!("{}: cannot be read: {e}", path.display())))?;
+        let token = text.trim();
+        if token.len() < MIN_LENGTH || !token.bytes().all(|b| b.is_ascii_graphic()) {
+            let problem = format!(
+                "{}: must hold one token of at least {MIN_LENGTH} printable ASCII characters; `openssl rand -hex 16` makes one",
+                path.display()
+            );
+            return Err(Error::new(key(), problem));
+        }
+        Ok(Self(token.to_owned()))
+    }
+
+    /// The value of the header `authorization`.
+    pub fn header(&self) -> String {
+        format!("Bearer {}", self.0)
+    }
+
+    /// Whether the header `authorization` of a call carries this token.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub fn check(&self, header: Option<&[u8]>) -> Result<(), Refusal> {
+        let header = header.ok_or(Refusal::Missing)?;
+        let shown = header.strip_prefix(b"Bearer ").ok_or(Refusal::NotBearer)?;
+        if same(shown, self.0.as_bytes()) {
+            Ok(())
+        } else {
+            Err(Refusal::Wrong)
+        }
+    }
+}
+
+/// Compares in time that does not depend on where they differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_checked() {
+        let token = Token::new("secret-token");
+        let check = |h: &str| token.check(Some(h.as_bytes()));
+        assert_eq!(check(&token.header()), Ok(()));
+        assert_eq!(check("Bearer secret-tokem"), Err(Refusal::Wrong));
+        assert_eq!(check("Bearer secret-token2"), Err(Refusal::Wrong));
+        assert_eq!(check("Bearer "), Err(Refusal::Wrong));
+        assert_eq!(check("Basic secret-token"), Err(Refusal::NotBearer));
+        assert_eq!(token.check(None), Err(Refusal::Missing));
+        assert!(!format!("{token:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_file_holds_one_token() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("token");
+        let read = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            Token::read(&file, &Keys::under("grpc")).map_err(|e| e.to_string())
+        };
+        assert_eq!(read("secret-token\n"), Ok(Token::new("secret-token")));
+        for bad in ["", "short", "two words here", "schlüssel-wort"] {
+            let e = read(bad).unwrap_err();
+            assert!(
+                e.starts_with("grpc.token_file: ") && e.contains("openssl"),
+                "{e}"
+            );
+        }
+        let e = Token::read(&dir.path().join("none"), &Keys::Flags).unwrap_err();
+        assert!(e.to_string().starts_with("--token-file: ") && e.problem.contains("none"));
+    }
+}

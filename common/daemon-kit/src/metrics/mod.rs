@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Metrics, declared once.
+//!
+//! [`metrics!`](crate::metrics!) declares a struct whose fields are metrics. The doc comment of a
+//! field is its help text; name, kind, unit and labels stand beside the field. The
+//! struct is an ordinary struct for the code that counts, and lists itself for
+//! `/metrics` ([`Metrics::visit`]) and for the documents ([`Metrics::DOCS`]).
+//!
+//! ```
+//! use daemon_kit::metrics;
+//! use daemon_kit::metrics::{Metrics, Sample};
+//!
+//! metrics! {
+//!     /// What a receiver counts.
+//!     #[derive(Debug, Default)]
+//!     pub struct Receiver {
+//!         /// Datagrams received.
+//!         counter datagrams: u64,
+//!         /// Datagrams that could not be decoded.
+//!         counter malformed: [u64; 2] = "datagrams_malformed" => "reason" in ["short", "version"],
+//!         /// Bytes that wait in the socket's buffer.
+//!         gauge waiting: u64 = "waiting_bytes",
+//!     }
+//! }
+//!
+//! let r = Receiver { datagrams: 3, malformed: [0, 1], waiting: 9 };
+//! let mut lines = Vec::new();
+//! r.visit(&mut |doc, sample| match sample {
+//!     Sample::Value(v) => lines.push(format!("{} {v}", doc.name)),
+//!     Sample::Labelled(label, v) => lines.push(format!("{}{{{label}}} {v}", doc.name)),
+//! });
+//! assert_eq!(lines, ["datagrams 3", "datagrams_malformed{short} 0",
+//!     "datagrams_malformed{version} 1", "waiting_bytes 9"]);
+//! assert_eq!(Receiver::DOCS[0].help, "Datagrams received");
+//! ```
+//!
+//! Metrics that are no fields (one per link, one that is computed) are rows of a
+//! [`metric_table!`](crate::metric_table!) or constants: [`MetricDoc::gauge`], [`MetricDoc::counter`].
+
+mod declare;
+mod value;
+
+pub use value::{Measured, Number, Sum};
+
+/// What a metric does over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Only grows. Prometheus sees it with the suffix `_total`.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+}
+
+impl Kind {
+    /// `counter` or `gauge`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+        }
+    }
+}
+
+/// A metric as the documents and Prometheus know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetricDoc {
+    /// Name without the program's prefix and without `_total`.
+    pub name: &'static str,
+    /// Counter or gauge.
+    pub kind: Kind,
+    /// Names of its labels.
+    pub labels: &'static [&'static str],
+    /// What it counts or measures, without a full stop.
+    pub help: &'static str,
+}
+
+impl MetricDoc {
+    /// A counter without labels.
+    pub const fn counter(name: &'static str, help: &'static str) -> Self {
+        Self {
+            name,
+            kind: Kind::Counter,
+            labels: &[],
+            help: declare::sentence(help),
+        }
+    }
+
+    /// A gauge without labels.
+    pub const fn gauge(name: &'static str, help: &'static str) -> Self {
+        Self {
+            kind: Kind::Gauge,
+            ..Self::counter(name, help)
+        }
+    }
+
+    /// The same metric with labels.
+    pub const fn labels(self, labels: &'static [&'static str]) -> Self {
+        Self { labels, ..self }
+    }
+
+    /// Unit of the value, from the end of the name: Prometheus wants it there.
+    /// `None` for a plain number.
+    pub fn unit(&self) -> Option<&'static str> {
+        const UNITS: [&str; 5] = ["bytes", "seconds", "ratio", "ppm", "ns"];
+        let last = self.name.rsplit('_').next();
+        UNITS.into_iter().find(|&u| Some(u) == last)
+    }
+
+    /// Name as Prometheus shows it, for a program's `prefix` such as
+    /// `tidemark_collector`.
+    pub fn full_name(&self, prefix: &str) -> String {
+        let total = match self.kind {
+            Kind::Counter => "_total",
+            Kind::Gauge => "",
+        };
+        format!("{prefix}_{}{total}", self.name)
+    }
+}
+
+/// One value of a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sample {
+    /// The metric's only value.
+    Value(Number),
+    /// One of several, with the value of the metric's only label.
+    Labelled(&'static str, Number),
+}
+
+/// A struct whose fields are metrics; [`metrics!`](crate::metrics!) implements it.
+pub trait Metrics {
+    /// Every metric, in the order of declaration.
+    const DOCS: &'static [MetricDoc];
+
+    /// Calls `each` with every value, in the order of [`Metrics::DOCS`].
+    fn visit(&self, each: &mut dyn FnMut(&'static MetricDoc, Sample));
+
+    /// Every metric, for a list that joins several structs.
+    fn table() -> Vec<MetricDoc> {
+        Self::DOCS.to_vec()
+    }
+}

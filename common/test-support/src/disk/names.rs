@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Names: as programs see them, as they were synced, and what is pending.
+
+use crate::disk::cut::Survival;
+use crate::rng::Rng;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    Directory,
+    File(usize),
+}
+
+/// All names, by their whole path.
+pub(crate) type Tree = BTreeMap<PathBuf, Node>;
+
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Add(PathBuf, Node),
+    Remove(PathBuf),
+    Rename(PathBuf, PathBuf, Node),
+}
+
+impl Change {
+    fn apply(&self, to: &mut Tree) {
+        match self {
+            Self::Add(path, node) => {
+                to.insert(path.clone(), *node);
+            }
+            Self::Remove(path) => {
+                to.remove(path);
+            }
+            Self::Rename(from, path, node) => {
+                to.remove(from);
+                to.insert(path.clone(), *node);
+            }
+        }
+    }
+
+    /// Whether a sync of the directory writes it. A rename between two is one
+    /// entry of the journal, which either sync writes.
+    fn is_in(&self, directory: &Path) -> bool {
+        match self {
+            Self::Add(path, _) | Self::Remove(path) => path.parent() == Some(directory),
+            Self::Rename(from, to, _) => {
+                from.parent() == Some(directory) || to.parent() == Some(directory)
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    /// As programs see them.
+    pub live: Tree,
+    synced: Tree,
+    pending: Vec<Change>,
+}
+
+impl Names {
+    pub(crate) fn root() -> Self {
+        let root: Tree = [(PathBuf::from("/"), Node::Directory)].into();
+        Self {
+            live: root.clone(),
+            synced: root,
+            pending: Vec::new(),
+        }
+    }
+
+    pub(crate) fn change(&mut self, change: Change) {
+        change.apply(&mut self.live);
+        self.pending.push(change);
+    }
+
+    pub(crate) fn sync(&mut self, directory: &Path) {
+        for change in std::mem::take(&mut self.pending) {
+            if change.is_in(directory) {
+                change.apply(&mut self.synced);
+            } else {
+                self.pending.push(change);
+            }
+        }
+    }
+
+    /// What is there after a power cut.
+    pub(crate) fn survive(&mut self, how: Survival, rng: &mut Rng) {
+        let mut left = self.synced.clone();
+        let how = match how {
+            Survival::Mixed => Survival::one(rng),
+            other => other,
+        };
+        match how {
+            Survival::Nothing => {}
+            Survival::Beginning | Survival::Torn => {
+                let most = rng.index(self.pending.len() + 1);
+                self.pending
+                    .iter()
+                    .take(most)
+                    .for_each(|c| c.apply(&mut left));
+            }
+            // Also one that needs another which is lost.
+            Survival::SomeSectors | Survival::Mixed => {
+                for change in &self.pending {
+                    if rng.chance(0.5) {
+                        change.apply(&mut left);
+                    }
+                }
+            }
+            Survival::Everything | Survival::LengthAlone => {
+                self.pending.iter().for_each(|c| c.apply(&mut left));
+            }
+        }
+        // What lies in a directory that is gone is gone.
+        let gone = |path: &Path| {
+            path.ancestors()
+                .skip(1)
+                .any(|a| left.get(a) != Some(&Node::Directory))
+        };
+        let kept = left.iter().filter(|(path, _)| !gone(path));
+        let kept: Tree = kept.map(|(path, node)| (path.clone(), *node)).collect();
+        self.live = kept.clone();
+        self.synced = kept;
+        self.pending.clear();
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Integration tests of `tidemark-controller`, in one binary: the program is linked once.
+
+mod common;
+mod control;
+mod hung_switch;
+mod initial_limits;
+mod live;
+mod offline;
+mod openapi;
+mod rest;
+mod service;
+mod tls;
+mod view;

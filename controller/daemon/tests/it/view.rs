@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `view`: the program over real HTTP says of a bundled capture what `analyze` says,
+//! gives its packets from the files, and lets nobody change anything.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tidemark_capture::{PostcardRow, Rows};
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../collector/capture/tests/fixtures/capture-63e1e1a")
+}
+
+/// The directory of a run: its capture, a record of its phases, a log.
+fn run_dir() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = dir.path().join("capture");
+    std::fs::create_dir(&capture).unwrap();
+    for entry in std::fs::read_dir(fixture()).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, capture.join(path.file_name().unwrap())).unwrap();
+    }
+    dir
+}
+
+struct View {
+    child: Child,
+    address: String,
+    // Kept open: the program still writes to it.
+    _out: BufReader<std::process::ChildStdout>,
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tidemark-controller"))
+}
+
+impl View {
+    /// Started, and the run read.
+    fn of(path: &Path) -> Self {
+        let mut child = program()
+            .args(["view", path.to_str().unwrap(), "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("console: http://");
+        let address = address.unwrap_or_else(|| panic!("{line}"));
+        let address = address.trim_end_matches('/').to_owned();
+        let view = Self {
+            child,
+            address,
+            _out: out,
+        };
+        let end = Instant::now() + Duration::from_secs(120);
+        while view.get("/status").1["recording"]["read_fraction"] != 1.0 {
+            assert!(Instant::now() < end, "the run is not read");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        view
+    }
+
+    fn call(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head[9..12].parse().unwrap(), unchunked(head, body))
+    }
+
+    fn get(&self, path: &str) -> (u16, Value) {
+        let (status, body) = self.call("GET", &format!("/api/v1{path}"), "");
+        (status, serde_json::from_str(&body).unwrap_or(Value::Null))
+    }
+}
+
+fn unchunked(head: &str, body: &str) -> String {
+    if !head
+        .to_ascii_lowercase()
+        .contains("transfer-encoding: chunked")
+    {
+        return body.to_owned();
+    }
+    let (mut rest, mut all) = (body, String::new());
+    while let Some((length, after)) = rest.split_once("\r\n") {
+        let length = usize::from_str_radix(length.trim(), 16).unwrap();
+        if length == 0 {
+            break;
+        }
+        all.push_str(&after[..length]);
+        rest = after[length..].trim_start_matches("\r\n");
+    }
+    all
+}
+
+fn analyze(path: &Path, span: &[&str]) -> Value {
+    let out = program()
+        .args(["analyze", path.to_str().unwrap(), "--json"])
+        .args(span)
+        .output()
+        .unwrap();
+    assert!(
+        out.status.success(),
+        "{}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    serde_json::from_slice(&out.stdout).unwrap()
+}
+
+/// The same values: what both say, field by field.
+fn same(shown: &Value, analyzed: &Value, fields: &[&str]) {
+    for field in fields {
+        assert_eq!(shown[field], analyzed[field], "{field}");
+    }
+}
+
+const ESTIMATE: [&str; 9] = [
+    "from_ns",
+    "to_ns",
+    "estimates",
+    "loss_rate",
+    "delay_ms",
+    "classes",
+    "flows",
+    "drops",
+    "limit_bytes",
+];
+
+#[test]
+fn a_run_is_shown_as_analyze_has_it() {
+    let run = run_dir();
+    let view = View::of(run.path());
+    let (_, status) = view.get("/status");
+    let recording = &status["recording"];
+    assert!(recording["capture"].as_str().unwrap().ends_with("/capture"));
+    assert_eq!(recording["problem"], Value::Null);
+    let seconds = recording["seconds"].as_f64().unwrap();
+    assert!((39.0..40.0).contains(&seconds), "{seconds}");
+
+    let (_, links) = view.get("/links");
+    let link = &links["links"][0];
+    let analyzed = &analyze(run.path(), &[])["links"][0];
+    same(&link["estimate"], analyzed, &ESTIMATE);
+    assert_eq!(
+        link["advice"]["limit_bytes"],
+        analyzed["advice"]["limit_bytes"]
+    );
+    assert_eq!(link["capture_start_ns"], analyzed["capture_start_ns"]);
+    let (_, rules) = view.get("/rules");
+    assert_eq!(rules["rules"], analyzed["rules"]);
+
+    // Over time: what the same span of the capture gives, at the capture's own times.
+    let (_, history) = view.get("/links/10/1/estimates");
+    let times = history["time_ns"].as_array().unwrap();
+    assert!((25..=40).contains(&times.len()), "{}", times.len());
+    let start = analyzed["capture_start_ns"].as_u64().unwrap();
+    let within = |t: &Value| (start..=start + 40_000_000_000).contains(&t.as_u64().unwrap());
+    assert!(times.iter().all(within), "{times:?}");
+    let at = 20;
+    let to = times[at].as_u64().unwrap();
+    let span = [(to - 10_000_000_000).to_string(), to.to_string()];
+    let there = analyze(run.path(), &["--from-ns", &span[0], "--to-ns", &span[1]]);
+    let n_b = there["links"][0]["estimates"]["n_b"]["value"]
+        .as_f64()
+        .unwrap();
+    let shown = history["n_b"]["value"][at].as_f64().unwrap();
+    assert!((shown - n_b).abs() < 1e-4 * n_b.max(1.0), "{shown} {n_b}");
+
+    // One limit: one phase, the whole run.
+    let (_, phases) = view.get("/phases");
+    let phase = &phases["phases"][0];
+    assert_eq!(
+        (phase["name"].as_str(), phase["state"].as_str()),
+        (Some("run"), Some("complete"))
+    );
+    same(&phase["links"][0]["estimate"], analyzed, &ESTIMATE);
+}
+
+#[test]
+fn packets_flows_and_drops_are_those_of_the_files() {
+    let view = View::of(&fixture());
+    let mut rows = Rows::<PostcardRow>::open(&fixture()).unwrap();
+    let mut stored: BTreeMap<(u64, u64), PostcardRow> = BTreeMap::new();
+    while rows.peek().unwrap().is_some() {
+        let row = rows.take().unwrap();
+        stored.insert((row.ingress_ns, row.order), row);
+    }
+    let times: Vec<u64> = stored.keys().map(|k| k.0).collect();
+    let (from, to) = (times[500], times[1500]);
+    let path = format!("/links/10/1/packets?from_ns={from}&to_ns={to}");
+    let (_, packets) = view.get(&path);
+    let within: Vec<&PostcardRow> = stored
+        .values()
+        .filter(|r| (from..to).contains(&r.ingress_ns))
+        .collect();
+    let column = |f: fn(&PostcardRow) -> Value| within.iter().map(|r| f(r)).collect::<Value>();
+    assert!(within.len() >= 1000 && within.iter().any(|r| r.dropped));
+    assert_eq!(packets["ingress_ns"], column(|r| r.ingress_ns.into()));
+    assert_eq!(
+        packets["occupancy_bytes"],
+        column(|r| r.occupancy_bytes.into())
+    );
+    assert_eq!(packets["flow_id"], column(|r| r.flow_id.into()));
+    assert_eq!(packets["dropped"], column(|r| r.dropped.into()));
+    assert_eq!(packets["tcp_seq"], column(|r| r.tcp_seq.into()));
+    assert_eq!(packets["cwnd"], column(|r| r.cwnd.into()));
+    assert_eq!(packets["truncated"], false);
+    assert_eq!(packets["oldest_ns"], times[0]);
+    let (_, few) = view.get(&format!("{path}&max_packets=10"));
+    assert_eq!(
+        (
+            few["ingress_ns"].as_array().unwrap().len(),
+            &few["truncated"]
+        ),
+        (10, &Value::Bool(true))
+    );
+
+    let (_, series) = view.get(&format!(
+        "/links/10/1/series?from_ns=0&to_ns={}&max_points=20000",
+        u64::MAX / 2
+    ));
+    let drops: u64 = series["drops"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_u64)
+        .sum();
+    assert_eq!(drops, stored.values().filter(|r| r.dropped).count() as u64);
+    let (_, flows) = view.get("/flows?max_flows=10000");
+    let seen: std::collections::BTreeSet<u64> = stored.values().map(|r| r.flow_id).collect();
+    let listed = flows["flows"].as_array().unwrap().iter();
+    assert!(listed.clone().count() > 10);
+    assert!(
+        listed
+            .clone()
+            .all(|f| seen.contains(&f["flow"].as_u64().unwrap()))
+    );
+}
+
+#[test]
+fn nothing_can_be_changed() {
+    let view = View::of(&fixture());
+    for (path, body) in [
+        ("/links/10/1/limit", r#"{"bytes": 100000}"#),
+        ("/links/10/1/reports", r#"{"on": true}"#),
+        ("/advice/apply", r#"{}"#),
+        ("/targets", r#"{"utilisation": 0.9}"#),
+        ("/mode", r#"{"mode": "auto"}"#),
+        ("/phases", r#"{"name": "p", "action": "start"}"#),
+    ] {
+        let (status, answer) = view.call("POST", &format!("/api/v1{path}"), body);
+        assert_eq!(status, 409, "{path}: {answer}");
+        assert!(answer.contains("finished run"), "{path}: {answer}");
+    }
+    let (_, advice) = view.get("/advice");
+    assert_eq!(advice["can_apply"], false);
+    assert!(advice["why_not"].as_str().unwrap().contains("finished run"));
+}
+
+#[test]
+fn phases_of_the_run_and_its_log_are_shown() {
+    let run = run_dir();
+    let whole = analyze(run.path(), &[]);
+    let start = whole["links"][0]["capture_start_ns"].as_u64().unwrap();
+    let (from, to) = (start + 10_000_000_000, start + 30_000_000_000);
+    let record = serde_json::json!({"phases": [{"name": "second", "window": {"start_ns": from, "end_ns": to}}]});
+    std::fs::write(run.path().join("summary.json"), record.to_string()).unwrap();
+    let log = include_str!("../fixtures/control-63e1e1a/audit.jsonl");
+    std::fs::write(run.path().join("audit.jsonl"), log).unwrap();
+    let view = View::of(run.path());
+    let (_, phases) = view.get("/phases");
+    assert_eq!(phases["phases"].as_array().unwrap().len(), 1);
+    let link = &phases["phases"][0]["links"][0];
+    let analyzed = analyze(
+        run.path(),
+        &["--from-ns", &from.to_string(), "--to-ns", &to.to_string()],
+    );
+    same(&link["estimate"], &analyzed["links"][0], &ESTIMATE);
+    assert!((link["start_s"].as_f64().unwrap() - 10.0).abs() < 1e-9);
+    assert!(link["intervals"].as_u64().unwrap() > 100);
+    let (_, changes) = view.get("/changes");
+    assert!(!changes["changes"].as_array().unwrap().is_empty());
+    // Read, not written.
+    assert_eq!(
+        std::fs::read_to_string(run.path().join("audit.jsonl")).unwrap(),
+        log
+    );
+}
+
+#[test]
+fn what_is_no_capture_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = program()
+        .args(["view", dir.path().to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(!out.status.success());
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("is no capture"), "{said}");
+    let beyond = [
+        "view",
+        fixture().to_str().unwrap(),
+        "--listen",
+        "192.0.2.1:1",
+    ]
+    .map(str::to_owned);
+    let out = program().args(beyond).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert!(said.contains("insecure"), "{said}");
+}
+
+/// Reads until all of `words` have come.
+fn read_until(out: &mut impl std::io::Read, words: &[&str]) -> String {
+    let (mut all, mut some) = (Vec::new(), [0; 4096]);
+    loop {
+        let text = String::from_utf8_lossy(&all).into_owned();
+        if words.iter().all(|w| text.contains(w)) {
+            return text;
+        }
+        let n = out.read(&mut some).unwrap();
+        assert!(n > 0, "ended before {words:?}: {text}");
+        all.extend_from_slice(&some[..n]);
+    }
+}
+
+/// In a terminal of util-linux's `script`, which ends as the program does.
+#[test]
+fn top_draws_it_in_a_terminal_and_refuses_to_without_one() {
+    let dir = run_dir();
+    let view = View::of(dir.path());
+    let top = format!(
+        "{} top --controller http://{}",
+        env!("CARGO_BIN_EXE_tidemark-controller"),
+        view.address
+    );
+    let mut child = Command::new("script")
+        .args(["-qefc", &format!("stty rows 40 cols 150; exec {top}")])
+        .arg("/dev/null")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .env("TERM", "xterm-256color")
+        .spawn()
+        .expect("`script` of util-linux");
+    let mut keys = child.stdin.take().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    read_until(&mut out, &["tidemark-controller", "N_b", "state"]);
+    keys.write_all(b"\r").unwrap();
+    read_until(&mut out, &["base RTT ms", "LBP"]);
+    keys.write_all(b"q").unwrap();
+    assert!(child.wait().unwrap().success());
+
+    let words: Vec<&str> = top.split(' ').skip(1).collect();
+    let refused = program().args(words).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success(), "{said}");
+    assert!(said.contains("status"), "{said}");
+}

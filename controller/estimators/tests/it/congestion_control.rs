@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Flows of which nothing but packets is seen: none that reduces on loss is taken for
+//! one that follows a model of the path, at long round trips and large windows neither
+//! (CUBIC keeps more in flight there than Reno's law allows).
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use crate::truth;
+
+use test_support::golden::{GOLDEN_RUNS, Run};
+use tidemark_estimators::CongestionControl;
+use truth::table::MODES;
+use truth::{flow_of, seen};
+
+/// Bottlenecked flows that reduce on loss, and those of them taken for BBR; flows
+/// that run BBR, and those of them recognised.
+#[derive(Debug, Default)]
+struct Counts {
+    reduce_on_loss: u32,
+    taken_for_bbr: u32,
+    bbr: u32,
+    recognised: u32,
+}
+
+fn count(runs: impl Iterator<Item = Run>) -> Counts {
+    let mut all = Counts::default();
+    for recorded in runs {
+        for mode in MODES.iter().filter(|m| !m.view.probed) {
+            let run = seen(&recorded, mode.view);
+            let before = (all.taken_for_bbr, all.recognised);
+            for f in run.estimate().flows {
+                let Some(truth) = flow_of(&run.truth, &f).filter(|t| t["kind"] == "lbp") else {
+                    continue;
+                };
+                let bbr = f.congestion_control == CongestionControl::Bbr;
+                let name = truth["cc"].as_str().unwrap().to_lowercase();
+                if name.contains("bbr") {
+                    all.bbr += 1;
+                    all.recognised += u32::from(bbr);
+                } else {
+                    all.reduce_on_loss += 1;
+                    all.taken_for_bbr += u32::from(bbr);
+                }
+            }
+            println!(
+                "{} {}: {} taken for BBR, {} recognised",
+                recorded.name,
+                mode.name,
+                all.taken_for_bbr - before.0,
+                all.recognised - before.1
+            );
+        }
+    }
+    println!("{all:?}");
+    all
+}
+
+#[test]
+fn none_of_the_golden_runs_is_taken_for_bbr() {
+    let all = count(GOLDEN_RUNS.iter().map(|name| Run::golden(name).unwrap()));
+    assert!(all.reduce_on_loss > 100, "{all:?}");
+    assert_eq!(all.taken_for_bbr, 0);
+}
+
+test_support::shared_data_test! {
+    fn none_of_the_whole_runs_is_taken_for_bbr() {
+        let all = count(truth::whole_runs().into_iter().map(|p| Run::read(&p).unwrap()));
+        assert!(all.reduce_on_loss > 1000, "{all:?}");
+        assert_eq!(all.taken_for_bbr, 0);
+        assert!(all.recognised > 0, "{all:?}");
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Integration tests of `tidemark-estimators`, in one binary: the program is linked once.
+
+mod calibrated;
+#[path = "../../calibration/mod.rs"]
+mod calibration;
+mod congestion_control;
+mod ns3;
+mod sim;
+mod synthetic;
+#[path = "../../calibration/training.rs"]
+mod training;
+mod truth;
+mod truth_table;

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The BFRT driver against a server of ours that takes every message apart.
+//! (It says nothing of real hardware; the driver has never run on any.)
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+#[allow(dead_code)]
+use crate::bfrt_server;
+
+use bfrt_server::{Fault, P4_NAME, Server};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tidemark_southbound::bfrt::{Bfrt, Options, Queue};
+use tidemark_southbound::{Error, Forward, Limit, Provision, Southbound, SwitchReader, Watch};
+
+fn driver(server: &Server, queues: BTreeMap<u32, Queue>) -> Bfrt {
+    let options = Options {
+        address: server.address.clone(),
+        p4_name: P4_NAME.into(),
+        cell_bytes: 80,
+        client_id: 7,
+        timeout: Duration::from_secs(10),
+        ..Options::default()
+    };
+    Bfrt::new(options, queues).unwrap()
+}
+
+const QUEUE: Queue = Queue {
+    pipe: 1,
+    pg_id: 2,
+    pg_queue: 8,
+};
+
+fn tail(limit_bytes: u64) -> Limit {
+    Limit::DropTail { limit_bytes }
+}
+
+#[tokio::test]
+async fn limits_are_cells_in_the_program_s_table() {
+    let server = Server::start().await;
+    let d = driver(&server, BTreeMap::new());
+    assert_eq!(d.describe().driver, "bfrt");
+    assert_eq!(d.read_limit(5).await.unwrap(), Limit::Unlimited);
+    // 1000 cells of 80 bytes, and 7 bytes that no cell holds.
+    assert_eq!(d.set_limit(5, tail(80_007)).await.unwrap(), tail(80_000));
+    assert_eq!(
+        server.entry("pipe.Ingress.queue_limit", &[5]),
+        Some("Ingress.drop_tail(1000)".into())
+    );
+    assert_eq!(d.read_limit(5).await.unwrap(), tail(80_000));
+    for (limit_bytes, entry) in [
+        (Some(1600), "Ingress.mark_ce(10, 20)"),
+        (None, "Ingress.mark_ce(10, 4294967295)"),
+    ] {
+        let mark = Limit::MarkCe {
+            threshold_bytes: 800,
+            limit_bytes,
+        };
+        assert_eq!(d.set_limit(5, mark).await.unwrap(), mark);
+        assert_eq!(
+            server.entry("pipe.Ingress.queue_limit", &[5]),
+            Some(entry.into())
+        );
+    }
+    assert_eq!(
+        d.set_limit(5, Limit::Unlimited).await.unwrap(),
+        Limit::Unlimited
+    );
+    let too_much = d.set_limit(5, tail(1 << 60)).await.unwrap_err().to_string();
+    assert!(too_much.contains("does not fit 32 bits"), "{too_much}");
+    assert!(server.problems().is_empty(), "{:?}", server.problems());
+    let health = d.health().await;
+    assert!(health.ready(), "{health:?}");
+}
+
+#[tokio::test]
+async fn limits_are_queue_buffers_of_one_pipe() {
+    let server = Server::start().await;
+    let d = driver(&server, [(5, QUEUE)].into());
+    assert_eq!(d.set_limit(5, tail(160_000)).await.unwrap(), tail(160_000));
+    assert_eq!(
+        server.entry("tf1.tm.queue.buffer", &[2, 8]).unwrap(),
+        "shared_pool(2000, EG_APP_POOL_0, 0, DISABLE, true)"
+    );
+    assert_eq!(server.last_pipe(), 1);
+    let e = d
+        .set_limit(
+            5,
+            Limit::MarkCe {
+                threshold_bytes: 80,
+                limit_bytes: None,
+            },
+        )
+        .await;
+    let e = e.unwrap_err().to_string();
+    assert!(e.contains("drop_tail only"), "{e}");
+    // A limit that floats with the free memory is none.
+    server.put(
+        "tf1.tm.queue.buffer",
+        &[2, 8],
+        "shared_pool(9, EG_APP_POOL_0, 9, 50%, true)",
+    );
+    let e = d.read_limit(5).await.unwrap_err().to_string();
+    assert!(e.contains("dynamic_baf 50%"), "{e}");
+    assert!(server.problems().is_empty(), "{:?}", server.problems());
+}
+
+fn plan() -> Provision {
+    Provision {
+        forward: vec![Forward {
+            mac: "02:00:00:00:00:01".into(),
+            port: 5,
+        }],
+        watch: vec![Watch {
+            protocol: Some(6),
+            dst: Some("10.0.0.0/8".into()),
+            egress_port: Some(5),
+            report: true,
+            ..Watch::default()
+        }],
+        reports: Some(bfrt_server::reports_to(6)),
+        limits: [("5".into(), tail(8_000))].into(),
+        ..Provision::default()
+    }
+}
+
+#[tokio::test]
+async fn a_plan_is_written_and_repeated_without_harm() {
+    let server = Server::start().await;
+    let d = driver(&server, BTreeMap::new());
+    let done = d.provision(&plan(), &|_, _| true).await.unwrap();
+    assert!(!done.pushed);
+    assert_eq!(done.limits[&5], tail(8_000));
+    assert_eq!(
+        server.entry("pipe.Ingress.l2_forward", &[0x0200_0000_0001]),
+        Some("Ingress.forward(5)".into())
+    );
+    // Mirror header 30, Ethernet 14, IPv4 20, TCP 20.
+    assert_eq!(
+        server.entry("$mirror.cfg", &[3]),
+        Some("$normal(true, EGRESS, 6, true, 84)".into())
+    );
+    assert!(server.entry("$mirror.cfg", &[12]).is_some());
+    let to = server.default_of("pipe.Egress.report_to").unwrap();
+    assert!(to.contains("32766, 3, 10)"), "{to}");
+    assert_eq!(server.count("pipe.Ingress.watch"), 1);
+
+    // What was set since stays; nothing is written twice.
+    d.set_limit(5, tail(4_000)).await.unwrap();
+    let done = d.provision(&plan(), &|_, _| true).await.unwrap();
+    assert_eq!(done.limits[&5], tail(4_000));
+    assert_eq!(server.count("pipe.Ingress.watch"), 1);
+    d.report_port(5, false).await.unwrap();
+    assert_eq!(
+        server.entry("pipe.Ingress.report_port", &[5]),
+        Some("Ingress.report_off()".into())
+    );
+    assert!(server.problems().is_empty(), "{:?}", server.problems());
+}
+
+/// Where the controller may not write a limit now, the rest is there, and the limit
+/// comes with the next provisioning: in the program's table and in the traffic manager.
+#[tokio::test]
+async fn a_limit_waits_until_it_may_be_written() {
+    for queues in [BTreeMap::new(), BTreeMap::from([(5, QUEUE)])] {
+        let server = Server::start().await;
+        let d = driver(&server, queues.clone());
+        let entry = || match queues.is_empty() {
+            true => server.entry("pipe.Ingress.queue_limit", &[5]),
+            false => server.entry("tf1.tm.queue.buffer", &[2, 8]),
+        };
+        let before = entry();
+        let done = d.provision(&plan(), &|_, _| false).await.unwrap();
+        assert!(done.written_ports.is_empty());
+        let unlimited = queues.is_empty().then_some(Limit::Unlimited);
+        assert_eq!(done.limits.get(&5), unlimited.as_ref());
+        assert_eq!(server.count("pipe.Ingress.watch"), 1);
+        assert_eq!(entry(), before);
+
+        let asked = std::sync::Mutex::new(Vec::new());
+        let may_write = |port, limit| {
+            asked.lock().unwrap().push((port, limit));
+            true
+        };
+        let done = d.provision(&plan(), &may_write).await.unwrap();
+        assert_eq!(*asked.lock().unwrap(), [(5, tail(8_000))]);
+        assert_eq!(done.written_ports, [5].into());
+        assert_eq!(d.read_limit(5).await.unwrap(), tail(8_000), "{queues:?}");
+        assert!(server.problems().is_empty(), "{:?}", server.problems());
+    }
+}
+
+#[tokio::test]
+async fn the_flood_group_is_a_node_with_all_ports() {
+    let server = Server::start().await;
+    let d = driver(&server, BTreeMap::new());
+    let flood = Provision {
+        flood_ports: vec![1, 2, 132],
+        ..plan()
+    };
+    for _ in 0..2 {
+        d.provision(&flood, &|_, _| true).await.unwrap();
+        let node = server.entry("$pre.node", &[1]);
+        assert_eq!(node.unwrap(), "data(0, [], [1, 2, 132])");
+        let group = server.entry("$pre.mgid", &[1]);
+        assert_eq!(group.unwrap(), "data([1], [false], [0])");
+    }
+    assert!(server.problems().is_empty(), "{:?}", server.problems());
+}
+
+#[tokio::test]
+async fn errors_hidden_in_good_answers_are_found() {
+    let server = Server::start().await;
+    let d = driver(&server, BTreeMap::new());
+    d.set_limit(5, tail(800)).await.unwrap();
+    server.fault(Fault::RefuseInBody);
+    let e = d.set_limit(5, tail(1600)).await.unwrap_err();
+    let text = e.to_string();
+    assert!(matches!(e, Error::Write { .. }), "{text}");
+    assert!(
+        text.contains("queue_limit[port 5]") && text.contains("no space"),
+        "{text}"
+    );
+    server.fault(Fault::Lie);
+    let e = d.set_limit(5, tail(1600)).await.unwrap_err();
+    assert!(matches!(e, Error::ReadBack { .. }), "{e}");
+    server.fault(Fault::ReadError);
+    let e = d.read_limit(5).await.unwrap_err().to_string();
+    assert!(e.contains("reading the limit of port 5"), "{e}");
+}
+
+#[tokio::test]
+async fn a_wrong_program_or_address_is_said_in_words() {
+    let server = Server::start().await;
+    let options = Options {
+        address: server.address.clone(),
+        p4_name: "other".into(),
+        ..Options::default()
+    };
+    let d = Bfrt::new(options, BTreeMap::new()).unwrap();
+    let e = d.read_limit(5).await.unwrap_err().to_string();
+    assert!(e.contains("other"), "{e}");
+    assert!(!d.health().await.ready());
+    server.stop();
+    assert!(!d.health().await.ready());
+    assert!(
+        Bfrt::new(
+            Options {
+                address: "not an address".into(),
+                ..Options::default()
+            },
+            BTreeMap::new()
+        )
+        .is_err()
+    );
+}
+
+#[tokio::test]
+async fn a_restarted_switch_is_bound_again() {
+    let server = Server::start().await;
+    let d = driver(&server, BTreeMap::new());
+    d.set_limit(5, tail(800)).await.unwrap();
+    let address = server.address.clone();
+    server.stop();
+    for _ in 0..100 {
+        // Until the end of the stream has been noticed.
+        if !d.health().await.ready() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let problem = d.health().await.problem.unwrap();
+    assert!(problem.contains("cannot connect"), "{problem}");
+    let server = Server::start_at(&address).await;
+    // It may take a moment until the channel tries again.
+    for _ in 0..100 {
+        if d.health().await.ready() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(d.read_limit(5).await.unwrap(), Limit::Unlimited);
+    assert_eq!(server.binds(), 1);
+}

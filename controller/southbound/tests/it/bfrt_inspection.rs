@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a first run needs, looked at on a server of ours, which stands for the switch
+//! daemon. Nothing here was seen on hardware.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+#[allow(dead_code)]
+use crate::bfrt_server;
+
+use bfrt_server::{P4_NAME, Server};
+use daemon_kit::doctor::{Finding, Verdict};
+use std::collections::BTreeMap;
+use tidemark_southbound::bfrt::{Bfrt, Options, Queue};
+use tidemark_southbound::{
+    DryRun, Expected, Inspection, Limit, Provision, Southbound, SwitchReader,
+};
+
+fn driver(server: &Server, p4_name: &str, queues: BTreeMap<u32, Queue>) -> Bfrt {
+    let options = Options {
+        address: server.address.clone(),
+        p4_name: p4_name.into(),
+        ..Options::default()
+    };
+    Bfrt::new(options, queues).unwrap()
+}
+
+fn plan() -> Provision {
+    Provision {
+        reports: Some(bfrt_server::reports_to(140)),
+        limits: [(
+            "132".into(),
+            Limit::DropTail {
+                limit_bytes: 80_000,
+            },
+        )]
+        .into(),
+        ..Provision::default()
+    }
+}
+
+const MEASURED: &[(u32, u64)] = &[(132, 25_000_000_000)];
+
+async fn looked(d: &impl SwitchReader, capacities_bps: &[(u32, u64)]) -> Inspection {
+    let plan = plan();
+    let expected = Expected {
+        plan: Some(&plan),
+        capacities_bps,
+    };
+    d.inspect(&expected).await
+}
+
+/// The findings that are not well.
+fn faults(i: &Inspection) -> Vec<&Finding> {
+    let all = i.findings.iter();
+    all.filter(|f| f.verdict != Verdict::Ok).collect()
+}
+
+async fn ready() -> (Server, Bfrt) {
+    let server = Server::start().await;
+    server.put_port(140, "BF_SPEED_10G", true);
+    server.put_drops(132, 7);
+    let d = driver(&server, P4_NAME, BTreeMap::new());
+    d.provision(&plan(), &|_, _| true).await.unwrap();
+    (server, d)
+}
+
+#[tokio::test]
+async fn a_provisioned_switch_is_well() {
+    let (server, d) = ready().await;
+    let found = looked(&d, MEASURED).await;
+    assert_eq!(faults(&found), Vec::<&Finding>::new());
+    let text: Vec<&str> = found.findings.iter().map(|f| f.found.as_str()).collect();
+    assert_eq!(
+        text,
+        [
+            "has its 5 tables",
+            "12 sessions, cut at their lengths",
+            "up with 25 Gbit/s",
+            "up with 10 Gbit/s"
+        ]
+    );
+    assert_eq!(found.hardware_drops_pkts, [(132, 7)].into());
+    assert!(server.problems().is_empty(), "{:?}", server.problems());
+    // A dry run looks as well: nothing is written.
+    let dry = DryRun::new(std::sync::Arc::new(driver(
+        &server,
+        P4_NAME,
+        BTreeMap::new(),
+    )));
+    assert_eq!(looked(&dry, MEASURED).await, found);
+}
+
+#[tokio::test]
+async fn mirror_sessions_that_would_lose_reports_are_named() {
+    let (server, d) = ready().await;
+    server.remove("$mirror.cfg", &[3]);
+    server.put("$mirror.cfg", &[4], "$normal(true, EGRESS, 140, true, 88)");
+    server.put(
+        "$mirror.cfg",
+        &[5],
+        "$normal(false, INGRESS, 141, false, 92)",
+    );
+    let found = looked(&d, MEASURED).await;
+    let faults: Vec<(&str, &str)> = faults(&found)
+        .iter()
+        .map(|f| (f.check.as_str(), f.found.as_str()))
+        .collect();
+    assert_eq!(
+        faults,
+        [
+            (
+                "mirror session 3 (IPv4, TCP)",
+                "is not there: such packets are not reported"
+            ),
+            ("mirror session 4 (IPv6, other)", "cuts at 88 bytes, not 84"),
+            (
+                "mirror session 5 (IPv6, UDP)",
+                "is disabled; its direction is INGRESS, not EGRESS; has no port; goes to port 141, not 140"
+            ),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn ports_that_are_down_slow_or_missing_are_named() {
+    let (server, d) = ready().await;
+    server.put_port(140, "BF_SPEED_10G", false);
+    let found = looked(&d, &[(132, 100_000_000_000), (133, 0), (140, 0)]).await;
+    let faults: Vec<(&str, Verdict, &str)> = faults(&found)
+        .iter()
+        .map(|f| (f.check.as_str(), f.verdict, f.found.as_str()))
+        .collect();
+    assert_eq!(
+        faults,
+        [
+            (
+                "port 132",
+                Verdict::Problem,
+                "has 25 Gbit/s, and the collector's configuration 100 Gbit/s"
+            ),
+            ("port 133", Verdict::Problem, "is not set up"),
+            ("port 140", Verdict::Problem, "is down"),
+            (
+                "port 140",
+                Verdict::Warning,
+                "carries reports and is measured: reports add to the queue under test"
+            ),
+        ]
+    );
+    // A link slower than its port is shaped.
+    let found = looked(&d, &[(132, 1_000_000_000)]).await;
+    assert!(found.findings.iter().any(|f| f.found.contains("shaper")));
+}
+
+#[tokio::test]
+async fn limits_of_the_traffic_manager_are_read() {
+    let server = Server::start().await;
+    let queue = |pg_queue| Queue {
+        pipe: 1,
+        pg_id: 2,
+        pg_queue,
+    };
+    // The first is there, with a limit that floats; the second is not.
+    let d = driver(&server, P4_NAME, [(132, queue(8)), (133, queue(9))].into());
+    let found = d.inspect(&Expected::default()).await;
+    let queues: Vec<&str> = found
+        .findings
+        .iter()
+        .filter(|f| f.check.starts_with("queue"))
+        .map(|f| f.found.as_str())
+        .collect();
+    assert!(queues[0].contains("dynamic_baf 80%"), "{queues:?}");
+    assert_eq!(queues[1], "is not there");
+    d.set_limit(132, Limit::DropTail { limit_bytes: 8_000 })
+        .await
+        .unwrap();
+    let found = d.inspect(&Expected::default()).await;
+    let of_queue = |f: &&Finding| f.check == "queue 8 of group 2 in pipe 1 (port 132)";
+    let now = found.findings.iter().find(of_queue).unwrap();
+    assert_eq!(now.verdict, Verdict::Ok, "{now:?}");
+}
+
+#[tokio::test]
+async fn another_program_or_no_switch_is_one_finding() {
+    let server = Server::start().await;
+    let other = driver(&server, "other", BTreeMap::new());
+    let found = looked(&other, MEASURED).await;
+    assert_eq!(found.findings.len(), 1);
+    assert_eq!(found.findings[0].verdict, Verdict::Problem);
+    assert!(found.findings[0].found.contains("no program other"));
+    server.stop();
+    let found = looked(&other, MEASURED).await;
+    assert_eq!(found.findings.len(), 1);
+    assert_eq!(found.hardware_drops_pkts, BTreeMap::new());
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Integration tests of `tidemark-southbound`, in one binary: the program is linked once.
+
+mod bfrt;
+mod bfrt_inspection;
+mod bfrt_server;
+mod common;
+mod credentials;
+mod p4runtime;
+mod p4runtime_inspection;

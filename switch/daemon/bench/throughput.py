@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Throughput of the embedded switch with Tidemark's program, every packet reported, after
+RFC 2544: for each frame size the highest rate with at most 1 % loss.
+
+    python switch/daemon/bench/throughput.py [--json FILE] [--sizes 64 512 1518]
+
+A frame counts as lost when it does not leave the switch, or its report does not. Between
+trials all queues are empty. The sender's CPU time is counted apart from the device's.
+Sizes are those of Ethernet with its FCS. `supers`: the frames of one TCP flow in super-frames,
+as a host with segmentation offload sends them, counted by segments. `without program`: the
+same through the switch's sockets alone (examples/repeater.rs), cut and merged, with a report
+each: what no program can exceed. BMv2, where `simple_switch_grpc` is on PATH, runs with its log
+off and real-time priority.
+
+Needs root and `cargo build --release -p tidemark-switch --bins --examples`.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+
+from run import REPOSITORY, PORTS, PROGRAM, REPORT_PORT, configure, counted  # isort: skip
+from search import Highest, Trial, highest
+
+# `run` has put the tests' runner on the path.
+from runner import SetupError, network, switches  # isort: skip
+from tidemark_ptf.p4rt import Info  # isort: skip
+
+SIZES = [64, 128, 256, 512, 1024, 1280, 1518]
+FCS_BYTES = 4
+# Of a super-frame, with its headers.
+MOST_SUPER_BYTES = 65_000
+HEADER_BYTES = 54
+# Smaller segments than a host cuts by itself are of no interest.
+LEAST_SUPER_BYTES = 500
+# A report of a TCP segment over IPv4.
+REPORT_FRAME_BYTES = 134
+DRAINED_S = 0.05
+DRAIN_TIMEOUT_S = 5.0
+# A repeater runs on for so long after the last frame was sent.
+DRAIN_S = 0.5
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def device_cpu_s(pid: int) -> float:
+    """CPU time of all threads of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+
+
+def drained(count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
+    """What has left once nothing more leaves."""
+    before, deadline = count(), time.monotonic() + DRAIN_TIMEOUT_S
+    while time.monotonic() < deadline:
+        time.sleep(DRAINED_S)
+        now = count()
+        if now == before:
+            return now
+        before = now
+    raise SetupError(f"frames still leave {DRAIN_TIMEOUT_S} s after the last was sent")
+
+
+class Sender:
+    """One kind of traffic."""
+
+    def __init__(self, blast: Path, segments: int, size: int) -> None:
+        self.blast = blast
+        self.segments = segments
+        self.frame_bytes = size - FCS_BYTES
+
+    def send(self, seconds: float, rate_pps: float) -> tuple[int, float]:
+        """Frames sent, and the sender's CPU time; as many as it can where the rate is 0."""
+        command = [str(self.blast), "ptf1", str(seconds), str(self.frame_bytes)]
+        command += [str(self.segments), str(rate_pps)]
+        sent, cpu_s = finished(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        return int(sent), cpu_s
+
+
+def finished(process: subprocess.Popen) -> tuple[str, float]:
+    """What a process printed, once it has ended, and its CPU time, s."""
+    printed = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+    return printed, used.ru_utime + used.ru_stime
+
+
+class Bench:
+    """One running switch with one kind of traffic."""
+
+    def __init__(self, switch: switches.Running, sender: Sender, binary: Path | None) -> None:
+        self.pid = switch.process.pid
+        self.count = partial(counted, switch, binary)
+        self.sender = sender
+
+    def trial(self, seconds: float, rate_pps: float) -> Trial:
+        """One trial, from empty queues to empty queues."""
+        before, cpu_before = drained(self.count), device_cpu_s(self.pid)
+        began = time.monotonic()
+        sent, sender_cpu_s = self.sender.send(seconds, rate_pps)
+        elapsed = time.monotonic() - began
+        after = drained(self.count)
+        cpu_s = device_cpu_s(self.pid) - cpu_before
+        left = tuple(a - b for a, b in zip(after, before, strict=True))
+        return trial_of(rate_pps, elapsed, (sent, sender_cpu_s), (left[0], left[1], cpu_s))
+
+
+class Repeater:
+    """The switch's sockets without a program."""
+
+    def __init__(self, program: Path, sender: Sender) -> None:
+        self.command = [str(program), "sw1", "sw2", f"sw{REPORT_PORT}", str(REPORT_FRAME_BYTES)]
+        self.sender = sender
+
+    def trial(self, seconds: float, rate_pps: float) -> Trial:
+        """One trial, from empty queues to empty queues."""
+        command = [*self.command, str(seconds + DRAIN_S)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        if process.stdout.readline() != "ready\n":
+            raise SetupError(f"{' '.join(command)} does not start")
+        began = time.monotonic()
+        sent, sender_cpu_s = self.sender.send(seconds, rate_pps)
+        elapsed = time.monotonic() - began
+        printed, cpu_s = finished(process)
+        count = int(printed)
+        return trial_of(rate_pps, elapsed, (sent, sender_cpu_s), (count, count, cpu_s))
+
+
+def trial_of(
+    rate_pps: float, elapsed_s: float, sender: tuple[int, float], device: tuple[int, int, float]
+) -> Trial:
+    """`sender`: frames, CPU time (s); `device`: frames forwarded, reported, CPU time (s)."""
+    sent, sender_cpu_s = sender
+    forwarded, reported, device_cpu_s = device
+    each_ns = 1e9 / max(sent, 1)
+    return Trial(
+        wanted_pps=rate_pps or sent / elapsed_s,
+        offered_pps=sent / elapsed_s,
+        forwarded_pps=forwarded / elapsed_s,
+        reported_pps=reported / elapsed_s,
+        loss=1 - min(forwarded, reported) / max(sent, 1),
+        sender_cpu_ns=sender_cpu_s * each_ns,
+        device_cpu_ns=device_cpu_s * each_ns,
+    )
+
+
+def search(
+    start: Callable[[Path], switches.Running], bench: partial, info: Info, seconds: float
+) -> Highest:
+    """The highest rate of a switch started for it."""
+    with tempfile.TemporaryDirectory() as logs:
+        switch = start(Path(logs))
+        try:
+            configure(info)
+            at = bench(switch)
+            # Caches and the program's first packets; and what the sender can do.
+            at.sender.send(0.3, 0)
+            most = at.trial(min(seconds, 0.5), 0)
+            return highest(partial(at.trial, seconds), most.offered_pps)
+        finally:
+            switch.stop()
+
+
+def machine() -> dict:
+    """What was measured, where and when."""
+    cpu = ""
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            cpu = line.partition(":")[2].strip()
+            break
+    git = ["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"]
+    commit = subprocess.run(git, check=False, capture_output=True, text=True).stdout.strip()
+    return {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "commit": commit,
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+        "load_average": os.getloadavg(),
+    }
+
+
+def segments_of(size: int) -> int:
+    """Of a super-frame."""
+    payload = size - FCS_BYTES - HEADER_BYTES
+    return min(44, (MOST_SUPER_BYTES - HEADER_BYTES) // payload)
+
+
+def sides(size: int) -> dict[str, tuple[Callable[[Path], switches.Running], Path | None, int]]:
+    """What is measured at a frame size: how it starts, whether it counts itself, segments."""
+    binary = switches.embedded_binary(REPOSITORY)
+
+    def embedded(logs: Path) -> switches.Running:
+        return switches.start_embedded(binary, PORTS, logs, merge=True)
+
+    all_sides: dict = {"singles": (embedded, binary, 0)}
+    if size >= LEAST_SUPER_BYTES:
+        all_sides["supers"] = (embedded, binary, segments_of(size))
+    try:
+        bmv2 = switches.bmv2_binary()
+    except SetupError:
+        return all_sides
+
+    def at_its_best(logs: Path) -> switches.Running:
+        return switches.start_bmv2(bmv2, PORTS, logs, real_time=True)
+
+    all_sides["bmv2"] = (at_its_best, None, 0)
+    return all_sides
+
+
+def measure(args: argparse.Namespace) -> dict:
+    """All frame sizes, every side in turns."""
+    examples = switches.embedded_binary(REPOSITORY).parent / "examples"
+    blast, repeater = examples / "blast", examples / "repeater"
+    for program in (blast, repeater):
+        if not program.exists():
+            raise SetupError(f"{program} is missing: run `make bench-switch`")
+    # As the embedded switch raises its data plane to.
+    os.setpriority(os.PRIO_PROCESS, 0, -15)
+    result: dict = {"machine": machine(), "sizes": []}
+    if "bmv2" not in sides(args.sizes[0]):
+        print("SKIPPED: simple_switch_grpc is not on PATH, nothing to compare with")
+    network.enter_new_namespace()
+    network.make_links(PORTS)
+    info = Info(str(PROGRAM.with_name("tidemark.p4info.txtpb")))
+    for size in args.sizes:
+        for name, (start, binary, segments) in sides(size).items():
+            sender = Sender(blast, segments, size)
+            bench = partial(Bench, sender=sender, binary=binary)
+            put(result, size, name, search(start, bench, info, args.seconds))
+            if name != "bmv2":
+                at = Repeater(repeater, sender)
+                most = at.trial(min(args.seconds, 0.5), 0)
+                found = highest(partial(at.trial, args.seconds), most.offered_pps)
+                put(result, size, f"{name} without program", found)
+    return result
+
+
+def put(result: dict, size: int, name: str, found: Highest) -> None:
+    """A row into the raw figures and the table."""
+    result["sizes"].append({"size_bytes": size, "side": name, **asdict(found)})
+    print(line(size, name, found), flush=True)
+
+
+def line(size: int, name: str, found: Highest) -> str:
+    """A row of the table."""
+    if found.best is None:
+        return f"{size:5} B {name:23}: no rate with at most 1 % loss"
+    best = found.best
+    return (
+        f"{size:5} B {name:23}: {best.offered_pps / 1e3:8.1f} kpps"
+        f"{', all that the sender has' if found.sender_limited else ''}; CPU each: "
+        f"{best.device_cpu_ns:.0f} ns, sender {best.sender_cpu_ns:.0f} ns"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="with FCS, bytes")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of a trial")
+    parser.add_argument("--json", type=Path, help="where the raw figures go")
+    args = parser.parse_args()
+    try:
+        result = measure(args)
+    except SetupError as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 2
+    if args.json:
+        args.json.write_text(json.dumps(result, indent=1) + "\n")
+        print(f"raw figures: {args.json}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

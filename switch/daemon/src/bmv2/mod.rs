@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `tidemark-switch` under the name of BMv2's `simple_switch_grpc`: its options, for
+//! scripts that start it by name.
+
+mod command_line;
+mod options;
+mod shaping;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use clap::Parser as _;
+use daemon_kit::cli::{Usage, print, stdout};
+
+use crate::cli::args::{Cli, Command, PortSpec, RunArgs};
+use crate::run;
+use command_line::{DEFAULT_GRPC, Request, Settings};
+
+/// The name that chooses this front.
+pub(crate) const NAME: &str = "simple_switch_grpc";
+
+/// Whether the program was called by this name, perhaps with a path.
+pub(crate) fn is_called(argv0: &OsString) -> bool {
+    Path::new(argv0).file_name().is_some_and(|n| n == NAME)
+}
+
+/// Runs what a command line of `simple_switch_grpc` says; its arguments without the
+/// name of the program.
+///
+/// # Errors
+/// A bad command line; what `tidemark-switch run` fails with.
+pub(crate) fn main(arguments: &[OsString], version: &str) -> Result<()> {
+    let words = arguments.iter().map(|a| {
+        let text = a.to_str().ok_or_else(|| anyhow!("{a:?}: not UTF-8"))?;
+        Ok(text.to_owned())
+    });
+    let words = words.collect::<Result<Vec<String>>>()?;
+    match command_line::read(&words).map_err(Usage::new)? {
+        Request::Help => write!(stdout(), "{}", help())?,
+        Request::Version => print(format_args!(
+            "tidemark-switch {version}, with {NAME}'s options"
+        ))?,
+        Request::Run(settings) => {
+            for notice in &settings.notices {
+                eprintln!("{NAME}: {notice}");
+            }
+            run::run(run_arguments(settings)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn run_arguments(s: Settings) -> Result<RunArgs> {
+    // The defaults of `run`, with its environment variables.
+    let Command::Run(mut run) = Cli::try_parse_from(["tidemark-switch", "run"])?.command else {
+        return Err(anyhow!("internal error: `run` is not a command"));
+    };
+    run.program = s.program;
+    run.device_id = s.device_id;
+    run.cpu_port = s.cpu_port;
+    if let Some(address) = s.grpc {
+        // Who gives BMv2 an address has it served to all who reach it.
+        run.credentials.serve_everybody();
+        run.grpc = address;
+    } else {
+        eprintln!("{NAME}: P4Runtime on {DEFAULT_GRPC}; --grpc-server-addr names another address");
+        run.grpc = DEFAULT_GRPC;
+    }
+    for (number, interface) in s.ports {
+        let shaping = shaping::of(&interface);
+        for notice in &shaping.notices {
+            eprintln!("{NAME}: {interface}: {notice}");
+        }
+        run.ports.push(PortSpec {
+            number,
+            interface,
+            netns: None,
+            config: shaping.config,
+            // Programs at the other end read raw frames.
+            merge: false,
+        });
+    }
+    Ok(run)
+}
+
+fn help() -> String {
+    use options::{Meaning, OPTIONS, Takes};
+    let mut text = format!(
+        "tidemark-switch with the options of {NAME}.\n\n\
+         {NAME} [options] PROGRAM.json [-- options]\n\n"
+    );
+    for o in OPTIONS {
+        let short = o.short.map_or(String::new(), |s| format!("-{s}, "));
+        let value = match o.takes {
+            Takes::Nothing => "",
+            Takes::Value => " VALUE",
+            Takes::Perhaps => " [VALUE]",
+        };
+        let note = match o.meaning {
+            Meaning::Interface => "VALUE: PORT@INTERFACE; repeat for each port",
+            Meaning::DeviceId => "P4Runtime's device id; 0 unless given",
+            Meaning::NoP4 => "starts without a program",
+            Meaning::GrpcAddress => "address of P4Runtime; 127.0.0.1:9559 unless given",
+            Meaning::CpuPort => "port of packet-in and packet-out",
+            Meaning::DropPort => "511",
+            Meaning::PriorityQueues => "1",
+            Meaning::Help => "this text",
+            Meaning::Version => "the version",
+            Meaning::Ignored(_) => "accepted without effect",
+            Meaning::Refused(_) => "refused",
+        };
+        text += &format!("  {short}--{}{value}: {note}\n", o.name);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_chooses_the_front() {
+        assert!(is_called(
+            &"/usr/lib/tidemark/bmv2/simple_switch_grpc".into()
+        ));
+        assert!(is_called(&"simple_switch_grpc".into()));
+        assert!(!is_called(&"/simple_switch_grpc/tidemark-switch".into()));
+    }
+
+    #[test]
+    fn every_option_is_in_the_help() {
+        let text = help();
+        for o in options::OPTIONS {
+            assert!(text.contains(&format!("--{}", o.name)), "{}", o.name);
+        }
+    }
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Command line.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::credentials::CredentialArgs;
+use crate::units;
+use daemon_kit::credentials::AccessArgs;
+use traffic_manager::PortConfig;
+
+/// Embedded switch: runs a compiled v1model program (p4c's BMv2 JSON) on Linux
+/// interfaces and serves P4Runtime.
+#[derive(Debug, Parser)]
+#[command(version, name = "tidemark-switch")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the switch until interrupted.
+    Run(RunArgs),
+    /// Ports of a running switch.
+    #[command(subcommand)]
+    Port(PortCommand),
+    /// Load a program and say what it holds, without running anything.
+    Check {
+        /// p4c's BMv2 JSON.
+        program: PathBuf,
+    },
+    /// Run captures through the switch in virtual time: the same input gives the
+    /// same output, queueing included, however long it takes to compute.
+    Pcap(PcapArgs),
+    /// Run a packet test (p4c's .stf) in virtual time.
+    Stf {
+        /// p4c's BMv2 JSON.
+        #[arg(long)]
+        program: PathBuf,
+        test: PathBuf,
+    },
+    /// Completions for a shell, to be stored where it looks for them.
+    Completions {
+        /// The shell.
+        shell: daemon_kit::cli::Shell,
+    },
+    /// Run with the options of BMv2's simple_switch_grpc (`-h` lists them), for scripts
+    /// that start it; a link of that name to this program does the same.
+    #[command(disable_help_flag = true)]
+    SimpleSwitchGrpc {
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "OPTION"
+        )]
+        arguments: Vec<OsString>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// p4c's BMv2 JSON. Without it the switch waits for one over P4Runtime.
+    #[arg(long, env = "TIDEMARK_SWITCH_PROGRAM")]
+    pub program: Option<PathBuf>,
+    /// P4Info of the program (text or binary). Default: FILE.p4info.txtpb beside
+    /// FILE.json, if there is one. With it, clients can use the program without
+    /// pushing it again.
+    #[arg(long, requires = "program")]
+    pub p4info: Option<PathBuf>,
+    /// P4Runtime and SwitchControl.
+    #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
+    pub grpc: SocketAddr,
+    #[arg(long, default_value_t = 1, env = "TIDEMARK_SWITCH_DEVICE_ID")]
+    pub device_id: u64,
+    /// N=IFACE[@NETNS][,rate=100mbit][,delay=5ms][,queue=4096p][,in_rate=1gbit][,gro=off];
+    /// NETNS is a name in /run/netns or a path. Repeat for each port.
+    ///
+    /// in_rate is the rate of the line that frames come in on: they are let in no
+    /// faster. Without it, single frames are let in as they come, and the segments of
+    /// a host's super-frame follow each other at 10 times the rate of the fastest
+    /// port that has one. gro=off: segments of one flow that leave back to back are
+    /// sent one by one, not as one super-frame.
+    #[arg(long = "port", value_name = "SPEC")]
+    pub ports: Vec<PortSpec>,
+    /// Port number of the controller for packet-in and packet-out.
+    #[arg(long)]
+    pub cpu_port: Option<u32>,
+    /// Interval in which frames and events that follow each other closely are handled at once,
+    /// as network devices do; frames leave later by up to it, reports stay the same. 0: each
+    /// at its time.
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = units::delay)]
+    pub coalesce: u64,
+    /// Prometheus metrics over HTTP, without TLS or token.
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
+    /// Serve metrics also on an address beyond this machine.
+    #[arg(long, requires = "metrics")]
+    pub metrics_insecure: bool,
+    /// Name that readers of the metrics may call the switch by, beside its addresses and
+    /// localhost. Repeat for each name.
+    #[arg(long = "metrics-host", value_name = "NAME", requires = "metrics")]
+    pub metrics_hosts: Vec<String>,
+    /// Key that reports are tagged with, shared with the collector (hexadecimal;
+    /// `openssl rand -hex 32` makes one).
+    #[arg(long, value_name = "FILE", env = "TIDEMARK_SWITCH_REPORT_KEY_FILE")]
+    pub report_key_file: Option<PathBuf>,
+    /// Become this user once interfaces and addresses are open.
+    #[arg(long, env = "TIDEMARK_SWITCH_USER")]
+    pub user: Option<String>,
+    // Last: its heading is over all that follow.
+    #[command(flatten)]
+    pub credentials: CredentialArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct PcapArgs {
+    /// p4c's BMv2 JSON.
+    #[arg(long)]
+    pub program: PathBuf,
+    /// P4Info of the program. Default: FILE.p4info.txtpb beside FILE.json.
+    #[arg(long)]
+    pub p4info: Option<PathBuf>,
+    /// What the controller would write: p4.v1.WriteRequest, protobuf text or
+    /// binary. Repeat for several, applied in order before the first frame.
+    #[arg(long, value_name = "FILE")]
+    pub entries: Vec<PathBuf>,
+    /// PORT=FILE.pcap[.gz]: frames that arrive on a port, at their times. Repeat.
+    #[arg(long = "in", value_name = "PORT=FILE", required = true)]
+    pub inputs: Vec<PcapInput>,
+    /// Folder for port-N.pcap (nanosecond times), one for each port that sent.
+    #[arg(long)]
+    pub out: PathBuf,
+    /// N=rate=100mbit,delay=5ms,queue=4096p,in_rate=1gbit: what a port is like; each
+    /// setting is optional. Repeat.
+    #[arg(long = "port", value_name = "SPEC")]
+    pub ports: Vec<PortSettings>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PcapInput {
+    pub port: u32,
+    pub file: PathBuf,
+}
+
+impl FromStr for PcapInput {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let (port, file) = s
+            .split_once('=')
+            .filter(|(_, f)| !f.is_empty())
+            .ok_or_else(|| format!("\"{s}\": write PORT=FILE.pcap"))?;
+        Ok(Self {
+            port: port_number(port)?,
+            file: file.into(),
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortSettings {
+    pub number: u32,
+    pub config: PortConfig,
+}
+
+impl FromStr for PortSettings {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let (number, settings) = s
+            .split_once('=')
+            .ok_or_else(|| format!("\"{s}\": write N=rate=…,delay=…,queue=…"))?;
+        let mut config = PortConfig::default();
+        for p in settings.split(',') {
+            p.parse::<Setting>()?.apply(&mut config);
+        }
+        Ok(Self {
+            number: port_number(number)?,
+            config,
+        })
+    }
+}
+
+pub(crate) fn port_number(s: &str) -> Result<u32, String> {
+    s.parse()
+        .ok()
+        .filter(|n| *n <= MAX_PORT)
+        .ok_or_else(|| format!("port number \"{s}\": 0 to {MAX_PORT}"))
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PortCommand {
+    /// Change rate, delay or queue depth: what is not given stays.
+    Set {
+        port: u32,
+        /// rate=100mbit, delay=5ms, queue=4096p, in_rate=1gbit; each may be `unlimited`
+        /// or 0, in_rate also `auto`.
+        #[arg(required = true, value_name = "KEY=VALUE")]
+        settings: Vec<Setting>,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+    /// List ports with their settings and counters.
+    List {
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ClientArgs {
+    /// gRPC address of the switch, or https://HOST:PORT.
+    #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
+    pub grpc: String,
+    #[command(flatten)]
+    pub access: AccessArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Setting {
+    Rate(u64),
+    Delay(u64),
+    Queue(u32),
+    InRate(Option<u64>),
+}
+
+impl Setting {
+    fn apply(self, config: &mut PortConfig) {
+        match self {
+            Self::Rate(v) => config.rate_bps = v,
+            Self::Delay(v) => config.delay_ns = v,
+            Self::Queue(v) => config.depth_packets = v,
+            Self::InRate(v) => config.in_rate_bps = v,
+        }
+    }
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s.split_once('=') {
+            Some(("rate", v)) => units::rate(v).map(Self::Rate),
+            Some(("delay", v)) => units::delay(v).map(Self::Delay),
+            Some(("queue", v)) => units::depth(v).map(Self::Queue),
+            Some(("in_rate", "auto")) => Ok(Self::InRate(None)),
+            Some(("in_rate", v)) => units::rate(v).map(|r| Self::InRate(Some(r))),
+            _ => Err(format!(
+                "\"{s}\": write rate=…, delay=…, queue=… or in_rate=…"
+            )),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PortSpec {
+    pub number: u32,
+    pub interface: String,
+    pub netns: Option<String>,
+    pub config: PortConfig,
+    /// Segments of one flow leave as one super-frame.
+    pub merge: bool,
+}
+
+/// Ports are 9 bits wide in v1model; 511 means "drop".
+const MAX_PORT: u32 = 510;
+
+impl FromStr for PortSpec {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let mut parts = s.split(',');
+        let head = parts.next().unwrap_or_default();
+        let (number, interface) = head.split_once('=').ok_or_else(|| {
+            format!(
+                "\"{s}\": write N=IFACE[@NETNS][,rate=…][,delay=…][,queue=…][,in_rate=…][,gro=off]"
+            )
+        })?;
+        let number = port_number(number)?;
+        let (interface, netns) = match interface.split_once('@') {
+            Some((i, n)) => (i, Some(n.to_owned())),
+            None => (interface, None),
+        };
+        if interface.is_empty() || netns.as_deref() == Some("") {
+            return Err(format!("\"{s}\": interface or namespace is empty"));
+        }
+        let mut config = PortConfig::default();
+        let mut merge = true;
+        for p in parts {
+            match p {
+                "gro=on" => merge = true,
+                "gro=off" => merge = false,
+                p => p.parse::<Setting>()?.apply(&mut config),
+            }
+        }
+        Ok(Self {
+            number,
+            interface: interface.to_owned(),
+            netns,
+            config,
+            merge,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn port_spec() {
+        let p: PortSpec = "3=eth0@lab,rate=100mbit,delay=5ms,queue=64p,in_rate=1gbit,gro=off"
+            .parse()
+            .unwrap();
+        assert!(!p.merge);
+        assert_eq!((p.number, p.interface.as_str()), (3, "eth0"));
+        assert_eq!(p.netns.as_deref(), Some("lab"));
+        assert_eq!(
+            p.config,
+            PortConfig {
+                rate_bps: 100_000_000,
+                delay_ns: 5_000_000,
+                depth_packets: 64,
+                in_rate_bps: Some(1_000_000_000),
+            }
+        );
+        for bad in [
+            "eth0",
+            "x=eth0",
+            "511=a",
+            "1=",
+            "1=a@",
+            "1=a,speed=1",
+            "1=a,rate=fast",
+            "1=a,in_rate=fast",
+            "1=a,gro=maybe",
+        ] {
+            assert!(bad.parse::<PortSpec>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn pcap_arguments() {
+        let p: PortSettings = "2=rate=10mbit,queue=8p".parse().unwrap();
+        assert_eq!((p.number, p.config.rate_bps), (2, 10_000_000));
+        assert_eq!(p.config.depth_packets, 8);
+        assert!("2=".parse::<PortSettings>().is_err());
+        let i: PcapInput = "1=a=b.pcap".parse().unwrap();
+        assert_eq!((i.port, i.file.to_str()), (1, Some("a=b.pcap")));
+        assert!("511=a".parse::<PcapInput>().is_err());
+        assert!("1=".parse::<PcapInput>().is_err());
+    }
+
+    #[test]
+    fn arguments_parse() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

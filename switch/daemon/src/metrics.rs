@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Prometheus text over HTTP.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use daemon_kit::credentials::Refusals;
+use daemon_kit::credentials::http::{Hosts, OtherHost, guarded};
+use daemon_kit::metric_table;
+use daemon_kit::metrics::MetricDoc;
+use tidemark_proto::switch::PortState;
+use traffic_manager::super_frame::Refusal;
+
+use crate::control::port_states;
+use crate::data_plane::Handle;
+use crate::tagging::TagCounters;
+use traffic_manager::Stats;
+
+/// What is shown.
+#[derive(Clone)]
+struct Shown {
+    plane: Handle,
+    refusals: Arc<Refusals>,
+    tags: TagCounters,
+}
+
+/// Answers every request with the metrics. `hosts`: names that it may be called by,
+/// beside its addresses and `localhost`.
+pub fn router(
+    plane: Handle,
+    refusals: Arc<Refusals>,
+    tags: TagCounters,
+    hosts: &[String],
+) -> Router {
+    let shown = Shown {
+        plane,
+        refusals,
+        tags,
+    };
+    let routes = Router::new().fallback(answer).with_state(shown);
+    guarded(routes, Hosts::new(hosts), refuse)
+}
+
+fn refuse(other: &OtherHost) -> Response {
+    let text = format!("{other}; add the name with --metrics-host, or use its address\n");
+    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
+}
+
+async fn answer(State(shown): State<Shown>) -> Response {
+    let refused = shown.refusals.counts().iter().sum();
+    let (tagged, untagged) = (shown.tags.tagged(), shown.tags.untagged());
+    let read = shown.plane.call(move |p| {
+        let totals = Totals {
+            traffic: *p.switch.stats(),
+            no_interface: p.io.no_interface,
+            refused,
+            tagged,
+            untagged,
+        };
+        (port_states(p), totals)
+    });
+    match read.await {
+        Ok((ports, totals)) => {
+            let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
+            (kind, text(&ports, &totals)).into_response()
+        }
+        Err(e) => (StatusCode::SERVICE_UNAVAILABLE, format!("{e}\n")).into_response(),
+    }
+}
+
+const PREFIX: &str = "tidemark_switch";
+
+type OfPort = fn(&PortState) -> u64;
+type OfSwitch = fn(&Totals) -> u64;
+
+/// What is counted of the whole switch.
+struct Totals {
+    traffic: Stats,
+    no_interface: u64,
+    refused: u64,
+    tagged: u64,
+    untagged: u64,
+}
+
+const PORT: &[(MetricDoc, OfPort)] = metric_table! {
+    counter rx_packets "Packets received": |p| p.rx_packets;
+    counter rx_bytes "Bytes received": |p| p.rx_bytes;
+    counter rx_dropped_packets "Packets that the receive ring had no room for, or that are too long for it":
+        |p| p.rx_dropped_packets;
+    counter rx_super_frames "Super-frames received and cut into packets": |p| p.rx_super_frames;
+    counter rx_refused_kind "Super-frames dropped: segmentation of a kind that is not known":
+        |p| refused(p, Refusal::Kind);
+    counter rx_refused_headers "Super-frames dropped: tunnels, fragments, other protocols than TCP and UDP":
+        |p| refused(p, Refusal::Headers);
+    counter rx_refused_length "Super-frames dropped: length fields that contradict the frame":
+        |p| refused(p, Refusal::Length);
+    counter rx_refused_segment_size "Super-frames dropped: segments of no byte, or above the MTU":
+        |p| refused(p, Refusal::SegmentSize);
+    gauge line_waiting_bytes "Bytes that came and wait for their time on the line": |p| p.line_waiting_bytes;
+    counter line_early_packets "Packets let in before their time, because the line is faster than was taken":
+        |p| p.line_early_packets;
+    counter line_dropped_packets "Packets dropped because more came than in_rate lets in": |p| p.line_dropped_packets;
+    counter tx_packets "Packets sent": |p| p.tx_packets;
+    counter tx_bytes "Bytes sent": |p| p.tx_bytes;
+    counter tx_super_frames "Super-frames sent, made of packets of one flow": |p| p.tx_super_frames;
+    counter tx_errors "Packets that the interface did not take": |p| p.tx_errors;
+    counter tail_dropped_packets "Packets that met the traffic manager's own queue full":
+        |p| p.tail_dropped_packets;
+    counter tail_dropped_bytes "Their bytes": |p| p.tail_dropped_bytes;
+    gauge queue_packets "Packets in the queue": |p| u64::from(p.queue_packets);
+    gauge queue_bytes "Bytes in the queue": |p| p.queue_bytes;
+    gauge rate_bps "Rate of the port; 0 = as fast as it goes": |p| p.rate_bps;
+};
+
+/// Times of ports, in nanoseconds here and in seconds where they are served.
+const PORT_TIMES: &[(MetricDoc, OfPort)] = metric_table! {
+    gauge delay_seconds "Delay of the port": |p| p.delay_ns;
+};
+
+const SWITCH: &[(MetricDoc, OfSwitch)] = metric_table! {
+    counter received_packets "Frames received": |t| t.traffic.received;
+    counter clones "Clones made": |t| t.traffic.clones;
+    counter dropped_ingress_packets "Packets that the ingress pipeline dropped":
+        |t| t.traffic.dropped_ingress;
+    counter dropped_egress_packets "Packets that the egress pipeline dropped":
+        |t| t.traffic.dropped_egress;
+    counter dropped_priority_packets "Packets of a `priority` above 0, for which there is no queue":
+        |t| t.traffic.dropped_priority;
+    counter dropped_reinject_packets "Packets dropped because too many waited for another pass":
+        |t| t.traffic.dropped_reinject;
+    counter dropped_digests "Digests that nobody fetched": |t| t.traffic.dropped_digests;
+    counter no_interface_packets "Packets for a port without an interface": |t| t.no_interface;
+    counter grpc_calls_refused "Calls of the gRPC server that showed no token, or a wrong one":
+        |t| t.refused;
+    counter reports_tagged "Reports that left with a tag": |t| t.tagged;
+    counter clones_untagged "Clones that left without a tag although there is a key: no reports, or such as nothing can follow":
+        |t| t.untagged;
+};
+
+fn refused(p: &PortState, why: Refusal) -> u64 {
+    let n = p.rx_refused_super_frames.get(why.name());
+    n.copied().unwrap_or(0)
+}
+
+/// Every metric, for the documents.
+pub fn docs() -> Vec<MetricDoc> {
+    let of_port = PORT.iter().chain(PORT_TIMES);
+    let of_port = of_port.map(|(d, _)| d.labels(&["port", "interface"]));
+    of_port.chain(SWITCH.iter().map(|(d, _)| *d)).collect()
+}
+
+fn text(ports: &[PortState], totals: &Totals) -> String {
+    let mut out = String::new();
+    let labels = |p: &PortState| format!("port=\"{}\",interface=\"{}\"", p.port, p.interface);
+    for (doc, value) in PORT {
+        let name = head(&mut out, doc);
+        for p in ports {
+            let _ = writeln!(out, "{name}{{{}}} {}", labels(p), value(p));
+        }
+    }
+    for (doc, value_ns) in PORT_TIMES {
+        let name = head(&mut out, doc);
+        for p in ports {
+            let _ = writeln!(out, "{name}{{{}}} {}", labels(p), value_ns(p) as f64 / 1e9);
+        }
+    }
+    for (doc, value) in SWITCH {
+        let name = head(&mut out, doc);
+        let _ = writeln!(out, "{name} {}", value(totals));
+    }
+    out
+}
+
+/// Writes what stands above a metric's values, and gives its name.
+fn head(out: &mut String, doc: &MetricDoc) -> String {
+    let name = doc.full_name(PREFIX);
+    let _ = writeln!(
+        out,
+        "# HELP {name} {}\n# TYPE {name} {}",
+        doc.help,
+        doc.kind.name()
+    );
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_its_help_type_and_values() {
+        let port = PortState {
+            port: 3,
+            interface: "eth3".into(),
+            tx_packets: 7,
+            queue_packets: 2,
+            delay_ns: 5_000_000,
+            ..PortState::default()
+        };
+        let totals = Totals {
+            traffic: Stats {
+                clones: 5,
+                ..Stats::default()
+            },
+            no_interface: 1,
+            refused: 2,
+            tagged: 3,
+            untagged: 4,
+        };
+        let text = text(&[port], &totals);
+        for lines in [
+            "# HELP tidemark_switch_tx_packets_total Packets sent\n\
+             # TYPE tidemark_switch_tx_packets_total counter\n\
+             tidemark_switch_tx_packets_total{port=\"3\",interface=\"eth3\"} 7\n",
+            "# TYPE tidemark_switch_queue_packets gauge\n\
+             tidemark_switch_queue_packets{port=\"3\",interface=\"eth3\"} 2\n",
+            "tidemark_switch_delay_seconds{port=\"3\",interface=\"eth3\"} 0.005\n",
+            "tidemark_switch_clones_total 5\n",
+            "tidemark_switch_grpc_calls_refused_total 2\n",
+            "tidemark_switch_no_interface_packets_total 1\n",
+        ] {
+            assert!(text.contains(lines), "{lines} is not in {text}");
+        }
+        let types = text.lines().filter(|l| l.starts_with("# TYPE"));
+        assert_eq!(types.count(), docs().len());
+    }
+}

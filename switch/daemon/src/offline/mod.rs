@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `tidemark-switch pcap`: captures through the switch in virtual time.
+//!
+//! Time 0 of the switch is the first frame of all inputs. Frames of several
+//! inputs with the same time arrive in the order of their ports.
+
+pub mod entries;
+
+use daemon_kit::cli::print;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use p4runtime_server::{Options, Server};
+
+use crate::cli::args::PcapArgs;
+use crate::data_plane;
+use crate::p4runtime::EmbeddedTarget;
+use crate::program;
+use p4_vm::Image;
+use tidemark_pcap::{ETHERNET, Frames, Writer};
+use traffic_manager::{Switch, Wire};
+
+/// What circulates for ever is cut off this long after the last frame.
+const LONGEST_TAIL_NS: u64 = 60_000_000_000;
+
+/// Frames to their files. The first error is kept: a wire cannot fail.
+struct Files {
+    folder: PathBuf,
+    start_ns: u64,
+    open: BTreeMap<u32, Writer<BufWriter<File>>>,
+    spare: Vec<Vec<u8>>,
+    frames: u64,
+    error: Option<anyhow::Error>,
+}
+
+impl Files {
+    fn write(&mut self, port: u32, frame: &[u8], time_ns: u64) -> Result<()> {
+        let file = match self.open.entry(port) {
+            std::collections::btree_map::Entry::Occupied(o) => o.into_mut(),
+            std::collections::btree_map::Entry::Vacant(v) => {
+                let path = self.folder.join(format!("port-{port}.pcap"));
+                let file = File::create(&path)
+                    .with_context(|| format!("{}: cannot write", path.display()))?;
+                v.insert(Writer::new(BufWriter::new(file), ETHERNET)?)
+            }
+        };
+        file.write(self.start_ns + time_ns, frame)?;
+        Ok(())
+    }
+}
+
+impl Wire for Files {
+    fn transmit(&mut self, port: u32, frame: Vec<u8>, time_ns: u64) {
+        self.frames += 1;
+        if self.error.is_none()
+            && let Err(e) = self.write(port, &frame, time_ns)
+        {
+            self.error = Some(e);
+        }
+        self.spare.push(frame);
+    }
+}
+
+/// # Errors
+/// Bad program, entries or capture; output that cannot be written.
+pub fn run(args: &PcapArgs) -> Result<()> {
+    let mut inputs = Vec::new();
+    for i in &args.inputs {
+        inputs.push((i.port, Frames::open(&i.file).context("capture")?));
+    }
+    let mut switch = configured(args)?;
+    for p in &args.ports {
+        switch.configure(p.number, p.config);
+    }
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("{}: cannot make the folder", args.out.display()))?;
+    let mut files = Files {
+        folder: args.out.clone(),
+        start_ns: 0,
+        open: BTreeMap::new(),
+        spare: Vec::new(),
+        frames: 0,
+        error: None,
+    };
+    feed(&mut switch, &mut inputs, &mut files)?;
+    for (port, file) in files.open {
+        file.finish()
+            .with_context(|| format!("port-{port}.pcap: cannot write"))?;
+    }
+    summary(&switch, files.frames)?;
+    Ok(())
+}
+
+/// The switch with program and entries, at time 0.
+fn configured(args: &PcapArgs) -> Result<Switch> {
+    let config = program::pipeline_config(&args.program, args.p4info.as_deref())?;
+    let Some(config) = config else {
+        if !args.entries.is_empty() {
+            bail!("--entries needs the program's P4Info: give --p4info");
+        }
+        let mut switch = Switch::new();
+        switch.load(Image::new(program::read(&args.program)?));
+        return Ok(switch);
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .context("tokio runtime")?;
+    // The same server as live, on a data plane without interfaces.
+    let (handle, thread) = data_plane::start(
+        Switch::new(),
+        BTreeMap::new(),
+        None,
+        data_plane::DEFAULT_COALESCE_NS,
+    )?;
+    let result = runtime.block_on(async {
+        let target = Arc::new(EmbeddedTarget::new(handle.clone()));
+        let server = Server::new(target, Options::default());
+        server
+            .load(config)
+            .await
+            .map_err(|e| anyhow::anyhow!("program and P4Info: {e}"))?;
+        for path in &args.entries {
+            write(&server, path)
+                .await
+                .with_context(|| format!("entries {}", path.display()))?;
+        }
+        handle.call(|p| std::mem::take(&mut p.switch)).await
+    });
+    handle.stop();
+    thread
+        .join()
+        .map_err(|_| anyhow::anyhow!("internal error: data-plane thread died"))?;
+    let mut switch = result?;
+    switch.restart_clock();
+    Ok(switch)
+}
+
+async fn write(server: &Server, path: &Path) -> Result<()> {
+    let bytes = std::fs::read(path).context("cannot read")?;
+    let request = entries::parse(&bytes)?;
+    server
+        .write(&request.updates)
+        .await
+        .map_err(|s| anyhow::anyhow!(entries::refusal(&s)))
+}
+
+/// Port, and the frames that arrive there.
+type Input = (u32, Frames);
+
+/// The next frame of an input.
+struct Head {
+    time_ns: u64,
+    frame: Vec<u8>,
+}
+
+/// Merges the inputs by time.
+fn feed(switch: &mut Switch, inputs: &mut [Input], files: &mut Files) -> Result<()> {
+    let mut heads = Vec::new();
+    for (_, frames) in inputs.iter_mut() {
+        heads.push(next(frames)?);
+    }
+    let first = heads.iter().flatten().map(|f| f.time_ns).min();
+    let Some(start_ns) = first else {
+        return Ok(());
+    };
+    files.start_ns = start_ns;
+    let mut last = 0;
+    loop {
+        let oldest = heads
+            .iter()
+            .zip(inputs.iter())
+            .enumerate()
+            .filter_map(|(i, (h, (port, _)))| Some((h.as_ref()?.time_ns, *port, i)))
+            .min();
+        let Some((time_ns, port, i)) = oldest else {
+            break;
+        };
+        // A capture that goes back in time is taken as it stands.
+        last = time_ns.saturating_sub(start_ns).max(last);
+        switch.run_until(last, files);
+        let (Some(head), Some((_, frames))) = (heads.get_mut(i), inputs.get_mut(i)) else {
+            break;
+        };
+        if let Some(head) = head {
+            switch.receive(port, &head.frame, last);
+        }
+        *head = next(frames)?;
+        reuse(switch, files)?;
+    }
+    while let Some(t) = switch
+        .next_event_ns()
+        .filter(|t| *t <= last + LONGEST_TAIL_NS)
+    {
+        switch.run_until(t, files);
+        reuse(switch, files)?;
+    }
+    Ok(())
+}
+
+/// Whole Ethernet frames only: what is missing would not be seen in the output.
+fn next(frames: &mut Frames) -> Result<Option<Head>> {
+    let Some(f) = frames.next_frame().context("capture")? else {
+        if frames.truncated {
+            bail!("capture {}: ends within a frame", frames.path().display());
+        }
+        return Ok(None);
+    };
+    let (link, wire_bytes) = (f.link, f.wire_bytes as usize);
+    let head = Head {
+        time_ns: f.time_ns,
+        frame: f.data.to_vec(),
+    };
+    let path = frames.path().display();
+    if link != ETHERNET {
+        bail!("capture {path}: link type {link} is not Ethernet ({ETHERNET})");
+    }
+    let kept = head.frame.len();
+    if kept < wire_bytes {
+        bail!(
+            "capture {path}: holds only {kept} of a frame's {wire_bytes} bytes: capture without a snap length"
+        );
+    }
+    Ok(Some(head))
+}
+
+fn reuse(switch: &mut Switch, files: &mut Files) -> Result<()> {
+    while let Some(f) = files.spare.pop() {
+        switch.reuse(f);
+    }
+    files.error.take().map_or(Ok(()), Err)
+}
+
+fn summary(switch: &Switch, sent: u64) -> Result<()> {
+    let s = switch.stats();
+    print(format_args!(
+        "{} frames in, {sent} out; dropped: {} in ingress, {} in egress; {} clones",
+        s.received, s.dropped_ingress, s.dropped_egress, s.clones
+    ))?;
+    for (n, p) in switch.ports() {
+        print(format_args!(
+            "port {n}: {} frames, {} bytes sent; {} refused by the queue",
+            p.tx_packets, p.tx_bytes, p.tail_dropped_packets
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `tidemark-switch run`.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+use daemon_kit::credentials::{ServerCredentials, incoming};
+use int_report::keys::ReportKeys;
+use p4runtime_server::{Options, Server};
+use tidemark_proto::p4::v1::ForwardingPipelineConfig;
+use tidemark_proto::switch::switch_control_server::SwitchControlServer;
+use tokio::net::TcpListener;
+
+use crate::cli::args::RunArgs;
+use crate::control::Control;
+use crate::io::afpacket::Interface;
+use crate::io::netns;
+use crate::metrics;
+use crate::p4runtime::EmbeddedTarget;
+use crate::tagging::{self, TagCounters};
+use crate::{data_plane, program};
+use p4_vm::Image;
+use traffic_manager::Switch;
+
+/// Runs until SIGINT, SIGTERM or SIGHUP.
+///
+/// # Errors
+/// Bad program, interface, namespace or address: nothing stays configured.
+pub(crate) fn run(args: RunArgs) -> Result<()> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let (credentials, open) = args
+        .credentials
+        .load(args.grpc, now.map_or(0, |d| d.as_secs()))?;
+    if let Some(warning) = open {
+        tracing::warn!("--grpc: {warning}");
+    }
+    let grpc = listen("gRPC address", args.grpc, "--grpc")?;
+    let metrics = match args.metrics {
+        Some(a) if !args.metrics_insecure && !a.ip().to_canonical().is_loopback() => bail!(
+            "--metrics: {a} can be reached from other machines, and nothing says who may read: listen on \
+             127.0.0.1, behind a proxy that asks; --metrics-insecure serves everybody"
+        ),
+        Some(a) => Some(listen("metrics address", a, "--metrics")?),
+        None => None,
+    };
+    let mut switch = Switch::new();
+    if let Some(path) = &args.program {
+        switch.load(Image::new(program::read(path)?));
+    }
+    let config = match &args.program {
+        Some(path) => program::pipeline_config(path, args.p4info.as_deref())?,
+        None => None,
+    };
+    let mut tags = TagCounters::default();
+    if let Some(path) = &args.report_key_file {
+        let keys = ReportKeys::read(path).context("--report-key-file")?;
+        tags = tagging::tag_reports(&mut switch, keys);
+    }
+    let mut interfaces = BTreeMap::new();
+    for p in &args.ports {
+        if args.cpu_port == Some(p.number) {
+            bail!("port {}: is the CPU port; give it another number", p.number);
+        }
+        let opened = match &p.netns {
+            Some(n) => netns::within(n, || Interface::open(&p.interface)),
+            None => Interface::open(&p.interface),
+        };
+        let mut opened = opened.with_context(|| format!("port {}", p.number))?;
+        opened.merge = p.merge;
+        if interfaces.insert(p.number, opened).is_some() {
+            bail!("port {} is given twice", p.number);
+        }
+        switch.configure(p.number, p.config);
+    }
+    // For the data plane's thread, which inherits it.
+    data_plane::take_precedence();
+    let given_up = daemon_kit::privileges::give_up("--user", args.user.as_deref())?;
+    tracing::debug!("goes on {given_up}");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .on_thread_start(data_plane::give_way)
+        .enable_all()
+        .build()
+        .context("tokio runtime")?;
+    let opened = Opened {
+        credentials,
+        grpc,
+        metrics,
+        interfaces,
+        tags,
+    };
+    runtime.block_on(serve(args, opened, switch, config))
+}
+
+/// What is opened before privileges are given up.
+struct Opened {
+    credentials: ServerCredentials,
+    grpc: std::net::TcpListener,
+    metrics: Option<std::net::TcpListener>,
+    interfaces: BTreeMap<u32, Interface>,
+    tags: TagCounters,
+}
+
+fn listen(what: &str, address: SocketAddr, flag: &str) -> Result<std::net::TcpListener> {
+    let listen = || {
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok::<_, std::io::Error>(listener)
+    };
+    listen().with_context(|| {
+        format!(
+            "{what} {address}: cannot listen; is another switch running? choose another with {flag}"
+        )
+    })
+}
+
+/// Tells the service manager that the data plane answers, where it wants to know.
+async fn tell_alive(data_plane: data_plane::Handle) {
+    let Some(period) = daemon_kit::notify::watchdog_period() else {
+        return;
+    };
+    while data_plane.call(|_| ()).await.is_ok() {
+        daemon_kit::notify::alive();
+        tokio::time::sleep(period).await;
+    }
+}
+
+async fn serve(
+    args: RunArgs,
+    opened: Opened,
+    switch: Switch,
+    config: Option<ForwardingPipelineConfig>,
+) -> Result<()> {
+    let Opened {
+        credentials,
+        interfaces,
+        ..
+    } = opened;
+    let listener = TcpListener::from_std(opened.grpc).context("gRPC address")?;
+    let metrics = opened.metrics.map(TcpListener::from_std);
+    let metrics_listener = metrics.transpose().context("metrics address")?;
+    let mut stop = daemon_kit::notify::Stop::listen()?;
+    let count = interfaces.len();
+    let (handle, thread) = data_plane::start(switch, interfaces, args.cpu_port, args.coalesce)?;
+    data_plane::give_way();
+    let target = Arc::new(EmbeddedTarget::new(handle.clone()));
+    let server = Server::new(
+        target,
+        Options {
+            device_id: args.device_id,
+            ..Options::default()
+        },
+    );
+    if let Some(c) = config {
+        server
+            .load(c)
+            .await
+            .map_err(|e| anyhow::anyhow!("program and P4Info: {e}"))?;
+    }
+    let address = listener.local_addr().context("gRPC address")?;
+    if let Some(l) = metrics_listener {
+        let refusals = credentials.refusals().clone();
+        let app = metrics::router(handle.clone(), refusals, opened.tags, &args.metrics_hosts);
+        tokio::spawn(daemon_kit::credentials::http::serve(l, app));
+    }
+    eprintln!(
+        "ready: P4Runtime and SwitchControl on {address}, device {}, {count} ports, {}",
+        args.device_id,
+        credentials.summary()
+    );
+    let served = credentials
+        .server()?
+        .add_service(server.into_service())
+        .add_service(SwitchControlServer::new(Control::new(handle.clone())))
+        .serve_with_incoming(incoming(listener));
+    daemon_kit::notify::ready(&format!("{count} ports, P4Runtime on {address}"));
+    let watchdog = tokio::spawn(tell_alive(handle.clone()));
+    let result = tokio::select! {
+        r = served => r.context("gRPC server"),
+        _ = stop.asked() => Ok(()),
+    };
+    daemon_kit::notify::stopping();
+    watchdog.abort();
+    handle.stop();
+    // The thread answers at once; it never blocks without watching commands.
+    tokio::task::spawn_blocking(move || thread.join())
+        .await
+        .context("data-plane thread")?
+        .map_err(|_| anyhow::anyhow!("internal error: data-plane thread died"))?;
+    result
+}

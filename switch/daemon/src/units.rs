@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rates, times and depths of the command line, in the units of the traffic manager.
+
+use daemon_kit::cli::units;
+
+const MOST_BPS: f64 = 1e15;
+const MOST_DELAY_S: f64 = 3600.0;
+
+/// `100mbit`, `1gbit`, or `unlimited`, which is 0; in bits per second.
+pub(crate) fn rate(s: &str) -> Result<u64, String> {
+    if s == "unlimited" || s == "0" {
+        return Ok(0);
+    }
+    let bps = units::rate(s)
+        .map_err(|e| format!("rate {e}, or unlimited"))?
+        .round();
+    if (1.0..MOST_BPS).contains(&bps) {
+        Ok(bps as u64)
+    } else {
+        Err(format!(
+            "rate \"{s}\": write 1bit to below 1000tbit, or unlimited"
+        ))
+    }
+}
+
+/// `5ms`, `200us`, `10ns`, at most an hour; in nanoseconds.
+pub(crate) fn delay(s: &str) -> Result<u64, String> {
+    if s == "0" {
+        return Ok(0);
+    }
+    let seconds = units::time(s).map_err(|e| format!("delay {e}"))?;
+    if seconds <= MOST_DELAY_S {
+        Ok((seconds * 1e9).round() as u64)
+    } else {
+        Err(format!("delay \"{s}\" is above an hour"))
+    }
+}
+
+/// `4096p`, `4096`, `unlimited`; in packets.
+pub(crate) fn depth(s: &str) -> Result<u32, String> {
+    if s == "unlimited" {
+        return Ok(0);
+    }
+    s.strip_suffix('p')
+        .unwrap_or(s)
+        .parse()
+        .map_err(|_| format!("queue \"{s}\": write for example 4096p, or unlimited"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_units() {
+        assert_eq!(rate("100mbit"), Ok(100_000_000));
+        assert_eq!(rate("100Mbps"), Ok(100_000_000));
+        assert_eq!(rate("2.5gbit"), Ok(2_500_000_000));
+        assert_eq!(rate("unlimited"), Ok(0));
+        assert_eq!(delay("5ms"), Ok(5_000_000));
+        assert_eq!(delay("1.5us"), Ok(1_500));
+        assert_eq!(delay("1s"), Ok(1_000_000_000));
+        assert_eq!(depth("4096p"), Ok(4096));
+        assert_eq!(depth("unlimited"), Ok(0));
+    }
+
+    #[test]
+    fn refuses_nonsense() {
+        for s in [
+            "", "100", "mbit", "-1mbit", "nanmbit", "infgbit", "0.1bit", "1e6gbit",
+        ] {
+            assert!(rate(s).is_err(), "{s}");
+        }
+        for s in ["5", "ms", "-1ms", "1e30s", "61min"] {
+            assert!(delay(s).is_err(), "{s}");
+        }
+        assert!(depth("many").is_err());
+    }
+}

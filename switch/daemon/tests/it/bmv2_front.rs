@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The program under the name of BMv2's `simple_switch_grpc`, called as scripts call that.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use tidemark_proto::p4::v1 as p4;
+use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+use tidemark_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
+use tidemark_proto::p4::v1::stream_message_request::Update;
+
+/// A link of that name in `dir`.
+fn front(dir: &Path) -> PathBuf {
+    let link = dir.join("simple_switch_grpc");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tidemark-switch"), &link).unwrap();
+    link
+}
+
+fn built(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../p4src/build")
+        .join(name)
+}
+
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Started; what it said up to the line that it is ready, and its address.
+fn start(dir: &Path, flags: &[&str]) -> (Running, Vec<String>, String) {
+    let mut child = Command::new(front(dir))
+        .args(flags)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let running = Running(child);
+    let mut said = Vec::new();
+    loop {
+        let mut line = String::new();
+        assert!(lines.read_line(&mut line).unwrap() > 0, "{said:?}");
+        let ready = line.starts_with("ready: ");
+        said.push(line);
+        if ready {
+            break;
+        }
+    }
+    std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
+    let words = said.last().unwrap().split_whitespace();
+    let address = words.into_iter().find(|w| w.starts_with("127.0.0.1:"));
+    let address = address.unwrap().trim_end_matches(',').to_owned();
+    (running, said, address)
+}
+
+fn called(dir: &Path, flags: &[&str]) -> Output {
+    Command::new(front(dir)).args(flags).output().unwrap()
+}
+
+#[tokio::test]
+async fn a_script_starts_it_and_pushes_a_program_as_to_bmv2() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = format!("--pcap={}", dir.path().display());
+    let flags = [
+        &trace,
+        "--device-id",
+        "1",
+        "--no-p4",
+        "--log-console",
+        "--thrift-port",
+        "9090",
+        "-Ltrace",
+        "--",
+        "--grpc-server-addr",
+        "127.0.0.1:0",
+        "--cpu-port",
+        "255",
+    ];
+    let (_running, said, address) = start(dir.path(), &flags);
+    let all = said.concat();
+    for word in ["--pcap: frames are not captured", "--thrift-port: there is"] {
+        assert!(all.contains(word), "{all}");
+    }
+    assert!(all.contains("device 1"), "{all}");
+
+    let url = format!("http://{address}");
+    let mut client = P4RuntimeClient::connect(url).await.unwrap();
+    let election_id = Some(p4::Uint128 { high: 0, low: 1 });
+    let arbitration = p4::MasterArbitrationUpdate {
+        device_id: 1,
+        election_id,
+        ..Default::default()
+    };
+    let hello = p4::StreamMessageRequest {
+        update: Some(Update::Arbitration(arbitration)),
+    };
+    let (requests, outbound) = tokio::sync::mpsc::channel(4);
+    requests.send(hello).await.unwrap();
+    let outbound = tokio_stream::wrappers::ReceiverStream::new(outbound);
+    let mut stream = client.stream_channel(outbound).await.unwrap().into_inner();
+    stream.message().await.unwrap().unwrap();
+
+    let json = std::fs::read(built("tidemark.json")).unwrap();
+    let info = std::fs::read_to_string(built("tidemark.p4info.txtpb")).unwrap();
+    // p4.tmp.P4DeviceConfig: reassign = true, device_data.
+    let mut wrapped = vec![0x08, 0x01, 0x1a];
+    prost::encoding::encode_varint(json.len() as u64, &mut wrapped);
+    wrapped.extend_from_slice(&json);
+    let config = p4::ForwardingPipelineConfig {
+        p4info: Some(tidemark_proto::p4info::parse(info.as_bytes()).unwrap()),
+        p4_device_config: wrapped.clone(),
+        ..Default::default()
+    };
+    let push = p4::SetForwardingPipelineConfigRequest {
+        device_id: 1,
+        election_id,
+        action: Action::VerifyAndCommit.into(),
+        config: Some(config),
+        ..Default::default()
+    };
+    client.set_forwarding_pipeline_config(push).await.unwrap();
+    let ask = p4::GetForwardingPipelineConfigRequest {
+        device_id: 1,
+        ..Default::default()
+    };
+    let answer = client.get_forwarding_pipeline_config(ask).await.unwrap();
+    let config = answer.into_inner().config.unwrap();
+    assert_eq!(config.p4_device_config, wrapped);
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_words() {
+    let dir = tempfile::tempdir().unwrap();
+    for (flags, words) in [
+        (
+            &["--load-modules", "x.so", "--no-p4"][..],
+            "modules of BMv2",
+        ),
+        (&["--no-p4", "--nonsense"], "--nonsense: not an option"),
+        (&[], "no program"),
+    ] {
+        let out = called(tempfile::tempdir_in(dir.path()).unwrap().path(), flags);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(said.contains(words), "{said}");
+        assert!(said.starts_with("error: "), "{said}");
+        // As a wrong command line of any program of ours.
+        assert_eq!(out.status.code(), Some(2), "{said}");
+    }
+    let out = called(tempfile::tempdir_in(dir.path()).unwrap().path(), &["-h"]);
+    assert!(out.status.success());
+    assert!(String::from_utf8_lossy(&out.stdout).contains("--grpc-server-addr"));
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Integration tests of `tidemark-switch`, in one binary: the program is linked once.
+
+mod bmv2_front;
+mod cli;
+mod common;
+mod credentials;
+mod entities_program;
+mod idle_timeout;
+#[path = "common/packets.rs"]
+mod packets;
+mod pcap;
+mod service;
+mod super_frames;
+mod through_veth;
+mod tidemark_program;
+#[path = "common/veth.rs"]
+mod veth;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `tidemark-switch pcap` on the real program: queueing in virtual time.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use crate::common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tidemark_pcap::{ETHERNET, Frames, LINUX_SLL, Writer};
+
+const FRAME_BYTES: usize = 1514;
+/// 1538 bytes at 10 Mb/s.
+const SERVICE_NS: u64 = 1_230_400;
+const DELAY_NS: u64 = 2_000_000;
+const START_NS: u64 = 1_700_000_000_123_456_789;
+
+fn capture(path: &Path, frames: &[(u64, Vec<u8>)]) {
+    let mut w = Writer::new(std::fs::File::create(path).unwrap(), ETHERNET).unwrap();
+    for (t, f) in frames {
+        w.write(*t, f).unwrap();
+    }
+    w.finish().unwrap();
+}
+
+/// Time and bytes of every frame.
+fn frames(path: &Path) -> Vec<(u64, Vec<u8>)> {
+    let mut frames = Frames::open(path).unwrap();
+    let mut out = Vec::new();
+    while let Some(f) = frames.next_frame().unwrap() {
+        out.push((f.time_ns, f.data.to_vec()));
+    }
+    out
+}
+
+fn run(input: &Path, out: &Path) -> String {
+    let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let o = Command::new(env!("CARGO_BIN_EXE_tidemark-switch"))
+        .arg("pcap")
+        .arg("--program")
+        .arg(manifest.join("../../p4src/build/tidemark.json"))
+        .arg("--entries")
+        .arg(manifest.join("tests/data/forward-and-report.txtpb"))
+        .arg(format!("--in=1={}", input.display()))
+        .arg("--port=2=rate=10mbit,delay=2ms,queue=8p")
+        .arg("--out")
+        .arg(out)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&o.stderr).into_owned();
+    assert!(o.status.success(), "{text}");
+    String::from_utf8(o.stdout).unwrap()
+}
+
+#[test]
+fn queues_in_virtual_time_and_repeats_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.pcap");
+    // Twelve at once: one in service, eight wait, three are refused; the last
+    // comes when all is over.
+    let mut list: Vec<(u64, Vec<u8>)> = (0..12)
+        .map(|i| (START_NS, common::tcp(1, 2, i, FRAME_BYTES)))
+        .collect();
+    let late = 1_000_000_000;
+    list.push((START_NS + late, common::tcp(1, 2, 99, FRAME_BYTES)));
+    capture(&input, &list);
+    let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+    let summary = run(&input, &a);
+    assert!(summary.contains("13 frames in"), "{summary}");
+    assert!(
+        summary.contains("port 2: 10 frames, 15140 bytes sent; 3 refused"),
+        "{summary}"
+    );
+    let sent = frames(&a.join("port-2.pcap"));
+    let times: Vec<u64> = sent.iter().map(|(t, _)| t - START_NS).collect();
+    let mut want: Vec<u64> = (1..=9).map(|i| i * SERVICE_NS + DELAY_NS).collect();
+    want.push(late + SERVICE_NS + DELAY_NS);
+    assert_eq!(times, want);
+    assert_eq!(sent[0].1, list[0].1);
+    assert_eq!(sent[9].1, list[12].1);
+    let reports = frames(&a.join("port-9.pcap"));
+    assert_eq!(reports.len(), 10, "one for each packet that left");
+
+    run(&input, &b);
+    for name in ["port-2.pcap", "port-9.pcap"] {
+        let read = |d: &Path| std::fs::read(d.join(name)).unwrap();
+        assert!(read(&a) == read(&b), "{name} differs between runs");
+    }
+}
+
+#[test]
+fn refused_entries_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.pcap");
+    capture(&input, &[]);
+    let entries = folder.path().join("bad.txtpb");
+    std::fs::write(
+        &entries,
+        "updates { type: INSERT entity { table_entry { table_id: 4242 } } }",
+    )
+    .unwrap();
+    let program = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../p4src/build/tidemark.json");
+    let o = Command::new(env!("CARGO_BIN_EXE_tidemark-switch"))
+        .arg("pcap")
+        .arg("--program")
+        .arg(program)
+        .arg("--entries")
+        .arg(&entries)
+        .arg(format!("--in=1={}", input.display()))
+        .arg("--out")
+        .arg(folder.path().join("out"))
+        .output()
+        .unwrap();
+    assert!(!o.status.success());
+    let text = String::from_utf8_lossy(&o.stderr);
+    assert!(text.contains("update 1") && text.contains("4242"), "{text}");
+}
+
+/// What would be missing in the output is refused.
+#[test]
+fn what_is_no_whole_ethernet_capture_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.pcap");
+    let refused = |bytes: &[u8], reason: &str| {
+        std::fs::write(&input, bytes).unwrap();
+        let program =
+            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../p4src/build/tidemark.json");
+        let o = Command::new(env!("CARGO_BIN_EXE_tidemark-switch"))
+            .args(["pcap", "--program"])
+            .arg(program)
+            .arg(format!("--in=1={}", input.display()))
+            .arg("--out")
+            .arg(folder.path().join("out"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&o.stderr);
+        assert!(!o.status.success());
+        assert!(text.contains("in.pcap") && text.contains(reason), "{text}");
+    };
+    let of = |link: u32| {
+        let mut w = Writer::new(Vec::new(), link).unwrap();
+        w.write(START_NS, &[0; 60]).unwrap();
+        w.finish().unwrap()
+    };
+    refused(b"not a capture at all, is it", "neither pcap nor pcapng");
+    refused(&of(LINUX_SLL), "link type 113");
+    let mut cut = of(ETHERNET);
+    refused(&cut[..cut.len() - 1], "ends within a frame");
+    // The frame had 70 bytes on the wire.
+    cut[36] = 70;
+    refused(&cut, "snap length");
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The program under a service manager, its version, and its log.
+#![allow(clippy::unwrap_used)]
+
+use daemon_kit::cli::testing::log_colours;
+use daemon_kit::notify::testing::{Service, commit_of};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tidemark-switch");
+const ARGUMENTS: &[&str] = &["run", "--grpc", "127.0.0.1:0"];
+
+#[test]
+fn it_says_that_it_serves_works_on_and_stops() {
+    let mut service = Service::start(PROGRAM, ARGUMENTS).unwrap();
+    service.works_on().unwrap();
+    service.send("TERM").unwrap();
+    assert!(service.stops().unwrap().success());
+}
+
+#[test]
+fn the_version_has_the_commit() {
+    commit_of(PROGRAM, "tidemark-switch", env!("CARGO_PKG_VERSION")).unwrap();
+}
+
+#[test]
+fn its_log_has_colours_in_a_terminal_without_no_color() {
+    log_colours(PROGRAM, ARGUMENTS, ["TIDEMARK_LOG", "debug"], "goes on").unwrap();
+}

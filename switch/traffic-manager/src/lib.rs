@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Traffic manager and event loop in logical time.
+//!
+//! One FIFO per egress port. A packet leaves its queue when its service begins:
+//! at that instant the egress pipeline runs. Service lasts as long as the frame
+//! takes at the port's bit rate; afterwards the frame travels for the port's
+//! propagation delay. All of it happens at logical times (ns since the switch
+//! started): an event that is handled late by the thread is still handled as of
+//! its own time, and before anything later. So rates are exact and the same
+//! input gives the same output in virtual time.
+//!
+//! Order of clone, resubmit, multicast, drop and recirculation, and what each
+//! sets in `standard_metadata`, are those of BMv2's simple_switch.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod copies;
+mod egress;
+mod events;
+mod ingress;
+mod line;
+mod loaded;
+mod port;
+mod queues;
+mod replication;
+mod stats;
+pub mod super_frame;
+mod switch;
+mod wire;
+
+pub use loaded::Loaded;
+pub use port::{DEFAULT_DEPTH_PACKETS, Port, PortConfig};
+pub use queues::FinishClone;
+pub use replication::{CloneSession, Replica};
+pub use stats::Stats;
+pub use switch::Switch;
+pub use wire::{MIN_FRAME_BYTES, WIRE_OVERHEAD_BYTES, Wire};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A super-frame cut into the segments that the kernel would have sent.
+
+use std::fmt;
+
+use crate::super_frame::checksum::{pseudo_header, transport_checksum, write_ipv4};
+use crate::super_frame::headers::{Headers, Network, Transport, be16, be32, put};
+use crate::super_frame::vnet::{Gso, VnetHeader};
+
+/// Why a super-frame cannot be cut as the kernel cuts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Refusal {
+    /// A kind of segmentation that is not known here, UDP fragmentation among them.
+    Kind,
+    /// Headers that are not what the kind says: a tunnel, a fragment, a header cut off.
+    Headers,
+    /// Length fields that contradict the frame, or are too small for it (BIG TCP).
+    Length,
+    /// Segments of no byte, or longer than the interface's MTU.
+    SegmentSize,
+}
+
+impl Refusal {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Kind, Self::Headers, Self::Length, Self::SegmentSize];
+
+    /// One word, for counters.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kind => "kind",
+            Self::Headers => "headers",
+            Self::Length => "length",
+            Self::SegmentSize => "segment_size",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kind => "segmentation of a kind that is not known here",
+            Self::Headers => "headers that are not those of a TCP or UDP packet",
+            Self::Length => "length fields that contradict the frame",
+            Self::SegmentSize => "segments of no byte, or above the MTU",
+        })
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Flags of byte 13 of a TCP header.
+pub(crate) mod flag {
+    pub(crate) const FIN: u8 = 0x01;
+    pub(crate) const PSH: u8 = 0x08;
+    pub(crate) const ACK: u8 = 0x10;
+    pub(crate) const ECE: u8 = 0x40;
+    pub(crate) const CWR: u8 = 0x80;
+}
+
+/// A super-frame, and how much of it is cut off already.
+#[derive(Debug)]
+pub struct Cutter {
+    frame: Vec<u8>,
+    headers: Headers,
+    segment_bytes: usize,
+    /// Where the payload of the next segment begins.
+    next_at: usize,
+    /// Segments cut so far.
+    index: u32,
+    /// A UDP datagram may go without a checksum.
+    no_checksum: bool,
+}
+
+impl Cutter {
+    /// `frame` begins with its Ethernet header; its VLAN tags are in it, and
+    /// `vnet` counts them. `max_frame_bytes` bounds each segment.
+    ///
+    /// # Errors
+    /// It cannot be cut as the kernel cuts it; the frame is given back.
+    pub fn new(
+        frame: Vec<u8>,
+        vnet: &VnetHeader,
+        max_frame_bytes: usize,
+    ) -> Result<Self, (Refusal, Vec<u8>)> {
+        match Self::check(&frame, vnet, max_frame_bytes) {
+            Ok((headers, no_checksum)) => Ok(Self {
+                headers,
+                segment_bytes: usize::from(vnet.segment_bytes),
+                next_at: headers.payload_at,
+                index: 0,
+                no_checksum,
+                frame,
+            }),
+            Err(why) => Err((why, frame)),
+        }
+    }
+
+    fn check(
+        frame: &[u8],
+        vnet: &VnetHeader,
+        max_frame_bytes: usize,
+    ) -> Result<(Headers, bool), Refusal> {
+        let h = Headers::of(frame).ok_or(Refusal::Headers)?;
+        let known = match vnet.gso {
+            Gso::TcpV4 => (h.network, h.transport) == (Network::V4, Transport::Tcp),
+            Gso::TcpV6 => (h.network, h.transport) == (Network::V6, Transport::Tcp),
+            Gso::Udp => h.transport == Transport::Udp,
+            Gso::None | Gso::Other(_) => return Err(Refusal::Kind),
+        };
+        // The kernel means the innermost transport header: another one than the
+        // outermost is a tunnel.
+        let meant = !vnet.needs_checksum || usize::from(vnet.checksum_start) == h.transport_at;
+        if !known || !meant {
+            return Err(Refusal::Headers);
+        }
+        if h.packet_end(frame) != Some(frame.len()) || h.payload_at == frame.len() {
+            return Err(Refusal::Length);
+        }
+        let segment_bytes = usize::from(vnet.segment_bytes);
+        if segment_bytes == 0 || h.payload_at + segment_bytes > max_frame_bytes {
+            return Err(Refusal::SegmentSize);
+        }
+        let no_checksum = h.transport == Transport::Udp
+            && !vnet.needs_checksum
+            && be16(frame, h.transport_at + 6) == Some(0);
+        Ok((h, no_checksum))
+    }
+
+    /// Bytes of the next segment with its headers; 0 where none is left.
+    pub fn next_bytes(&self) -> usize {
+        match self.payload_left().min(self.segment_bytes) {
+            0 => 0,
+            payload => self.headers.payload_at + payload,
+        }
+    }
+
+    /// Bytes of all segments that are left, with the headers of each.
+    pub fn bytes_left(&self) -> usize {
+        self.payload_left() + self.segments_left() * self.headers.payload_at
+    }
+
+    /// Segments that are left.
+    pub fn segments_left(&self) -> usize {
+        self.payload_left().div_ceil(self.segment_bytes)
+    }
+
+    fn payload_left(&self) -> usize {
+        self.frame.len() - self.next_at
+    }
+
+    /// Cuts the next segment off and writes it to `out`, which is cleared
+    /// before. False where none is left.
+    pub fn next_into(&mut self, out: &mut Vec<u8>) -> bool {
+        out.clear();
+        let payload_bytes = self.payload_left().min(self.segment_bytes);
+        if payload_bytes == 0 {
+            return false;
+        }
+        let h = self.headers;
+        let end = self.next_at + payload_bytes;
+        out.extend_from_slice(self.frame.get(..h.payload_at).unwrap_or_default());
+        out.extend_from_slice(self.frame.get(self.next_at..end).unwrap_or_default());
+        let last = end == self.frame.len();
+        self.network(out);
+        self.transport(out, last);
+        self.next_at = end;
+        self.index += 1;
+        true
+    }
+
+    /// Lengths, and for IPv4 the identification, which counts on, and the checksum.
+    fn network(&self, out: &mut [u8]) {
+        let at = self.headers.network_at;
+        let bytes = out.len() - at;
+        match self.headers.network {
+            Network::V4 => {
+                put(out, at + 2, &(bytes as u16).to_be_bytes());
+                let first = be16(&self.frame, at + 4).unwrap_or_default();
+                let identification = first.wrapping_add(self.index as u16);
+                put(out, at + 4, &identification.to_be_bytes());
+                if let Some(header) = out.get_mut(at..self.headers.transport_at) {
+                    write_ipv4(header);
+                }
+            }
+            Network::V6 => put(out, at + 4, &((bytes - 40) as u16).to_be_bytes()),
+        }
+    }
+
+    fn transport(&self, out: &mut [u8], last: bool) {
+        let h = &self.headers;
+        let at = h.transport_at;
+        let bytes = out.len() - at;
+        match h.transport {
+            Transport::Tcp => {
+                let first = be32(&self.frame, at + 4).unwrap_or_default();
+                let before = (self.next_at - h.payload_at) as u32;
+                put(out, at + 4, &first.wrapping_add(before).to_be_bytes());
+                if let Some(flags) = out.get_mut(at + 13) {
+                    if !last {
+                        *flags &= !(flag::FIN | flag::PSH);
+                    }
+                    if self.index != 0 {
+                        *flags &= !flag::CWR;
+                    }
+                }
+            }
+            Transport::Udp => put(out, at + 4, &(bytes as u16).to_be_bytes()),
+        }
+        if self.no_checksum {
+            return;
+        }
+        let field = at + h.transport.checksum_offset();
+        put(out, field, &[0, 0]);
+        let sum = pseudo_header(out, h, bytes).add(out.get(at..).unwrap_or_default());
+        put(out, field, &transport_checksum(sum, h.transport));
+    }
+
+    /// The buffer, for another frame.
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.frame
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::super_frame::checksum::is_right;
+
+    /// `payload` bytes of TCP over IPv4 with the flags given, unsegmented.
+    fn tcp(payload: usize, flags: u8) -> Vec<u8> {
+        let mut f = vec![2; 12];
+        f.extend([8, 0, 0x45, 0]);
+        f.extend(((40 + payload) as u16).to_be_bytes());
+        f.extend([0xff, 0xff, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        f.extend([0x12, 0x34, 0, 80, 0xff, 0xff, 0xff, 0xfe, 0, 0, 0, 9]);
+        f.extend([0x50, flags, 1, 0, 0, 0, 0, 0]);
+        f.extend((0..payload).map(|i| i as u8));
+        f
+    }
+
+    fn vnet(segment_bytes: u16) -> VnetHeader {
+        VnetHeader {
+            needs_checksum: true,
+            gso: Gso::TcpV4,
+            ecn: false,
+            header_bytes: 54,
+            segment_bytes,
+            checksum_start: 34,
+            checksum_offset: 16,
+        }
+    }
+
+    #[test]
+    fn numbers_flags_and_checksums_of_each_segment() {
+        let all = flag::FIN | flag::PSH | flag::ACK | flag::CWR;
+        let mut c = Cutter::new(tcp(250, all), &vnet(100), 1514).unwrap();
+        assert_eq!(c.bytes_left(), 250 + 3 * 54);
+        let mut out = Vec::new();
+        let mut seen = Vec::new();
+        while c.next_into(&mut out) {
+            let h = Headers::of(&out).unwrap();
+            assert_eq!(h.packet_end(&out), Some(out.len()));
+            assert!(is_right(&out, &h));
+            seen.push((
+                out.len() - 54,
+                be16(&out, 18).unwrap(),
+                be32(&out, 38).unwrap(),
+                out[47],
+            ));
+        }
+        let want = [
+            (100, 0xffff, 0xffff_fffe, flag::ACK | flag::CWR),
+            (100, 0, 98, flag::ACK),
+            (50, 1, 198, flag::ACK | flag::FIN | flag::PSH),
+        ];
+        assert_eq!(seen, want);
+        assert_eq!((c.next_bytes(), c.bytes_left()), (0, 0));
+    }
+
+    #[test]
+    fn refuses_what_it_would_cut_wrong() {
+        let of = |f: Vec<u8>, v: VnetHeader| Cutter::new(f, &v, 1514).unwrap_err().0;
+        let kind = |gso| VnetHeader { gso, ..vnet(100) };
+        assert_eq!(of(tcp(200, 16), kind(Gso::Other(3))), Refusal::Kind);
+        assert_eq!(of(tcp(200, 16), kind(Gso::Udp)), Refusal::Headers);
+        assert_eq!(of(tcp(200, 16), kind(Gso::TcpV6)), Refusal::Headers);
+        let tunnel = VnetHeader {
+            checksum_start: 84,
+            ..vnet(100)
+        };
+        assert_eq!(of(tcp(200, 16), tunnel), Refusal::Headers);
+        let mut padded = tcp(200, 16);
+        padded.push(0);
+        assert_eq!(of(padded, vnet(100)), Refusal::Length);
+        assert_eq!(of(tcp(0, 16), vnet(100)), Refusal::Length);
+        assert_eq!(of(tcp(200, 16), vnet(0)), Refusal::SegmentSize);
+        assert_eq!(of(tcp(2000, 16), vnet(1461)), Refusal::SegmentSize);
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Super-frames: what Linux hosts with segmentation offload exchange with their
+//! devices, up to 64 KiB of one flow behind one header.
+//!
+//! [`Cutter`] makes the segments that the kernel would have sent on a wire,
+//! [`Run`] finds segments that can go to a host as one super-frame, and
+//! [`VnetHeader`] is how the kernel says which is which. No I/O, no clocks, no
+//! unsafe code.
+//!
+//! What cannot be cut as the kernel cuts it is refused with its [`Refusal`].
+
+mod checksum;
+mod cut;
+mod headers;
+mod merge;
+mod vnet;
+
+pub use checksum::complete;
+pub use cut::{Cutter, Refusal};
+pub use headers::{Headers, Network, Transport};
+pub use merge::{MAX_SEGMENTS, Run};
+pub use vnet::{Gso, VnetHeader};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("README.md")]
+struct Readme;

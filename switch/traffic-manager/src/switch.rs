@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The switch: a program, if one is loaded, and the queues of its ports.
+
+use std::sync::Arc;
+
+use crate::super_frame::Cutter;
+use bytes::Bytes;
+use p4_vm::Image;
+
+use crate::events::Event;
+use crate::line::{Joined, Waiting, usual_rate_bps};
+use crate::loaded::Loaded;
+use crate::port::{Port, PortConfig};
+use crate::queues::{FinishClone, Queues};
+use crate::stats::Stats;
+use crate::wire::Wire;
+
+/// A switch in logical time.
+#[derive(Default)]
+pub struct Switch {
+    state: State,
+    queues: Queues,
+}
+
+/// Without a program, received frames are counted and dropped.
+#[derive(Default)]
+enum State {
+    #[default]
+    Empty,
+    Loaded(Box<Loaded>),
+}
+
+impl State {
+    /// The program sees a frame.
+    fn receive(&mut self, q: &mut Queues, port: u32, frame: &[u8], t: u64) {
+        q.stats.received += 1;
+        if let Self::Loaded(l) = self {
+            let p = l.engine.receive(port, frame, t / 1000);
+            l.ingress(q, p, t);
+        }
+    }
+
+    /// Lets in the next frame that waits on the line of `port`. False: none does.
+    fn let_in(&mut self, q: &mut Queues, port: u32, t: u64) -> bool {
+        let mut is_one = false;
+        match self {
+            Self::Loaded(l) => {
+                let frame = l
+                    .engine
+                    .frame_buffer(|out| is_one = q.next_from_line(port, out, t));
+                if is_one {
+                    q.stats.received += 1;
+                    let p = l.engine.receive_shared(port, frame.into(), t / 1000);
+                    l.ingress(q, p, t);
+                }
+            }
+            Self::Empty => {
+                let mut frame = std::mem::take(&mut q.scratch);
+                is_one = q.next_from_line(port, &mut frame, t);
+                q.stats.received += u64::from(is_one);
+                q.scratch = frame;
+            }
+        }
+        is_one
+    }
+
+    fn let_all_in(&mut self, q: &mut Queues, port: u32, t: u64) {
+        while self.let_in(q, port, t) {}
+    }
+}
+
+impl Switch {
+    /// A switch without ports and without a program, at time 0.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces the program: tables, counters, registers, groups and sessions
+    /// start empty; packets in queues are lost, frames on the wire are not.
+    pub fn load(&mut self, image: Image) {
+        self.state = State::Loaded(Box::new(Loaded::new(image)));
+        for p in self.queues.ports.values_mut() {
+            p.queue.clear();
+            p.queue_bytes = 0;
+        }
+    }
+
+    /// The program in service.
+    pub fn loaded(&self) -> Option<&Loaded> {
+        match &self.state {
+            State::Empty => None,
+            State::Loaded(l) => Some(l),
+        }
+    }
+
+    /// The program in service.
+    pub fn loaded_mut(&mut self) -> Option<&mut Loaded> {
+        match &mut self.state {
+            State::Empty => None,
+            State::Loaded(l) => Some(l),
+        }
+    }
+
+    /// Resets time to 0, which is possible while nothing is under way.
+    pub fn restart_clock(&mut self) {
+        if self.queues.events.is_empty() {
+            self.queues.now_ns = 0;
+            for p in self.queues.ports.values_mut() {
+                p.free_at_ns = 0;
+                p.line.restart_clock();
+            }
+        }
+    }
+
+    /// Logical time, in ns since the start.
+    pub fn now_ns(&self) -> u64 {
+        self.queues.now_ns
+    }
+
+    /// Has the frames of clones finished by this when they leave their queue,
+    /// before they are timed: received frames never are.
+    pub fn finish_clones(&mut self, finish: FinishClone) {
+        self.queues.finish_clone = Some(finish);
+    }
+
+    /// Counters of the whole switch.
+    pub fn stats(&self) -> &Stats {
+        &self.queues.stats
+    }
+
+    /// The port, made if need be.
+    pub fn port_mut(&mut self, port: u32) -> &mut Port {
+        self.queues.ports.entry(port)
+    }
+
+    /// All ports, in the order of their numbers.
+    pub fn ports(&self) -> impl Iterator<Item = (u32, &Port)> {
+        self.queues.ports.iter()
+    }
+
+    /// A change of rate takes effect with the next frame.
+    pub fn configure(&mut self, port: u32, config: PortConfig) {
+        let p = self.port_mut(port);
+        p.config = config;
+        p.carry = 0;
+        let rates = self.queues.ports.iter().map(|(_, p)| p.config.rate_bps);
+        self.queues.usual_line_bps = usual_rate_bps(rates.max().unwrap_or(0));
+    }
+
+    /// When something is due next.
+    pub fn next_event_ns(&self) -> Option<u64> {
+        self.queues.events.next_ns()
+    }
+
+    /// Handles everything due at or before `until_ns`, each at its own time.
+    pub fn run_until(&mut self, until_ns: u64, wire: &mut dyn Wire) {
+        let q = &mut self.queues;
+        while let Some((t, event)) = q.events.next_due(until_ns) {
+            q.now_ns = q.now_ns.max(t);
+            match (event, &mut self.state) {
+                (Event::Arrive(port), _) => q.arrive(port, t, wire),
+                (Event::Receive(port), state) => {
+                    state.let_in(q, port, t);
+                    q.next_on_line(port, t);
+                }
+                (Event::Serve(port), State::Loaded(l)) => l.serve(q, port, t),
+                (Event::Reinject, State::Loaded(l)) => {
+                    if let Some(p) = l.reinjected.pop_front() {
+                        l.ingress(q, p, t);
+                    }
+                }
+                (Event::Serve(_) | Event::Reinject, State::Empty) => {}
+            }
+        }
+        q.now_ns = q.now_ns.max(until_ns);
+    }
+
+    /// A frame arrives on `port` at `time_ns`, which must not lie before
+    /// anything already handled; the caller has run the switch up to it.
+    pub fn receive(&mut self, port: u32, frame: &[u8], time_ns: u64) {
+        let q = &mut self.queues;
+        q.now_ns = q.now_ns.max(time_ns);
+        let now = q.now_ns;
+        if let Some((line, own)) = q.line(port)
+            && line.holds(own, now)
+        {
+            let mut copy = q.free_lines.pop().unwrap_or_default();
+            copy.clear();
+            copy.extend_from_slice(frame);
+            self.join(port, Waiting::Frame(copy));
+            return;
+        }
+        if let Some((line, Some(rate))) = q.line(port) {
+            line.pass(frame.len(), rate, now);
+        }
+        self.state.receive(q, port, frame, now);
+    }
+
+    /// As [`Self::receive`], of a super-frame: each of its segments arrives when
+    /// the line that it came on would have brought it, the first at once.
+    pub fn receive_super_frame(&mut self, port: u32, cutter: Cutter, time_ns: u64) {
+        let q = &mut self.queues;
+        q.now_ns = q.now_ns.max(time_ns);
+        self.join(port, Waiting::SuperFrame(cutter));
+        let now = self.queues.now_ns;
+        let Some(p) = self.queues.ports.get_mut(port) else {
+            return;
+        };
+        let rate = p.config.in_rate_bps.unwrap_or(self.queues.usual_line_bps);
+        if rate == 0 {
+            // The event is due now, and would be handled by the next call.
+            self.state.let_all_in(&mut self.queues, port, now);
+        }
+    }
+
+    fn join(&mut self, port: u32, what: Waiting) {
+        let q = &mut self.queues;
+        let now = q.now_ns;
+        let p = q.ports.entry(port);
+        let own = p.config.in_rate_bps;
+        let (event, over) = match p.line.join(what, own, now) {
+            Joined::Waits(event) => (event, false),
+            Joined::TooMuch(event) => (event, true),
+            Joined::Dropped => return,
+        };
+        if let Some(at) = event {
+            q.schedule(at, Event::Receive(port));
+        }
+        while over && q.line(port).is_some_and(|(l, _)| l.is_over()) {
+            if let Some((line, _)) = q.line(port) {
+                line.early_packets += 1;
+            }
+            self.state.let_in(q, port, now);
+        }
+    }
+
+    /// A buffer for a super-frame to come.
+    pub fn spare_buffer(&mut self) -> Vec<u8> {
+        self.queues.free_lines.pop().unwrap_or_default()
+    }
+
+    /// Takes the oldest digest: its name and fields.
+    pub fn next_digest(&mut self) -> Option<(Arc<str>, Bytes)> {
+        self.loaded_mut()?.digests.pop_front()
+    }
+
+    /// Takes a transmitted frame's buffer back for reuse.
+    pub fn reuse(&mut self, frame: Vec<u8>) {
+        self.queues.reuse(frame);
+    }
+}

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges the demo: whether the measurement can be trusted, and how near the estimates came."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from .. import signals
+from ..experiment.backend import MeasuredPhase
+from ..experiment.conduct import Live, after_start, of_link
+from ..experiment.judge import Case
+from ..experiment.quantities import rate_bps
+from ..json_types import JsonObject
+from ..outcome import write_json
+from ..progress import Progress
+from ..traffic import planned_truth
+from . import conclusion, tables, variant
+from .variant import Variant
+
+
+class Demo:
+    """Measured, advised, applied, measured again."""
+
+    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
+
+    def __init__(self, wanted: Variant, keep: bool, report: bool):
+        self._wanted = wanted
+        self._keep = keep
+        self._report = report
+        self._judged: conclusion.Judged | None = None
+
+    @classmethod
+    def add_options(cls, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
+        for option, what in (
+            ("--seconds", "of each phase"),
+            ("--warmup", "before the first phase"),
+            ("--settle", "after the advice was applied"),
+        ):
+            parser.add_argument(
+                option,
+                type=positive_s,
+                metavar="SECONDS",
+                help=f"{what}; default: the file's, on BMv2 {variant.TIMES_AS_LONG:g} times that",
+            )
+        parser.add_argument("--seed", type=int, help="of the short flows")
+        parser.add_argument(
+            "--ecn",
+            action="store_true",
+            help="flows ask for ECN and the switch marks at the limit instead of dropping",
+        )
+        parser.add_argument(
+            "--capacity",
+            type=rate,
+            metavar="RATE",
+            help="of the bottleneck, like 100mbit or 1gbit; default: the file's, or what BMv2 "
+            "carries",
+        )
+        parser.add_argument(
+            "--no-offloads",
+            action="store_true",
+            help="hosts send whole packets only, no super-frames of several",
+        )
+        parser.add_argument("--no-report", action="store_true", help="draw no figures")
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Demo:
+        wanted = Variant(
+            bmv2=arguments.back_end == "bmv2",
+            ecn=arguments.ecn,
+            offloads=not arguments.no_offloads,
+            capacity_bps=arguments.capacity,
+            seed=arguments.seed,
+            seconds=arguments.seconds,
+            warmup_s=arguments.warmup,
+            settle_s=arguments.settle,
+        )
+        return cls(wanted, arguments.keep, not arguments.no_report)
+
+    def altered(self, document: JsonObject) -> JsonObject:
+        return variant.of(document, self._wanted)
+
+    def carry_out(self, case: Case) -> JsonObject:
+        run = case.run(self._conduct)
+        self._judged = conclusion.judge(run)
+        return self._judged.summary
+
+    def keep(self, out: Path, documents: Sequence[JsonObject]) -> None:
+        write_json(out / "summary.json", documents[0])
+
+    def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
+        assert self._judged is not None
+        return self._judged.tell(out, self._report, progress)
+
+    def _conduct(self, live: Live) -> list[MeasuredPhase]:
+        plan, progress = live.plan, live.progress
+        for line in conclusion.about_network(plan, live.session.layout.run_id):
+            progress.say(line)
+        live.start()
+        token = live.session.run_dir / "controller.token"
+        progress.say(f"console: {live.session.url}/  (token in {token})")
+        live.start_traffic()
+        progress.say(conclusion.about_traffic(plan))
+        measured = after_start(live, of_link, marked=True)
+        if self._keep:
+            self._stay(live, measured)
+        progress.say("ending")
+        return measured
+
+    def _stay(self, live: Live, measured: list[MeasuredPhase]) -> None:
+        """Leaves everything running until a signal, which the user asked for."""
+        truths = [planned_truth(live.session.spec) for _ in measured]
+        document = conclusion.summary_of(live.plan, measured, truths, live.session.run_dir)
+        write_json(live.session.run_dir / "summary.json", document)
+        live.progress.say("")
+        live.progress.say(tables.text(document))
+        live.progress.say(f"running until Ctrl-C; console: {live.session.url}/")
+        try:
+            while True:
+                live.let_pass("running", 3600, of_link)
+        except signals.Interrupted:
+            return
+
+
+def rate(text: str) -> int:
+    try:
+        return round(rate_bps(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def positive_s(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 86_400:
+        raise argparse.ArgumentTypeError("seconds above 0, at most a day")
+    return value
+
+
+JUDGE = Demo

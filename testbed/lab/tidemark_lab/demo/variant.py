@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo's experiment file as its options change it. Pure.
+
+BMv2 counts rates in packets per second and carries some thousands of packets a second. The demo's
+100 Mb/s are 8127 full packets a second, and each is reported, which is a second pass through the
+egress pipeline. So the capacity is a tenth, and the round-trip times are four times as long:
+windows of the bottlenecked flows stay above ten packets, which their congestion control needs to be
+itself.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+from ..bmv2.rates import (
+    LEAST_PACKETS_PER_S,
+    MOST_PACKETS_PER_S,
+    PACKETS_PER_S,
+    WIRE_BITS,
+    packets_per_s,
+)
+from ..experiment import load
+from ..experiment.load import ExperimentError
+from ..experiment.model import Experiment
+from ..experiment.quantities import Limit, rate_bps
+from ..json_types import JsonObject
+
+# A switch that marks instead of dropping marks one packet in 25 or so: a flow of more
+# packets in flight than six is held down by that, here, whatever it has elsewhere.
+REMOTE_RATE_WITH_MARKS = 1 / 3
+RTT_FACTOR = 4
+# Windows need longer to grow and to shrink.
+TIMES_AS_LONG = 1.5
+# A window has half as many packets to lose.
+FLOWS_DIVISOR = 2
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Changes that are asked of the demo's file; None where the file decides."""
+
+    bmv2: bool = False
+    ecn: bool = False
+    offloads: bool = True
+    capacity_bps: int | None = None
+    seed: int | None = None
+    # Of each phase, of the warm-up, after the advice was applied.
+    seconds: float | None = None
+    warmup_s: float | None = None
+    settle_s: float | None = None
+
+
+def of(document: JsonObject, wanted: Variant) -> JsonObject:
+    """Raises ExperimentError where BMv2 does not carry the capacity."""
+    out = copy.deepcopy(document)
+    experiment = load.check(document, str(document.get("name", "demo")))
+    (switch,) = out["topology"]["switches"]
+    run = out.setdefault("run", {})
+    long = TIMES_AS_LONG if wanted.bmv2 else 1.0
+    if wanted.bmv2:
+        _slower(out, experiment, wanted.capacity_bps)
+    elif wanted.capacity_bps is not None:
+        switch["rate"] = f"{wanted.capacity_bps}bit"
+    if not wanted.offloads:
+        out["topology"]["offloads"] = False
+    if wanted.ecn:
+        _marking(out, remote=1.0 if wanted.bmv2 else REMOTE_RATE_WITH_MARKS)
+    if wanted.seed is not None:
+        run["seed"] = wanted.seed
+    run["warmup"] = _s(wanted.warmup_s or experiment.run.warmup * long)
+    for phase, said in zip(out["phases"], experiment.phases, strict=True):
+        phase["duration"] = _s(wanted.seconds or said.duration * long)
+        if said.apply_advice:
+            phase["settle"] = _s(wanted.settle_s or said.settle * long)
+    return out
+
+
+def _marking(out: JsonObject, remote: float) -> None:
+    """Every flow asks for ECN, and the bottleneck marks where it would drop (RFC 3168). The limit
+    is above the threshold by what all flows would add if they doubled at once: so a run shows how
+    far marked flows overshoot by themselves."""
+    (switch,) = out["topology"]["switches"]
+    at = Limit.parse(switch.get("limit", "1bdp"))
+    above = Limit(3 * at.number, at.unit)
+    switch |= {"action": "mark_ce", "threshold": _text(at), "limit": _text(above)}
+    for group in [*out["traffic"]["persistent"], *out["traffic"].get("open_loop", [])]:
+        group["ecn"] = True
+        _slow_down(group, remote)
+
+
+def _slow_down(group: JsonObject, by: float) -> None:
+    """Its slow link, where it has one."""
+    if "remote" in group:
+        group["remote"]["rate"] = f"{round(rate_bps(group['remote']['rate']) * by)}bit"
+
+
+def _slower(out: JsonObject, experiment: Experiment, capacity_bps: int | None) -> None:
+    """As BMv2 carries it."""
+    rate = PACKETS_PER_S if capacity_bps is None else packets_per_s(capacity_bps)
+    if not LEAST_PACKETS_PER_S <= rate <= MOST_PACKETS_PER_S:
+        raise ExperimentError(
+            f"--capacity: BMv2 would have to send {rate} packets/s, and the lab lets it send "
+            f"{LEAST_PACKETS_PER_S} to {MOST_PACKETS_PER_S}; choose {_mbit(LEAST_PACKETS_PER_S)} "
+            f"to {_mbit(MOST_PACKETS_PER_S)} (default {_mbit(PACKETS_PER_S)}), or --back-end "
+            "embedded"
+        )
+    out["run"]["back_end"] = "bmv2"
+    (switch,) = out["topology"]["switches"]
+    capacity = rate * WIRE_BITS
+    switch["rate"] = f"{capacity}bit"
+    # It takes whole packets only.
+    out["topology"]["offloads"] = False
+    rtts_s = []
+    for hosts, said in zip(out["topology"]["hosts"], experiment.topology.hosts, strict=True):
+        hosts["rtts"] = [f"{1e3 * RTT_FACTOR * rtt:g}ms" for rtt in said.rtts]
+        rtts_s += [RTT_FACTOR * rtt for rtt in said.rtts]
+    # C·T̄ of the hosts: half of the flows are not on every host as often.
+    switch["limit"] = f"{round(capacity / 8 * sum(rtts_s) / len(rtts_s))}B"
+    for group, flows in zip(
+        out["traffic"]["persistent"], experiment.traffic.persistent, strict=True
+    ):
+        group["spread"] = _s(2 * flows.spread)
+        if flows.kind == "lbp":
+            group["count"] = flows.most // FLOWS_DIVISOR
+        _slow_down(group, capacity / experiment.topology.switches[0].rate)
+    delay_s = experiment.targets.delay
+    if delay_s is not None:
+        out["targets"]["delay"] = f"{1e3 * RTT_FACTOR * delay_s:g}ms"
+
+
+def _mbit(packets_per_second: int) -> str:
+    return f"{packets_per_second * WIRE_BITS / 1e6:.1f}mbit"
+
+
+def _s(seconds: float) -> str:
+    return f"{seconds:g}s"
+
+
+def _text(limit: Limit) -> str:
+    return f"{limit.number:.12g}{limit.unit}"

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`doctor`: whether the demo, and so any run on real TCP, can be made on this machine."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .demo import variant
+from .demo.variant import Variant
+from .errors import LabError
+from .experiment import execute, grid, load
+from .experiment.bmv2.back_end import Bmv2
+from .experiment.embedded.back_end import Embedded
+from .outcome import EXIT_OK, EXIT_PREFLIGHT
+from .preflight import Ports
+from .progress import Progress
+
+BACK_ENDS = {"embedded": Embedded, "bmv2": Bmv2}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go")
+    parser.add_argument(
+        "--back-end",
+        choices=list(BACK_ENDS),
+        default="embedded",
+        help="what the traffic goes through; bmv2 is simple_switch_grpc on PATH",
+    )
+    Ports.add_options(parser)
+
+
+def from_arguments(arguments: argparse.Namespace) -> int:
+    progress = Progress()
+    back_end = BACK_ENDS[arguments.back_end](Ports.of(arguments))
+    wanted = Variant(bmv2=arguments.back_end == "bmv2")
+    try:
+        document = variant.of(load.read(load.FILES / "demo.toml"), wanted)
+        for note in back_end.ready(arguments.out):
+            progress.say(f"note: {note}")
+        execute.refuse(grid.points(document, "demo"), back_end)
+    except LabError as error:
+        progress.say(f"doctor: {error}")
+        return EXIT_PREFLIGHT
+    progress.say("ok")
+    return EXIT_OK

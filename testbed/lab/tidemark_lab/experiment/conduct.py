@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running lab in the hands of an experiment: its phases one after the other, or what a judge
+decides while it goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from ..api import ApiError, Controller
+from ..errors import LabError
+from ..json_types import JsonObject
+from ..limits import in_words
+from ..machine import CpuTime, busiest_thread_s, load_average, process_cpu_s, thread_cpu_s
+from ..progress import Progress, bar
+from .backend import MeasuredPhase, Window
+from .embedded.session import PlanSession
+from .live import Links
+from .plan import Limits, Plan
+
+# A label says this much of the link while time passes; empty where there is nothing to say.
+Told = Callable[["Live"], str]
+
+
+@dataclass(frozen=True)
+class Live:
+    """`start`, `start_traffic`, then whatever is to be measured. Its end is the back end's."""
+
+    session: PlanSession
+    progress: Progress
+    name: str
+
+    @property
+    def plan(self) -> Plan:
+        return self.session.plan
+
+    @property
+    def controller(self) -> Controller:
+        return self.session.controller
+
+    @property
+    def links(self) -> Links:
+        return self.session.links
+
+    def start(self) -> None:
+        """Everything but the traffic, with the first limits in force."""
+        self.session.start()
+
+    def start_traffic(self) -> None:
+        self.session.start_traffic()
+
+    def let_pass(self, label: str, seconds: float, told: Told = lambda _: "") -> None:
+        """Lets time pass, says twice a second what is told, notices dead programs."""
+        begin = time.monotonic()
+        while (elapsed := time.monotonic() - begin) < seconds:
+            self.session.supervisor.check()
+            head = f"{label} {bar(elapsed, seconds)} {elapsed:4.0f}/{seconds:.0f} s"
+            self.progress.show(head + told(self))
+            time.sleep(min(0.5, max(0.0, seconds - (time.monotonic() - begin))))
+
+    def set_limit(self, switch: int, acts_at_bytes: int, reason: str) -> Limits:
+        """A limit that acts at so many bytes; as much above as it was in the plan where the switch
+        marks. Raises ApiError where the controller refuses."""
+        limits = self.plan.limits_at(switch, acts_at_bytes)
+        self.links.set_limits(switch, limits, reason)
+        return limits
+
+    def measure(
+        self,
+        name: str,
+        limits: list[Limits],
+        during: Callable[[], None],
+        marked: bool = False,
+    ) -> MeasuredPhase:
+        """Measures while `during` runs. `marked`: it is a phase of the controller's too, whose
+        own record is kept as `told`."""
+        supervisor = self.session.supervisor
+        programs = {n: supervisor.pid(n) for n in supervisor.running()}
+        # A switch carries its rate until a thread of it has a whole core; BMv2 has several that
+        # work.
+        switches = [pid for n, pid in programs.items() if n.startswith("switch")]
+        cpu, begin = CpuTime.now(), time.monotonic()
+        traffic_s = process_cpu_s(programs["traffic"])
+        threads = [thread_cpu_s(pid) for pid in switches]
+        if marked:
+            self.controller.post("/phases", {"name": name, "action": "start"})
+        starts = self.links.now()
+        during()
+        ends = self.links.now()
+        stolen = cpu.stolen_fraction_until(CpuTime.now())
+        told: list[JsonObject] = []
+        if marked:
+            self.controller.post("/phases", {"name": name, "action": "end"})
+            told = self._told(name)
+        passed = time.monotonic() - begin
+        traffic_s = process_cpu_s(programs["traffic"]) - traffic_s
+        busiest_s = max(
+            busiest_thread_s(before, thread_cpu_s(pid))
+            for before, pid in zip(threads, switches, strict=True)
+        )
+        windows = [Window(a[0], b[0], a[1], b[1]) for a, b in zip(starts, ends, strict=True)]
+        return MeasuredPhase(
+            name=name,
+            limits=limits,
+            windows=[_as_told(w, t) for w, t in zip(windows, told, strict=True)]
+            if told
+            else windows,
+            stolen_cpu_fraction=stolen,
+            traffic_cpu=traffic_s / passed,
+            switch_cpu=busiest_s / passed,
+            load_average=load_average(),
+            live=self.links.live(),
+            told=told,
+        )
+
+    def _told(self, name: str) -> list[JsonObject]:
+        """The controller's record of a phase that has ended, with each switch's link alone."""
+        phase = self.session.complete_phase(name)
+        out = []
+        for place in self.links.places:
+            links = [
+                k for k in phase["links"] if (k["node"], k["port"]) == (place.node, place.port)
+            ]
+            if not links:
+                raise LabError(
+                    f"phase {name}: the controller saw no link; see {self.session.run_dir}/logs"
+                )
+            out.append({**phase, "links": links})
+        return out
+
+
+def _as_told(window: Window, told: JsonObject) -> Window:
+    """With the switch's times of the controller's phase."""
+    link = told["links"][0]
+    return Window(link["start_ns"], link["end_ns"], window.start_unix_ns, window.end_unix_ns)
+
+
+def phases(live: Live, told: Told = lambda _: "", marked: bool = False) -> list[MeasuredPhase]:
+    """The phases of the file, one after the other."""
+    live.start()
+    live.start_traffic()
+    return after_start(live, told, marked)
+
+
+def after_start(live: Live, told: Told = lambda _: "", marked: bool = False) -> list[MeasuredPhase]:
+    """The phases of the file in a lab whose traffic has started."""
+    experiment = live.plan.experiment
+    live.let_pass(f"{live.name}: warm-up", experiment.run.warmup, told)
+    limits = live.plan.first_limits()
+    measured = []
+    for phase in experiment.phases:
+        applied: list[JsonObject] = []
+        if phase.apply_advice:
+            before = limits
+            limits, applied = live.links.apply_advice(phase, before)
+            for was, now, advice in zip(before, limits, applied, strict=True):
+                live.progress.say(
+                    f"advice: limit {in_words(was.document())} -> {in_words(now.document())} "
+                    f"({advice['rule']}), read back from the switch"
+                )
+        else:
+            limits = live.links.set_phase(phase, limits)
+        read_back = [live.session.limit_bytes(k) for k in live.session.layout.switches]
+        label = f"{live.name}: phase {phase.name}"
+        live.let_pass(f"{label}: settling", phase.settle, told)
+        limits = live.links.in_force(limits)
+        during = partial(live.let_pass, label, phase.duration, told)
+        one = live.measure(phase.name, limits, during, marked)
+        one.applied, one.read_back_bytes = applied, read_back
+        measured.append(one)
+    return measured
+
+
+def of_link(live: Live) -> str:
+    """Live estimates of the last switch, for the terminal."""
+    try:
+        link = live.links.link(len(live.links.places) - 1)
+        recent = link["recent"]
+        estimates = link["estimate"]["estimates"]
+        return (
+            f"  utilisation {100 * recent['utilisation']:5.1f} %"
+            f"  loss {100 * recent['loss_rate']:6.3f} %"
+            f"  delay p99 {recent['delay_ms']['p99']:5.1f} ms"
+            f"  N_b {estimates['n_b']['value']:.0f}"
+        )
+    except (ApiError, KeyError, TypeError):
+        return ""

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges whether the bounds hold once each step has settled, with few changes of the limit.
+
+Real TCP through the switch, whose controller is set to auto mode once it has seen the first flows.
+Written: `steps.json` (what each step was and whether its bounds held) and `steps.svg` (limit,
+occupancy, loss and N_b over time).
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from ..api import ApiError
+from ..experiment import load
+from ..experiment.backend import MeasuredPhase
+from ..experiment.conduct import Live, phases
+from ..experiment.judge import Case
+from ..experiment.live import path
+from ..experiment.load import ExperimentError
+from ..json_types import JsonObject
+from ..limits import acts_at_bytes
+from ..markdown import aligned
+from ..outcome import write_json
+from ..progress import Progress
+from .record import MOST_CHANGES, Asked, Record, Step
+
+SERIES_POINTS = 20_000
+
+
+@dataclass
+class Steps:
+    """`flows` and `seconds`: in place of the file's; None where the file decides."""
+
+    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
+
+    flows: tuple[int, ...] | None = None
+    seconds: float | None = None
+    asked: Asked | None = None
+    steps: list[Step] = field(default_factory=list)
+    # Answers of the controller, about twice a second.
+    _samples: list[JsonObject] = field(default_factory=list)
+    _series: JsonObject = field(default_factory=dict)
+    _changes: list[JsonObject] = field(default_factory=list)
+
+    @classmethod
+    def add_options(cls, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--flows",
+            type=lambda text: tuple(int(n) for n in text.split(",")),
+            help="N_b of each step, like 4,40,8; default: the file's",
+        )
+        parser.add_argument("--seconds", type=float, help="of each step; default: the file's")
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Steps:
+        return cls(arguments.flows, arguments.seconds)
+
+    def altered(self, document: JsonObject) -> JsonObject:
+        experiment = load.check(document, str(document.get("name", "steps")))
+        asked = Asked.of(experiment)
+        flows = self.flows or asked.flows
+        seconds = self.seconds or asked.seconds
+        if seconds < asked.settling_s + 2 or min(flows) < 1:
+            raise ExperimentError(
+                f"steps: --seconds must be at least {asked.settling_s + 2:g}, --flows above 0"
+            )
+        out = copy.deepcopy(document)
+        out["traffic"]["persistent"][0]["steps"] = [
+            {"at": f"{k * seconds:g}s", "count": count} for k, count in enumerate(flows)
+        ]
+        first, *others = out["phases"]
+        like = others[0] if others else {**first, "settle": f"{asked.settling_s:g}s"}
+        out["phases"] = [
+            {
+                **(like if k else first),
+                "name": f"step-{k + 1}",
+                "duration": f"{seconds - asked.settling_s:g}s",
+            }
+            for k in range(len(flows))
+        ]
+        return out
+
+    def carry_out(self, case: Case) -> JsonObject:
+        experiment = case.point.experiment
+        asked = Asked.of(experiment)
+        run = case.run(self._conduct)
+        record = Record(asked, run.truth(), self._samples, self._series, self._changes)
+        self.asked, self.steps = asked, record.steps()
+        # Drawing takes a second to import.
+        from ..report.steps import draw
+
+        (case.run_dir / "steps.svg").write_text(draw(record))
+        return {
+            "flows": asked.flows,
+            "seconds": asked.seconds,
+            "settling_s": asked.settling_s,
+            "bounds": {"loss_rate": asked.loss_rate, "delay_ms": asked.delay_ms},
+            "settings": experiment.controller,
+            "steps": [asdict(s) | {"problems": s.problems(asked)} for s in self.steps],
+            "changes": self._changes,
+            "samples": self._samples,
+        }
+
+    def keep(self, out: Path, documents: Sequence[JsonObject]) -> None:
+        write_json(out / "steps.json", documents[0])
+
+    def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
+        assert self.asked is not None
+        failed = 0
+        progress.say(table(self.steps))
+        for step in self.steps:
+            for problem in step.problems(self.asked):
+                progress.say(f"FAIL  N_b {step.n_b}: {problem}")
+                failed += 1
+        if not failed:
+            progress.say(
+                f"ok    every bound held {self.asked.settling_s:g} s after each step, "
+                f"with at most {MOST_CHANGES} changes"
+            )
+        progress.say(f"figure: {out / 'steps.svg'}")
+        return not failed
+
+    def _conduct(self, live: Live) -> list[MeasuredPhase]:
+        measured = phases(live, self._sample)
+        (place,) = live.links.places
+        link = live.links.link(0)
+        self._series = live.controller.get(
+            f"{path(place)}/series?from_ns={link['capture_start_ns']}"
+            f"&to_ns={link['now_ns']}&max_points={SERIES_POINTS}"
+        )
+        self._changes = live.controller.get("/changes")["changes"]
+        return measured
+
+    def _sample(self, live: Live) -> str:
+        try:
+            sample = sample_of(live.links.link(0))
+        except ApiError:
+            return ""
+        self._samples.append(sample)
+        return "  limit {limit_bytes} bytes, advice {advice_bytes}, N_b {n_b}".format(**sample)
+
+
+def sample_of(link: JsonObject) -> JsonObject:
+    estimate = link.get("estimate") or {}
+    n_b = (estimate.get("estimates") or {}).get("n_b") or {}
+    return {
+        "unix_ns": time.time_ns(),
+        "now_ns": link["now_ns"],
+        "limit_bytes": acts_at_bytes(link.get("limit")),
+        "advice_bytes": (link.get("advice") or {}).get("limit_bytes"),
+        "latest_bytes": link["steadiness"]["latest_bytes"],
+        "n_b": n_b.get("value"),
+    }
+
+
+def table(steps: Sequence[Step]) -> str:
+    rows = [("N_b", "estimated", "changes", "limits (kB)", "utilisation", "loss", "delay max")]
+    for s in steps:
+        rows.append(
+            (
+                str(s.n_b),
+                "-" if s.n_b_estimated is None else f"{s.n_b_estimated:.1f}",
+                str(s.changes),
+                " ".join(f"{b / 1e3:.0f}" for b in s.limits_bytes) or "-",
+                f"{s.utilisation:.2%}",
+                f"{s.loss_rate:.3%} ({s.settling_loss_rate:.3%} settling)",
+                f"{s.delay_max_ms:.1f} ms ({s.settling_delay_max_ms:.1f} settling)",
+            )
+        )
+    return "\n".join(aligned(rows[0], rows[1:]))
+
+
+JUDGE = Steps

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges networks at several limits, one after the other.
+
+Afterwards the capture is estimated twice, with the senders' windows (probed) and without
+(passive), and what was measured at each limit predicts the others. Written: `sweep.json`,
+`sweep.md`, and a capture for each case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from ..experiment.judge import Case
+from ..experiment.load import ExperimentError
+from ..json_types import JsonObject
+from ..outcome import write_json
+from ..progress import Progress
+from . import table
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """`seconds`: of each limit, in place of the files'."""
+
+    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
+
+    seconds: float | None = None
+
+    @classmethod
+    def add_options(cls, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--seconds", type=float, help="of each limit; default: as the files say"
+        )
+
+    @classmethod
+    def of(cls, arguments: argparse.Namespace) -> Sweep:
+        if arguments.seconds is not None and arguments.seconds < 2:
+            raise ExperimentError("--seconds: at least 2")
+        return cls(arguments.seconds)
+
+    def altered(self, document: JsonObject) -> JsonObject:
+        out = copy.deepcopy(document)
+        for phase in out["phases"]:
+            if self.seconds is not None:
+                phase["duration"] = f"{self.seconds:g}s"
+        return out
+
+    def carry_out(self, case: Case) -> JsonObject:
+        run = case.run()
+        document: JsonObject = {
+            "name": case.name,
+            "about": case.point.experiment.about,
+            "experiment": case.point.document,
+            "phases": table.judge(run, case.paths.binary("tidemark-controller")),
+        }
+        case.progress.say(table.line(document))
+        return document
+
+    def keep(self, out: Path, documents: Sequence[JsonObject]) -> None:
+        write_json(out / "sweep.json", {"cases": list(documents)})
+        (out / "sweep.md").write_text(table.markdown(documents))
+
+    def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
+        """Shows the table, which is for the reader to judge."""
+        progress.say("")
+        progress.say(table.markdown(documents))
+        progress.say(f"sweep: {out}")
+        return True
+
+
+JUDGE = Sweep

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sweep measured beside what was true: N_b, classes, Tₑ, and what each limit
+predicted for the others."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from .. import offline
+from ..errors import LabError
+from ..experiment.backend import MeasuredPhase
+from ..experiment.judge import Run
+from ..json_types import JsonObject
+from ..summary import class_check
+
+# Of rows in the table `events`: what the senders' kernels told.
+PROBED_KINDS = ("retransmit", "congestion_state")
+PREDICTED = ("utilisation", "loss_rate")
+
+
+def passive_view(capture: Path, out: Path) -> Path:
+    """The same capture as it would be had no sender been probed."""
+    out.mkdir()
+    for path in capture.iterdir():
+        if path.name.startswith("tcp_probe-"):
+            continue
+        if path.name.startswith("events-"):
+            # The compression that captures have: analyze reads no other.
+            events = _without_probes(pq.read_table(path))
+            pq.write_table(events, out / path.name, compression="zstd")
+        else:
+            (out / path.name).symlink_to(path.resolve())
+    return out
+
+
+def _without_probes(events: pa.Table) -> pa.Table:
+    kind = events["kind"].cast(pa.string())
+    events = events.filter(pc.invert(pc.is_in(kind, pa.array(PROBED_KINDS))))
+    at = events.schema.get_field_index("probed")
+    field = events.schema.field(at)
+    never = pc.if_else(pc.is_valid(events["probed"]), False, events["probed"])
+    return events.set_column(at, field, never)
+
+
+def judge(run: Run, program: Path) -> list[JsonObject]:
+    """Each phase's truth, estimates and what it predicts for the other limits."""
+    with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
+        passive = passive_view(run.run_dir / "capture", Path(folder) / "passive")
+        return [_judged(run, phase, program, passive) for phase in run.phases]
+
+
+def _judged(run: Run, phase: MeasuredPhase, program: Path, passive: Path) -> JsonObject:
+    truth = run.truth()
+    (window,) = phase.windows
+    there = [
+        f
+        for kind in ("lbp", "rbp", "wl")
+        for f in truth.during(kind, window.start_unix_ns, window.end_unix_ns)
+    ]
+    span = {"start_ns": window.start_ns, "end_ns": window.end_ns}
+    link = run.link(phase.name)
+    curve = _curve(program, run.run_dir / "capture", span, link["capture_start_ns"])
+    others = [p.limits[0].limit_bytes for p in run.phases if p is not phase]
+    return {
+        "limit_bytes": phase.limits[0].limit_bytes,
+        "window": span,
+        "truth": truth.phase(window.start_unix_ns, window.end_unix_ns),
+        "probed": _estimates(link, there),
+        "passive": _estimates(offline.analyze(program, passive, span), there),
+        **{k: link[k] for k in ("utilisation", "loss_rate", "drops", "delay_ms")},
+        "advice": {
+            "advised_bytes": link["advice"]["limit_bytes"],
+            "rule": link["advice"]["rule"],
+        },
+        "predicted": [{"limit_bytes": b, **_at(curve, b)} for b in others],
+    }
+
+
+def _estimates(link: JsonObject, there: list[JsonObject]) -> JsonObject:
+    estimates = link["estimates"]
+    classes = class_check(link["flows"], there)
+
+    def interval(name: str) -> JsonObject | None:
+        value = estimates.get(name)
+        return value and {k: value[k] for k in ("value", "low", "high", "evidence")}
+
+    return {
+        "n_b": interval("n_b"),
+        "t_e_ms": interval("t_e_ms"),
+        "alpha": interval("alpha"),
+        "c_e_share": interval("c_e_share"),
+        "classes_right": classes["right"],
+        "classes_wrong": classes["wrong"],
+    }
+
+
+def _curve(program: Path, capture: Path, window: JsonObject, zero_ns: int) -> list[JsonObject]:
+    argv = [program, "whatif", capture, "--csv", "--points", "120"]
+    argv += ["--from-s", (window["start_ns"] - zero_ns) / 1e9]
+    argv += ["--to-s", (window["end_ns"] - zero_ns) / 1e9]
+    done = subprocess.run(
+        [str(a) for a in argv], capture_output=True, text=True, timeout=300, check=False
+    )
+    if done.returncode != 0:
+        raise LabError(f"whatif {capture} failed: {done.stderr.strip()[-500:]}")
+    return [
+        {k: float(v) if v else math.nan for k, v in row.items()}
+        for row in csv.DictReader(io.StringIO(done.stdout))
+    ]
+
+
+def _at(curve: list[JsonObject], limit_bytes: float) -> JsonObject:
+    """Predictions at a limit, between the two points of the curve around it."""
+
+    def value(name: str) -> float | None:
+        for a, b in pairwise(curve):
+            if a["limit_bytes"] <= limit_bytes <= b["limit_bytes"]:
+                width = b["limit_bytes"] - a["limit_bytes"]
+                part = (limit_bytes - a["limit_bytes"]) / width if width else 0.0
+                return a[name] + part * (b[name] - a[name])
+        return None
+
+    return {
+        name: {"value": value(name), "low": value(f"{name}_low"), "high": value(f"{name}_high")}
+        for name in PREDICTED
+    }
+
+
+def line(document: JsonObject) -> str:
+    """A case in one line, for the terminal."""
+    parts = []
+    for p in document["phases"]:
+        parts.append(
+            f"{p['limit_bytes'] / 1e3:.0f} kB: N_b {p['truth']['n_b']} as "
+            f"{p['probed']['n_b']['value']:.0f}/{p['passive']['n_b']['value']:.0f}"
+        )
+    return f"{document['name']}: " + ", ".join(parts)
+
+
+def markdown(documents: Sequence[JsonObject]) -> str:
+    """Two tables: estimates beside the truth, measurements beside what was predicted."""
+    rows = [
+        "| case | limit kB | N_b true | probed | passive | T_e ms true | probed | passive "
+        "| classes right | passive | utilisation | loss % | advised kB |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for d in documents:
+        for p in d["phases"]:
+            n = p["truth"]["n_b"] + p["truth"]["rbp"] + p["truth"]["wl"]
+            rows.append(
+                f"| {d['name']} | {p['limit_bytes'] / 1e3:.0f} | {p['truth']['n_b']} "
+                f"| {_interval(p['probed']['n_b'])} | {_interval(p['passive']['n_b'])} "
+                f"| {_number(p['truth']['t_e_ms'])} "
+                f"| {_interval(p['probed']['t_e_ms'])} | {_interval(p['passive']['t_e_ms'])} "
+                f"| {p['probed']['classes_right']}/{n} | {p['passive']['classes_right']}/{n} "
+                f"| {p['utilisation']:.4f} | {100 * p['loss_rate']:.3f} "
+                f"| {_number((p['advice']['advised_bytes'] or math.nan) / 1e3)} "
+                f"({p['advice']['rule']}) |"
+            )
+    rows += [
+        "",
+        "| case | measured at kB | for kB | utilisation predicted | was | loss % predicted | was |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for d in documents:
+        was = {p["limit_bytes"]: p for p in d["phases"]}
+        for p in d["phases"]:
+            for f in p["predicted"]:
+                then = was[f["limit_bytes"]]
+                rows.append(
+                    f"| {d['name']} | {p['limit_bytes'] / 1e3:.0f} | {f['limit_bytes'] / 1e3:.0f} "
+                    f"| {_interval(f['utilisation'], 4)} | {then['utilisation']:.4f} "
+                    f"| {_interval(f['loss_rate'], 3, 100)} | {100 * then['loss_rate']:.3f} |"
+                )
+    return "\n".join(rows) + "\n"
+
+
+def _number(value: float | None, digits: int = 1, scale: float = 1.0) -> str:
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value * scale:.{digits}f}"
+
+
+def _interval(value: JsonObject | None, digits: int = 1, scale: float = 1.0) -> str:
+    if not value or value["value"] is None:
+        return "-"
+    ends = "-".join(_number(value[k], digits, scale) for k in ("low", "high"))
+    return f"{_number(value['value'], digits, scale)} ({ends})"

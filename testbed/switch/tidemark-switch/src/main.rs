@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-fn main() -> std::process::ExitCode {
-    tidemark_switch::cli::main(tidemark_commit::version!())
-}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Programs that are sound, and what is written to them.
+
+/// A program, its P4Info, and what to write to it.
+pub(crate) struct Case {
+    pub(crate) json: Vec<u8>,
+    pub(crate) info: &'static str,
+    pub(crate) writes: &'static str,
+}
+
+/// One with every kind of entity, and Tidemark's.
+pub(crate) fn cases() -> [Case; 2] {
+    [
+        Case {
+            json: include_bytes!("../../tidemark-switch/tests/data/entities/entities.json")
+                .to_vec(),
+            info: include_str!("../../tidemark-switch/tests/data/entities/entities.p4info.txtpb"),
+            writes: include_str!("../../tidemark-switch/tests/data/entities/writes.txtpb"),
+        },
+        Case {
+            json: crate::common::program(),
+            info: include_str!("../../../p4src/build/tidemark.p4info.txtpb"),
+            writes: include_str!("../../tidemark-switch/tests/data/forward-and-report.txtpb"),
+        },
+    ]
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What goes wrong.
+
+use std::fmt;
+use test_support::rng::Rng;
+
+/// Something that goes wrong for a while, or at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// When it begins, ms of the run.
+    pub at_ms: u64,
+    /// How long it lasts, ms.
+    pub for_ms: u64,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// Datagrams that nobody honest sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hostile {
+    /// Of nodes that the configuration does not name.
+    UnknownNode,
+    /// Of the configured node, from another address.
+    WrongExporter,
+    /// Earlier ones again, from the right address.
+    Replay,
+    /// Bits changed, from the right address.
+    Mutated,
+    /// A time of the future, from the right address.
+    Future,
+    /// A number far ahead, from the right address.
+    Ahead,
+}
+
+/// How the switch fails when a limit is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// It answers with an error and has done nothing.
+    Refuses,
+    /// It has written the limit, and answers with an error.
+    WritesAndFails,
+    /// It has written the limit, and does not answer.
+    WritesSilently,
+    /// It says that all is well and has done nothing.
+    Ignores,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Reports are lost with a probability.
+    ReportLoss(f64),
+    /// Some come later by up to so much, ns.
+    ReportReorder(f64, u64),
+    /// Some come twice.
+    ReportDuplicate(f64),
+    /// None comes.
+    ReportPartition,
+    /// Nothing passes between collector and controller.
+    TelemetryPartition,
+    /// Nothing passes between controller and switch.
+    ControlPartition,
+    /// Requests or their answers are lost with a probability, or take long.
+    ControlLoss(f64),
+    /// The collector is killed, and starts again at the end.
+    CollectorKill,
+    /// It is stopped properly, and starts again at the end.
+    CollectorStop,
+    /// The controller is killed, and starts again at the end.
+    ControllerKill,
+    /// The switch loses its power for a moment.
+    SwitchRestart,
+    /// The Unix time of collector and controller is set, ms.
+    UnixStep(i64),
+    /// The collector's clock stands still, then jumps.
+    CollectorStall,
+    /// Somebody sends so many datagrams a second.
+    Hostile(Hostile, u32),
+    /// Somebody else writes a limit, as a part of our largest one.
+    SecondWriter(f64),
+    /// The port is slower for a while, by this factor.
+    SlowPort(f64),
+    /// So many more flows come, and go at the end.
+    MoreFlows(usize),
+    /// The store's disk is full.
+    DiskFull,
+    /// The collector's machine loses its power: what was not synced is gone.
+    PowerCut,
+    /// The database does not answer, or only loses its answers.
+    DatabaseDown(bool),
+    /// Most writes of limits fail at the switch.
+    SwitchFails(Failing),
+    /// Somebody else writes a limit during a trial.
+    MeetsTrial {
+        /// The limit, as a part of our largest one.
+        part: f64,
+        /// How long after the trial began, ms.
+        after_ms: u64,
+    },
+}
+
+impl Kind {
+    /// Datagrams from the switch's own address that the switch did not send, or not
+    /// like this. Without authentication no collector can tell.
+    pub(crate) fn is_forged(&self) -> bool {
+        use Hostile::{Ahead, Future, Mutated};
+        matches!(self, Self::Hostile(Mutated | Future | Ahead, _))
+    }
+
+    /// One of them.
+    pub(crate) fn draw(r: &mut Rng) -> Self {
+        match r.index(20) {
+            0 => Self::ReportLoss(0.3 * r.fraction() * r.fraction() + 0.001),
+            1 => Self::ReportReorder(r.fraction() * 0.3, r.between(1, 30) * 1_000_000),
+            2 => Self::ReportDuplicate(r.fraction() * 0.5),
+            3 => Self::ReportPartition,
+            4 => Self::TelemetryPartition,
+            5 => Self::ControlPartition,
+            6 => Self::ControlLoss(r.fraction() * 0.7),
+            7 => Self::CollectorKill,
+            8 => Self::CollectorStop,
+            9 => Self::ControllerKill,
+            10 => Self::SwitchRestart,
+            11 => Self::UnixStep(r.between(0, 7_200_000) as i64 - 3_600_000),
+            12 => Self::CollectorStall,
+            13 => {
+                let all = [
+                    Hostile::UnknownNode,
+                    Hostile::WrongExporter,
+                    Hostile::Replay,
+                    Hostile::Mutated,
+                    Hostile::Future,
+                    Hostile::Ahead,
+                ];
+                Self::Hostile(all[r.index(all.len())], r.between(1, 400) as u32)
+            }
+            14 => Self::SecondWriter(0.05 + 1.5 * r.fraction()),
+            15 => Self::SlowPort(0.4 + 0.5 * r.fraction()),
+            16 => Self::MoreFlows(r.between(2, 20) as usize),
+            17 => Self::DiskFull,
+            18 => Self::PowerCut,
+            _ => Self::DatabaseDown(r.chance(0.5)),
+        }
+    }
+
+    /// One of those that wait for a write: first limits are written before other
+    /// faults begin.
+    pub(crate) fn draw_of_writes(r: &mut Rng) -> Option<Self> {
+        use Failing::{Ignores, Refuses, WritesAndFails, WritesSilently};
+        let all = [Refuses, WritesAndFails, WritesSilently, Ignores];
+        match r.index(6) {
+            0 => Some(Self::SwitchFails(all[r.index(all.len())])),
+            1 => Some(Self::MeetsTrial {
+                part: 0.05 + 0.95 * r.fraction(),
+                after_ms: r.between(200, 4_000),
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.1} s to {:.1} s: {:?}",
+            self.at_ms as f64 / 1e3,
+            (self.at_ms + self.for_ms) as f64 / 1e3,
+            self.kind
+        )
+    }
+}

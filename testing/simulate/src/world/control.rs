@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Controller and switch, and the messages between them.
+
+use super::state::{Event, MS, World};
+use crate::control_link::{Answer, Request};
+use crate::controller::{AUDIT_LOG, Controller, DIR};
+use crate::fault::{Failing, Kind};
+use anyhow::Result;
+use durable_fs::Disk as _;
+use std::path::Path;
+use tidemark_control::Limit;
+use tidemark_controller::core::Event as CoreEvent;
+
+const DELAY_NS: u64 = MS;
+const TICK_NS: u64 = 1_000 * MS;
+const POLL_NS: u64 = 2_000 * MS;
+/// A request without an answer fails after so long.
+const PATIENCE_NS: u64 = 1_500 * MS;
+
+impl World {
+    pub(super) fn start_controller(&mut self) -> Result<()> {
+        self.set_clock();
+        self.controller_starts += 1;
+        let disk = self.storage.controller_disk.shared();
+        let controller = Controller::start(&self.plan, disk, &self.clock)?;
+        self.checks.log_read(&controller, &self.storage.log);
+        self.checks.controller_started(&controller);
+        self.controller = Some(controller);
+        Ok(())
+    }
+
+    pub(crate) fn end_controller(&mut self) {
+        self.drain_records();
+        if let Some(c) = self.controller.take() {
+            self.checks.controller_ended(&c);
+            self.storage.log.end(&c);
+            // Its files are worth nothing any more, before they are dropped.
+            self.storage.controller_disk.killed();
+        }
+        self.disconnect("the controller is gone");
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.schedule(TICK_NS, Event::Tick);
+        self.set_clock();
+        let silent_ns = self.now_ns - self.telemetry.heard_ns.min(self.now_ns);
+        if let Some(c) = &mut self.controller {
+            let before = c.wants();
+            c.tick();
+            self.checks.now_ns = self.now_ns;
+            if let (None, Some((origin, limit))) = (before, c.wants()) {
+                self.checks.decided(origin, limit, silent_ns);
+            }
+        }
+        self.after_work();
+        self.check_estimate();
+    }
+
+    pub(super) fn poll_switch(&mut self) {
+        self.schedule(POLL_NS, Event::PollSwitch);
+        self.set_clock();
+        if let Some(c) = &mut self.controller {
+            c.poll_switch();
+        }
+        self.after_work();
+    }
+
+    /// Requests that the controller has made go on their way.
+    fn after_work(&mut self) {
+        self.drain_records();
+        let Some(c) = &mut self.controller else {
+            return;
+        };
+        let requests = std::mem::take(&mut c.channel.lock().outbox);
+        let start = self.controller_starts;
+        for (id, request) in requests {
+            self.schedule(PATIENCE_NS, Event::Answer(start, id, Answer::Lost));
+            if let Some(delay) = self.control_delay() {
+                self.schedule(delay, Event::Request(start, id, request));
+            }
+        }
+    }
+
+    /// How long a message takes; `None` when it is lost.
+    fn control_delay(&mut self) -> Option<u64> {
+        let mut delay = DELAY_NS;
+        for i in 0..self.active.len() {
+            if !self.active[i] {
+                continue;
+            }
+            let r = &mut self.fault_rngs[i];
+            match self.plan.faults[i].kind {
+                Kind::ControlPartition => return None,
+                Kind::ControlLoss(p) => {
+                    if r.chance(p) {
+                        return None;
+                    }
+                    delay += r.next_u64() % (1_000 * MS);
+                }
+                _ => {}
+            }
+        }
+        Some(delay)
+    }
+
+    /// A request has reached the switch.
+    pub(super) fn request(&mut self, start: u64, id: u64, request: Request) {
+        self.switch.run(self.now_ns);
+        self.take_left();
+        let answer = match request {
+            Request::Health => Answer::Health {
+                program: self.switch.has_program(),
+            },
+            Request::Provision(limit) => self.provision(start, limit),
+            Request::Read => match (self.switch.has_program(), self.switch.limit()) {
+                (true, limit) => Answer::Limit(limit.unwrap_or(Limit::Unlimited)),
+                (false, _) => Answer::Refused("no program is loaded".into()),
+            },
+            Request::Write(limit) => {
+                self.checks.asked(limit, self.now_ns);
+                self.intended(limit);
+                self.digest.add(limit.bytes().unwrap_or(0));
+                match self.write(limit) {
+                    Some(answer) => answer,
+                    None => return,
+                }
+            }
+        };
+        if let Some(delay) = self.control_delay() {
+            self.schedule(delay, Event::Answer(start, id, answer));
+        }
+    }
+
+    /// The switch is asked to write a limit; no answer where it gives none.
+    fn write(&mut self, limit: Limit) -> Option<Answer> {
+        let failing = self.failing();
+        match failing {
+            Some(Failing::Refuses) => return Some(Answer::Refused("out of resources".into())),
+            Some(Failing::Ignores) => return Some(Answer::Written),
+            _ => {}
+        }
+        if let Err(why) = self.switch.write_limit(limit) {
+            return Some(Answer::Refused(why));
+        }
+        self.checks.written();
+        match failing {
+            Some(Failing::WritesAndFails) => Some(Answer::Refused("internal error".into())),
+            Some(Failing::WritesSilently) => None,
+            _ => Some(Answer::Written),
+        }
+    }
+
+    /// A limit reaches the switch: the controller's log has its intent.
+    fn intended(&mut self, limit: Limit) {
+        let path = Path::new(DIR).join(AUDIT_LOG);
+        let log = self.storage.controller_disk.read(&path);
+        let log = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
+        self.checks.intended(limit, &log);
+    }
+
+    fn provision(&mut self, asked_by: u64, start: Option<Limit>) -> Answer {
+        let pushed = match self.switch.provision() {
+            Ok(pushed) => pushed,
+            Err(e) => return Answer::Refused(e.to_string()),
+        };
+        if let Some(c) = self
+            .controller
+            .as_ref()
+            .filter(|_| asked_by == self.controller_starts)
+        {
+            c.channel.lock().push_untold |= pushed;
+        }
+        if let (Some(start), None) = (start, self.switch.limit()) {
+            self.intended(start);
+            if let Err(why) = self.switch.write_limit(start) {
+                return Answer::Refused(why);
+            }
+        }
+        Answer::Provisioned {
+            limit: self.switch.limit().unwrap_or(Limit::Unlimited),
+        }
+    }
+
+    pub(super) fn answer(&mut self, start: u64, id: u64, answer: Answer) {
+        self.set_clock();
+        let Some(c) = &mut self.controller else {
+            return;
+        };
+        if start != self.controller_starts {
+            return;
+        }
+        // One that is not waited for any more stays unread: it is dropped here.
+        c.channel.lock().answers.insert(id, answer);
+        c.work();
+        c.channel.lock().answers.clear();
+        self.after_work();
+    }
+
+    /// What the controller recorded since.
+    pub(super) fn drain_records(&mut self) {
+        let Some(c) = &mut self.controller else {
+            return;
+        };
+        let now = self.now_ns;
+        let mut changes = Vec::new();
+        while let Ok(event) = c.events.try_recv() {
+            if let CoreEvent::Changed(change) = event {
+                changes.push(*change);
+            }
+        }
+        for change in changes {
+            self.digest.add(change.unix_ms);
+            if self.checks.recorded(&change, now) {
+                self.trial_begins();
+            }
+        }
+    }
+}
