@@ -250,8 +250,9 @@ simulate-mutants: ## Planted bugs, built into a copy, and the seed that finds ea
 	@$(PYTHON) testing/simulate/mutants.py $(MUTANTS_FLAGS)
 
 .PHONY: codegen
-codegen: ## Write every generated file (those from the tables of contract/ alone: `cargo xtask codegen`, seconds)
+codegen: $(CONSOLE)/node_modules/.package-lock.json ## Write every generated file (those from the tables of contract/ alone: `cargo xtask codegen`, seconds)
 	cargo xtask-programs codegen
+	cd $(CONSOLE) && npm run -s types
 
 .PHONY: experiment-reference
 experiment-reference: venv ## Write what follows from the model of experiments: JSON Schema, reference page
