@@ -91,7 +91,7 @@ programs: # Only those that are named, without the web console that the controll
 
 .PHONY: packages
 packages: build $(VENV)/.installed-packages ## Debian packages in target/packages (docs/how-to/install.md; REPRODUCIBLE=1)
-	cargo run $(CARGO_FLAGS) -q -p xtask -- manuals $(TARGET_DIR)/manuals
+	cargo run $(CARGO_FLAGS) -q -p xtask --features proto,programs -- manuals $(TARGET_DIR)/manuals
 	$(VENV_PYTHON) deploy/packages/lab/manuals.py $(TARGET_DIR)/manuals
 	$(VENV_PYTHON) deploy/packages/build.py --programs $(BIN_DIR) --manuals $(TARGET_DIR)/manuals --out target/packages
 
@@ -143,7 +143,7 @@ test-rust: console require-root tracefs ## Unit, property and integration tests 
 	cargo test $(CARGO_FLAGS) --lib --bins --tests
 	cargo test $(CARGO_FLAGS) --doc
 	cargo test $(CARGO_FLAGS) -p tidemark-simulate -p test-support
-	cargo test $(CARGO_FLAGS) -p xtask
+	cargo test $(CARGO_FLAGS) -p xtask --features proto,programs
 
 .PHONY: test-p4
 test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is)
@@ -250,20 +250,23 @@ simulate-mutants: ## Planted bugs, built into a copy, and the seed that finds ea
 	@$(PYTHON) testing/simulate/mutants.py $(MUTANTS_FLAGS)
 
 .PHONY: codegen
-codegen: ## Write every generated file (from contract/)
-	cargo xtask codegen
+codegen: $(CONSOLE)/node_modules/.package-lock.json ## Write every generated file (those from the tables of contract/ alone: `cargo xtask codegen`, seconds)
+	cargo xtask-programs codegen
+	cd $(CONSOLE) && npm run -s types
 
 .PHONY: experiment-reference
 experiment-reference: venv ## Write what follows from the model of experiments: JSON Schema, reference page
 	$(VENV_PYTHON) -m tidemark_lab.experiment.reference
 
 .PHONY: lint
-lint: venv console ## Generated files, architecture, formatting, clippy, ruff, mypy, TypeScript
-	cargo xtask codegen --check
-	cargo test --locked -p xtask
+lint: venv console ## Generated files, architecture, ceilings of weight and prose, formatting, clippy, ruff, mypy, TypeScript
+	cargo xtask-programs codegen --check
+	cargo xtask architecture
+	cargo xtask weight
+	cargo xtask prose
 	cargo fmt --all --check
 	cargo metadata --locked --format-version 1 --manifest-path testing/fuzz/Cargo.toml >/dev/null
-	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
+	cargo clippy $(CARGO_FLAGS) --workspace --all-targets --features xtask/proto,xtask/programs -- -D warnings
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --all-features check; \
 	  else echo "NOT CHECKED: licences and advisories of dependencies (deny.toml): cargo-deny is not installed; CI checks them" >&2; fi
 	$(VENV_PYTHON) -m ruff check .

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! Logarithmic buckets shared by collector and controller.
 //!
 //! Values below 128 have a bucket each; above, every power of two is cut into

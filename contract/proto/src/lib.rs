@@ -9,7 +9,7 @@
 //! * [`text_format`]: protobuf text format.
 //!
 //! Messages and services are generated from the `.proto` files beside this crate
-//! by `cargo xtask codegen`.
+//! by `make codegen`.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

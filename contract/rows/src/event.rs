@@ -89,72 +89,100 @@ pub struct FlowRow {
 }
 
 impl FlatEvent {
-    /// The columns of an event. `hosts`: names by index.
+    /// The columns of an event. `hosts`: names by index. The pattern names every column, so
+    /// that one that nobody fills does not compile.
     pub fn new(row: &EventRow, hosts: &[String]) -> Self {
-        let mut f = Self {
-            order: row.order,
-            ..Self::default()
+        let mut f = Self::default();
+        let Self {
+            order,
+            kind,
+            node_id,
+            time_ns,
+            flow_id,
+            host,
+            host_index,
+            host_ns,
+            congestion_state,
+            src,
+            dst,
+            src_port,
+            dst_port,
+            protocol,
+            probed,
+            handshake_rtt_ns,
+            mss_bytes,
+            clock_offset_ns,
+            clock_drift_ppb,
+            clock_reference_ns,
+            clock_matched_pairs,
+            unix_ns_at_reference,
+        } = &mut f;
+        *order = row.order;
+        let mut set_moment = |at: &HostMoment| {
+            *flow_id = Some(at.flow_id);
+            *node_id = Some(at.node_id);
+            *time_ns = Some(at.time_ns);
+            *host = hosts.get(usize::from(at.host)).cloned();
+            *host_index = Some(at.host);
+            *host_ns = Some(at.host_ns);
         };
         match &row.event {
             Event::Flow(flow) => {
-                f.kind = "flow".into();
-                f.node_id = Some(flow.node_id);
-                f.time_ns = Some(flow.first_seen_ns);
-                f.flow_id = Some(flow.flow_id);
-                f.src = Some(flow.key.src.to_string());
-                f.dst = Some(flow.key.dst.to_string());
-                f.src_port = Some(flow.key.src_port);
-                f.dst_port = Some(flow.key.dst_port);
-                f.protocol = Some(flow.key.protocol);
-                f.probed = Some(flow.probed);
-                f.handshake_rtt_ns = Some(flow.handshake_rtt_ns);
-                f.mss_bytes = Some(flow.mss_bytes);
+                *kind = "flow".into();
+                *node_id = Some(flow.node_id);
+                *time_ns = Some(flow.first_seen_ns);
+                *flow_id = Some(flow.flow_id);
+                *src = Some(flow.key.src.to_string());
+                *dst = Some(flow.key.dst.to_string());
+                *src_port = Some(flow.key.src_port);
+                *dst_port = Some(flow.key.dst_port);
+                *protocol = Some(flow.key.protocol);
+                *probed = Some(flow.probed);
+                *handshake_rtt_ns = Some(flow.handshake_rtt_ns);
+                *mss_bytes = Some(flow.mss_bytes);
             }
             Event::Retransmit(at) => {
-                f.kind = "retransmit".into();
-                f.set_moment(at, hosts);
+                *kind = "retransmit".into();
+                set_moment(at);
             }
             Event::CongestionState { at, state } => {
-                f.kind = "congestion_state".into();
-                f.set_moment(at, hosts);
-                f.congestion_state = Some(*state);
+                *kind = "congestion_state".into();
+                set_moment(at);
+                *congestion_state = Some(*state);
             }
-            Event::Host { host, name } => {
-                f.kind = "host".into();
-                f.host_index = Some(*host);
-                f.host = Some(name.clone());
+            Event::Host { host: number, name } => {
+                *kind = "host".into();
+                *host_index = Some(*number);
+                *host = Some(name.clone());
             }
             Event::Clock(c) => {
-                f.kind = "clock".into();
-                f.node_id = Some(c.node_id);
-                f.host = Some(c.host.clone());
-                f.clock_offset_ns = Some(c.offset_ns);
-                f.clock_drift_ppb = Some(c.drift_ppb);
-                f.clock_reference_ns = Some(c.reference_ns);
-                f.clock_matched_pairs = Some(c.matched_pairs);
-                f.unix_ns_at_reference = Some(c.unix_ns_at_reference);
+                *kind = "clock".into();
+                *node_id = Some(c.node_id);
+                *host = Some(c.host.clone());
+                *clock_offset_ns = Some(c.offset_ns);
+                *clock_drift_ppb = Some(c.drift_ppb);
+                *clock_reference_ns = Some(c.reference_ns);
+                *clock_matched_pairs = Some(c.matched_pairs);
+                *unix_ns_at_reference = Some(c.unix_ns_at_reference);
             }
-            Event::Watermark { node_id, time_ns } => {
-                f.kind = "watermark".into();
-                f.node_id = Some(*node_id);
-                f.time_ns = Some(*time_ns);
+            Event::Watermark {
+                node_id: node,
+                time_ns: time,
+            } => {
+                *kind = "watermark".into();
+                *node_id = Some(*node);
+                *time_ns = Some(*time);
             }
-            Event::Restart { node_id, time_ns } => {
-                f.kind = "restart".into();
-                f.node_id = Some(*node_id);
-                f.time_ns = Some(*time_ns);
+            Event::Restart {
+                node_id: node,
+                time_ns: time,
+            } => {
+                *kind = "restart".into();
+                *node_id = Some(*node);
+                *time_ns = Some(*time);
             }
         }
         f
-    }
-
-    fn set_moment(&mut self, at: &HostMoment, hosts: &[String]) {
-        self.flow_id = Some(at.flow_id);
-        self.node_id = Some(at.node_id);
-        self.time_ns = Some(at.time_ns);
-        self.host = hosts.get(usize::from(at.host)).cloned();
-        self.host_index = Some(at.host);
-        self.host_ns = Some(at.host_ns);
     }
 
     fn moment(&self) -> Option<HostMoment> {

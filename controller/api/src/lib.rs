@@ -6,7 +6,7 @@
 //! the rules and the loop have for it; only what has another shape on the wire
 //! has a type of its own. [`operations`] lists every operation with the types that it takes and gives.
 //! The daemon's router, the command line and the OpenAPI document
-//! (`contract/openapi/tidemark-1.json`, written by `cargo xtask codegen`) all
+//! (`contract/openapi/tidemark-1.json`, written by `make codegen`) all
 //! come from that list. The console's TypeScript types are generated from the
 //! document.
 //!

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The OpenAPI document of [`crate::operations`], for `cargo xtask codegen`.
+//! The OpenAPI document of [`crate::operations`], for `make codegen`.
 //!
 //! Schemas are JSON Schema 2020-12, which OpenAPI 3.1 uses as it is. Answers and
 //! requests have different contracts: a field of an answer that may be `null` is

@@ -3,7 +3,7 @@
 
 import { limit } from './api/advice';
 import { ApiError, post, token } from './api/client';
-import type { Posts } from './api/generated';
+import type { Posts } from './api/routes';
 import { limitText } from './model/links';
 import type { AdviceState, Link } from './model/types';
 import type { NewTargets } from './views/panel';

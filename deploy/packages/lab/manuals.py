@@ -4,7 +4,7 @@
 
     manuals.py DIRECTORY
 
-They go where `cargo xtask manuals DIRECTORY` puts those of the other programs.
+They go where `cargo xtask-programs manuals DIRECTORY` puts those of the other programs.
 """
 
 from __future__ import annotations

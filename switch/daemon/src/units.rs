@@ -1,27 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rates, times and depths as people write them on the command line.
+//! Rates, times and depths of the command line, in the units of the traffic manager.
 
-/// `100mbit`, `1gbit`, `500kbit`, `1000bit`, `unlimited`; in bits per second.
+use daemon_kit::cli::units;
+
+const MOST_BPS: f64 = 1e15;
+const MOST_DELAY_S: f64 = 3600.0;
+
+/// `100mbit`, `1gbit`, or `unlimited`, which is 0; in bits per second.
 pub(crate) fn rate(s: &str) -> Result<u64, String> {
     if s == "unlimited" || s == "0" {
         return Ok(0);
     }
-    scaled(
-        s,
-        &[("gbit", 1e9), ("mbit", 1e6), ("kbit", 1e3), ("bit", 1.0)],
-    )
-    .filter(|n| *n >= 1)
-    .ok_or_else(|| format!("rate \"{s}\": write for example 100mbit, 1gbit, 500kbit, or unlimited"))
+    let bps = units::rate(s)
+        .map_err(|e| format!("rate {e}, or unlimited"))?
+        .round();
+    if (1.0..MOST_BPS).contains(&bps) {
+        Ok(bps as u64)
+    } else {
+        Err(format!(
+            "rate \"{s}\": write 1bit to below 1000tbit, or unlimited"
+        ))
+    }
 }
 
-/// `5ms`, `200us`, `10ns`, `1s`; in nanoseconds.
+/// `5ms`, `200us`, `10ns`, at most an hour; in nanoseconds.
 pub(crate) fn delay(s: &str) -> Result<u64, String> {
     if s == "0" {
         return Ok(0);
     }
-    scaled(s, &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)])
-        .filter(|n| *n <= 3_600_000_000_000)
-        .ok_or_else(|| format!("delay \"{s}\": write for example 5ms, 200us, 10ns"))
+    let seconds = units::time(s).map_err(|e| format!("delay {e}"))?;
+    if seconds <= MOST_DELAY_S {
+        Ok((seconds * 1e9).round() as u64)
+    } else {
+        Err(format!("delay \"{s}\" is above an hour"))
+    }
 }
 
 /// `4096p`, `4096`, `unlimited`; in packets.
@@ -35,15 +47,6 @@ pub(crate) fn depth(s: &str) -> Result<u32, String> {
         .map_err(|_| format!("queue \"{s}\": write for example 4096p, or unlimited"))
 }
 
-fn scaled(s: &str, units: &[(&str, f64)]) -> Option<u64> {
-    let (number, factor) = units
-        .iter()
-        .find_map(|(u, f)| s.strip_suffix(u).map(|n| (n, *f)))?;
-    let n: f64 = number.parse().ok()?;
-    let v = (n * factor).round();
-    (n.is_finite() && n >= 0.0 && v < 1e15).then_some(v as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +54,7 @@ mod tests {
     #[test]
     fn reads_units() {
         assert_eq!(rate("100mbit"), Ok(100_000_000));
+        assert_eq!(rate("100Mbps"), Ok(100_000_000));
         assert_eq!(rate("2.5gbit"), Ok(2_500_000_000));
         assert_eq!(rate("unlimited"), Ok(0));
         assert_eq!(delay("5ms"), Ok(5_000_000));
@@ -62,10 +66,12 @@ mod tests {
 
     #[test]
     fn refuses_nonsense() {
-        for s in ["", "100", "mbit", "-1mbit", "nanmbit", "infgbit"] {
+        for s in [
+            "", "100", "mbit", "-1mbit", "nanmbit", "infgbit", "0.1bit", "1e6gbit",
+        ] {
             assert!(rate(s).is_err(), "{s}");
         }
-        for s in ["5", "ms", "-1ms", "1e30s"] {
+        for s in ["5", "ms", "-1ms", "1e30s", "61min"] {
             assert!(delay(s).is_err(), "{s}");
         }
         assert!(depth("many").is_err());

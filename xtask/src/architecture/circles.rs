@@ -3,121 +3,69 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::source::{Crate, ModulePath};
+use super::modules::{ModulePath, Modules};
 
-/// Circles that are known and shall go: crate, modules. A circle that has gone
-/// must leave this list.
-const KNOWN: &[(&str, &[&str])] = &[];
+type Arrows<'a> = BTreeMap<&'a ModulePath, BTreeSet<&'a ModulePath>>;
 
-/// One line for each circle.
-pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
-    let mut problems = Vec::new();
-    let mut seen = BTreeSet::new();
-    for c in crates {
-        for circle in circles(c) {
-            let names: Vec<String> = circle.iter().map(name).collect();
-            let known = KNOWN.iter().position(|(of, modules)| {
-                *of == c.name && names.iter().all(|n| modules.contains(&n.as_str()))
-            });
-            match known {
-                Some(i) => {
-                    seen.insert(i);
-                }
-                None => problems.push(format!(
-                    "{}: circle between modules: {}",
-                    c.name,
-                    names.join(" <-> ")
-                )),
-            }
-        }
-    }
-    for (i, (of, modules)) in KNOWN.iter().enumerate() {
-        if !seen.contains(&i) && crates.iter().any(|c| c.name == *of) {
-            problems.push(format!(
-                "{of}: the circle {} is gone: remove it from KNOWN in {}",
-                modules.join(", "),
-                file!()
-            ));
-        }
-    }
-    problems
-}
-
-fn name(path: &ModulePath) -> String {
-    if path.is_empty() {
-        "(root)".to_owned()
-    } else {
-        path.join("::")
-    }
-}
-
-/// Groups of modules of which each reaches each other, two or more.
-fn circles(c: &Crate) -> Vec<Vec<ModulePath>> {
-    let arrows: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> = c
-        .modules
+/// One line for each group of modules of which each reaches each other.
+pub(super) fn problems(name: &str, modules: &Modules) -> Vec<String> {
+    let arrows: Arrows<'_> = modules
         .iter()
         .map(|(from, m)| {
-            let to = m.imports.iter().filter_map(|i| module_of(c, i));
+            let to = m.imports.iter().filter_map(|i| module_of(modules, i));
             (from, to.filter(|to| *to != from).collect())
         })
         .collect();
-    let reach: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> = arrows
+    let reach: Arrows<'_> = arrows
         .keys()
         .map(|from| (*from, reachable(&arrows, from)))
         .collect();
-    let mut done = BTreeSet::new();
+    let mut done: BTreeSet<&ModulePath> = BTreeSet::new();
     let mut found = Vec::new();
     for (from, to) in &reach {
         if !to.contains(from) || done.contains(from) {
             continue;
         }
-        let group: Vec<&ModulePath> = to
-            .iter()
-            .copied()
-            .filter(|t| reach[t].contains(from))
-            .collect();
+        let group: Vec<_> = to.iter().filter(|t| reach[*t].contains(from)).collect();
         done.extend(group.iter().copied());
-        found.push(group.into_iter().cloned().collect());
+        let names: Vec<String> = group.into_iter().map(|path| title(path)).collect();
+        found.push(format!(
+            "{name}: circle between modules: {}",
+            names.join(" <-> ")
+        ));
     }
     found
 }
 
-fn reachable<'a>(
-    arrows: &BTreeMap<&'a ModulePath, BTreeSet<&'a ModulePath>>,
-    from: &ModulePath,
-) -> BTreeSet<&'a ModulePath> {
+fn title(path: &ModulePath) -> String {
+    match path.is_empty() {
+        true => "(root)".to_owned(),
+        false => path.join("::"),
+    }
+}
+
+fn reachable<'a>(arrows: &Arrows<'a>, from: &'a ModulePath) -> BTreeSet<&'a ModulePath> {
     let mut found = BTreeSet::new();
-    let mut open: Vec<&ModulePath> = vec![from];
+    let mut open = vec![from];
     while let Some(at) = open.pop() {
-        for to in &arrows[at] {
-            if found.insert(*to) {
-                open.push(*to);
-            }
-        }
+        open.extend(arrows[at].iter().filter(|to| found.insert(**to)));
     }
     found
 }
 
 /// The module that defines what `path` names, re-exports followed.
-fn module_of<'a>(c: &'a Crate, path: &ModulePath) -> Option<&'a ModulePath> {
+fn module_of<'a>(modules: &'a Modules, path: &ModulePath) -> Option<&'a ModulePath> {
     let mut path = path.clone();
     // A chain of re-exports is short; the bound ends one that goes in circles.
     for _ in 0..16 {
         let length = (0..=path.len())
             .rev()
-            .find(|&n| c.modules.contains_key(&path[..n]))?;
-        let (module, _) = c.modules.get_key_value(&path[..length])?;
-        let next = path
-            .get(length)
-            .and_then(|name| c.modules[module].aliases.get(name));
-        match next {
-            Some(target) => {
-                let rest = path[length + 1..].to_vec();
-                path = target.clone();
-                path.extend(rest);
-            }
-            None => return Some(module),
-        }
+            .find(|&n| modules.contains_key(&path[..n]))?;
+        let (at, module) = modules.get_key_value(&path[..length])?;
+        let Some(target) = path.get(length).and_then(|name| module.aliases.get(name)) else {
+            return Some(at);
+        };
+        path = [&target[..], &path[length + 1..]].concat();
     }
     None
 }

@@ -279,39 +279,72 @@ fn observed(packet: &Packet<'_>, port: u32, row: &PostcardRow) -> Observed {
 
 /// Fills a row field by field where it lies: a finished row would be copied
 /// while its parts are still on their way to memory (measured on "decode, flow,
-/// join, intervals"). `order` and what the join finds are set when the row is
-/// handed on.
+/// join, intervals"). The pattern names every column, so that one that nobody fills
+/// does not compile.
 #[inline(always)]
-fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, flow_id: u64) {
+fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64) {
+    let PostcardRow {
+        rx_ns,
+        node_id,
+        hw_id,
+        sequence,
+        flow_id,
+        ingress_port,
+        port,
+        queue,
+        ingress_ns,
+        egress_ns,
+        occupancy_bytes,
+        limit_bytes,
+        ip_bytes,
+        wire_overhead_bytes,
+        payload_bytes,
+        tcp_seq,
+        tcp_ack,
+        tcp_flags,
+        ecn,
+        ce_marked,
+        dropped,
+        drop_reason,
+        sampling_shift,
+        retransmitted,
+        feedback_rtt_us,
+        lost_before,
+        // Set when the row is handed on.
+        order: _,
+        join: _,
+        cwnd: _,
+        ssthresh: _,
+        srtt_us: _,
+    } = row;
     let Packet { report, inner, .. } = *packet;
-    let port = report.egress_port.unwrap_or(0);
-    row.rx_ns = packet.rx_ns;
-    row.node_id = report.node_id;
-    row.hw_id = report.hw_id;
-    row.sequence = report.sequence;
-    row.flow_id = flow_id;
-    row.ingress_port = report.ingress_port.unwrap_or(0);
-    row.port = port;
-    row.queue = report.queue_id.unwrap_or(0);
-    row.ingress_ns = packet.ingress_ns;
-    row.egress_ns = packet.egress_ns;
-    row.occupancy_bytes = node.depth_bytes(report.queue_occupancy.unwrap_or(0));
-    row.limit_bytes = match report.limit {
+    *rx_ns = packet.rx_ns;
+    *node_id = report.node_id;
+    *hw_id = report.hw_id;
+    *sequence = report.sequence;
+    *flow_id = id;
+    *ingress_port = report.ingress_port.unwrap_or(0);
+    *port = report.egress_port.unwrap_or(0);
+    *queue = report.queue_id.unwrap_or(0);
+    *ingress_ns = packet.ingress_ns;
+    *egress_ns = packet.egress_ns;
+    *occupancy_bytes = node.depth_bytes(report.queue_occupancy.unwrap_or(0));
+    *limit_bytes = match report.limit {
         None | Some(u32::MAX) => 0,
         Some(limit) => node.depth_bytes(limit),
     };
-    row.ip_bytes = inner.ip_bytes;
-    row.wire_overhead_bytes = node.wire_overhead_bytes(port);
-    row.payload_bytes = inner.payload_bytes;
-    row.tcp_seq = inner.tcp_seq;
-    row.tcp_ack = inner.tcp_ack;
-    row.tcp_flags = inner.tcp_flags;
-    row.ecn = inner.ecn;
-    row.ce_marked = report.ce_marked();
-    row.dropped = report.dropped;
-    row.drop_reason = report.drop_reason.unwrap_or(0);
-    row.sampling_shift = report.sampling_shift.unwrap_or(0);
-    row.retransmitted = false;
-    row.feedback_rtt_us = 0;
-    row.lost_before = node.take_lost();
+    *ip_bytes = inner.ip_bytes;
+    *wire_overhead_bytes = node.wire_overhead_bytes(report.egress_port.unwrap_or(0));
+    *payload_bytes = inner.payload_bytes;
+    *tcp_seq = inner.tcp_seq;
+    *tcp_ack = inner.tcp_ack;
+    *tcp_flags = inner.tcp_flags;
+    *ecn = inner.ecn;
+    *ce_marked = report.ce_marked();
+    *dropped = report.dropped;
+    *drop_reason = report.drop_reason.unwrap_or(0);
+    *sampling_shift = report.sampling_shift.unwrap_or(0);
+    *retransmitted = false;
+    *feedback_rtt_us = 0;
+    *lost_before = node.take_lost();
 }

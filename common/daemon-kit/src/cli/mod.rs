@@ -10,6 +10,7 @@ mod program;
 mod progress;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod units;
 
 pub use colours::colours;
 pub use errors::{Usage, failed, in_words, print_error};

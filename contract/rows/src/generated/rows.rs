@@ -67,6 +67,7 @@ pub struct PostcardRow {
     /// The sender's smoothed RTT when the packet left it; null unless joined.
     pub srtt_us: u32,
 }
+
 /// One tcp_probe sample of a flow that is reported, on a node's time axis: the sender's state when an ACK came, before it was processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeRow {
@@ -105,6 +106,7 @@ pub struct ProbeRow {
     /// Newly acknowledged since the sample before.
     pub acked_bytes: u32,
 }
+
 /// Everything else that the interval records or an analysis need: a kind, and the columns that this kind has. Others are null (empty, where ClickHouse stores text).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlatEvent {

@@ -2,7 +2,7 @@
 // Requests to the controller. Every one has a time limit: a controller that
 // accepts connections and does not answer must not pile up requests.
 
-import type { Gets, Posts } from './generated';
+import type { Gets, Posts } from './routes';
 import { object, string } from './json';
 
 const TIMEOUT_MS = 8000;

@@ -3,8 +3,8 @@
 // uncertainty of the estimates leaves, the limit in force and the advised one.
 
 import type uPlot from 'uplot';
-import type { Pen } from './pen';
-import { Plot, type View, type XAxis } from './plot';
+import type { Pen, View } from './pen';
+import { Plot, type XAxis } from './plot';
 import { niceStep } from './scale';
 import { ink, type Ink } from './theme';
 

@@ -6,8 +6,8 @@
 import uPlot from 'uplot';
 import type { Packets } from '../model/columns';
 import { nearest, neighbours } from '../model/packets';
-import type { Pen } from './pen';
-import { Plot, type View } from './plot';
+import type { Pen, View } from './pen';
+import { Plot } from './plot';
 import { StickyMax } from './scale';
 import { flowInk, ink } from './theme';
 

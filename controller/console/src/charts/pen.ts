@@ -8,6 +8,16 @@ export interface Stroke {
   dash?: readonly number[];
 }
 
+/** Where values stand, CSS pixels. */
+export interface View {
+  x: (v: number) => number;
+  y: (v: number) => number;
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
 export interface Pen {
   /** Line segments: x1, y1, x2, y2, and again. */
   segments(points: readonly number[], stroke: Stroke): void;

@@ -2,8 +2,7 @@
 // Charts as files: the numbers as CSV, the picture as SVG.
 
 import type uPlot from 'uplot';
-import { type Pen, SvgPen, escaped } from './pen';
-import type { View } from './plot';
+import { type Pen, SvgPen, type View, escaped } from './pen';
 import { ink } from './theme';
 
 /** What can be saved. */

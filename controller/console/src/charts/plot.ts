@@ -5,7 +5,7 @@
 import uPlot from 'uplot';
 import { clockText, unixMsOf } from './clock';
 import { csvOf, type Picture, svgOf } from './picture';
-import { CanvasPen, type Pen } from './pen';
+import { CanvasPen, type Pen, type View } from './pen';
 import { decimalsFor, niceStep, ticks } from './scale';
 import { touchSelects } from './touch';
 import { ink, onTheme } from './theme';
@@ -96,16 +96,6 @@ export function yAxis(axis: YAxis): uPlot.Axis {
     splits: (_u, _axis, min, max) => ySplits(axis, min, max),
     values: (_u, splits) => yLabels(axis, splits),
   };
-}
-
-/** Where values stand, CSS pixels. */
-export interface View {
-  x: (v: number) => number;
-  y: (v: number) => number;
-  left: number;
-  top: number;
-  width: number;
-  height: number;
 }
 
 export interface PlotOptions {

@@ -3,8 +3,8 @@
 // band and a largest value) on the shared time axis.
 
 import uPlot from 'uplot';
-import type { Pen } from './pen';
-import { Plot, type View } from './plot';
+import type { Pen, View } from './pen';
+import { Plot } from './plot';
 import { StickyMax } from './scale';
 import { ink, type Ink } from './theme';
 

@@ -6,8 +6,8 @@
 import type uPlot from 'uplot';
 import { MOST_CHOSEN } from '../model/windows';
 import type { FlowWindowColumns } from '../model/columns';
-import type { Pen } from './pen';
-import { Plot, type View } from './plot';
+import type { Pen, View } from './pen';
+import { Plot } from './plot';
 import { StickyMax } from './scale';
 import { flowInk, ink } from './theme';
 

@@ -2,12 +2,10 @@
 //! Which links there are, and the updates of each collector.
 
 use crate::options::Options;
-use crate::traffic::Swing;
+use crate::traffic::{CAPACITY_BPS, Swing};
 use tidemark_proto::telemetry::{
     CollectorInfo, CollectorStatus, FlowInfo, FlowKey, Node, Port, Update, Watermark,
 };
-
-pub(crate) const CAPACITY_BPS: u64 = 100_000_000;
 
 pub(crate) struct Load {
     pub options: Options,

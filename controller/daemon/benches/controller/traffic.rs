@@ -2,10 +2,10 @@
 //! Records of a link over a swing of 3 s: flows whose windows grow until the queue is full and
 //! every one of them loses a packet, then halve.
 
-use crate::load::CAPACITY_BPS;
 use tidemark_proto::histogram::Counts;
 use tidemark_proto::telemetry::{Drop, FlowInterval, LinkInterval, ProbeInterval};
 
+pub(crate) const CAPACITY_BPS: u64 = 100_000_000;
 const SWING_NS: u64 = 3_000_000_000;
 const LIMIT_BYTES: u64 = 250_000;
 

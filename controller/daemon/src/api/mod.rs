@@ -40,7 +40,7 @@ use std::sync::Arc;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 
-/// The OpenAPI document, written by `cargo xtask codegen` from `tidemark-api`.
+/// The OpenAPI document, written by `make codegen` from `tidemark-api`.
 pub const OPENAPI: &str = include_str!("../../../../contract/openapi/tidemark-1.json");
 
 /// All routes.

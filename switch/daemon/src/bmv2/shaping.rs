@@ -70,7 +70,7 @@ fn after<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 
 impl Shaping {
     fn rate(&mut self, text: &str) {
-        match units::rate(&text.to_ascii_lowercase()) {
+        match units::rate(text) {
             Ok(r) => self.config.rate_bps = r,
             Err(e) => self.notices.push(format!("tc: {e}")),
         }

@@ -15,64 +15,86 @@ from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
+from . import units
+
 # On the wire beyond the Ethernet frame: preamble, frame check sequence, gap.
 WIRE_BYTES = 24
 # Of a full segment, with its Ethernet header: what a queue holds.
 FRAME_BYTES = 1514
 
-_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
-_QUANTITY = re.compile(rf"({_NUMBER})\s*([A-Za-z%_/]+)")
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_QUANTITY = re.compile(rf"({_NUMBER})\s*(.*)")
+# Of any quantity, in its base unit.
+_MOST = 1e18
 
-RATES = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
-TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-BYTES = {"B": 1, "kB": 1_000, "MB": 1_000_000, "packets": FRAME_BYTES}
-# Of a limit, beside the sizes.
+Units = list[tuple[float, list[str]]]
+
+
+def _by_first_name(table: Units) -> dict[str, float]:
+    return {names[0]: size for size, names in table if names[0]}
+
+
+RATES = _by_first_name(units.RATE)
+TIMES = _by_first_name(units.TIME)
+BYTES = _by_first_name(units.SIZE)
+# Of a limit, besides the sizes.
 BDP, BDP_SQRT_N = "bdp", "bdp/sqrt_n"
+_LIMIT = [(size, [n for n in names if n]) for size, names in units.SIZE]
+_LIMIT += [(1.0, [BDP]), (1.0, [BDP_SQRT_N])]
 
 
-def _parse(value: Any, units: list[str], example: str) -> tuple[float, str]:
+def _comparable(unit: str) -> tuple[str, str]:
+    """A unit without the case that does not count: all but a `B` or `b` at the end, or before
+    `/s` and `ps`."""
+    second = next((end for end in ("/s", "ps") if unit.endswith(end)), "")
+    stem = unit.removesuffix(second)
+    return (stem[:-1].lower() + "B" if stem.endswith("B") else stem.lower()), second
+
+
+def _parse(value: Any, table: Units, example: str) -> tuple[float, str]:
+    """The value in the base unit, and the first name of its unit."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ValueError(f'write a text with a unit, like "{example}"')
     if not isinstance(value, str):
         raise ValueError(f'{value} has no unit: write for example "{example}"')
     found = _QUANTITY.fullmatch(value.strip())
-    if not found or found[2] not in units:
-        raise ValueError(
-            f'"{value}" is not understood: write for example "{example}" '
-            f"(units: {', '.join(units)})"
-        )
-    number = float(found[1])
-    if not math.isfinite(number) or number > 1e12:
-        raise ValueError(f'"{value}" is too large')
-    return number, found[2]
+    for size, names in table:
+        if found and _comparable(found[2]) in map(_comparable, names):
+            number = float(found[1]) * size
+            if not 0 <= number <= _MOST:
+                raise ValueError(f'"{value}" is below 0 or too large')
+            return number, names[0]
+    raise ValueError(
+        f'"{value}" is not understood: write for example "{example}" '
+        f"(units: {', '.join(names[0] for _, names in table if names[0])})"
+    )
 
 
 def rate_bps(value: Any) -> float:
     """`50mbit`: 50 000 000; above 0."""
-    number, unit = _parse(value, list(RATES), "50mbit")
+    number = _parse(value, units.RATE, "50mbit")[0]
     if number <= 0:
         raise ValueError("a rate is above 0")
-    return number * RATES[unit]
+    return number
 
 
 def seconds(value: Any) -> float:
     """`20ms`: 0.02; 0 or above."""
-    number, unit = _parse(value, list(TIMES), "20ms")
-    return number * TIMES[unit]
+    return _parse(value, units.TIME, "20ms")[0]
 
 
 def size_bytes(value: Any) -> int:
     """`64kB`: 64 000; a packet is a full frame of 1514 bytes; above 0."""
-    number, unit = _parse(value, list(BYTES), "64kB")
+    number = _parse(value, units.SIZE, "64kB")[0]
     if number <= 0:
         raise ValueError("a size is above 0")
-    return round(number * BYTES[unit])
+    return round(number)
 
 
 def fraction(value: Any) -> float:
     """`2%` or 0.02."""
     if isinstance(value, str):
-        return _parse(value, ["%"], "2%")[0] / 100
+        value = _parse(value, units.RATIO, "2%")[0]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError('write a fraction, like 0.02 or "2%"')
     if not 0 <= value <= 1:
@@ -91,10 +113,10 @@ class Limit:
     def parse(cls, value: Any) -> Limit:
         if isinstance(value, Limit):
             return value
-        number, unit = _parse(value, [*BYTES, BDP, BDP_SQRT_N], "0.5bdp")
+        number, unit = _parse(value, _LIMIT, "0.5bdp")
         if number <= 0:
             raise ValueError("a limit is above 0")
-        return cls(number, unit)
+        return cls(number / BYTES.get(unit, 1), unit)
 
     def in_bytes(self, bdp_bytes: float, n_b: int) -> int:
         """At least one frame."""
@@ -120,29 +142,39 @@ class Limit:
     def __get_pydantic_json_schema__(
         cls, _schema: core_schema.CoreSchema, _handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return text_schema([*BYTES, BDP, BDP_SQRT_N], "limit", ["1bdp", "40packets", "64kB"])
+        return text_schema(_LIMIT, "limit", ["1bdp", "40packets", "64kB"])
 
 
-def text_schema(units: list[str], title: str, examples: list[str]) -> JsonSchemaValue:
+def text_schema(table: Units, title: str, examples: list[str]) -> JsonSchemaValue:
     """JSON Schema of a text with a unit."""
-    pattern = rf"^{_NUMBER}\s*({'|'.join(re.escape(u) for u in units)})$"
+    names = "|".join(_spelled(name) for _, names in table for name in names)
+    pattern = rf"^\s*{_NUMBER}\s*({names})\s*$"
     return {"type": "string", "format": title, "pattern": pattern, "examples": examples}
+
+
+def _spelled(unit: str) -> str:
+    """A pattern that a unit's name matches in any case that does not count."""
+    stem, second = _comparable(unit)
+    whole = stem[-1:] in ("B", "b")
+    free = stem[:-1] if whole else stem
+    letters = [f"[{c}{c.upper()}]" if c.isalpha() else re.escape(c) for c in free]
+    return "".join(letters) + (stem[-1:] if whole else "") + second
 
 
 Rate = Annotated[
     float,
     BeforeValidator(rate_bps),
-    WithJsonSchema(text_schema(list(RATES), "rate", ["50mbit", "2.5gbit"])),
+    WithJsonSchema(text_schema(units.RATE, "rate", ["50mbit", "2.5gbit"])),
 ]
 Seconds = Annotated[
     float,
     BeforeValidator(seconds),
-    WithJsonSchema(text_schema(list(TIMES), "time", ["20ms", "15s"])),
+    WithJsonSchema(text_schema(units.TIME, "time", ["20ms", "15s"])),
 ]
 Size = Annotated[
     int,
     BeforeValidator(size_bytes),
-    WithJsonSchema(text_schema(list(BYTES), "size", ["8kB", "40packets"])),
+    WithJsonSchema(text_schema(units.SIZE, "size", ["8kB", "40packets"])),
 ]
 Fraction = Annotated[
     float,
@@ -151,7 +183,7 @@ Fraction = Annotated[
         {
             "anyOf": [
                 {"type": "number", "minimum": 0, "maximum": 1},
-                text_schema(["%"], "percentage", ["2%"]),
+                text_schema(units.RATIO, "percentage", ["2%"]),
             ],
             "format": "fraction",
         }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 
 use super::table::Table;
-use crate::codegen::rust::capitalised;
+use crate::codegen::capitalised;
 
 impl Table {
     /// Column list of the Parquet store.

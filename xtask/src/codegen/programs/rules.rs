@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The table of sizing rules in the documentation, from the list of rules.
 
-use super::Generated;
+use crate::codegen::Generated;
 use anyhow::Result;
 use std::fmt::Write as _;
 use std::path::Path;

@@ -3,12 +3,14 @@
 //! (tonic). Committed, so that a build needs neither `protoc` nor its
 //! replacements.
 
+pub(super) mod text_schema;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use prost_types::FileDescriptorSet;
 
-use super::{Generated, read, rust};
+use super::{Generated, head, read};
 
 const PROTO: &str = "contract/proto";
 /// What is compiled; files they import come along.
@@ -22,12 +24,12 @@ const FILES: [&str; 6] = [
 ];
 
 /// Where generated Rust of the contract's protobuf goes.
-pub(super) fn folder() -> PathBuf {
+fn folder() -> PathBuf {
     Path::new(PROTO).join("src/generated")
 }
 
 /// Descriptors of all `.proto` files.
-pub(super) fn descriptors(root: &Path) -> Result<FileDescriptorSet> {
+fn descriptors(root: &Path) -> Result<FileDescriptorSet> {
     protox::compile(FILES, [root.join(PROTO)]).context("cannot compile the .proto files")
 }
 
@@ -44,8 +46,15 @@ pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
     names
         .into_iter()
         .map(|name| {
-            let text = rust::format(&read(&out.path().join(&name))?, PROTO)?;
+            let text = format(&read(&out.path().join(&name))?)?;
             Ok(Generated::file(folder().join(name), text))
         })
         .collect()
+}
+
+/// Rust source laid out for reading, below a line that says where it comes from.
+fn format(source: &str) -> Result<String> {
+    let file = syn::parse_file(source).context("generated Rust does not parse")?;
+    let text = prettyplease::unparse(&file);
+    Ok(format!("{}\n{text}", head(PROTO)))
 }

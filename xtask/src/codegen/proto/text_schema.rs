@@ -10,7 +10,8 @@ use anyhow::{Context, Result, bail};
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, EnumDescriptorProto, FieldDescriptorProto};
 
-use super::{Generated, protobuf, rust};
+use super::{descriptors, folder, format};
+use crate::codegen::Generated;
 
 /// Messages that are read from text, with what they hold.
 const ROOTS: [&str; 2] = [".p4.config.v1.P4Info", ".p4.v1.WriteRequest"];
@@ -34,9 +35,9 @@ impl Types {
     }
 }
 
-pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
+pub(in crate::codegen) fn generate(root: &Path) -> Result<Vec<Generated>> {
     let mut types = Types::default();
-    for file in protobuf::descriptors(root)?.file {
+    for file in descriptors(root)?.file {
         let scope = format!(".{}", file.package());
         for e in file.enum_type {
             types.enums.insert(format!("{scope}.{}", e.name()), e);
@@ -96,11 +97,8 @@ pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
             ident(&name)
         )?;
     }
-    let text = rust::format(&source, "contract/proto")?;
-    Ok(vec![Generated::file(
-        protobuf::folder().join("text_schema.rs"),
-        text,
-    )])
+    let text = format(&source)?;
+    Ok(vec![Generated::file(folder().join("text_schema.rs"), text)])
 }
 
 fn field(f: &FieldDescriptorProto) -> Result<String> {
@@ -168,7 +166,7 @@ mod tests {
     /// in its expanded form, of messages whose definitions are not public.
     #[test]
     fn the_reader_agrees_with_reflection() {
-        let set = protobuf::descriptors(&crate::root()).unwrap();
+        let set = descriptors(&crate::root()).unwrap();
         let pool = DescriptorPool::from_file_descriptor_set(set).unwrap();
         for file in [
             "p4src/build/tidemark.p4info.txtpb",

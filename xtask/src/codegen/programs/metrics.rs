@@ -9,7 +9,7 @@ use anyhow::Result;
 use daemon_kit::metrics::{Kind, MetricDoc};
 use tidemark_collector::http;
 
-use super::Generated;
+use crate::codegen::Generated;
 
 const PAGE: &str = "docs/reference/metrics.md";
 

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Quantities as people write them: `50mbit`, `10MB/s`, `60ms`, `98%`, `300kB`. The lab reads
+//! the same: `contract/units.toml` has the grammar, the units and the cases of the tests.
+
+include!("generated/units.rs");
+
+struct Quantity {
+    name: &'static str,
+    example: &'static str,
+    /// Size in the base unit, and names.
+    units: &'static [(f64, &'static [&'static str])],
+}
+
+impl Quantity {
+    fn parse(&self, text: &str) -> Result<f64, String> {
+        let (number, unit) = number_and_unit(text)?;
+        let size = self.size_of(unit).ok_or_else(|| self.refusal(text, unit))?;
+        let value = number * size;
+        if value.is_finite() && value >= 0.0 && value <= MOST {
+            Ok(value)
+        } else {
+            Err(format!("\"{}\" is below 0 or too large", text.trim()))
+        }
+    }
+
+    fn size_of(&self, unit: &str) -> Option<f64> {
+        let same = |name: &&str| comparable(name) == comparable(unit);
+        let mut all = self.units.iter();
+        all.find(|(_, names)| names.iter().any(|n| same(&n)))
+            .map(|u| u.0)
+    }
+
+    fn refusal(&self, text: &str, unit: &str) -> String {
+        let (text, name, example) = (text.trim(), self.name, self.example);
+        let names = self
+            .units
+            .iter()
+            .map(|(_, names)| names[0])
+            .filter(|n| !n.is_empty());
+        let names: Vec<&str> = names.collect();
+        let problem = match [RATE, TIME, SIZE]
+            .iter()
+            .find(|q| q.size_of(unit).is_some())
+        {
+            _ if unit.is_empty() => "has no unit".to_owned(),
+            Some(other) => format!("is a {}, not a {name}", other.name),
+            None => format!("is no {name}"),
+        };
+        match names.is_empty() {
+            true => format!("\"{text}\" {problem}: write for example {example}"),
+            false => format!(
+                "\"{text}\" {problem}: write for example {example} (units: {})",
+                names.join(", ")
+            ),
+        }
+    }
+}
+
+/// Of any quantity, in its base unit.
+const MOST: f64 = 1e18;
+
+/// A unit without the case that does not count: all but a `B` or `b` at the end, or before
+/// `/s` and `ps`.
+fn comparable(unit: &str) -> (String, &str) {
+    let second = ["/s", "ps"]
+        .into_iter()
+        .find(|end| unit.ends_with(end))
+        .unwrap_or("");
+    let stem = &unit[..unit.len() - second.len()];
+    match stem.strip_suffix('B') {
+        Some(prefix) => (prefix.to_ascii_lowercase() + "B", second),
+        None => (stem.to_ascii_lowercase(), second),
+    }
+}
+
+/// The number in front, and the unit after it.
+fn number_and_unit(text: &str) -> Result<(f64, &str), String> {
+    let text = text.trim();
+    let plain = |c: char| c.is_ascii_digit() || c == '.' || c == '+' || c == '-';
+    let mut end = text.find(|c| !plain(c)).unwrap_or(text.len());
+    // An exponent counts as one only where digits follow.
+    if let Some(after) = text[end..].strip_prefix(['e', 'E']) {
+        let sign = usize::from(after.starts_with(['+', '-']));
+        let digits = after[sign..].bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 0 {
+            end += 1 + sign + digits;
+        }
+    }
+    let number = text[..end]
+        .parse()
+        .map_err(|_| format!("\"{text}\" does not start with a number"))?;
+    Ok((number, text[end..].trim()))
+}
+
+/// bits/s. A large B is bytes, a small b bits: `10MB/s` is 80 Mbit/s, `10Mb/s` is 10. Bytes
+/// need `/s` or `ps` after them, since `10MB` is a size.
+///
+/// # Errors
+/// The text is no rate; says how to write one.
+pub fn rate(text: &str) -> Result<f64, String> {
+    RATE.parse(text)
+}
+
+/// Seconds. The unit decides by a factor of a million, so it has to be there.
+///
+/// # Errors
+/// The text is no time; says how to write one.
+pub fn time(text: &str) -> Result<f64, String> {
+    TIME.parse(text)
+}
+
+/// Bytes; a bare number counts as bytes.
+///
+/// # Errors
+/// The text is no size; says how to write one.
+pub fn bytes(text: &str) -> Result<f64, String> {
+    SIZE.parse(text)
+}
+
+/// A part that may be above the whole; `80%`, `1.2`.
+///
+/// # Errors
+/// The text is no ratio; says how to write one.
+pub fn ratio(text: &str) -> Result<f64, String> {
+    RATIO.parse(text)
+}
+
+/// A part of a whole; `98%` or `0.98`.
+///
+/// # Errors
+/// The text is none, or above the whole.
+pub fn fraction(text: &str) -> Result<f64, String> {
+    match ratio(text)? {
+        v if v <= 1.0 => Ok(v),
+        _ if text.trim_end().ends_with('%') => Err(format!("\"{text}\" is above 100%")),
+        _ => Err(format!(
+            "\"{text}\" is above 1; write {text}% if it is in percent"
+        )),
+    }
+}
+
+/// A number without a unit.
+///
+/// # Errors
+/// The text is none, or has a unit.
+pub fn number(text: &str) -> Result<f64, String> {
+    NUMBER.parse(text)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// The cases that the lab's parser is held against too.
+    #[test]
+    fn the_cases_of_the_table() {
+        let table = include_str!("../../../../contract/units.toml");
+        let quantities: toml::Table = toml::from_str(table).unwrap();
+        let mut cases = 0;
+        for quantity in [RATE, TIME, SIZE, RATIO, NUMBER] {
+            for (text, value) in quantities[quantity.name]["cases"].as_table().unwrap() {
+                cases += 1;
+                let found = quantity.parse(text);
+                match value.as_float() {
+                    None => assert!(found.is_err(), "{text}: {found:?}"),
+                    Some(v) => {
+                        let found = found.unwrap_or_else(|e| panic!("{e}"));
+                        assert!((found - v).abs() <= 1e-9 * v, "{text}: {found}, not {v}");
+                    }
+                }
+            }
+        }
+        assert!(cases > 70);
+    }
+
+    #[test]
+    fn refusals_say_what_to_write() {
+        for (found, words) in [
+            (
+                rate("10MB"),
+                ["is a size, not a rate", "50mbit (units: bit, kbit, mbit"],
+            ),
+            (rate("50"), ["has no unit", "MB/s"]),
+            (rate("fast"), ["does not start with a number", ""]),
+            (time("60"), ["has no unit", "ms"]),
+            (bytes("10Mb"), ["is a rate, not a size", "kB"]),
+            (number("12s"), ["is a time, not a number", "for example 12"]),
+            (fraction("98"), ["is above 1", "98%"]),
+            (fraction("120%"), ["is above 100%", ""]),
+        ] {
+            let e = found.unwrap_err();
+            assert!(words.iter().all(|w| e.contains(w)), "{e}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the checks forbid, as data.
+
+/// Rooms (folders at the top) by floor, from the ground. A crate knows crates of its own
+/// floor and of those below, its tests too; of two rooms on one floor at most one knows
+/// the other.
+pub(super) const FLOORS: &[&[&str]] = &[
+    &["contract", "common", "p4src", "ptf-tests"],
+    &["collector"],
+    &["controller", "switch"],
+    &["testbed", "testing"],
+    &["deploy", "tools", "xtask"],
+];
+
+/// Arrows between folders that run upward all the same, and why. One that is gone must
+/// leave this list.
+pub(super) const UPWARD: &[(&str, &str, &str)] = &[];
+
+/// Crates without I/O: the floors let them depend on more than that.
+pub(super) const PURE: &[&str] = &[
+    "int-report",
+    "p4-ir",
+    "p4-vm",
+    "tidemark-api",
+    "tidemark-control",
+    "tidemark-estimators",
+    "tidemark-pipeline",
+    "tidemark-rules",
+    "traffic-manager",
+];
+/// Crates that do I/O, which these must not depend on.
+pub(super) const IO: &[&str] = &[
+    "axum",
+    "p4runtime-server",
+    "tidemark-southbound",
+    "tokio",
+    "tonic",
+];
+
+/// Crate, modules that must not import, the modules they must not import, why.
+pub(super) const MODULES: &[(&str, &str, &[&str], &str)] = &[
+    (
+        "tidemark-controller",
+        "core",
+        &["api"],
+        "the core serves the API and does not know it",
+    ),
+    (
+        "tidemark-southbound",
+        "p4rt",
+        &["bfrt"],
+        "drivers stand apart",
+    ),
+    (
+        "tidemark-southbound",
+        "bfrt",
+        &["p4rt"],
+        "drivers stand apart",
+    ),
+    (
+        "tidemark-southbound",
+        "driver",
+        &["bfrt", "p4rt"],
+        "common code knows no driver",
+    ),
+];
+
+/// Files of libraries that read a clock all the same, and why.
+pub(super) const CLOCKS: &[(&str, &str)] = &[
+    (
+        "collector/capture/src/writer/thread.rs",
+        "waits for rows, cuts files by real time",
+    ),
+    (
+        "collector/clickhouse/src/queue.rs",
+        "inserters wait until a deadline",
+    ),
+    (
+        "collector/clickhouse/src/sink.rs",
+        "the end waits for threads until a deadline",
+    ),
+    (
+        "collector/clickhouse/src/writer.rs",
+        "waits for rows, closes batches by real time",
+    ),
+    (
+        "common/daemon-kit/src/cli/progress.rs",
+        "tells a person how long something still takes",
+    ),
+    (
+        "testing/simulate/src/cli.rs",
+        "tells seeds an hour; the simulation reads no clock",
+    ),
+    (
+        "switch/p4runtime-server/src/forwarding.rs",
+        "stamps and waits for digests",
+    ),
+];
+
+/// Programs, which may read a clock.
+pub(super) const PROGRAMS: &[&str] = &[
+    "tidemark-collector",
+    "tidemark-controller",
+    "tidemark-switch",
+    "tidemark-traffic",
+    "xtask",
+];

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The repository as git and cargo see it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+/// A crate, as its manifest says.
+#[derive(Deserialize)]
+pub(crate) struct Package {
+    pub name: String,
+    pub description: Option<String>,
+    pub manifest_path: PathBuf,
+    pub dependencies: Vec<Dependency>,
+    /// From the top of the repository.
+    #[serde(skip)]
+    pub folder: String,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Dependency {
+    /// Of the package.
+    pub name: String,
+    /// `dev`, `build`, or none for a program's own.
+    pub kind: Option<String>,
+}
+
+impl Package {
+    /// Names of the packages that the crate itself needs, without those of its tests.
+    pub(crate) fn needs(&self) -> impl Iterator<Item = &str> {
+        let own = self.dependencies.iter().filter(|d| d.kind.is_none());
+        own.map(|d| d.name.as_str())
+    }
+}
+
+/// Every crate of the repository, also of the workspaces of their own (fuzz targets), by folder.
+pub(crate) fn packages(root: &Path) -> Result<Vec<Package>> {
+    let mut packages = metadata(root, "Cargo.toml")?;
+    for file in files(root)? {
+        let known = packages
+            .iter()
+            .any(|p| file == format!("{}/Cargo.toml", p.folder));
+        if file.ends_with("/Cargo.toml") && !known {
+            packages.extend(metadata(root, &file)?);
+        }
+    }
+    packages.sort_by(|a, b| a.folder.cmp(&b.folder));
+    Ok(packages)
+}
+
+fn metadata(root: &Path, manifest: &str) -> Result<Vec<Package>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["metadata", "--no-deps", "--offline", "--format-version=1"];
+    let text = run(
+        root,
+        Command::new(cargo)
+            .args(arguments)
+            .args(["--manifest-path", manifest]),
+    )?;
+    let mut found: Metadata = serde_json::from_str(&text)?;
+    // Cargo gives the real path.
+    let root = root.canonicalize()?;
+    for p in &mut found.packages {
+        let folder = p.manifest_path.parent().unwrap_or(Path::new(""));
+        let folder = folder.strip_prefix(&root).unwrap_or(folder);
+        p.folder = folder.to_string_lossy().into_owned();
+    }
+    Ok(found.packages)
+}
+
+/// Every file that git follows and that is there, from the top of the repository.
+pub(crate) fn files(root: &Path) -> Result<Vec<String>> {
+    let text = run(root, Command::new("git").args(["ls-files", "-z"]))?;
+    let there = |f: &&str| {
+        let path = root.join(f);
+        path.is_file() && !path.is_symlink()
+    };
+    Ok(text.split('\0').filter(there).map(str::to_owned).collect())
+}
+
+fn run(folder: &Path, command: &mut Command) -> Result<String> {
+    let name = format!("{:?}", command.get_program());
+    let output = command
+        .current_dir(folder)
+        .output()
+        .with_context(|| format!("cannot start {name}"))?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{name} failed: {errors}");
+    Ok(String::from_utf8(output.stdout)?)
+}
