@@ -496,19 +496,17 @@ async fn a_foreign_name_is_refused_and_answers_forbid_to_frame_or_load() {
 #[tokio::test]
 async fn an_answer_about_a_link_lists_a_bounded_number_of_flows() {
     let mut lab = warm().await;
-    for second in 0..12 {
-        for tenth in 0..10 {
-            let mut update = lab.traffic.next_update();
-            let first = update.flow_intervals[0].clone();
-            let made_up = (0..1000).map(|flow| FlowInterval {
-                flow_id: 1000 + 10_000 * second + 1000 * tenth + flow,
-                packets: 1,
-                probe: None,
-                ..first.clone()
-            });
-            update.flow_intervals.extend(made_up);
-            lab.core.take(0, &update);
-        }
+    for second in 0..3 {
+        let mut update = lab.traffic.next_update();
+        let first = update.flow_intervals[0].clone();
+        let made_up = (0..1000).map(|flow| FlowInterval {
+            flow_id: 1000 * (second + 1) + flow,
+            packets: 1,
+            probe: None,
+            ..first.clone()
+        });
+        update.flow_intervals.extend(made_up);
+        lab.core.take(0, &update);
         lab.pass(1).await;
     }
     let (_, link) = lab.get("/links/10/5").await;
