@@ -15,7 +15,6 @@ passed on (an uninstalled compiler needs ``-I …/p4include``).
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import shlex
@@ -26,6 +25,7 @@ import tempfile
 from pathlib import Path
 
 import layout
+import sources
 
 SOURCE_DIR = Path(__file__).resolve().parent
 BUILD_DIR = SOURCE_DIR / "build"
@@ -36,20 +36,8 @@ LAYOUT_NAME = "report_layout.json"
 DIGEST_NAME = "digest.json"
 
 
-def source_digests(source_dir: Path = SOURCE_DIR) -> dict[str, str]:
-    """SHA-256 of each file the v1model program is made of, by relative path."""
-    files = [*source_dir.glob("include/*.p4"), *source_dir.glob("v1model/*.p4")]
-    return {
-        f.relative_to(source_dir).as_posix(): hashlib.sha256(f.read_bytes()).hexdigest()
-        for f in sorted(files)
-    }
-
-
 def stale_sources(build_dir: Path = BUILD_DIR, source_dir: Path = SOURCE_DIR) -> list[str]:
-    """Sources that differ from those ``build/`` was made of (changed, new or gone)."""
-    recorded = json.loads((build_dir / DIGEST_NAME).read_text())["sources"]
-    current = source_digests(source_dir)
-    return sorted(f for f in recorded.keys() | current.keys() if recorded.get(f) != current.get(f))
+    return sources.stale(build_dir / DIGEST_NAME, source_dir, "v1model")
 
 
 def find_compiler() -> str | None:
@@ -95,7 +83,10 @@ def write_layout(out_dir: Path) -> None:
 
 
 def write_digest(compiler: str, out_dir: Path) -> None:
-    digest = {"compiler": f"p4c {compiler_version(compiler)}", "sources": source_digests()}
+    digest = {
+        "compiler": f"p4c {compiler_version(compiler)}",
+        "sources": sources.digests(SOURCE_DIR, "v1model"),
+    }
     (out_dir / DIGEST_NAME).write_text(json.dumps(digest, indent=2) + "\n")
 
 

@@ -21,7 +21,6 @@ installs it, or ``p4c-barefoot`` itself, with ``bfas`` on PATH, beside it, or in
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
 import re
@@ -33,6 +32,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+import sources
 import tofino_assembly
 
 SOURCE_DIR = Path(__file__).resolve().parent
@@ -65,16 +65,6 @@ TARGETS = (
 )
 
 
-def sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
-def source_digests(source_dir: Path = SOURCE_DIR) -> dict[str, str]:
-    """SHA-256 of each file the TNA program is made of, by relative path."""
-    files = [*source_dir.glob("include/*.p4"), *source_dir.glob("tna/*.p4")]
-    return {f.relative_to(source_dir).as_posix(): sha256(f.read_bytes()) for f in sorted(files)}
-
-
 def recorded_digest(target: Target, build_dir: Path = BUILD_DIR) -> dict:
     return json.loads((build_dir / target.folder / DIGEST_NAME).read_text())
 
@@ -82,10 +72,7 @@ def recorded_digest(target: Target, build_dir: Path = BUILD_DIR) -> dict:
 def stale_sources(
     target: Target, build_dir: Path = BUILD_DIR, source_dir: Path = SOURCE_DIR
 ) -> list[str]:
-    """Sources that differ from those the committed results were made of."""
-    recorded = recorded_digest(target, build_dir)["sources"]
-    current = source_digests(source_dir)
-    return sorted(f for f in recorded.keys() | current.keys() if recorded.get(f) != current.get(f))
+    return sources.stale(build_dir / target.folder / DIGEST_NAME, source_dir, "tna")
 
 
 def find_compiler() -> str | None:
@@ -207,7 +194,7 @@ def outputs(target: Target, out_dir: Path) -> dict[str, dict]:
             content = re.sub(rb"(run_id\0.{4})[0-9a-f]{16}", rb"\1", content, flags=re.S)
         if name == "assembly":
             content = tofino_assembly.without_comments(path.read_text()).encode()
-        result[name] = {"bytes": len(content), "sha256": sha256(content)}
+        result[name] = {"bytes": len(content), "sha256": sources.sha256(content)}
     return result
 
 
@@ -215,7 +202,7 @@ def digest(target: Target, out_dir: Path) -> dict:
     return {
         "compiler": f"p4c {compiler_version(out_dir)}",
         "target": target.name,
-        "sources": source_digests(),
+        "sources": sources.digests(SOURCE_DIR, "tna"),
         "outputs": outputs(target, out_dir),
     }
 

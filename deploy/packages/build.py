@@ -79,39 +79,27 @@ def c_library(programs: list[Path]) -> str:
 
 def scripts(package: Package, root: Path) -> None:
     """Users before files are used; units are known to systemd, not started."""
-    steps = []
+    after, before = [], []
     if package.users:
-        steps.append(
-            "command -v systemd-sysusers >/dev/null && systemd-sysusers tidemark.conf || :"
-        )
-        put(
-            REPOSITORY / HERE / "etc/sysusers.conf",
-            root / f"usr/lib/sysusers.d/{package.name}.conf",
-        )
-        steps = [s.replace("tidemark.conf", f"{package.name}.conf") for s in steps]
+        users = f"{package.name}.conf"
+        put(REPOSITORY / HERE / "etc/sysusers.conf", root / "usr/lib/sysusers.d" / users)
+        after.append(f"command -v systemd-sysusers >/dev/null && systemd-sysusers {users} || :")
     if package.units:
-        steps.append("[ ! -d /run/systemd/system ] || systemctl daemon-reload || :")
+        after.append("[ ! -d /run/systemd/system ] || systemctl daemon-reload || :")
+        units = " ".join(f"'{u.replace('@.', '@*.')}'" for u in package.units)
+        before.append('if [ "$1" = remove ] && [ -d /run/systemd/system ]; then')
+        before.append(f"\tsystemctl stop {units} || :\nfi")
     if package.libraries:
         # As root, once; a user could not keep what Python compiles.
-        steps.append(f"py3compile -p {package.name} /{package.libraries[1]}")
-        clean = f"#!/bin/sh\nset -e\npy3clean -p {package.name}\n"
-        (root / "DEBIAN/prerm").write_text(clean)
-        (root / "DEBIAN/prerm").chmod(0o755)
-    if not steps:
-        return
-    script = root / "DEBIAN/postinst"
-    body = "\n\t".join(steps)
-    script.write_text(f'#!/bin/sh\nset -e\nif [ "$1" = configure ]; then\n\t{body}\nfi\n')
-    script.chmod(0o755)
-    if package.units:
-        stops = " ".join(f"'{u.replace('@.', '@*.')}'" for u in package.units)
-        script = root / "DEBIAN/prerm"
-        script.write_text(
-            "#!/bin/sh\nset -e\n"
-            'if [ "$1" = remove ] && [ -d /run/systemd/system ]; then\n'
-            f"\tsystemctl stop {stops} || :\nfi\n"
-        )
-        script.chmod(0o755)
+        after.append(f"py3compile -p {package.name} /{package.libraries[1]}")
+        before.append(f"py3clean -p {package.name}")
+    if after:
+        after = ['if [ "$1" = configure ]; then', *(f"\t{step}" for step in after), "fi"]
+    for name, lines in (("postinst", after), ("prerm", before)):
+        if lines:
+            script = root / "DEBIAN" / name
+            script.write_text("\n".join(["#!/bin/sh", "set -e", *lines]) + "\n")
+            script.chmod(0o755)
 
 
 def manual(name: str, manuals: Path, root: Path) -> None:

@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python libraries inside a package: wheels named by version and hash, unpacked.
+"""Python libraries inside a package: wheels named by version and hash, installed by pip.
 
-A wheel that is in the cache already is not asked for again: a second build needs no network.
+Wheels that are in the cache already are not asked for again: a second build needs no network.
 """
 
 from __future__ import annotations
 
 import fnmatch
-import hashlib
-import re
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 # Debian 12's.
 PYTHON = "3.11"
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
-# What nothing of ours loads, and is large: remote stores, headers, the libraries' own tests, the
-# other names of a shared library.
+# Not loaded by anything of ours, and large: remote stores, headers, the libraries' own tests, the
+# other names of a shared library; commands and their manual pages.
 LEFT_OUT = (
-    "*.data/*",
+    "bin/*",
+    "share/*",
+    # pip's notes for itself; they name directories of this machine.
+    "*.dist-info/RECORD",
+    "*.dist-info/INSTALLER",
+    "*.dist-info/REQUESTED",
     "fontTools/*/tests/*",
     "matplotlib/tests/*",
     "mpl_toolkits/*/tests/*",
@@ -40,55 +42,29 @@ def unpack(requirements: Path, machine: str, cache: Path, to: Path) -> None:
     """The libraries below `to`, with their licences (`NAME.dist-info`)."""
     if machine not in MACHINES:
         sys.exit(f"build.py: {requirements.name} has no wheels for {machine}")
-    for wheel in _wheels(requirements, MACHINES[machine], cache):
-        with zipfile.ZipFile(wheel) as packed:
-            for name in sorted(packed.namelist()):
-                if name.endswith("/") or any(fnmatch.fnmatch(name, p) for p in LEFT_OUT):
-                    continue
-                path = to / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(packed.read(name))
-                path.chmod(0o644)
-
-
-def _wheels(requirements: Path, machine: str, cache: Path) -> list[Path]:
-    wanted = _wanted(requirements)
-    found = _matching(wanted, cache)
-    if len(found) < len(wanted):
-        _download(requirements, machine, cache)
-        found = _matching(wanted, cache)
-    if missing := wanted.keys() - found.keys():
-        sys.exit(f"build.py: no wheel of {', '.join(sorted(missing))} in {cache}")
-    return [found[name] for name in sorted(found)]
-
-
-def _wanted(requirements: Path) -> dict[str, set[str]]:
-    """Hashes by name."""
-    wanted: dict[str, set[str]] = {}
-    name = ""
-    for line in requirements.read_text().splitlines():
-        if pinned := re.match(r"([\w.-]+)==", line):
-            name = pinned[1]
-            wanted[name] = set()
-        elif hashed := re.search(r"--hash=sha256:(\w{64})", line):
-            wanted[name].add(hashed[1])
-    return wanted
-
-
-def _matching(wanted: dict[str, set[str]], cache: Path) -> dict[str, Path]:
-    found = {}
-    for wheel in sorted(cache.glob("*.whl")):
-        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-        found |= {name: wheel for name, hashes in wanted.items() if digest in hashes}
-    return found
-
-
-def _download(requirements: Path, machine: str, cache: Path) -> None:
-    words: list[object] = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    words += ["--disable-pip-version-check", "--require-hashes", "--only-binary=:all:"]
-    words += ["--python-version", PYTHON, "--requirement", requirements, "--dest", cache]
+    wanted: list[object] = ["--no-deps", "--require-hashes", "--only-binary=:all:"]
+    wanted += ["--python-version", PYTHON, "--requirement", requirements]
     for platform in ("manylinux_2_28", "manylinux_2_17", "manylinux2014"):
-        words += ["--platform", f"{platform}_{machine}"]
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"build.py: wheels of {requirements.name}: {done.stderr.strip()}")
+        wanted += ["--platform", f"{platform}_{MACHINES[machine]}"]
+    cache.mkdir(parents=True, exist_ok=True)
+    install = ["install", "--no-index", "--find-links", cache, "--no-compile", "--target", to]
+    if _pip(*install, *wanted):
+        problem = _pip("download", "--dest", cache, *wanted) or _pip(*install, *wanted)
+        if problem:
+            sys.exit(f"build.py: wheels of {requirements.name}: {problem}")
+    for path in sorted(to.rglob("*"), reverse=True):
+        name = path.relative_to(to).as_posix()
+        if path.is_dir():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif any(fnmatch.fnmatch(name, p) for p in LEFT_OUT):
+            path.unlink()
+        else:
+            path.chmod(0o644)
+
+
+def _pip(*words: object) -> str:
+    """What went wrong, if anything."""
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    done = subprocess.run([*pip, *map(str, words)], capture_output=True, text=True)
+    return done.stderr.strip() if done.returncode else ""

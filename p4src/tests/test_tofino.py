@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import compile_tofino
+import sources
 import tofino_assembly
 
 SOURCE_DIR = compile_tofino.SOURCE_DIR
@@ -164,7 +165,7 @@ def test_committed_files_are_those_of_the_digest(target):
     for name in compile_tofino.COMMITTED:
         path = target.build_dir / name
         assert path.stat().st_size == recorded[name]["bytes"], name
-        assert compile_tofino.sha256(path.read_bytes()) == recorded[name]["sha256"], name
+        assert sources.sha256(path.read_bytes()) == recorded[name]["sha256"], name
 
 
 TABLES = {"l2_forward", "queue_limit", "watch", "watch6", "report_port", "report_to"}

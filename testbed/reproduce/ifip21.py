@@ -21,6 +21,7 @@ import json
 import math
 import sys
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 BDP_PKTS = 10e9 / 8 * 1.2e-3 / 9000
@@ -246,20 +247,22 @@ def save(figure, stem: Path) -> list[Path]:
 
 def table(buffers: dict[Key, float], losses: dict[Key, float]) -> str:
     """Both results in Markdown."""
-    algorithms = list(LABEL)
-    lines = ["Smallest full buffer, packets of 9000 bytes:", ""]
-    lines.append("| n | " + " | ".join(LABEL[a] for a in algorithms) + " | BDP/√n |")
-    lines.append("|---" * (len(algorithms) + 2) + "|")
-    for n in sorted({n for _, n in buffers}):
-        cells = [f"{buffers[(a, n)]:.0f}" if (a, n) in buffers else "-" for a in algorithms]
-        lines.append(f"| {n} | " + " | ".join(cells) + f" | {sqrt_rule_pkts(n):.0f} |")
-    lines += ["", "Flows with a loss, mean over intervals with one:", ""]
-    lines.append("| n | " + " | ".join(LABEL[a] for a in algorithms) + " | √n + n²/(2B) |")
-    lines.append("|---" * (len(algorithms) + 2) + "|")
-    for n in sorted({n for _, n in losses}):
-        cells = [f"{losses[(a, n)]:.2f}" if (a, n) in losses else "-" for a in algorithms]
-        lines.append(f"| {n} | " + " | ".join(cells) + f" | {allowed_flows(n):.2f} |")
-    return "\n".join(lines)
+    smallest = "\n".join(grid(buffers, "BDP/√n", sqrt_rule_pkts, 0))
+    losing = "\n".join(grid(losses, "√n + n²/(2B)", allowed_flows, 2))
+    return (
+        f"Smallest full buffer, packets of 9000 bytes:\n\n{smallest}\n\n"
+        f"Flows with a loss, mean over intervals with one:\n\n{losing}"
+    )
+
+
+def grid(values: dict[Key, float], law: str, of: Callable[[float], float], digits: int):
+    """Lines: a column for each algorithm, and the paper's law."""
+    yield "| n | " + " | ".join(LABEL.values()) + f" | {law} |"
+    yield "|---" * (len(LABEL) + 2) + "|"
+    for n in sorted({n for _, n in values}):
+        found = [values.get((a, n)) for a in LABEL]
+        cells = ["-" if v is None else f"{v:.{digits}f}" for v in [*found, of(n)]]
+        yield f"| {n} | " + " | ".join(cells) + " |"
 
 
 def fairness_table(checks: list[tuple[str, str, float, bool]]) -> str:

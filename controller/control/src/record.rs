@@ -107,11 +107,6 @@ impl Outcome {
     pub fn ends_write(self) -> bool {
         matches!(self, Outcome::Set | Outcome::Failed)
     }
-
-    /// Ends a trial.
-    pub fn is_verdict(self) -> bool {
-        matches!(self, Outcome::Kept | Outcome::Worse | Outcome::Unclear)
-    }
 }
 
 /// One record of the audit log.

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from grafana_foundation_sdk.builders.dashboard import Dashboard, Row
+from grafana_foundation_sdk.builders.dashboard import Dashboard
 from grafana_foundation_sdk.builders.prometheus import Dataquery
 
-from .panels import board, expr, graph, label_values, source
+from .panels import board, expr, filled, graph, label_values, source
 
 PREFIX = "tidemark_collector_"
 INSTANCE = 'instance=~"$instance"'
@@ -37,65 +37,46 @@ def build() -> Dashboard:
         .multi(True)
         .include_all(True)
     )
-    d = d.with_row(Row("What arrives"))
-    d = d.with_panel(graph("Reports", "pps", *rates("reports", "datagrams")))
-    d = d.with_panel(
-        graph("tcp_probe", "ops", *rates("probe_samples", "retransmit_events", "congestion_events"))
+    samples = rates("probe_samples", "retransmit_events", "congestion_events")
+    samples_lost = rates("probe_lost", "probe_unrecorded", "agent_ring_lost", "agent_buffer_lost")
+    refused = [
+        expr(rate("datagrams_malformed", "reason"), "malformed: {{reason}}"),
+        *rates("reports_unconfigured_node", "reports_refused_exporter", "nodes_refused"),
+        *rates("streams_refused", "reports_implausible_sequence", "reports_implausible_time"),
+    ]
+    tags = [
+        *rates("reports_refused_no_tag", "reports_refused_wrong_tag"),
+        *rates("reports_refused_replayed", "reports_tag_unchecked"),
+    ]
+    of_tags = (
+        "Of nodes with a key: refused without a tag, with a wrong one, sent again."
+        " Unchecked: a tag of a node that has no key here."
     )
-    d = d.with_panel(
-        graph("Packets joined with their window", "percentunit", gauge("join_matched_ratio"))
-    )
-    d = d.with_panel(graph("Flows", "none", gauge("flows_active")))
-    d = d.with_row(Row("What is lost"))
-    d = d.with_panel(
-        graph("Reports lost", "pps", *rates("reports_lost", "kernel_drops"),
-              description="By sequence number; those that found the socket's buffer full."),
-    )  # fmt: skip
-    d = d.with_panel(
-        graph(
-            "Samples lost",
-            "ops",
-            *rates("probe_lost", "probe_unrecorded", "agent_ring_lost", "agent_buffer_lost"),
-        )
-    )
-    d = d.with_panel(
-        graph(
-            "Refused",
-            "pps",
-            expr(rate("datagrams_malformed", "reason"), "malformed: {{reason}}"),
-            *rates("reports_unconfigured_node", "reports_refused_exporter", "nodes_refused"),
-            *rates("streams_refused", "reports_implausible_sequence", "reports_implausible_time"),
-        )
-    )
-    d = d.with_panel(
-        graph(
-            "Tags of reports",
-            "pps",
-            *rates("reports_refused_no_tag", "reports_refused_wrong_tag"),
-            *rates("reports_refused_replayed", "reports_tag_unchecked"),
-            description="Of nodes with a key: refused without a tag, with a wrong one, sent again."
-            " Unchecked: a tag of a node that has no key here.",
-        )
-    )
-    d = d.with_panel(graph("Updates that subscribers missed", "ops", *rates("updates_lost")))
-    d = d.with_row(Row("Clocks"))
-    d = d.with_panel(
-        graph("Drift of hosts' clocks", "ppm", gauge("clock_drift_ppm", "node {{node}} {{host}}"))
-    )
-    d = d.with_row(Row("Controller"))
-    d = d.with_panel(
-        graph(
-            "Age of telemetry",
-            "s",
-            expr("tidemark_controller_telemetry_age_seconds", "{{collector}}"),
-            expr("tidemark_controller_report_age_seconds", "node {{node}} port {{port}}"),
-        )
-    )
-    return d.with_panel(
-        graph(
-            "Audit log",
-            "ops",
-            audit("not_written"),
-            audit("rejected"),
-        )
-    )
+    of_reports = "By sequence number; those that found the socket's buffer full."
+    ages = [
+        expr("tidemark_controller_telemetry_age_seconds", "{{collector}}"),
+        expr("tidemark_controller_report_age_seconds", "node {{node}} port {{port}}"),
+    ]
+    drift = gauge("clock_drift_ppm", "node {{node}} {{host}}")
+    lost = rates("reports_lost", "kernel_drops")
+    rows = {
+        "What arrives": [
+            graph("Reports", "pps", *rates("reports", "datagrams")),
+            graph("tcp_probe", "ops", *samples),
+            graph("Packets joined with their window", "percentunit", gauge("join_matched_ratio")),
+            graph("Flows", "none", gauge("flows_active")),
+        ],
+        "What is lost": [
+            graph("Reports lost", "pps", *lost, description=of_reports),
+            graph("Samples lost", "ops", *samples_lost),
+            graph("Refused", "pps", *refused),
+            graph("Tags of reports", "pps", *tags, description=of_tags),
+            graph("Updates that subscribers missed", "ops", *rates("updates_lost")),
+        ],
+        "Clocks": [graph("Drift of hosts' clocks", "ppm", drift)],
+        "Controller": [
+            graph("Age of telemetry", "s", *ages),
+            graph("Audit log", "ops", audit("not_written"), audit("rejected")),
+        ],
+    }
+    return filled(d, rows)

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from grafana_foundation_sdk.builders.dashboard import Dashboard, Row
+from grafana_foundation_sdk.builders.dashboard import Dashboard
 
-from .panels import board, source, sql_graph, sql_table, stored_query, typed
+from .panels import Sql, board, filled, graph, source, sql_table, stored_query, typed
 
 
 def build() -> Dashboard:
@@ -17,20 +17,20 @@ def build() -> Dashboard:
     d = d.with_variable(typed("capacity_bps", "100000000", "Capacity, bits/s"))
     d = d.with_variable(typed("flows", "10", "Largest flows"))
     d = d.with_variable(typed("gap_ms", "50", "Loss events: gap, ms"))
-    d = d.with_row(Row("Queue"))
-    d = d.with_panel(
-        sql_graph(
-            "Occupancy that arriving packets met, per millisecond",
-            "none",
-            stored_query("occupancy_per_ms"),
-        ).span(24)
-    )
-    d = d.with_panel(
-        sql_graph("Utilisation and loss, per second", "none", stored_query("utilisation_per_s"))
-    )
-    d = d.with_panel(sql_table("Loss events", stored_query("loss_events")))
-    d = d.with_row(Row("Flows"))
-    d = d.with_panel(sql_table("Rates of the largest flows", stored_query("flow_rates")))
-    d = d.with_panel(sql_table("Drops per flow", stored_query("drops_per_flow")))
-    d = d.with_row(Row("Limit"))
-    return d.with_panel(sql_table("Limit changes", stored_query("limit_changes")).span(24))
+    occupancy = Sql(stored_query("occupancy_per_ms"), 0)
+    utilisation = Sql(stored_query("utilisation_per_s"), 0)
+    rows = {
+        "Queue": [
+            graph("Occupancy that arriving packets met, per millisecond", "none", occupancy).span(
+                24
+            ),
+            graph("Utilisation and loss, per second", "none", utilisation),
+            sql_table("Loss events", "loss_events"),
+        ],
+        "Flows": [
+            sql_table("Rates of the largest flows", "flow_rates"),
+            sql_table("Drops per flow", "drops_per_flow"),
+        ],
+        "Limit": [sql_table("Limit changes", "limit_changes").span(24)],
+    }
+    return filled(d, rows)

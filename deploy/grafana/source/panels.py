@@ -66,12 +66,14 @@ def expr(query: str, legend: str = "") -> prometheus.Dataquery:
 
 
 def graph(
-    title: str, unit: str, *queries: prometheus.Dataquery, description: str = ""
+    title: str, unit: str, *queries: variants.Dataquery, description: str = ""
 ) -> timeseries.Panel:
-    panel = (
-        timeseries.Panel().title(title).description(description).unit(unit).datasource(PROMETHEUS)
-    )
-    panel = panel.span(12).height(8).fill_opacity(0).line_width(2)
+    panel = timeseries.Panel().title(title).description(description).unit(unit)
+    of_sql = isinstance(queries[0], Sql)
+    panel = panel.datasource(CLICKHOUSE if of_sql else PROMETHEUS)
+    panel = panel.span(12).height(8).fill_opacity(0)
+    if not of_sql:
+        panel = panel.line_width(2)
     for query in queries:
         panel = panel.with_target(query)
     return panel
@@ -80,6 +82,17 @@ def graph(
 def single(title: str, unit: str, query: prometheus.Dataquery, description: str = "") -> stat.Panel:
     panel = stat.Panel().title(title).description(description).unit(unit).datasource(PROMETHEUS)
     return panel.span(4).height(4).with_target(query)
+
+
+def filled(
+    board: dashboard.Dashboard, rows: dict[str, list[builder.Builder]]
+) -> dashboard.Dashboard:
+    """With rows of panels."""
+    for title, panels in rows.items():
+        board = board.with_row(dashboard.Row(title))
+        for panel in panels:
+            board = board.with_panel(panel)
+    return board
 
 
 @dataclass
@@ -112,12 +125,6 @@ def stored_query(name: str) -> str:
     return re.sub(r"\{(\w+):\w+\}", lambda m: PARAMETERS.get(m[1], f"${m[1]}"), text).strip()
 
 
-def sql_graph(title: str, unit: str, query: str, description: str = "") -> timeseries.Panel:
-    panel = timeseries.Panel().title(title).description(description).unit(unit)
-    panel = panel.datasource(CLICKHOUSE).span(12).height(8).fill_opacity(0)
-    return panel.with_target(Sql(query, 0))
-
-
-def sql_table(title: str, query: str, description: str = "") -> table.Panel:
-    panel = table.Panel().title(title).description(description).datasource(CLICKHOUSE)
-    return panel.span(12).height(8).with_target(Sql(query, 1))
+def sql_table(title: str, name: str) -> table.Panel:
+    panel = table.Panel().title(title).description("").datasource(CLICKHOUSE)
+    return panel.span(12).height(8).with_target(Sql(stored_query(name), 1))

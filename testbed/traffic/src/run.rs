@@ -16,7 +16,7 @@ use crate::closed_loop::User;
 use crate::flow::{self, Stop};
 use crate::poisson::Arrivals;
 use crate::receiver;
-use crate::spec::{ClosedLoop, Flow, Kind, Poisson, Spec};
+use crate::spec::{ClosedLoop, Flow, Poisson, Spec};
 use crate::truth::{FlowTruth, MAX_FLOWS, Truth, VERSION};
 
 /// Which parts of the spec this process runs.
@@ -213,19 +213,8 @@ async fn short(
             () = sleep_until(at) => {}
         }
         while running.try_join_next().is_some() {}
-        let flow = Flow {
-            name: format!("{}-{}", poisson.name, number + 1),
-            kind: Kind::Short,
-            destination: poisson.destination,
-            source: poisson.source,
-            netns: poisson.netns.clone(),
-            congestion_control: poisson.congestion_control.clone(),
-            priority: None,
-            start_s: arrival.at_s,
-            stop_s: None,
-            bytes: Some(arrival.bytes),
-            base_rtt_ms: poisson.base_rtt_ms,
-        };
+        let name = format!("{}-{}", poisson.name, number + 1);
+        let flow = poisson.flow(name, arrival.at_s, arrival.bytes);
         if open.load(Ordering::Relaxed) >= poisson.max_open {
             let _ = truths.send(flow::refused(&flow, poisson.max_open));
             continue;
@@ -262,19 +251,8 @@ async fn user_transfers(
             _ = stop.wait_for(|&s| s) => return,
             () = sleep_until(at) => {}
         }
-        let flow = Flow {
-            name: format!("{}-{}-{}", source.name, number + 1, transfer + 1),
-            kind: Kind::Short,
-            destination: source.destination,
-            source: source.source,
-            netns: source.netns.clone(),
-            congestion_control: source.congestion_control.clone(),
-            priority: None,
-            start_s: (at - origin).as_secs_f64(),
-            stop_s: None,
-            bytes: Some(turn.bytes),
-            base_rtt_ms: source.base_rtt_ms,
-        };
+        let name = format!("{}-{}-{}", source.name, number + 1, transfer + 1);
+        let flow = source.flow(name, (at - origin).as_secs_f64(), turn.bytes);
         let _ = truths.send(flow::run(&flow, None, stop.clone()).await);
         if *stop.borrow() {
             return;

@@ -32,10 +32,6 @@ const FOLDERS: &[(&str, &str)] = &[
     ),
     ("p4src", "the data plane and its compiled artifacts"),
     ("ptf-tests", "data-plane tests, the same for every switch"),
-    (
-        "testbed/attack",
-        "findings of the security review, tried again on the programs",
-    ),
     ("testbed/clickhouse", "ClickHouse in one process"),
     (
         "testbed/experiments",

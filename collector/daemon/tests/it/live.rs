@@ -249,3 +249,18 @@ fn bad_configurations_are_one_line() {
         &["no collector"],
     );
 }
+
+#[test]
+fn the_same_configuration_starts_again_after_a_kill() {
+    let dir = tempfile::tempdir().unwrap();
+    for number in 1..=3 {
+        let mut collector = Collector::start(dir.path());
+        collector.signal(Signal::SIGKILL);
+        collector.wait_end();
+        let name = match number {
+            1 => "capture".to_owned(),
+            n => format!("capture-{n}"),
+        };
+        assert!(dir.path().join(name).join("capture.json").exists());
+    }
+}

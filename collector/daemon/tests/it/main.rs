@@ -2,7 +2,6 @@
 //! Integration tests of `tidemark-collector`, in one binary: the program is linked once.
 
 mod agent;
-mod attack;
 mod command_line;
 mod common;
 mod credentials;
@@ -13,3 +12,4 @@ mod live;
 mod privileges;
 mod service;
 mod shards;
+mod strangers;

@@ -423,6 +423,42 @@ fn the_doctor_says_what_is_wrong_and_leaves_nothing_behind() {
     assert_eq!((code, verdict("configuration")), (1, "problem".into()));
 }
 
+/// Requests that are never finished: from one address they take some places, and not for long.
+#[tokio::test]
+async fn half_requests_leave_places_for_others_and_are_let_go() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let controller = Controller::start("127.0.0.1:9".parse().unwrap());
+    let to = controller.address().parse().unwrap();
+    let connect = async |from: &str| {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        let from = SocketAddr::new(from.parse().unwrap(), 0);
+        socket.bind(from).unwrap();
+        socket.connect(to).await.unwrap()
+    };
+    let half = "GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    let mut strangers = Vec::new();
+    for _ in 0..200 {
+        let mut stranger = connect("127.0.0.2").await;
+        // Beyond its places the connection is closed already.
+        let _ = stranger.write_all(half.as_bytes()).await;
+        strangers.push(stranger);
+    }
+    let mut honest = connect("127.0.0.3").await;
+    let whole = format!("{half}\r\n");
+    honest.write_all(whole.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    let read = honest.read_to_string(&mut answer);
+    let read = tokio::time::timeout(Duration::from_secs(9), read).await;
+    read.expect("others wait").unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    for mut stranger in strangers {
+        let mut rest = Vec::new();
+        let end = tokio::time::timeout(Duration::from_secs(60), stranger.read_to_end(&mut rest));
+        // A reset ends it, too.
+        let _ = end.await.expect("a half request stays open");
+    }
+}
+
 #[test]
 fn ends_cleanly_on_a_signal() {
     let mut controller = Controller::start("127.0.0.1:9".parse().unwrap());

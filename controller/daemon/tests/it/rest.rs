@@ -14,6 +14,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::time::Duration;
+use tidemark_proto::telemetry::FlowInterval;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tower::ServiceExt as _;
@@ -470,6 +471,52 @@ async fn metrics_status_and_console() {
             .to_lowercase()
             .contains("<!doctype html>")
     );
+}
+
+/// A page that reaches the controller through a name of its own (DNS rebinding).
+#[tokio::test]
+async fn a_foreign_name_is_refused_and_answers_forbid_to_frame_or_load() {
+    let lab = warm().await;
+    for (host, expected) in [("evil.example", 421), ("localhost", 200)] {
+        let request = Request::get("/api/v1/status").header("host", host);
+        let request = request.body(Body::empty()).unwrap();
+        let answer = lab.api.clone().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), expected, "{host}");
+        for header in [
+            "content-security-policy",
+            "x-content-type-options",
+            "referrer-policy",
+        ] {
+            assert!(answer.headers().contains_key(header), "{header}");
+        }
+    }
+}
+
+/// Made-up five-tuples are flows like others; the answers do not grow with them.
+#[tokio::test]
+async fn an_answer_about_a_link_lists_a_bounded_number_of_flows() {
+    let mut lab = warm().await;
+    for second in 0..3 {
+        let mut update = lab.traffic.next_update();
+        let first = update.flow_intervals[0].clone();
+        let made_up = (0..1000).map(|flow| FlowInterval {
+            flow_id: 1000 * (second + 1) + flow,
+            packets: 1,
+            probe: None,
+            ..first.clone()
+        });
+        update.flow_intervals.extend(made_up);
+        lab.core.take(0, &update);
+        lab.pass(1).await;
+    }
+    let (_, link) = lab.get("/links/10/5").await;
+    let flows = link["estimate"]["flows"].as_array().unwrap();
+    assert_eq!(flows.len(), 500);
+    // The flows that send stand first.
+    let real = flows.iter().filter(|f| f["flow"].as_u64() < Some(1000));
+    assert_eq!(real.count(), 6);
+    let bytes = link.to_string().len();
+    assert!(bytes < 4 << 20, "{bytes} bytes");
 }
 
 #[tokio::test]

@@ -199,18 +199,6 @@ pub fn delay_bytes(drain_bytes_per_s: f64, delay_bound_s: f64) -> Result<f64, Ru
     Ok(positive("C (bytes/s)", drain_bytes_per_s)? * not_negative("d (s)", delay_bound_s)?)
 }
 
-/// Smallest feasible d̂ = max(B_ρ, B_p, 0)/C (eq. 25), s.
-///
-/// # Errors
-/// C not above 0.
-pub fn smallest_delay_s(
-    drain_bytes_per_s: f64,
-    utilisation_bytes: f64,
-    loss_bytes: f64,
-) -> Result<f64, RuleError> {
-    Ok(utilisation_bytes.max(loss_bytes).max(0.0) / positive("C (bytes/s)", drain_bytes_per_s)?)
-}
-
 /// Loss rate of N_b flows that saturate the link with a buffer of B bytes:
 /// p = (0.87·N_b·M/(Cₑ·Tₑ + B))² (eq. 18; OI eq. 3), at most 1.
 /// Holds below about 5 %.

@@ -255,22 +255,22 @@ fn ids_are_unique_and_differ_from_the_advisors_own() {
 #[test]
 fn every_rule_of_the_source_is_in_the_list() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let rules = rule_files(&src);
+    let rules = rules_of(&src);
     assert_eq!(rules.len(), RULES.len(), "{rules:#?}");
 }
 
-/// Files that define a rule.
-fn rule_files(dir: &Path) -> Vec<PathBuf> {
+/// Files that define a rule, once for each.
+fn rules_of(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(rule_files(&path));
-        } else if std::fs::read_to_string(&path)
-            .unwrap()
-            .contains("\npub static RULE: Rule = ")
-        {
-            found.push(path);
+            found.extend(rules_of(&path));
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for definition in ["\npub static RULE: Rule = ", "\nrule!("] {
+            found.extend(text.matches(definition).map(|_| path.clone()));
         }
     }
     found

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Formulas of NGI, and what rules of links without a bottlenecked flow share.
 
-use crate::error::{RuleError, fraction, not_negative, open_fraction, positive};
+use crate::error::{RuleError, not_negative, open_fraction, positive};
 use crate::rule::{Assumption, Condition, Paper};
 use crate::traffic::Regime;
 
@@ -15,17 +15,8 @@ pub static PAPER: Paper = Paper {
 /// bottlenecked over a load of random arrivals (§IV-B, §VI), packets.
 pub const ELASTIC_FEW_FLOWS_PKTS: (f64, f64) = (100.0, 200.0);
 
-/// P(loss) ≈ ρ^b in the transparent regime (§IV-A): no bottlenecked flow,
-/// nearly Poisson packet arrivals.
-///
-/// # Errors
-/// ρ not between 0 and 1, b below 0.
-pub fn transparent_loss(load: f64, buffer_pkts: f64) -> Result<f64, RuleError> {
-    Ok(open_fraction("rho", load)?.powf(not_negative("b (packets)", buffer_pkts)?))
-}
-
 /// b = ln p̂/ln ρ, the packets that keep the loss of the transparent regime
-/// below p̂ (§IV-A).
+/// P(loss) ≈ ρ^b below p̂ (§IV-A): no bottlenecked flow, nearly Poisson packet arrivals.
 ///
 /// # Errors
 /// ρ or p̂ not between 0 and 1.
@@ -77,25 +68,6 @@ pub fn tail_of_loss(load: f64, loss: f64) -> Result<f64, RuleError> {
     Ok(p / (1.0 - rho + rho * p))
 }
 
-/// P(k flows are bottlenecked) = (1−ρ)·ρ^k where all traffic is elastic and
-/// shares fairly (§III-B).
-///
-/// # Errors
-/// ρ outside 0..1.
-pub fn bottlenecked_probability(load: f64, flows: u32) -> Result<f64, RuleError> {
-    fraction("rho", load)?;
-    Ok((1.0 - load) * load.powi(flows.min(i32::MAX as u32) as i32))
-}
-
-/// P(more than k flows are bottlenecked) = ρ^(k+1).
-///
-/// # Errors
-/// ρ outside 0..1.
-pub fn more_than_probability(load: f64, flows: u32) -> Result<f64, RuleError> {
-    fraction("rho", load)?;
-    Ok(load.powf(f64::from(flows) + 1.0))
-}
-
 /// No flow is bottlenecked here.
 pub(crate) static NO_LBP_FLOW: Assumption = Assumption {
     statement: "no bottlenecked flow",
@@ -127,29 +99,24 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[test]
-    fn numbers_of_the_paper() {
-        let p = transparent_loss(0.9, 100.0).unwrap();
-        assert!((p - 2.66e-5).abs() < 1e-7 && p < 1.0 / 30_000.0, "{p}");
-        assert!((transparent_loss(0.71, 20.0).unwrap() - 0.00106).abs() < 5e-6);
-        assert!((more_than_probability(0.5, 4).unwrap() - 0.03125).abs() < 1e-12);
+    /// P(loss) ≈ ρ^b.
+    fn transparent_loss(load: f64, buffer_pkts: f64) -> f64 {
+        load.powf(buffer_pkts)
     }
 
     #[test]
-    fn tail_is_one_minus_the_sum() {
-        let sum: f64 = (0..=4)
-            .map(|k| bottlenecked_probability(0.5, k).unwrap())
-            .sum();
-        assert!((1.0 - sum - more_than_probability(0.5, 4).unwrap()).abs() < 1e-12);
+    fn numbers_of_the_paper() {
+        let p = transparent_loss(0.9, 100.0);
+        assert!((p - 2.66e-5).abs() < 1e-7 && p < 1.0 / 30_000.0, "{p}");
+        assert!((transparent_packets(0.9, p).unwrap() - 100.0).abs() < 1e-9);
+        assert!((transparent_packets(0.71, 0.00106).unwrap() - 20.0).abs() < 0.02);
     }
 
     #[test]
     fn nonsense_is_refused() {
-        assert!(transparent_loss(1.0, 1.0).is_err());
-        assert!(transparent_loss(0.5, -1.0).is_err());
         assert!(transparent_packets(0.5, 0.0).is_err());
         assert!(transparent_packets(0.0, 0.1).is_err());
-        assert!(bottlenecked_probability(1.5, 1).is_err());
+        assert!(transparent_packets(1.0, 0.1).is_err());
     }
 
     #[test]
@@ -175,7 +142,7 @@ mod tests {
         #[test]
         fn packets_give_the_loss(load in 0.05f64..0.99, p in 1e-9f64..0.5) {
             let b = transparent_packets(load, p).unwrap();
-            prop_assert!((transparent_loss(load, b).unwrap() / p - 1.0).abs() < 1e-6);
+            prop_assert!((transparent_loss(load, b) / p - 1.0).abs() < 1e-6);
             prop_assert!(transparent_packets(load + 0.005, p).unwrap() > b);
         }
     }

@@ -18,8 +18,8 @@ pub const RULES: &[&Rule] = &[
     &sqrt_n::RULE,
     &desynchronised::RULE,
     &bbr::RULE,
-    &single_flow::reno::RULE,
-    &single_flow::cubic::RULE,
-    &single_flow::scalable::RULE,
+    &single_flow::loss_based::RENO,
+    &single_flow::loss_based::CUBIC,
+    &single_flow::loss_based::SCALABLE,
     &single_flow::bbr::RULE,
 ];

@@ -141,14 +141,7 @@ fn watch_item(
     priority: i32,
     field: &str,
 ) -> Result<Item, Error> {
-    let numbers = [
-        ("protocol", w.protocol.map(u64::from)),
-        ("src_port", w.src_port.map(u64::from)),
-        ("dst_port", w.dst_port.map(u64::from)),
-        ("ingress_port", w.ingress_port.map(u64::from)),
-        ("egress_port", w.egress_port.map(u64::from)),
-    ];
-    for (name, value) in numbers {
+    for (name, value) in w.numbers() {
         if let Some(value) = value {
             key.push(t.ternary(name, value, None)?);
         }

@@ -149,6 +149,19 @@ pub struct Watch {
     pub priority: Option<i32>,
 }
 
+impl Watch {
+    /// What is compared whole, by the name of its key in the program.
+    pub(crate) fn numbers(&self) -> [(&'static str, Option<u64>); 5] {
+        [
+            ("protocol", self.protocol.map(u64::from)),
+            ("src_port", self.src_port.map(u64::from)),
+            ("dst_port", self.dst_port.map(u64::from)),
+            ("ingress_port", self.ingress_port.map(u64::from)),
+            ("egress_port", self.egress_port.map(u64::from)),
+        ]
+    }
+}
+
 fn yes() -> bool {
     true
 }

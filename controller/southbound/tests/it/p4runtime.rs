@@ -6,11 +6,13 @@
 use crate::common;
 
 use common::{Running, artifact, serve};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tidemark_southbound::p4rt::{Options, P4Runtime};
 use tidemark_southbound::{
-    Error, Forward, Limit, Provision, PushMode, ReportDestination, Southbound, SwitchReader, Watch,
+    DryRun, Error, Forward, Limit, Provision, PushMode, ReportDestination, Southbound,
+    SwitchReader, Watch,
 };
 
 fn driver(running: &Running, election_id: u64, unit: u32) -> P4Runtime {
@@ -325,6 +327,35 @@ async fn the_highest_election_id_writes() {
         .await
         .unwrap_err();
     assert!(matches!(e, Error::NotPrimary { .. }), "{e}");
+}
+
+/// Nor does a dry run ask to be the primary, which would keep a controller that writes away.
+#[tokio::test]
+async fn a_dry_run_leaves_a_switch_as_it_found_it() {
+    let running = start().await;
+    let dry = DryRun::new(Arc::new(driver(&running, 9, 1)));
+    let health = dry.health().await;
+    assert!(health.connected && !health.program_loaded && !health.primary);
+    let limit_bytes = 250_000;
+    let limit = Limit::DropTail { limit_bytes };
+    assert!(dry.provision(&plan(), &|_, _| true).await.is_err());
+    assert!(dry.set_limit(5, limit).await.is_err());
+    assert!(dry.report_port(5, true).await.is_err());
+    assert!(!dry.health().await.program_loaded);
+    let writes = driver(&running, 1, 1);
+    assert!(
+        writes
+            .provision(&plan(), &|_, _| true)
+            .await
+            .unwrap()
+            .pushed
+    );
+    assert!(dry.set_limit(5, limit).await.is_err());
+    let found = Limit::DropTail {
+        limit_bytes: 312_500,
+    };
+    assert_eq!(dry.read_limit(5).await.unwrap(), found);
+    assert_eq!(running.switch.seen.lock().unwrap().loads, 1);
 }
 
 #[tokio::test]

@@ -218,17 +218,13 @@ impl Spec {
     }
 
     /// Checks what the types cannot say; gives the field at fault and why.
-    pub fn check(&self) -> Result<(), (String, String)> {
-        let fail = |field: String, problem: &str| Err((field, problem.to_owned()));
+    pub fn check(&self) -> Result<(), Problem> {
         if self.version != VERSION {
-            return fail(
-                "version".into(),
-                &format!("is {}, this program reads {VERSION}", self.version),
-            );
+            let problem = format!("is {}, this program reads {VERSION}", self.version);
+            return Err(("version".into(), problem));
         }
-        if self.duration_s.is_some_and(|d| !(d.is_finite() && d > 0.0)) {
-            return fail("duration_s".into(), "must be above 0");
-        }
+        let lasts = self.duration_s.is_none_or(above_0);
+        require(lasts, || "duration_s".into(), "must be above 0")?;
         let mut names = std::collections::HashSet::new();
         let all_names = (self.listeners.iter().map(|l| ("listeners", &l.name)))
             .chain(self.flows.iter().map(|f| ("flows", &f.name)))
@@ -236,112 +232,106 @@ impl Spec {
             .chain(self.closed_loop.iter().map(|c| ("closed_loop", &c.name)));
         for (list, name) in all_names {
             if !names.insert((list, name)) {
-                return fail(format!("{list}.name"), &format!("{name} is used twice"));
+                return Err((format!("{list}.name"), format!("{name} is used twice")));
             }
         }
         for listener in &self.listeners {
             // The kernel raises smaller ones to its own minimum without a word.
-            if listener.receive_buffer_bytes.is_some_and(|b| b < 2048) {
-                return fail(
-                    format!("listeners.{}.receive_buffer_bytes", listener.name),
-                    "must be at least 2048",
-                );
-            }
+            let enough = listener.receive_buffer_bytes.is_none_or(|b| b >= 2048);
+            let field = || format!("listeners.{}.receive_buffer_bytes", listener.name);
+            require(enough, field, "must be at least 2048")?;
         }
         for flow in &self.flows {
-            check_times("flows", &flow.name, flow.start_s, flow.stop_s)?;
-            check_families("flows", &flow.name, flow.source, flow.destination)?;
-            if flow.bytes == Some(0) {
-                return fail(format!("flows.{}.bytes", flow.name), "must be above 0");
-            }
+            let at = |field: &str| format!("flows.{}.{field}", flow.name);
+            check_times(at, flow.start_s, flow.stop_s)?;
+            check_families(at, flow.source, flow.destination)?;
+            require(flow.bytes != Some(0), || at("bytes"), "must be above 0")?;
         }
         for poisson in &self.poisson {
-            check_times("poisson", &poisson.name, poisson.start_s, poisson.stop_s)?;
-            check_families(
-                "poisson",
-                &poisson.name,
-                poisson.source,
-                poisson.destination,
-            )?;
-            let rate = poisson.arrivals_per_s;
-            if !(rate.is_finite() && rate > 0.0) {
-                return fail(
-                    format!("poisson.{}.arrivals_per_s", poisson.name),
-                    "must be above 0",
-                );
-            }
-            if poisson.source.is_some_and(|s| s.port() != 0) {
-                return fail(
-                    format!("poisson.{}.source", poisson.name),
-                    "needs port 0: its flows overlap",
-                );
-            }
-            if let Err(problem) = poisson.size.check() {
-                return fail(format!("poisson.{}.size", poisson.name), problem);
-            }
+            let at = |field: &str| format!("poisson.{}.{field}", poisson.name);
+            poisson.check_connections(at)?;
+            let rate = || at("arrivals_per_s");
+            require(above_0(poisson.arrivals_per_s), rate, "must be above 0")?;
         }
-        self.closed_loop.iter().try_for_each(ClosedLoop::check)
+        for source in &self.closed_loop {
+            let at = |field: &str| format!("closed_loop.{}.{field}", source.name);
+            source.check_connections(at)?;
+            require(above_0(source.think_s), || at("think_s"), "must be above 0")?;
+            require(source.users > 0, || at("users"), "must be above 0")?;
+        }
+        Ok(())
     }
 }
 
-impl ClosedLoop {
-    fn check(&self) -> Result<(), (String, String)> {
-        const LIST: &str = "closed_loop";
-        check_times(LIST, &self.name, self.start_s, self.stop_s)?;
-        check_families(LIST, &self.name, self.source, self.destination)?;
-        let fail = |field, problem: &str| Err((field, problem.to_owned()));
-        if !(self.think_s.is_finite() && self.think_s > 0.0) {
-            return fail(format!("{LIST}.{}.think_s", self.name), "must be above 0");
-        }
-        if self.users == 0 {
-            return fail(format!("{LIST}.{}.users", self.name), "must be above 0");
-        }
-        if self.source.is_some_and(|s| s.port() != 0) {
-            return fail(
-                format!("{LIST}.{}.source", self.name),
-                "needs port 0: its transfers overlap",
-            );
-        }
-        self.size
-            .check()
-            .or_else(|problem| fail(format!("{LIST}.{}.size", self.name), problem))
+/// The field at fault, and why.
+pub type Problem = (String, String);
+
+fn require(holds: bool, field: impl FnOnce() -> String, problem: &str) -> Result<(), Problem> {
+    match holds {
+        true => Ok(()),
+        false => Err((field(), problem.to_owned())),
     }
 }
+
+fn above_0(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+/// Sources of short flows: what their connections have in common.
+macro_rules! source_of_short_flows {
+    ($source:ty) => {
+        impl $source {
+            /// One of its flows.
+            pub(crate) fn flow(&self, name: String, start_s: f64, bytes: u64) -> Flow {
+                Flow {
+                    name,
+                    kind: Kind::Short,
+                    destination: self.destination,
+                    source: self.source,
+                    netns: self.netns.clone(),
+                    congestion_control: self.congestion_control.clone(),
+                    priority: None,
+                    start_s,
+                    stop_s: None,
+                    bytes: Some(bytes),
+                    base_rtt_ms: self.base_rtt_ms,
+                }
+            }
+
+            fn check_connections(&self, at: impl Fn(&str) -> String) -> Result<(), Problem> {
+                check_times(&at, self.start_s, self.stop_s)?;
+                check_families(&at, self.source, self.destination)?;
+                let any_port = self.source.is_none_or(|s| s.port() == 0);
+                require(any_port, || at("source"), "needs port 0: its flows overlap")?;
+                let size = self.size.check();
+                size.map_err(|problem| (at("size"), problem.to_owned()))
+            }
+        }
+    };
+}
+
+source_of_short_flows!(Poisson);
+source_of_short_flows!(ClosedLoop);
 
 fn check_times(
-    list: &str,
-    name: &str,
+    at: impl Fn(&str) -> String,
     start_s: f64,
     stop_s: Option<f64>,
-) -> Result<(), (String, String)> {
-    if !(start_s.is_finite() && start_s >= 0.0) {
-        return Err((
-            format!("{list}.{name}.start_s"),
-            "must be 0 or above".to_owned(),
-        ));
-    }
-    if stop_s.is_some_and(|stop| !(stop.is_finite() && stop > start_s)) {
-        return Err((
-            format!("{list}.{name}.stop_s"),
-            "must be after start_s".to_owned(),
-        ));
-    }
-    Ok(())
+) -> Result<(), Problem> {
+    let starts = start_s.is_finite() && start_s >= 0.0;
+    require(starts, || at("start_s"), "must be 0 or above")?;
+    let stops = stop_s.is_none_or(|stop| stop.is_finite() && stop > start_s);
+    require(stops, || at("stop_s"), "must be after start_s")
 }
 
 fn check_families(
-    list: &str,
-    name: &str,
+    at: impl Fn(&str) -> String,
     source: Option<SocketAddr>,
     destination: SocketAddr,
-) -> Result<(), (String, String)> {
-    if source.is_some_and(|s| s.is_ipv4() != destination.is_ipv4()) {
-        return Err((
-            format!("{list}.{name}.source"),
-            "is not of the destination's address family".to_owned(),
-        ));
-    }
-    Ok(())
+) -> Result<(), Problem> {
+    let same = source.is_none_or(|s| s.is_ipv4() == destination.is_ipv4());
+    let problem = "is not of the destination's address family";
+    require(same, || at("source"), problem)
 }
 
 mod size;

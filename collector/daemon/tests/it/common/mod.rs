@@ -140,6 +140,16 @@ impl Collector {
         }
     }
 
+    /// At no time did it have more memory than this.
+    pub(crate) fn assert_memory_mib(&self, most_mib: u64) {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+        let kib = line.unwrap().trim().trim_end_matches(" kB");
+        let mib = kib.parse::<u64>().unwrap() / 1024;
+        println!("{mib} MiB at most");
+        assert!(mib < most_mib, "{mib} MiB");
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

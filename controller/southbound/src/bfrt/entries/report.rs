@@ -62,18 +62,8 @@ pub(crate) fn watch(info: &Info, w: &Watch, place: u64, field: &str) -> Result<I
             key.push((name, value, Some(mask)));
         }
     }
-    let numbers = [
-        ("protocol", w.protocol.map(u64::from)),
-        ("src_port", w.src_port.map(u64::from)),
-        ("dst_port", w.dst_port.map(u64::from)),
-        ("ingress_port", w.ingress_port.map(u64::from)),
-        ("egress_port", w.egress_port.map(u64::from)),
-    ];
-    key.extend(
-        numbers
-            .iter()
-            .filter_map(|(n, v)| v.map(|value| (*n, value, None))),
-    );
+    let numbers = w.numbers().into_iter();
+    key.extend(numbers.filter_map(|(n, v)| v.map(|value| (n, value, None))));
     if t.has_priority() {
         let priority = match w.priority {
             Some(p) if p > 0 => u64::from(u32::MAX >> 8) - p as u64,
