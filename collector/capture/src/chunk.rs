@@ -7,18 +7,17 @@
 use crate::dictionary::Numbers;
 use crate::encode::{delta, hybrid, indexes, plain, repeated};
 use crate::page_compressor::PageCompressor;
+use crate::pages;
 use crate::table::Layout;
 use crate::values::Values;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, Type};
-use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::page::{CompressedPage, Page};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::Result;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
-use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
-use std::io::Write;
 
 /// Distinct values of a chunk beyond which a dictionary is given up.
 const MAX_DICTIONARY: usize = 1 << 16;
@@ -35,7 +34,7 @@ pub(crate) struct Chunk {
     pub values: Values,
     dictionary: Numbers,
     dictionary_given_up: bool,
-    pages: TrackedWrite<Vec<u8>>,
+    pages: Vec<u8>,
     encodings: Vec<Encoding>,
     rows: u64,
     nulls: u64,
@@ -55,7 +54,7 @@ impl Chunk {
             values: Values::default(),
             dictionary: Numbers::default(),
             dictionary_given_up: false,
-            pages: TrackedWrite::new(Vec::new()),
+            pages: Vec::new(),
             encodings: Vec::new(),
             rows: 0,
             nulls: 0,
@@ -127,15 +126,19 @@ impl Chunk {
             statistics: None,
         };
         let page = CompressedPage::new(page, uncompressed);
-        let spec = SerializedPageWriter::new(&mut self.pages).write_page(page)?;
-        self.uncompressed += spec.uncompressed_size;
-        self.compressed += spec.compressed_size;
+        let sizes = pages::append(page, &mut self.pages)?;
+        self.count(sizes);
         self.rows += rows as u64;
         self.nulls += (rows - present) as u64;
         self.note_encoding(encoding);
         self.values.bits.clear();
         self.values.valid.clear();
         Ok(())
+    }
+
+    fn count(&mut self, (uncompressed, compressed): (usize, usize)) {
+        self.uncompressed += uncompressed;
+        self.compressed += compressed;
     }
 
     fn note_encoding(&mut self, encoding: Encoding) {
@@ -214,11 +217,10 @@ impl Chunk {
     ) -> Result<(Bytes, ColumnCloseResult)> {
         self.end_page(compressor)?;
         let statistics = self.statistics();
-        let mut out = TrackedWrite::new(Vec::new());
+        let mut out = Vec::new();
         self.dictionary_page(compressor, &mut out)?;
-        let dictionary = out.bytes_written();
-        let pages = std::mem::replace(&mut self.pages, TrackedWrite::new(Vec::new()));
-        out.write_all(&pages.into_inner()?)?;
+        let dictionary = out.len();
+        out.append(&mut self.pages);
         let encodings = std::mem::take(&mut self.encodings);
         let mut metadata = ColumnChunkMetaData::builder(self.descr.clone())
             .set_compression(Compression::ZSTD(compressor.level))
@@ -232,7 +234,7 @@ impl Chunk {
             metadata = metadata.set_statistics(statistics);
         }
         let close = ColumnCloseResult {
-            bytes_written: out.bytes_written() as u64,
+            bytes_written: out.len() as u64,
             rows_written: std::mem::take(&mut self.rows),
             metadata: metadata.build()?,
             bloom_filter: None,
@@ -243,13 +245,13 @@ impl Chunk {
         self.values.words.clear();
         self.dictionary_given_up = false;
         (self.nulls, self.least, self.most) = (0, u64::MAX, 0);
-        Ok((out.into_inner()?.into(), close))
+        Ok((out.into(), close))
     }
 
     fn dictionary_page(
         &mut self,
         compressor: &mut PageCompressor,
-        out: &mut TrackedWrite<Vec<u8>>,
+        out: &mut Vec<u8>,
     ) -> Result<()> {
         let numbers = self.dictionary.entries();
         let words = self.values.words.entries();
@@ -277,9 +279,7 @@ impl Chunk {
             is_sorted: false,
         };
         let page = CompressedPage::new(page, compressor.plain.len());
-        let spec = SerializedPageWriter::new(out).write_page(page)?;
-        self.uncompressed += spec.uncompressed_size;
-        self.compressed += spec.compressed_size;
+        self.count(pages::append(page, out)?);
         self.note_encoding(Encoding::PLAIN);
         Ok(())
     }
