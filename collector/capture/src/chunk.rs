@@ -26,6 +26,9 @@ const LEAST_COMPRESSED: usize = 64;
 /// Pages stored as they are after one that compression hardly made smaller.
 const PAGES_UNCOMPRESSED: u32 = 7;
 
+/// Of no values.
+const NO_BOUNDS: (u64, u64) = (u64::MAX, 0);
+
 /// The column's values since the last page, and the pages made of them.
 pub(crate) struct Chunk {
     descr: ColumnDescPtr,
@@ -40,14 +43,17 @@ pub(crate) struct Chunk {
     nulls: u64,
     uncompressed: usize,
     compressed: usize,
-    least: u64,
-    most: u64,
+    /// Turns values into keys of their order, and back: the sign's bit, if they have one.
+    sign: u64,
+    /// The least and greatest key.
+    bounds: (u64, u64),
     uncompressed_pages: u32,
 }
 
 impl Chunk {
     pub(crate) fn new(descr: ColumnDescPtr, layout: Layout, nullable: bool) -> Self {
         Self {
+            sign: u64::from(descr.sort_order().is_signed()) << 63,
             descr,
             layout,
             nullable,
@@ -60,8 +66,7 @@ impl Chunk {
             nulls: 0,
             uncompressed: 0,
             compressed: 0,
-            least: u64::MAX,
-            most: 0,
+            bounds: NO_BOUNDS,
             uncompressed_pages: 0,
         }
     }
@@ -151,9 +156,9 @@ impl Chunk {
     fn encode(&mut self, compressor: &mut PageCompressor) -> Encoding {
         let bits = &self.values.bits;
         let out = &mut compressor.plain;
-        let Some(&first) = bits.first() else {
+        if bits.is_empty() {
             return Encoding::PLAIN;
-        };
+        }
         let physical = self.descr.physical_type();
         if physical == Type::BOOLEAN {
             compressor.numbers.clear();
@@ -173,9 +178,11 @@ impl Chunk {
             let entries = self.values.words.entries().len();
             return indexes(&compressor.numbers, entries, out);
         }
-        let same = bits.iter().fold(0, |all, b| all | (b ^ first)) == 0;
-        if same {
-            let i = self.dictionary.index(first);
+        let keys = bits.iter().map(|b| b ^ self.sign);
+        let (least, most) = keys.fold(NO_BOUNDS, |(l, m), k| (l.min(k), m.max(k)));
+        self.bounds = (self.bounds.0.min(least), self.bounds.1.max(most));
+        if least == most {
+            let i = self.dictionary.index(least ^ self.sign);
             compressor.numbers.resize(bits.len(), i);
         } else if self.layout == Layout::Dictionary && !self.dictionary_given_up {
             let before = self.dictionary.entries().len();
@@ -187,13 +194,7 @@ impl Chunk {
             self.dictionary_given_up =
                 entries > MAX_DICTIONARY || (entries - before) * 2 > bits.len().max(1024);
         }
-        let is_signed = self.descr.sort_order().is_signed();
-        let key = |b: u64| if is_signed { b ^ 1 << 63 } else { b };
         if !compressor.numbers.is_empty() {
-            if same || physical == Type::DOUBLE {
-                self.least = self.least.min(key(first));
-                self.most = self.most.max(key(first));
-            }
             let entries = self.dictionary.entries().len();
             return indexes(&compressor.numbers, entries, out);
         }
@@ -202,10 +203,6 @@ impl Chunk {
             plain(bits, narrow, out);
             return Encoding::PLAIN;
         }
-        (self.least, self.most) = bits
-            .iter()
-            .map(|&b| key(b))
-            .fold((self.least, self.most), |(l, m), k| (l.min(k), m.max(k)));
         delta(bits, narrow, out);
         Encoding::DELTA_BINARY_PACKED
     }
@@ -216,18 +213,19 @@ impl Chunk {
         compressor: &mut PageCompressor,
     ) -> Result<(Bytes, ColumnCloseResult)> {
         self.end_page(compressor)?;
-        let statistics = self.statistics();
+        let next = Self::new(self.descr.clone(), self.layout, self.nullable);
+        let mut chunk = std::mem::replace(self, next);
         let mut out = Vec::new();
-        self.dictionary_page(compressor, &mut out)?;
+        chunk.dictionary_page(compressor, &mut out)?;
         let dictionary = out.len();
-        out.append(&mut self.pages);
-        let encodings = std::mem::take(&mut self.encodings);
-        let mut metadata = ColumnChunkMetaData::builder(self.descr.clone())
+        out.append(&mut chunk.pages);
+        let statistics = chunk.statistics();
+        let mut metadata = ColumnChunkMetaData::builder(chunk.descr)
             .set_compression(Compression::ZSTD(compressor.level))
-            .set_encodings(encodings)
-            .set_total_compressed_size(std::mem::take(&mut self.compressed) as i64)
-            .set_total_uncompressed_size(std::mem::take(&mut self.uncompressed) as i64)
-            .set_num_values(self.rows as i64)
+            .set_encodings(chunk.encodings)
+            .set_total_compressed_size(chunk.compressed as i64)
+            .set_total_uncompressed_size(chunk.uncompressed as i64)
+            .set_num_values(chunk.rows as i64)
             .set_data_page_offset(dictionary as i64)
             .set_dictionary_page_offset((dictionary > 0).then_some(0));
         if let Some(statistics) = statistics {
@@ -235,16 +233,12 @@ impl Chunk {
         }
         let close = ColumnCloseResult {
             bytes_written: out.len() as u64,
-            rows_written: std::mem::take(&mut self.rows),
+            rows_written: chunk.rows,
             metadata: metadata.build()?,
             bloom_filter: None,
             column_index: None,
             offset_index: None,
         };
-        self.dictionary.clear();
-        self.values.words.clear();
-        self.dictionary_given_up = false;
-        (self.nulls, self.least, self.most) = (0, u64::MAX, 0);
         Ok((out.into(), close))
     }
 
@@ -286,30 +280,21 @@ impl Chunk {
 
     /// Least and greatest value of whole numbers.
     fn statistics(&self) -> Option<Statistics> {
-        let is_signed = self.descr.sort_order().is_signed();
-        let key = |b: u64| if is_signed { b ^ 1 << 63 } else { b };
-        let entries = self.dictionary.entries().iter().map(|&b| key(b));
-        let (least, most) = entries.fold((self.least, self.most), |(l, m), k| (l.min(k), m.max(k)));
-        let nulls = Some(self.nulls);
+        let (least, most) = self.bounds;
         if least > most {
             return None;
         }
-        let (least, most) = (key(least), key(most));
+        let (least, most) = (least ^ self.sign, most ^ self.sign);
+        let nulls = Some(self.nulls);
         match self.descr.physical_type() {
-            Type::INT32 => Some(Statistics::int32(
-                Some(least as i32),
-                Some(most as i32),
-                None,
-                nulls,
-                false,
-            )),
-            Type::INT64 => Some(Statistics::int64(
-                Some(least as i64),
-                Some(most as i64),
-                None,
-                nulls,
-                false,
-            )),
+            Type::INT32 => {
+                let (least, most) = (Some(least as i32), Some(most as i32));
+                Some(Statistics::int32(least, most, None, nulls, false))
+            }
+            Type::INT64 => {
+                let (least, most) = (Some(least as i64), Some(most as i64));
+                Some(Statistics::int64(least, most, None, nulls, false))
+            }
             _ => None,
         }
     }
