@@ -24,7 +24,7 @@ use tidemark_capture::{
 };
 use tidemark_collector::import::{ImportOptions, import};
 use tidemark_golden::Run;
-use tidemark_pipeline::{PostcardRow, ProbeRow};
+use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
 
 const GOLDEN: [&str; 2] = ["bscl_n60_bdp", "reno_n16_sqrt"];
 /// Rows that both are given at a time.
@@ -42,8 +42,8 @@ pub(crate) fn encode() -> Row {
     let mut row = Row::median(what, 0.0, || {
         let dir = tempfile::tempdir().unwrap();
         library.push(per_core(rows, || {
-            plain(dir.path(), "postcards-0000", &postcards).unwrap();
-            plain(dir.path(), "tcp_probe-0000", &probes).unwrap();
+            plain(dir.path(), &postcards).unwrap();
+            plain(dir.path(), &probes).unwrap();
         }));
         bytes[1] = stored(dir.path()) / rows as f64;
         let dir = tempfile::tempdir().unwrap();
@@ -110,6 +110,11 @@ fn own(dir: &Path, postcards: &[PostcardRow], probes: &[NamedProbe]) {
         rows.iter().for_each(|row| writer.postcard(row));
         steps.step(now).unwrap();
     }
+    if let Some(probe) = probes.first() {
+        let name = probe.host.to_string();
+        let event = Event::Host { host: 0, name };
+        writer.event(&EventRow { order: 0, event });
+    }
     for rows in probes.chunks(BATCH_ROWS) {
         let rows: Vec<ProbeRow> = rows.iter().map(|probe| probe.row).collect();
         rows.iter().for_each(|row| writer.probe(row));
@@ -120,12 +125,12 @@ fn own(dir: &Path, postcards: &[PostcardRow], probes: &[NamedProbe]) {
 }
 
 /// A table's file by the library.
-fn plain<R: Stored>(dir: &Path, name: &str, rows: &[R]) -> Result<()> {
+fn plain<R: Stored>(dir: &Path, rows: &[R]) -> Result<()> {
     let columns = R::columns();
     let fields: Result<Vec<_>> = columns.iter().map(|c| (c.field)(c).map(Arc::new)).collect();
     let schema = Type::group_type_builder("schema").with_fields(fields?);
     let schema = Arc::new(schema.build()?);
-    let file = File::create(dir.join(format!("{name}.parquet")))?;
+    let file = File::create(dir.join(format!("{}-0000.parquet", R::TABLE)))?;
     let properties = Arc::new(properties(&columns));
     let mut file = SerializedFileWriter::new(file, schema.clone(), properties.clone())?;
     let schema = SchemaDescriptor::new(schema);
@@ -215,10 +220,12 @@ struct Column<R> {
 
 trait Stored {
     const TABLE: &'static str;
+    #[expect(dead_code, reason = "nothing is read")]
     const ADDED: &'static [&'static str] = &[];
     fn columns() -> Vec<Column<Self>>
     where
         Self: Sized;
+    #[expect(dead_code, reason = "nothing is read")]
     fn order(&self) -> u64;
 }
 
