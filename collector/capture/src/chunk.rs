@@ -7,18 +7,17 @@
 use crate::dictionary::Numbers;
 use crate::encode::{delta, hybrid, indexes, plain, repeated};
 use crate::page_compressor::PageCompressor;
+use crate::pages;
 use crate::table::Layout;
 use crate::values::Values;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, Type};
-use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::page::{CompressedPage, Page};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::Result;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
-use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
-use std::io::Write;
 
 /// Distinct values of a chunk beyond which a dictionary is given up.
 const MAX_DICTIONARY: usize = 1 << 16;
@@ -26,6 +25,9 @@ const MAX_DICTIONARY: usize = 1 << 16;
 const LEAST_COMPRESSED: usize = 64;
 /// Pages stored as they are after one that compression hardly made smaller.
 const PAGES_UNCOMPRESSED: u32 = 7;
+
+/// Of no values.
+const NO_BOUNDS: (u64, u64) = (u64::MAX, 0);
 
 /// The column's values since the last page, and the pages made of them.
 pub(crate) struct Chunk {
@@ -35,34 +37,36 @@ pub(crate) struct Chunk {
     pub values: Values,
     dictionary: Numbers,
     dictionary_given_up: bool,
-    pages: TrackedWrite<Vec<u8>>,
+    pages: Vec<u8>,
     encodings: Vec<Encoding>,
     rows: u64,
     nulls: u64,
     uncompressed: usize,
     compressed: usize,
-    least: u64,
-    most: u64,
+    /// Turns values into keys of their order, and back: the sign's bit, if they have one.
+    sign: u64,
+    /// The least and greatest key.
+    bounds: (u64, u64),
     uncompressed_pages: u32,
 }
 
 impl Chunk {
     pub(crate) fn new(descr: ColumnDescPtr, layout: Layout, nullable: bool) -> Self {
         Self {
+            sign: u64::from(descr.sort_order().is_signed()) << 63,
             descr,
             layout,
             nullable,
             values: Values::default(),
             dictionary: Numbers::default(),
             dictionary_given_up: false,
-            pages: TrackedWrite::new(Vec::new()),
+            pages: Vec::new(),
             encodings: Vec::new(),
             rows: 0,
             nulls: 0,
             uncompressed: 0,
             compressed: 0,
-            least: u64::MAX,
-            most: 0,
+            bounds: NO_BOUNDS,
             uncompressed_pages: 0,
         }
     }
@@ -127,15 +131,19 @@ impl Chunk {
             statistics: None,
         };
         let page = CompressedPage::new(page, uncompressed);
-        let spec = SerializedPageWriter::new(&mut self.pages).write_page(page)?;
-        self.uncompressed += spec.uncompressed_size;
-        self.compressed += spec.compressed_size;
+        let sizes = pages::append(page, &mut self.pages)?;
+        self.count(sizes);
         self.rows += rows as u64;
         self.nulls += (rows - present) as u64;
         self.note_encoding(encoding);
         self.values.bits.clear();
         self.values.valid.clear();
         Ok(())
+    }
+
+    fn count(&mut self, (uncompressed, compressed): (usize, usize)) {
+        self.uncompressed += uncompressed;
+        self.compressed += compressed;
     }
 
     fn note_encoding(&mut self, encoding: Encoding) {
@@ -148,9 +156,9 @@ impl Chunk {
     fn encode(&mut self, compressor: &mut PageCompressor) -> Encoding {
         let bits = &self.values.bits;
         let out = &mut compressor.plain;
-        let Some(&first) = bits.first() else {
+        if bits.is_empty() {
             return Encoding::PLAIN;
-        };
+        }
         let physical = self.descr.physical_type();
         if physical == Type::BOOLEAN {
             compressor.numbers.clear();
@@ -170,9 +178,11 @@ impl Chunk {
             let entries = self.values.words.entries().len();
             return indexes(&compressor.numbers, entries, out);
         }
-        let same = bits.iter().fold(0, |all, b| all | (b ^ first)) == 0;
-        if same {
-            let i = self.dictionary.index(first);
+        let keys = bits.iter().map(|b| b ^ self.sign);
+        let (least, most) = keys.fold(NO_BOUNDS, |(l, m), k| (l.min(k), m.max(k)));
+        self.bounds = (self.bounds.0.min(least), self.bounds.1.max(most));
+        if least == most {
+            let i = self.dictionary.index(least ^ self.sign);
             compressor.numbers.resize(bits.len(), i);
         } else if self.layout == Layout::Dictionary && !self.dictionary_given_up {
             let before = self.dictionary.entries().len();
@@ -184,13 +194,7 @@ impl Chunk {
             self.dictionary_given_up =
                 entries > MAX_DICTIONARY || (entries - before) * 2 > bits.len().max(1024);
         }
-        let is_signed = self.descr.sort_order().is_signed();
-        let key = |b: u64| if is_signed { b ^ 1 << 63 } else { b };
         if !compressor.numbers.is_empty() {
-            if same || physical == Type::DOUBLE {
-                self.least = self.least.min(key(first));
-                self.most = self.most.max(key(first));
-            }
             let entries = self.dictionary.entries().len();
             return indexes(&compressor.numbers, entries, out);
         }
@@ -199,10 +203,6 @@ impl Chunk {
             plain(bits, narrow, out);
             return Encoding::PLAIN;
         }
-        (self.least, self.most) = bits
-            .iter()
-            .map(|&b| key(b))
-            .fold((self.least, self.most), |(l, m), k| (l.min(k), m.max(k)));
         delta(bits, narrow, out);
         Encoding::DELTA_BINARY_PACKED
     }
@@ -213,43 +213,39 @@ impl Chunk {
         compressor: &mut PageCompressor,
     ) -> Result<(Bytes, ColumnCloseResult)> {
         self.end_page(compressor)?;
-        let statistics = self.statistics();
-        let mut out = TrackedWrite::new(Vec::new());
-        self.dictionary_page(compressor, &mut out)?;
-        let dictionary = out.bytes_written();
-        let pages = std::mem::replace(&mut self.pages, TrackedWrite::new(Vec::new()));
-        out.write_all(&pages.into_inner()?)?;
-        let encodings = std::mem::take(&mut self.encodings);
-        let mut metadata = ColumnChunkMetaData::builder(self.descr.clone())
+        let next = Self::new(self.descr.clone(), self.layout, self.nullable);
+        let mut chunk = std::mem::replace(self, next);
+        let mut out = Vec::new();
+        chunk.dictionary_page(compressor, &mut out)?;
+        let dictionary = out.len();
+        out.append(&mut chunk.pages);
+        let statistics = chunk.statistics();
+        let mut metadata = ColumnChunkMetaData::builder(chunk.descr)
             .set_compression(Compression::ZSTD(compressor.level))
-            .set_encodings(encodings)
-            .set_total_compressed_size(std::mem::take(&mut self.compressed) as i64)
-            .set_total_uncompressed_size(std::mem::take(&mut self.uncompressed) as i64)
-            .set_num_values(self.rows as i64)
+            .set_encodings(chunk.encodings)
+            .set_total_compressed_size(chunk.compressed as i64)
+            .set_total_uncompressed_size(chunk.uncompressed as i64)
+            .set_num_values(chunk.rows as i64)
             .set_data_page_offset(dictionary as i64)
             .set_dictionary_page_offset((dictionary > 0).then_some(0));
         if let Some(statistics) = statistics {
             metadata = metadata.set_statistics(statistics);
         }
         let close = ColumnCloseResult {
-            bytes_written: out.bytes_written() as u64,
-            rows_written: std::mem::take(&mut self.rows),
+            bytes_written: out.len() as u64,
+            rows_written: chunk.rows,
             metadata: metadata.build()?,
             bloom_filter: None,
             column_index: None,
             offset_index: None,
         };
-        self.dictionary.clear();
-        self.values.words.clear();
-        self.dictionary_given_up = false;
-        (self.nulls, self.least, self.most) = (0, u64::MAX, 0);
-        Ok((out.into_inner()?.into(), close))
+        Ok((out.into(), close))
     }
 
     fn dictionary_page(
         &mut self,
         compressor: &mut PageCompressor,
-        out: &mut TrackedWrite<Vec<u8>>,
+        out: &mut Vec<u8>,
     ) -> Result<()> {
         let numbers = self.dictionary.entries();
         let words = self.values.words.entries();
@@ -277,39 +273,28 @@ impl Chunk {
             is_sorted: false,
         };
         let page = CompressedPage::new(page, compressor.plain.len());
-        let spec = SerializedPageWriter::new(out).write_page(page)?;
-        self.uncompressed += spec.uncompressed_size;
-        self.compressed += spec.compressed_size;
+        self.count(pages::append(page, out)?);
         self.note_encoding(Encoding::PLAIN);
         Ok(())
     }
 
     /// Least and greatest value of whole numbers.
     fn statistics(&self) -> Option<Statistics> {
-        let is_signed = self.descr.sort_order().is_signed();
-        let key = |b: u64| if is_signed { b ^ 1 << 63 } else { b };
-        let entries = self.dictionary.entries().iter().map(|&b| key(b));
-        let (least, most) = entries.fold((self.least, self.most), |(l, m), k| (l.min(k), m.max(k)));
-        let nulls = Some(self.nulls);
+        let (least, most) = self.bounds;
         if least > most {
             return None;
         }
-        let (least, most) = (key(least), key(most));
+        let (least, most) = (least ^ self.sign, most ^ self.sign);
+        let nulls = Some(self.nulls);
         match self.descr.physical_type() {
-            Type::INT32 => Some(Statistics::int32(
-                Some(least as i32),
-                Some(most as i32),
-                None,
-                nulls,
-                false,
-            )),
-            Type::INT64 => Some(Statistics::int64(
-                Some(least as i64),
-                Some(most as i64),
-                None,
-                nulls,
-                false,
-            )),
+            Type::INT32 => {
+                let (least, most) = (Some(least as i32), Some(most as i32));
+                Some(Statistics::int32(least, most, None, nulls, false))
+            }
+            Type::INT64 => {
+                let (least, most) = (Some(least as i64), Some(most as i64));
+                Some(Statistics::int64(least, most, None, nulls, false))
+            }
             _ => None,
         }
     }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The distinct values of a column chunk, numbered as they come.
 
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-const LEAST: usize = 256;
-
-/// Distinct numbers: an open hash table of places in a list.
+/// Distinct numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     entries: Vec<u64>,
-    /// Number of an entry plus one, 0 where free.
-    places: Vec<u32>,
+    known: FxHashMap<u64, u32>,
 }
 
 impl Numbers {
@@ -19,56 +17,14 @@ impl Numbers {
         &self.entries
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.entries.clear();
-        self.places.fill(0);
-    }
-
     /// The number of a value.
     #[inline]
     pub(crate) fn index(&mut self, value: u64) -> u32 {
-        if self.places.len() < 2 * (self.entries.len() + 1) {
-            self.grow();
-        }
-        let mask = self.places.len() - 1;
-        let mut at = place(value) & mask;
-        loop {
-            let Some(slot) = self.places.get_mut(at) else {
-                return 0;
-            };
-            if *slot == 0 {
-                self.entries.push(value);
-                *slot = self.entries.len() as u32;
-                return *slot - 1;
-            }
-            if self.entries.get(*slot as usize - 1) == Some(&value) {
-                return *slot - 1;
-            }
-            at = (at + 1) & mask;
-        }
+        *self.known.entry(value).or_insert_with(|| {
+            self.entries.push(value);
+            self.entries.len() as u32 - 1
+        })
     }
-
-    #[cold]
-    fn grow(&mut self) {
-        let length = (self.places.len() * 2).max(LEAST);
-        self.places.clear();
-        self.places.resize(length, 0);
-        let mask = length - 1;
-        for (i, &value) in self.entries.iter().enumerate() {
-            let mut at = place(value) & mask;
-            while self.places.get(at).is_some_and(|&p| p != 0) {
-                at = (at + 1) & mask;
-            }
-            if let Some(p) = self.places.get_mut(at) {
-                *p = i as u32 + 1;
-            }
-        }
-    }
-}
-
-#[inline]
-fn place(value: u64) -> usize {
-    (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }
 
 /// Distinct words.
@@ -83,10 +39,6 @@ pub struct Words {
 impl Words {
     pub fn entries(&self) -> &[Arc<str>] {
         &self.entries
-    }
-
-    pub fn clear(&mut self) {
-        *self = Self::default();
     }
 
     pub fn index(&mut self, word: &str) -> u32 {
@@ -122,8 +74,6 @@ mod tests {
             }
         }
         assert_eq!(d.entries().len(), 5000);
-        d.clear();
-        assert_eq!(d.index(5), 0);
         let mut w = Words::default();
         assert_eq!(
             ["a", "b", "a", "c", "b"].map(|x| w.index(x)),

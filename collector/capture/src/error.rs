@@ -36,6 +36,14 @@ pub enum CaptureError {
         column: &'static str,
         what: String,
     },
+    #[error(
+        "{path} is damaged: {place}: {what}; put a good copy in its place, or move it away to read the capture without its rows"
+    )]
+    Damaged {
+        path: PathBuf,
+        place: String,
+        what: String,
+    },
     #[error("events: row {0} is of an unknown kind or lacks columns")]
     Event(u64),
     #[error("{path}: {source}")]

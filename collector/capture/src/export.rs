@@ -2,6 +2,7 @@
 //! A table of a capture as text: columns and units as in
 //! `docs/reference/capture-format.md`.
 
+use crate::capture_file::CaptureFile;
 use crate::error::CaptureError;
 use crate::meta::CaptureMeta;
 use crate::reader::{files, rows_of};
@@ -10,10 +11,8 @@ use crate::table::{Bool, F64, I32, I64, Kind as _, Text, U32, U64};
 use parquet::basic::{ConvertedType, Type};
 use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,33 +63,31 @@ pub fn export(
     let (mut rows, mut seen) = (0, 0);
     let mut head = format == TextFormat::Csv;
     for path in files(dir, table)? {
-        let file = File::open(&path).map_err(CaptureError::io(&path))?;
-        let reader = SerializedFileReader::new(file).map_err(CaptureError::parquet(&path))?;
+        let file = CaptureFile::open(path)?;
+        let metadata = file.metadata();
         if std::mem::take(&mut head) {
-            let columns = reader.metadata().file_metadata().schema_descr();
+            let columns = metadata.file_metadata().schema_descr();
             let names: Vec<&str> = columns.columns().iter().map(|c| c.name()).collect();
             text.push_str(&names.join(","));
             text.push('\n');
         }
-        let error = |e| CaptureError::parquet(&path)(e);
-        for number in 0..reader.metadata().num_row_groups() {
-            let group = reader.get_row_group(number).map_err(error)?;
-            if !wanted.may_be_in(group.metadata()) {
-                seen += u64::try_from(group.metadata().num_rows()).unwrap_or(0);
+        for (number, group) in metadata.row_groups().iter().enumerate() {
+            let mut left = file.rows_of_group(number);
+            if !wanted.may_be_in(group) {
+                seen += left as u64;
                 told(seen, there);
                 continue;
             }
-            let mut left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            let mut chunks = Vec::with_capacity(group.num_columns());
-            for (i, column) in group.metadata().columns().iter().enumerate() {
-                let chunk = group.get_column_reader(i).map_err(error)?;
-                chunks.push((column.column_descr_ptr(), chunk));
-            }
+            let chunks = group.columns().iter().enumerate().map(|(i, column)| {
+                let chunk = file.column(number, i)?;
+                Ok((column.column_descr_ptr(), chunk))
+            });
+            let mut chunks = chunks.collect::<Result<Vec<_>, CaptureError>>()?;
             while left > 0 {
                 let batch = left.min(BATCH_ROWS);
                 let mut columns = Vec::with_capacity(chunks.len());
-                for (descr, chunk) in &mut chunks {
-                    let cells = Cells::read(descr, chunk, batch).map_err(error)?;
+                for (i, (descr, chunk)) in chunks.iter_mut().enumerate() {
+                    let cells = file.read(number, i, || Cells::read(descr, chunk, batch))?;
                     columns.push((descr.name(), cells));
                 }
                 let place = |name: &str| columns.iter().position(|c| c.0 == name);

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod capture_file;
 mod chunk;
 mod dictionary;
 mod encode;
@@ -15,9 +16,11 @@ mod locate;
 mod meta;
 mod packets;
 mod page_compressor;
+mod pages;
 mod reader;
 mod replay;
 mod schema;
+mod seal;
 mod selection;
 mod table;
 mod values;

@@ -147,36 +147,24 @@ pub(crate) fn bounds(group: &RowGroupMetaData, column: &str) -> Option<RangeIncl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CaptureMeta, CaptureWriter, FORMAT, WriterOptions};
+    use crate::tests::store;
 
     /// Some files of packets, one per millisecond, to two ports in turn; late packets are
     /// stored after younger ones.
     fn capture() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        let meta = CaptureMeta {
-            format: FORMAT,
-            ..CaptureMeta::default()
+        let row = |n: u64| PostcardRow {
+            order: n,
+            node_id: 1,
+            port: 2 + (n % 2) as u32,
+            ingress_ns: 1_000_000 * n,
+            egress_ns: 1_000_000 * n + 5,
+            occupancy_bytes: n,
+            dropped: n == 150,
+            ..PostcardRow::default()
         };
-        let options = WriterOptions {
-            wait_when_full: true,
-            rotate_rows: 100,
-            ..WriterOptions::default()
-        };
-        let mut writer = CaptureWriter::create(&dir.path().join("c"), meta, options).unwrap();
-        for n in 0..30_000u64 {
-            let n = n ^ 1;
-            writer.postcard(&PostcardRow {
-                order: n,
-                node_id: 1,
-                port: 2 + (n % 2) as u32,
-                ingress_ns: 1_000_000 * n,
-                egress_ns: 1_000_000 * n + 5,
-                occupancy_bytes: n,
-                dropped: n == 150,
-                ..PostcardRow::default()
-            });
-        }
-        writer.finish(1).unwrap();
+        let rows = (0..30_000).map(|n| row(n ^ 1));
+        store(&dir.path().join("c"), 100, rows);
         dir
     }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads the rows of a capture, table by table or merged in their order.
 
+use crate::capture_file::CaptureFile;
 use crate::error::CaptureError;
 use crate::table::{Column, Stored, schema};
 use parquet::column::reader::ColumnReader;
-use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use std::collections::VecDeque;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use tidemark_rows::{EventRow, FlatEvent, NamedProbe, PostcardRow};
 
@@ -41,8 +39,10 @@ pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureErro
 pub(crate) fn rows_of(dir: &Path, table: &str) -> Result<u64, CaptureError> {
     let mut rows = 0;
     for path in files(dir, table)? {
-        let open = Open::new(path)?;
-        let there = open.reader.metadata().file_metadata().num_rows();
+        let there = CaptureFile::open(path)?
+            .metadata()
+            .file_metadata()
+            .num_rows();
         rows += u64::try_from(there).unwrap_or(0);
     }
     Ok(rows)
@@ -65,22 +65,18 @@ pub struct Rows<R> {
 
 /// A file, read row group by row group.
 struct Open {
-    path: PathBuf,
-    reader: SerializedFileReader<File>,
+    file: CaptureFile,
     next_group: usize,
-    /// Of the present row group, one for each column of the table; none of a column
-    /// that the file is older than.
-    chunks: Vec<Option<ColumnReader>>,
+    /// Of the present row group, one for each column of the table, with its place in
+    /// the file; none of a column that the file is older than.
+    chunks: Vec<Option<(usize, ColumnReader)>>,
     rows_left: usize,
 }
 
 impl Open {
     fn new(path: PathBuf) -> Result<Self, CaptureError> {
-        let file = File::open(&path).map_err(CaptureError::io(&path))?;
-        let reader = SerializedFileReader::new(file).map_err(CaptureError::parquet(&path))?;
         Ok(Self {
-            path,
-            reader,
+            file: CaptureFile::open(path)?,
             next_group: 0,
             chunks: Vec::new(),
             rows_left: 0,
@@ -89,7 +85,7 @@ impl Open {
 
     fn wrong<R>(&self, column: &Column<R>, what: impl Into<String>) -> CaptureError {
         CaptureError::Column {
-            path: self.path.clone(),
+            path: self.file.path().clone(),
             column: column.name,
             what: what.into(),
         }
@@ -101,7 +97,7 @@ impl Open {
         columns: &[Column<R>],
         wanted: Option<&Wanted>,
     ) -> Result<bool, CaptureError> {
-        let metadata = self.reader.metadata();
+        let metadata = self.file.metadata();
         let groups = metadata.row_groups();
         while let (Some(wanted), Some(group)) = (wanted, groups.get(self.next_group))
             && !wanted(group)
@@ -111,10 +107,9 @@ impl Open {
         if self.next_group >= groups.len() {
             return Ok(false);
         }
-        let error = |e| CaptureError::parquet(&self.path)(e);
+        let error = CaptureError::parquet(self.file.path());
         let expected = schema::<R>().map_err(error)?;
         let there = metadata.file_metadata().schema_descr();
-        let group = self.reader.get_row_group(self.next_group).map_err(error)?;
         let mut chunks = Vec::with_capacity(columns.len());
         for column in columns {
             let mut all = expected.columns().iter();
@@ -138,9 +133,10 @@ impl Open {
             {
                 return Err(self.wrong(column, "has another type"));
             }
-            chunks.push(Some(group.get_column_reader(place).map_err(error)?));
+            let chunk = self.file.column(self.next_group, place)?;
+            chunks.push(Some((place, chunk)));
         }
-        self.rows_left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        self.rows_left = self.file.rows_of_group(self.next_group);
         self.chunks = chunks;
         self.next_group += 1;
         Ok(true)
@@ -149,14 +145,11 @@ impl Open {
     /// The next rows of the present row group.
     fn batch<R: Stored>(&mut self, columns: &[Column<R>]) -> Result<Vec<R>, CaptureError> {
         let mut rows = vec![R::default(); self.rows_left.min(BATCH_ROWS)];
-        for (i, column) in columns.iter().enumerate() {
-            if let Some(Some(chunk)) = self.chunks.get_mut(i) {
-                (column.read)(chunk, &mut rows).map_err(|e| match e {
-                    ParquetError::General(what) | ParquetError::EOF(what) => {
-                        self.wrong(column, what)
-                    }
-                    other => CaptureError::parquet(&self.path)(other),
-                })?;
+        let group = self.next_group.saturating_sub(1);
+        for (column, chunk) in columns.iter().zip(&mut self.chunks) {
+            if let Some((place, chunk)) = chunk {
+                let read = || (column.read)(chunk, &mut rows);
+                self.file.read(group, *place, read)?;
             }
         }
         self.rows_left -= rows.len();

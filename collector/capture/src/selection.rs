@@ -142,7 +142,8 @@ fn first_arrivals(dir: &Path) -> Result<BTreeMap<u32, u64>, CaptureError> {
 mod tests {
     use super::*;
     use crate::reader::files;
-    use crate::{CaptureMeta, CaptureWriter, Export, FORMAT, TextFormat, WriterOptions, export};
+    use crate::tests::store;
+    use crate::{Export, TextFormat, export};
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
     const MS: u64 = 1_000_000;
@@ -153,27 +154,17 @@ mod tests {
     /// Two nodes, a packet to each every 2 ms, of two flows of the node one after the other.
     fn capture() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        let meta = CaptureMeta {
-            format: FORMAT,
-            ..CaptureMeta::default()
-        };
-        let options = WriterOptions {
-            wait_when_full: true,
-            rotate_rows: 1000,
-            ..WriterOptions::default()
-        };
-        let mut writer = CaptureWriter::create(dir.path(), meta, options).unwrap();
-        for n in 0..ROWS {
+        let row = |n: u64| {
             let node_id = 1 + (n % 2) as u32;
-            writer.postcard(&PostcardRow {
+            PostcardRow {
                 order: n,
                 node_id,
                 flow_id: u64::from(node_id) + 2 * u64::from(n >= ROWS / 2),
                 ingress_ns: 5 * MS + n * MS + AHEAD_NS * u64::from(node_id - 1),
                 ..PostcardRow::default()
-            });
-        }
-        writer.finish(1).unwrap();
+            }
+        };
+        store(dir.path(), 1000, (0..ROWS).map(row));
         dir
     }
 

@@ -7,6 +7,7 @@ use crate::{
 };
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::time::Duration;
 use tcp_probe::{CongStateEvent, RetransmitEvent, Sample};
 use tidemark_pipeline::{
@@ -80,6 +81,18 @@ fn meta() -> CaptureMeta {
         config: config(),
         ..CaptureMeta::default()
     }
+}
+
+/// A capture of postcards, in files of about so many rows.
+pub(crate) fn store(dir: &Path, rotate_rows: usize, rows: impl Iterator<Item = PostcardRow>) {
+    let options = WriterOptions {
+        wait_when_full: true,
+        rotate_rows,
+        ..WriterOptions::default()
+    };
+    let mut writer = CaptureWriter::create(dir, meta(), options).unwrap();
+    rows.for_each(|row| writer.postcard(&row));
+    writer.finish(1).unwrap();
 }
 
 /// Disorder, drops, losses, silence, samples, events, a restarted node.
@@ -422,7 +435,7 @@ impl crate::table::Stored for Later {
 
 #[test]
 fn a_column_that_came_later_has_its_default() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut open = Rows::<Later>::open(&root.join("tests/fixtures/capture-63e1e1a")).unwrap();
     let mut rows = Vec::new();
     while open.peek().unwrap().is_some() {

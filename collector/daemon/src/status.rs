@@ -4,6 +4,7 @@
 
 use crate::engine::Snapshot;
 use serde::Serialize;
+use tidemark_capture::ClockMeta;
 use tidemark_pipeline::Stats;
 use tidemark_proto::telemetry::ClockMapping;
 
@@ -76,21 +77,12 @@ impl JoinStatus {
     }
 }
 
-/// A clock mapping, as `ClockMapping` and in words that need no formula.
+/// A clock mapping, also in words that need no formula.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClockReport {
-    /// The node.
-    pub node_id: u32,
-    /// The host.
-    pub host: String,
-    /// `host = node + offset + (node - reference) * drift`.
-    pub offset_ns: i64,
-    /// Parts in 10^9.
-    pub drift_ppb: f64,
-    /// Node time at which the offset holds.
-    pub reference_ns: u64,
-    /// Pairs of a packet and a sample that the mapping rests on.
-    pub matched_pairs: u64,
+    /// As `capture.json` has it.
+    #[serde(flatten)]
+    pub mapping: ClockMeta,
     /// Node clock less host clock at the reference time.
     pub node_minus_host_s: f64,
     /// By how much the node's clock runs faster than the host's.
@@ -100,12 +92,7 @@ pub struct ClockReport {
 impl From<&ClockMapping> for ClockReport {
     fn from(c: &ClockMapping) -> Self {
         Self {
-            node_id: c.node_id,
-            host: c.host.clone(),
-            offset_ns: c.offset_ns,
-            drift_ppb: c.drift_ppb,
-            reference_ns: c.reference_ns,
-            matched_pairs: c.matched_pairs,
+            mapping: ClockMeta::from(c),
             node_minus_host_s: -(c.offset_ns as f64) / 1e9,
             node_drift_ppm: (1.0 / (1.0 + c.drift_ppb / 1e9) - 1.0) * 1e6,
         }

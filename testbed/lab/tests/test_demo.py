@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from tidemark_lab import netns, tracing
@@ -116,7 +117,10 @@ def test_it_measures_advises_applies_and_measures_again(demo, tmp_path):
     assert abs(first["estimates"]["t_e_ms"]["value"] - 19.2) <= 0.15 * 19.2
     assert first["utilisation"] >= 0.95
     assert (out / "report.html").stat().st_size > 10_000
-    assert list((out / "capture").glob("postcards-*.parquet"))
+    files = list((out / "capture").glob("postcards-*.parquet"))
+    assert files
+    for file in files:
+        pq.ParquetFile(file, page_checksum_verification=True).read()
     assert "the same estimates from the capture" in one.text()
     # The rows of the run are there as of any other.
     (record,) = [json.loads((out / "run.json").read_text())]

@@ -7,8 +7,9 @@
 use crate::chunk::Chunk;
 use crate::error::CaptureError;
 use crate::page_compressor::PageCompressor;
+use crate::seal::Sealed;
 use crate::table::{Column, Stored, schema};
-use durable_fs::{DiskFile, SharedDisk};
+use durable_fs::SharedDisk;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
@@ -42,7 +43,9 @@ pub(crate) struct TableWriter<R> {
 }
 
 struct Open {
-    writer: SerializedFileWriter<Box<dyn DiskFile>>,
+    writer: SerializedFileWriter<Sealed>,
+    /// Of each column chunk.
+    checksums: Vec<u32>,
     rows: usize,
     temporary: PathBuf,
     path: PathBuf,
@@ -112,11 +115,12 @@ impl<R: Stored> TableWriter<R> {
             .create(&temporary)
             .map_err(CaptureError::io(&temporary))?;
         let schema = self.schema.root_schema_ptr();
-        let writer = SerializedFileWriter::new(file, schema, self.properties.clone())
+        let writer = SerializedFileWriter::new(Sealed::new(file), schema, self.properties.clone())
             .map_err(CaptureError::parquet(&temporary))?;
         self.next += 1;
         Ok(Open {
             writer,
+            checksums: Vec::new(),
             rows: 0,
             temporary,
             path,
@@ -146,6 +150,7 @@ impl<R: Stored> TableWriter<R> {
             let mut group = open.writer.next_row_group()?;
             for chunk in chunks {
                 let (bytes, close) = chunk.finish(compressor)?;
+                open.checksums.push(crc32fast::hash(&bytes));
                 group.append_column(&bytes, close)?;
             }
             group.close()
@@ -166,11 +171,15 @@ impl<R: Stored> TableWriter<R> {
         let Some(open) = &mut self.open else {
             return Ok(0);
         };
-        open.writer
-            .finish()
-            .map_err(CaptureError::parquet(&open.temporary))?;
-        let file = open.writer.inner();
-        file.sync().map_err(CaptureError::io(&open.temporary))?;
+        let footer = |writer: &mut SerializedFileWriter<Sealed>| {
+            writer.flush()?;
+            writer.inner_mut().begin_footer();
+            writer.finish()
+        };
+        footer(&mut open.writer).map_err(CaptureError::parquet(&open.temporary))?;
+        let file = open.writer.inner_mut();
+        file.finish(&open.checksums)
+            .map_err(CaptureError::io(&open.temporary))?;
         self.disk
             .rename(&open.temporary, &open.path)
             .map_err(CaptureError::io(&open.path))?;

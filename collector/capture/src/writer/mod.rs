@@ -6,7 +6,6 @@ mod options;
 mod stats;
 mod steps;
 mod tables;
-mod thread;
 
 use crate::error::CaptureError;
 use crate::meta::{CaptureMeta, FILE};
@@ -62,8 +61,7 @@ impl CaptureWriter {
         let handle = std::thread::Builder::new()
             .name("capture".into())
             .spawn(move || {
-                let WriterSteps { tables, receiver } = steps;
-                let result = thread::run(tables, &receiver);
+                let result = steps.run();
                 if let Err(e) = &result {
                     stats.fail(e);
                 }

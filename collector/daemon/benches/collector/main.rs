@@ -10,6 +10,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod data;
+mod encoding;
 mod figure;
 mod import;
 mod long;
@@ -45,6 +46,7 @@ fn main() {
         ("join-100k", pipeline::join_hundred_thousand),
         ("shards", shards::two),
         ("parquet", pipeline::parquet),
+        ("encode", encoding::encode),
         ("import", import::pcap),
         ("gro", loopback::coalesced),
         ("single", loopback::single),

@@ -83,7 +83,7 @@ fn print_import(r: &ImportReport) -> Result<()> {
     for c in &r.clocks {
         print(format_args!(
             "clock     node {} is {:.6} s ahead of {}, drifting {:.3} ppm",
-            c.node_id, c.node_minus_host_s, c.host, c.node_drift_ppm
+            c.mapping.node_id, c.node_minus_host_s, c.mapping.host, c.node_drift_ppm
         ))?;
     }
     if r.capture.pcap_truncated {

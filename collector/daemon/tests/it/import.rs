@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use test_support::golden::{Run, shared};
 use tidemark_capture::Replay;
+use tidemark_collector::import::{ImportOptions, import};
 use tidemark_pcap::{Datagrams, Frames, RAW, Writer};
 
 /// The files of a golden run, as the simulator would write them.
@@ -456,5 +457,31 @@ test_support::shared_data_test! {
     fn clocks_of_a_whole_pcap_and_trace_may_differ() {
         let run = shared("ns3").unwrap().join("one_newreno_1bdp");
         clocks_of_pcap_and_trace_may_differ(&run, 120_000);
+    }
+}
+
+#[test]
+fn a_damaged_capture_ends_an_export_with_file_and_page() {
+    let data = golden("one_newreno_1bdp");
+    let out = data.path().join("capture");
+    import(&ImportOptions {
+        pcap: data.path().join("reports.pcap.gz"),
+        out: out.clone(),
+        ..ImportOptions::default()
+    })
+    .unwrap();
+    let file = out.join("postcards-0000.parquet");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x80;
+    std::fs::write(&file, bytes).unwrap();
+    let output = Command::new(BINARY)
+        .args(["export", out.to_str().unwrap(), "--csv"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for part in [file.to_str().unwrap(), "row group 0, column ", ": page "] {
+        assert!(said.contains(part), "{said}");
     }
 }

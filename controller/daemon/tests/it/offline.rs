@@ -178,3 +178,47 @@ async fn a_phase_and_its_capture_agree() {
         99.0 * 1514.0 * 80.0 / 1e6
     );
 }
+
+#[test]
+fn a_damaged_capture_ends_both_with_file_and_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("capture");
+    let meta = CaptureMeta {
+        format: FORMAT,
+        config: config(),
+        ..CaptureMeta::default()
+    };
+    let options = WriterOptions {
+        wait_when_full: true,
+        ..WriterOptions::default()
+    };
+    let mut writer = CaptureWriter::create(&dir, meta, options).unwrap();
+    for order in 0..20_000 {
+        writer.postcard(&PostcardRow {
+            order,
+            ..packet(order)
+        });
+    }
+    writer.finish(1).unwrap();
+    let file = dir.join("postcards-0000.parquet");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    for command in ["analyze", "view"] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_tidemark-controller"));
+        program.args([command, dir.to_str().unwrap()]);
+        if command == "view" {
+            program.args(["--listen", "127.0.0.1:0"]);
+        }
+        let out = program.output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(1), "{command}: {said}");
+        for part in [file.to_str().unwrap(), "row group 0, column ", ": page "] {
+            assert!(said.contains(part), "{command}: {said}");
+        }
+        let given = String::from_utf8_lossy(&out.stdout);
+        let given = given.lines().filter(|l| !l.starts_with("console: "));
+        assert_eq!(given.count(), 0, "{command}");
+    }
+}

@@ -94,33 +94,31 @@ async fn serve(load: Load, replay: Replay, listener: std::net::TcpListener) -> a
     let mut stop = Stop::listen()?;
     print(&format!("console: http://{address}/"))?;
     let served = tokio::spawn(http::serve(listener, api::router(Arc::clone(&core), token)));
-    let told = tokio::spawn(async move {
-        let read = tokio::task::spawn_blocking(move || load.all(replay)).await;
-        let done = match read {
+    let told = async {
+        let done = match tokio::task::spawn_blocking(move || load.all(replay)).await {
             Ok(Ok(said)) => print(&said),
             Ok(Err(e)) => Err(e),
             Err(e) => Err(anyhow::Error::from(e)),
         };
-        if let Err(e) = done {
-            let said = in_words(&e);
-            print_error(&said);
-            core.recording()
-                .into_iter()
-                .for_each(|r| r.read(|r| r.problem = Some(said.clone())));
+        if let (Err(e), Some(recording)) = (&done, core.recording()) {
+            recording.read(|r| r.problem = Some(in_words(e)));
         }
         let unix_ms = time::now().unix_ms;
         loop {
             core.announce(unix_ms);
             tokio::time::sleep(WORD_EVERY).await;
+            // An open console has been told why.
+            if done.is_err() {
+                return done;
+            }
         }
-    });
-    let ended = tokio::select! {
+    };
+    tokio::select! {
         _ = stop.asked() => Ok(()),
+        done = told => done,
         e = served => match e {
             Ok(()) => Ok(()),
             Err(e) => Err(anyhow::Error::from(e).context("HTTP")),
         },
-    };
-    told.abort();
-    ended
+    }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records of a ring, as Linux 6.18 on x86-64 wrote them.
 
-const RING: &[u8] = include_bytes!("../../../fixtures/ring.linux-6.18.bin");
+const RING: &[u8] = include_bytes!("../../fixtures/ring.linux-6.18.bin");
 const HEADER_BYTES: usize = 8;
 
 /// Type and body of the six records.

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A complete file of a capture, read with its checksums. Damage is an error that says
+//! where, also where the library would panic.
+
+use crate::error::CaptureError;
+use crate::pages::{ReadPages, said};
+use crate::seal;
+use bytes::Bytes;
+use parquet::column::reader::{ColumnReader, get_column_reader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::serialized_reader::SerializedPageReader;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The length of the footer, and the format's name.
+const TAIL_BYTES: u64 = 8;
+const NAME: &[u8] = b"PAR1";
+
+/// The file and its description.
+pub(crate) struct CaptureFile {
+    path: PathBuf,
+    bytes: FileBytes,
+    metadata: ParquetMetaData,
+    /// Of each column chunk, row group by row group; none of a file that was written
+    /// without.
+    checksums: Option<Vec<u32>>,
+}
+
+impl CaptureFile {
+    /// # Errors
+    /// A file that cannot be read, or whose footer is damaged.
+    pub(crate) fn open(path: PathBuf) -> std::result::Result<Self, CaptureError> {
+        let open = || {
+            let file = File::open(&path)?;
+            let length = file.metadata()?.len();
+            Ok(FileBytes { file, length })
+        };
+        let bytes = open().map_err(CaptureError::io(&path))?;
+        match footer(&bytes) {
+            Ok((metadata, checksums)) => Ok(Self {
+                path,
+                bytes,
+                metadata,
+                checksums,
+            }),
+            Err(e) => Err(CaptureError::Damaged {
+                path,
+                place: "footer".to_owned(),
+                what: said(e),
+            }),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &PathBuf {
+        &self.path
+    }
+
+    pub(crate) fn metadata(&self) -> &ParquetMetaData {
+        &self.metadata
+    }
+
+    /// Rows of a row group.
+    pub(crate) fn rows_of_group(&self, group: usize) -> usize {
+        let group = self.metadata.row_groups().get(group);
+        group.map_or(0, |g| usize::try_from(g.num_rows()).unwrap_or(0))
+    }
+
+    /// Opens a column chunk. All its bytes are read, and checked.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub(crate) fn column(
+        &self,
+        group: usize,
+        column: usize,
+    ) -> std::result::Result<ColumnReader, CaptureError> {
+        self.read(group, column, || {
+            let chunk = self.chunk(group, column)?;
+            let (start, length) = chunk.byte_range();
+            let bytes = self.bytes.range(start, length)?;
+            let pages = || {
+                let bytes = Arc::new(ChunkBytes {
+                    start,
+                    bytes: bytes.clone(),
+                });
+                let rows = self.rows_of_group(group);
+                let pages = SerializedPageReader::new(bytes, chunk, rows, None)?;
+                Ok::<_, ParquetError>(ReadPages::new(pages, rows))
+            };
+            if let Some(checksums) = &self.checksums {
+                let columns = self.metadata.file_metadata().schema_descr().num_columns();
+                let expected = checksums.get(group * columns + column);
+                if expected != Some(&crc32fast::hash(&bytes)) {
+                    // The page says it, unless it is in a header.
+                    pages()?.try_for_each(|page| page.map(drop))?;
+                    let what = "the checksum over its pages and their headers is wrong";
+                    return Err(ParquetError::General(what.into()));
+                }
+            }
+            let descr = chunk.column_descr_ptr();
+            Ok(get_column_reader(descr, Box::new(pages()?)))
+        })
+    }
+
+    /// Reads from a column chunk.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub(crate) fn read<T>(
+        &self,
+        group: usize,
+        column: usize,
+        read: impl FnOnce() -> Result<T>,
+    ) -> std::result::Result<T, CaptureError> {
+        guarded(read).map_err(|e| {
+            let name = self.chunk(group, column).map(|c| c.column_path().string());
+            let name = name.unwrap_or_default();
+            CaptureError::Damaged {
+                path: self.path.clone(),
+                place: format!("row group {group}, column {name}"),
+                what: said(e),
+            }
+        })
+    }
+
+    fn chunk(&self, group: usize, column: usize) -> Result<&ColumnChunkMetaData> {
+        let group = self.metadata.row_groups().get(group);
+        let chunk = group.and_then(|g| g.columns().get(column));
+        chunk.ok_or_else(|| ParquetError::General("it is not there".into()))
+    }
+}
+
+/// The description in the footer, and the checksums before it.
+fn footer(file: &FileBytes) -> Result<(ParquetMetaData, Option<Vec<u32>>)> {
+    let cut_off = || ParquetError::EOF("the file was cut off, or is no Parquet file".into());
+    let tail_at = file.length.checked_sub(TAIL_BYTES).ok_or_else(cut_off)?;
+    let tail = file.range(tail_at, TAIL_BYTES)?;
+    let (length, name) = tail.split_at(4);
+    if name != NAME {
+        return Err(cut_off());
+    }
+    let length = u64::from(seal::from_le(length));
+    let footer_at = tail_at.checked_sub(length).ok_or_else(cut_off)?;
+    let footer = file.range(footer_at, length + TAIL_BYTES)?;
+    let checksums = seal::checksums(&footer, footer_at, |at, n| file.range(at, n))?;
+    let description = footer.slice(..length as usize);
+    let metadata = guarded(|| ParquetMetaDataReader::decode_metadata(&description))?;
+    Ok((metadata, checksums))
+}
+
+/// The library panics on some of what cannot be right.
+fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(ParquetError::General("it cannot be decoded".into())))
+}
+
+struct FileBytes {
+    file: File,
+    length: u64,
+}
+
+impl FileBytes {
+    fn range(&self, from: u64, length: u64) -> Result<Bytes> {
+        if from.checked_add(length).is_none_or(|end| end > self.length) {
+            let what = "it would go on after the end of the file";
+            return Err(ParquetError::EOF(what.into()));
+        }
+        let mut bytes = vec![0; length as usize];
+        self.file.read_exact_at(&mut bytes, from)?;
+        Ok(bytes.into())
+    }
+}
+
+/// A column chunk in memory, by its places in the file.
+struct ChunkBytes {
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Length for ChunkBytes {
+    fn len(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+}
+
+impl ChunkReader for ChunkBytes {
+    type T = <Bytes as ChunkReader>::T;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        self.bytes.get_read(start.saturating_sub(self.start))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.bytes
+            .get_bytes(start.saturating_sub(self.start), length)
+    }
+}

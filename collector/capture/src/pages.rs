@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Pages with their checksum, which the library checks when it reads and cannot write
+//! yet, and pages that are read with their place in errors.
+
+use parquet::column::page::{CompressedPage, Page, PageMetadata, PageReader, PageWriter as _};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
+
+/// A field of 32 bits that follows the one before it, in Thrift's compact protocol.
+const NEXT_I32: u8 = 0x15;
+/// The number of a field counts from that before it, in the upper half of this byte.
+const ONE_FIELD: u8 = 0x10;
+
+/// Appends a page with its checksum; gives its sizes, uncompressed and compressed.
+pub(crate) fn append(page: CompressedPage, to: &mut Vec<u8>) -> Result<(usize, usize)> {
+    let crc = crc32fast::hash(page.data());
+    let data_bytes = page.compressed_size();
+    let uncompressed = page.uncompressed_size();
+    let mut out = TrackedWrite::new(Vec::with_capacity(data_bytes + 64));
+    SerializedPageWriter::new(&mut out).write_page(page)?;
+    let page = out.into_inner()?;
+    let (header, data) = page.split_at(page.len() - data_bytes);
+    let start = to.len();
+    append_header(header, crc, to)?;
+    let header_bytes = to.len() - start;
+    to.extend_from_slice(data);
+    Ok((uncompressed + header_bytes, data_bytes + header_bytes))
+}
+
+/// Appends a page header with its field 4, the CRC. Before it are three numbers: the type
+/// and both sizes.
+fn append_header(header: &[u8], crc: u32, out: &mut Vec<u8>) -> Result<()> {
+    let mut place = 0;
+    for _ in 0..3 {
+        let number = header.iter().skip(place + 1);
+        place += 2 + number.take_while(|&b| b & 0x80 != 0).count();
+    }
+    let (Some(before), Some((next, after))) = (
+        header.get(..place),
+        header.get(place..).and_then(<[u8]>::split_first),
+    ) else {
+        return Err(ParquetError::General("a page header is too short".into()));
+    };
+    out.extend_from_slice(before);
+    out.push(NEXT_I32);
+    let signed = crc as i32;
+    let mut zigzag = (signed << 1 ^ signed >> 31) as u32;
+    while zigzag >= 0x80 {
+        out.push(zigzag as u8 | 0x80);
+        zigzag >>= 7;
+    }
+    out.extend([zigzag as u8, next - ONE_FIELD]);
+    out.extend_from_slice(after);
+    Ok(())
+}
+
+/// The pages of a column chunk, read. Errors say which page, counted from 0; the first
+/// is the dictionary's where there is one.
+pub(crate) struct ReadPages<P> {
+    pages: P,
+    read: usize,
+    /// Rows of the row group.
+    rows: usize,
+}
+
+impl<P: PageReader> ReadPages<P> {
+    pub(crate) fn new(pages: P, rows: usize) -> Self {
+        Self {
+            pages,
+            read: 0,
+            rows,
+        }
+    }
+
+    /// Room is made for as many values as a page says it has.
+    fn check(&self, page: &Page) -> Result<()> {
+        // Each takes at least four bytes.
+        let most = match page {
+            Page::DictionaryPage { buf, .. } => buf.len() / 4,
+            _ => self.rows,
+        };
+        if page.num_values() as usize > most {
+            let n = page.num_values();
+            return Err(ParquetError::General(format!("{n} values cannot be in it")));
+        }
+        Ok(())
+    }
+}
+
+impl<P: PageReader> Iterator for ReadPages<P> {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}
+
+impl<P: PageReader> PageReader for ReadPages<P> {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.pages.get_next_page().and_then(|page| {
+            page.iter().try_for_each(|page| self.check(page))?;
+            Ok(page)
+        });
+        let number = self.read;
+        self.read += 1;
+        page.map_err(|e| ParquetError::General(format!("page {number}: {}", said(e))))
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.read += 1;
+        self.pages.skip_next_page()
+    }
+}
+
+/// An error of the library without the library's name.
+pub(crate) fn said(error: ParquetError) -> String {
+    match error {
+        ParquetError::General(what) | ParquetError::EOF(what) => what,
+        other => other.to_string(),
+    }
+}
