@@ -5,8 +5,7 @@ use crate::range::Range;
 use serde::{Deserialize, Serialize};
 
 /// The expected outcome at one limit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Prediction {
     /// Mean utilisation, fraction.
     pub utilisation: Range,
@@ -23,8 +22,7 @@ pub struct Prediction {
 }
 
 /// The papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormulaPrediction {
     /// Mean utilisation, fraction.
     pub utilisation: f64,
@@ -35,12 +33,8 @@ pub struct FormulaPrediction {
 }
 
 /// One point of a what-if curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "openapi",
-    derive(schemars::JsonSchema),
-    schemars(rename = "CurvePoint")
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "CurvePoint")]
 pub struct WhatIfPoint {
     /// The limit, bytes as the queue counts them.
     pub buffer_bytes: f64,
