@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is predicted.
 
+use super::model_outcome::ModelOutcome;
 use crate::range::Range;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,37 @@ pub struct FormulaPrediction {
     pub loss_rate: f64,
     /// Mean queueing delay, ms.
     pub delay_mean_ms: f64,
+}
+
+impl Prediction {
+    /// As a model has it, all that it rests on taken as known.
+    pub(super) fn exact(o: &ModelOutcome) -> Self {
+        Self {
+            utilisation: Range::exact(o.utilisation),
+            loss_rate: Range::exact(o.loss_rate),
+            delay_ms: Range::exact(o.delay_ms),
+            delay_mean_ms: Range::exact(o.delay_mean_ms),
+            formula: None,
+        }
+    }
+
+    /// Reaches to another outcome.
+    pub(super) fn widen(&mut self, o: &ModelOutcome) {
+        self.utilisation.widen(o.utilisation);
+        self.loss_rate.widen(o.loss_rate);
+        self.delay_ms.widen(o.delay_ms);
+        self.delay_mean_ms.widen(o.delay_mean_ms);
+    }
+}
+
+impl From<&ModelOutcome> for FormulaPrediction {
+    fn from(o: &ModelOutcome) -> Self {
+        Self {
+            utilisation: o.utilisation,
+            loss_rate: o.loss_rate,
+            delay_mean_ms: o.delay_mean_ms,
+        }
+    }
 }
 
 /// One point of a what-if curve.
