@@ -18,19 +18,6 @@ pub enum Mode {
     Auto,
 }
 
-impl std::str::FromStr for Mode {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        match s {
-            "recommend" => Ok(Mode::Recommend),
-            "confirm" => Ok(Mode::Confirm),
-            "auto" => Ok(Mode::Auto),
-            _ => Err(format!("\"{s}\" is not recommend, confirm or auto")),
-        }
-    }
-}
-
 /// What becomes of a change whose record cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
