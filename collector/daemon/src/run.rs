@@ -150,10 +150,7 @@ async fn serve(
 ) -> Result<()> {
     let mut stop_signals = Stop::listen()?;
     let hub = Arc::new(Hub::new(config.pipeline.max_flows));
-    let packets = Arc::new(PacketMemory::new(
-        config.packets.bounds(),
-        config.named_ports(),
-    ));
+    let packets = Arc::new(PacketMemory::new(config.packets, config.named_ports()));
     let counters = Arc::new(SourceCounters::default());
     let snapshot = SharedSnapshot::of_engines(config.receive.shards);
     let capture = opened

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use tidemark_rules::{Advice, Limit, RuleResult, Targets, WhatIfPoint};
 
 /// The rules at one link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Rules {
     /// Node id of the switch.
     pub node: u32,
@@ -17,8 +16,7 @@ pub struct Rules {
 }
 
 /// The advice of a link, and whether it could be applied now.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AdviceState {
     /// Node id of the switch.
     pub node: u32,
@@ -37,8 +35,7 @@ pub struct AdviceState {
 }
 
 /// Predicted outcome over the buffer size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Curve {
     /// Node id of the switch.
     pub node: u32,

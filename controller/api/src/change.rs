@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use tidemark_control::Change;
 
 /// The last limit changes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Changes {
     /// Oldest first.
     pub changes: Vec<Change>,

@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Problem {
     /// What is wrong and what to do about it.
     pub message: String,
@@ -14,8 +13,7 @@ pub struct Problem {
 }
 
 /// Body of an answer with status 4xx or 5xx.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ErrorBody {
     /// The error.
     pub error: Problem,

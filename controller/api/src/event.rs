@@ -7,8 +7,7 @@ use tidemark_control::Change;
 
 /// Data of the event `update`: every link, once a second, or the one that the
 /// listener asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Update {
     /// When, Unix time.
     pub unix_ms: u64,
@@ -20,8 +19,7 @@ pub struct Update {
 }
 
 /// Data of the event `collector`: a connection came or went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CollectorEvent {
     /// Address in the configuration.
     pub address: String,
@@ -32,8 +30,7 @@ pub struct CollectorEvent {
 }
 
 /// What `GET /events` sends: the name of the event, and its data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "event", content = "data", rename_all = "lowercase")]
 pub enum Event {
     /// Every link, once a second.

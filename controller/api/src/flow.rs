@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use tidemark_estimators::FlowEstimate;
 
 /// One flow with its link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkFlow {
     /// Node id of the switch.
     pub node: u32,
@@ -18,8 +17,7 @@ pub struct LinkFlow {
 }
 
 /// The flows of one link or of all.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Flows {
     /// The flows, the largest rates of each link first; of more than were asked
     /// for, the bottlenecked before the others and short ones last.

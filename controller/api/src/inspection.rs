@@ -5,8 +5,7 @@ use daemon_kit::doctor::Finding;
 use serde::{Deserialize, Serialize};
 
 /// Packets that the hardware itself dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HardwareDrops {
     /// Egress port.
     pub port: u32,
@@ -15,8 +14,7 @@ pub struct HardwareDrops {
 }
 
 /// A switch, looked at; nothing is written to it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Inspection {
     /// Node id of the switch.
     pub node: u32,

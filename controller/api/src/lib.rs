@@ -28,7 +28,6 @@ mod event;
 mod flow;
 mod inspection;
 mod link;
-#[cfg(feature = "openapi")]
 pub mod openapi;
 mod operation;
 pub mod operations;

@@ -9,8 +9,7 @@ use tidemark_rules::{Advice, Limit, Targets};
 // what is measured `node_id`, as reports and stored rows do. A client that copies the
 // one into the other would find no link.
 /// Which egress port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkId {
     /// Node id of the switch.
     pub node: u32,
@@ -19,8 +18,7 @@ pub struct LinkId {
 }
 
 /// Occupancy of the last second, bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RecentOccupancy {
     /// Median.
     pub p50: f64,
@@ -31,8 +29,7 @@ pub struct RecentOccupancy {
 }
 
 /// Queueing delay of the last second, ms.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RecentDelay {
     /// Median.
     pub p50: f64,
@@ -43,8 +40,7 @@ pub struct RecentDelay {
 }
 
 /// The last complete second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Recent {
     /// Start of the second.
     pub start_ns: u64,
@@ -69,8 +65,7 @@ pub struct Recent {
 }
 
 /// How steady the advice of the last seconds was.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Steadiness {
     /// Enough advice has come to act on.
     pub steady: bool,
@@ -87,8 +82,7 @@ pub struct Steadiness {
 }
 
 /// A limit on trial: its effect is being measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Trial {
     /// Limit to go back to.
     pub before: Option<Limit>,
@@ -101,8 +95,7 @@ pub struct Trial {
 }
 
 /// One egress port.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Link {
     /// Node id of the switch.
     pub node: u32,
@@ -159,8 +152,7 @@ pub struct Link {
 }
 
 /// A link in brief: what an overview of many shows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkSummary {
     /// Node id of the switch.
     pub node: u32,
@@ -194,8 +186,7 @@ pub struct LinkSummary {
 }
 
 /// A page of the links.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Links {
     /// The links by node and port; their advice comes without rules.
     pub links: Vec<Link>,
@@ -205,8 +196,7 @@ pub struct Links {
 }
 
 /// A limit that was set.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LimitSet {
     /// Node id of the switch.
     pub node: u32,
@@ -223,8 +213,7 @@ pub struct LimitSet {
 }
 
 /// An advice that was applied.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AdviceApplied {
     /// Node id of the switch.
     pub node: u32,
@@ -243,8 +232,7 @@ pub struct AdviceApplied {
 }
 
 /// Whether a port reports.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ReportsSet {
     /// Node id of the switch.
     pub node: u32,

@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What an operation is.
 
+use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
-
-/// A type of the interface. With the feature `openapi` it has a schema.
-#[cfg(feature = "openapi")]
-pub trait Shape: schemars::JsonSchema {}
-#[cfg(feature = "openapi")]
-impl<T: schemars::JsonSchema> Shape for T {}
-
-/// A type of the interface.
-#[cfg(not(feature = "openapi"))]
-pub trait Shape {}
-#[cfg(not(feature = "openapi"))]
-impl<T> Shape for T {}
 
 /// HTTP method of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,13 +17,13 @@ pub enum Method {
 /// Implemented by the marker types of [`crate::operations`].
 pub trait Operation: Send + Sync + 'static {
     /// Parameters of the path.
-    type Path: DeserializeOwned + Serialize + Shape + Send + 'static;
+    type Path: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
     /// Parameters of the query.
-    type Query: DeserializeOwned + Serialize + Shape + Send + 'static;
+    type Query: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
     /// Body of the request; [`crate::Nothing`] for `GET`.
-    type Body: DeserializeOwned + Serialize + Shape + Send + 'static;
+    type Body: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
     /// Body of a good answer.
-    type Answer: DeserializeOwned + Serialize + Shape + Send + 'static;
+    type Answer: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
     /// HTTP method.
     const METHOD: Method;
     /// Path below `/api/v1`, with `{name}` for its parameters.

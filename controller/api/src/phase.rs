@@ -6,8 +6,7 @@ use tidemark_estimators::LinkEstimate;
 use tidemark_rules::Advice;
 
 /// Where a phase stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseState {
     /// Started, not ended.
@@ -19,8 +18,7 @@ pub enum PhaseState {
 }
 
 /// What was estimated over exactly the span of a phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PhaseResult {
     /// Limit in force at the end, bytes.
     pub limit_bytes: Option<u64>,
@@ -31,8 +29,7 @@ pub struct PhaseResult {
 }
 
 /// One link during a phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PhaseLink {
     /// Node id of the switch.
     pub node: u32,
@@ -64,8 +61,7 @@ pub struct PhaseLink {
 }
 
 /// Reports of the collectors during a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PhaseReports {
     /// Reports received.
     pub received: u64,
@@ -82,8 +78,7 @@ pub struct PhaseReports {
 }
 
 /// Samples of the senders' TCP state during a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PhaseProbe {
     /// Samples received.
     pub samples: u64,
@@ -92,8 +87,7 @@ pub struct PhaseProbe {
 }
 
 /// Reports joined with samples during a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PhaseJoin {
     /// Packets of probed flows.
     pub candidates: u64,
@@ -104,8 +98,7 @@ pub struct PhaseJoin {
 }
 
 /// One phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Phase {
     /// Name given at its start.
     pub name: String,
@@ -126,8 +119,7 @@ pub struct Phase {
 }
 
 /// The phases asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Phases {
     /// Oldest first.
     pub phases: Vec<Phase>,

@@ -6,13 +6,11 @@ use tidemark_control::Mode;
 use tidemark_rules::Goal;
 
 /// No parameters, or no body.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Nothing {}
 
 /// An egress port in the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkPath {
     /// Node id of the switch.
     pub node: u32,
@@ -21,24 +19,21 @@ pub struct LinkPath {
 }
 
 /// A switch in the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NodePath {
     /// Node id of the switch.
     pub node: u32,
 }
 
 /// A phase in the path.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PhasePath {
     /// Name given at its start.
     pub name: String,
 }
 
 /// An egress port in the query. May be left out where one link is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkQuery {
     /// Node id of the switch.
@@ -48,8 +43,7 @@ pub struct LinkQuery {
 }
 
 /// What of the links a listener wants to hear.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventsQuery {
     /// Node id of a switch. With it and `port`, `update` has that link alone in `links`, and every link in brief in `others`.
@@ -59,8 +53,7 @@ pub struct EventsQuery {
 }
 
 /// A span of time, its resolution, and flows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WindowsQuery {
     /// Start.
@@ -76,8 +69,7 @@ pub struct WindowsQuery {
 }
 
 /// Flows of one egress port, or of all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowsQuery {
     /// Node id of the switch.
@@ -91,8 +83,7 @@ pub struct FlowsQuery {
 }
 
 /// A page of the links.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinksQuery {
     /// Links before the page, 0 by default.
@@ -102,8 +93,7 @@ pub struct LinksQuery {
 }
 
 /// Phases of one egress port, or of all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhasesQuery {
     /// Node id of the switch.
@@ -115,8 +105,7 @@ pub struct PhasesQuery {
 }
 
 /// A span of time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpanQuery {
     /// Start.
@@ -145,8 +134,7 @@ macro_rules! spans {
 spans!(WindowsQuery, SeriesQuery, PacketsQuery);
 
 /// A span of time and its resolution.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesQuery {
     /// Start.
@@ -160,8 +148,7 @@ pub struct SeriesQuery {
 }
 
 /// A span of time and the most packets of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PacketsQuery {
     /// Start.
@@ -175,8 +162,7 @@ pub struct PacketsQuery {
 }
 
 /// Which part of the curve.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CurveQuery {
     /// Node id of the switch; may be left out where one link is known.
@@ -194,8 +180,7 @@ pub struct CurveQuery {
 }
 
 /// What happens to packets that meet a full queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitAction {
     /// They are dropped.
@@ -208,8 +193,7 @@ pub enum LimitAction {
 }
 
 /// A limit to set.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitRequest {
     /// Limit, bytes; not with `unlimited`. With `mark_ce` above the threshold, or
@@ -229,8 +213,7 @@ pub struct LimitRequest {
 }
 
 /// Whether a port is to report.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportsRequest {
     /// Packets leaving by the port are reported.
@@ -238,8 +221,7 @@ pub struct ReportsRequest {
 }
 
 /// Which advice to apply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApplyRequest {
     /// Node id of the switch; may be left out where one link is known.
@@ -254,8 +236,7 @@ pub struct ApplyRequest {
 }
 
 /// Targets to set; what is left out stays as it is.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetsRequest {
     /// Node id of the switch. Without node and port: the default of all links.
@@ -292,8 +273,7 @@ fn present<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Option<f64>>, D::Er
 }
 
 /// What may be done with advice from now on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModeRequest {
     /// Kept over restarts where a `state_file` is configured.
@@ -301,8 +281,7 @@ pub struct ModeRequest {
 }
 
 /// What to do with a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PhaseAction {
     /// Start it.
@@ -312,8 +291,7 @@ pub enum PhaseAction {
 }
 
 /// A phase to start or to end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseRequest {
     /// 1 to 64 letters, digits, `-`, `_`, `.`.

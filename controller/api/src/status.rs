@@ -8,8 +8,7 @@ use tidemark_control::{AuditPolicy, Mode, OnDrift};
 use tidemark_rules::{Limit, Targets};
 
 /// Counters of a collector since its start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CollectorCounters {
     /// Reports received.
     pub reports_received: u64,
@@ -47,8 +46,7 @@ pub struct CollectorCounters {
 }
 
 /// One collector, seen from the controller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Collector {
     /// Address in the configuration.
     pub address: String,
@@ -77,8 +75,7 @@ pub struct Collector {
 }
 
 /// State of the connection to a switch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Health {
     /// The server answers.
     pub connected: bool,
@@ -93,8 +90,7 @@ pub struct Health {
 }
 
 /// One switch.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Switch {
     /// Node id.
     pub node: u32,
@@ -119,8 +115,7 @@ pub struct Switch {
 }
 
 /// The audit log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AuditLog {
     /// There is a file (`control.audit_log`).
     pub file: bool,
@@ -133,8 +128,7 @@ pub struct AuditLog {
 }
 
 /// A limit that someone else wrote, while none of ours took its place.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Drift {
     /// Node id of the switch.
     pub node: u32,
@@ -151,8 +145,7 @@ pub struct Drift {
 }
 
 /// A finished run that is shown in the place of a live one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Recording {
     /// Directory of its capture.
     pub capture: String,
@@ -172,8 +165,7 @@ pub struct Recording {
 }
 
 /// The controller as a whole.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Status {
     /// Version of the controller.
     pub version: String,

@@ -6,8 +6,7 @@ use tidemark_control::Mode;
 use tidemark_rules::Targets;
 
 /// The targets of one link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkTargets {
     /// Node id of the switch.
     pub node: u32,
@@ -18,8 +17,7 @@ pub struct LinkTargets {
 }
 
 /// All targets in force.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AllTargets {
     /// Targets of every link without its own.
     pub default: Targets,
@@ -28,16 +26,14 @@ pub struct AllTargets {
 }
 
 /// The targets after a change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TargetsSet {
     /// Targets now in force.
     pub targets: Targets,
 }
 
 /// The mode after a change.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModeSet {
     /// Mode now in force.
     pub mode: Mode,

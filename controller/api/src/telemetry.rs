@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use tidemark_estimators::OccupancyDistribution;
 
 /// Occupancy, delay, loss and utilisation over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Series {
     /// Node id of the switch.
     pub node: u32,
@@ -46,8 +45,7 @@ pub struct Series {
 
 /// Occupancy met by arrivals at one limit, as bins that hold at least one
 /// arrival. A bin is `[low, high)`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Distribution {
     /// Node id of the switch.
     pub node: u32,
@@ -59,8 +57,7 @@ pub struct Distribution {
 }
 
 /// Single packets from the collector's memory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Packets {
     /// Node id of the switch.
     pub node: u32,
@@ -96,8 +93,7 @@ pub struct Packets {
 }
 
 /// Windows of the flows of a link over time, as columns of equal length.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Windows {
     /// Node id of the switch.
     pub node: u32,
@@ -122,8 +118,7 @@ pub struct Windows {
 }
 
 /// The window of one flow over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FlowWindows {
     /// Flow id given by the collector.
     pub flow: u64,
@@ -138,8 +133,7 @@ pub struct FlowWindows {
 }
 
 /// An estimate over time, as columns.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EstimateColumns {
     /// The estimate; null where nothing was known.
     pub value: Vec<Option<f32>>,
@@ -151,8 +145,7 @@ pub struct EstimateColumns {
 
 /// The estimates of a link since the controller knows it: every second of the last
 /// hour, every tenth of a day; of more than 16 links, less far back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EstimateHistory {
     /// Node id of the switch.
     pub node: u32,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the operator configures of the closed loop: `[control]`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// What the controller may do with its advice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Show it.
@@ -18,22 +18,8 @@ pub enum Mode {
     Auto,
 }
 
-impl std::str::FromStr for Mode {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        match s {
-            "recommend" => Ok(Mode::Recommend),
-            "confirm" => Ok(Mode::Confirm),
-            "auto" => Ok(Mode::Auto),
-            _ => Err(format!("\"{s}\" is not recommend, confirm or auto")),
-        }
-    }
-}
-
 /// What becomes of a change whose record cannot be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditPolicy {
     /// No change without its record.
@@ -44,8 +30,7 @@ pub enum AuditPolicy {
 }
 
 /// What is done about a limit that someone else wrote.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDrift {
     /// It stays, and takes the place of ours.

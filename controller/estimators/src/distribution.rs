@@ -11,8 +11,7 @@ use tidemark_proto::telemetry::LinkInterval;
 ///
 /// Bins are those of the collector: one byte wide below 128 bytes, above at most
 /// 1/64 of their lower end. Empty bins are left out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OccupancyDistribution {
     /// Start of the first interval, switch's clock.
     pub from_ns: u64,

@@ -27,69 +27,47 @@ pub fn digits(value: f64) -> String {
     }
 }
 
-/// `Ok(value)` when it is finite and above zero.
-pub(crate) fn positive(name: &'static str, value: f64) -> Result<f64, RuleError> {
-    if value.is_finite() && value > 0.0 {
+/// `Ok(value)` when it is what it must be.
+fn check(
+    holds: bool,
+    name: &'static str,
+    value: f64,
+    must: &'static str,
+) -> Result<f64, RuleError> {
+    if holds {
         Ok(value)
     } else {
-        Err(RuleError {
-            name,
-            value,
-            must: "finite and above 0",
-        })
+        Err(RuleError { name, value, must })
     }
+}
+
+/// `Ok(value)` when it is finite and above zero.
+pub(crate) fn positive(name: &'static str, value: f64) -> Result<f64, RuleError> {
+    let holds = value.is_finite() && value > 0.0;
+    check(holds, name, value, "finite and above 0")
 }
 
 /// `Ok(value)` when it is finite and not negative.
 pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<f64, RuleError> {
-    if value.is_finite() && value >= 0.0 {
-        Ok(value)
-    } else {
-        Err(RuleError {
-            name,
-            value,
-            must: "finite and at least 0",
-        })
-    }
+    let holds = value.is_finite() && value >= 0.0;
+    check(holds, name, value, "finite and at least 0")
 }
 
 /// `Ok(value)` when it is finite and at least `1`.
 pub(crate) fn at_least_one(name: &'static str, value: f64) -> Result<f64, RuleError> {
-    if value.is_finite() && value >= 1.0 {
-        Ok(value)
-    } else {
-        Err(RuleError {
-            name,
-            value,
-            must: "finite and at least 1",
-        })
-    }
+    let holds = value.is_finite() && value >= 1.0;
+    check(holds, name, value, "finite and at least 1")
 }
 
 /// `Ok(value)` when `0 < value < 1`.
 pub(crate) fn open_fraction(name: &'static str, value: f64) -> Result<f64, RuleError> {
-    if value > 0.0 && value < 1.0 {
-        Ok(value)
-    } else {
-        Err(RuleError {
-            name,
-            value,
-            must: "between 0 and 1, both excluded",
-        })
-    }
+    let holds = value > 0.0 && value < 1.0;
+    check(holds, name, value, "between 0 and 1, both excluded")
 }
 
 /// `Ok(value)` when `0 <= value <= 1`.
 pub(crate) fn fraction(name: &'static str, value: f64) -> Result<f64, RuleError> {
-    if (0.0..=1.0).contains(&value) {
-        Ok(value)
-    } else {
-        Err(RuleError {
-            name,
-            value,
-            must: "between 0 and 1",
-        })
-    }
+    check((0.0..=1.0).contains(&value), name, value, "between 0 and 1")
 }
 
 #[cfg(test)]

@@ -65,6 +65,7 @@
 
 pub mod advice;
 pub mod bdp;
+mod bisection;
 pub mod bscl;
 pub mod dead_band;
 mod error;

@@ -5,8 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
 /// What happens to packets that meet a full queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Limit {
     /// Refuse packets that meet at least this many bytes.

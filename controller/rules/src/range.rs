@@ -4,12 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 /// A value with the range it may lie in.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "openapi",
-    derive(schemars::JsonSchema),
-    schemars(rename = "Interval")
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Interval")]
 pub struct Range {
     /// The most likely value.
     pub value: f64,

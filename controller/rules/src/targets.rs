@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// One of the operator's three targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
     /// A link that is busy: at least so much of its capacity is used.
@@ -28,8 +27,7 @@ impl Goal {
 }
 
 /// What the operator wants, most important first in `priority`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Targets {
     /// ρ̂: smallest utilisation, fraction; 0 = none is asked for.

@@ -58,44 +58,36 @@ impl Settings {
             Some(path) => config::read(path)?,
             None => Config::default(),
         };
-        if let Some(user) = &self.user {
-            c.user = Some(user.clone());
-        }
-        if !self.listen.is_empty() {
-            c.listen.clone_from(&self.listen);
-        }
-        if let Some(a) = self.grpc {
-            c.grpc.listen = a;
-        }
-        if let Some(file) = &self.grpc_token_file {
-            c.grpc.token_file = Some(file.clone());
-        }
-        if let Some(insecure) = self.grpc_insecure {
-            c.grpc.insecure = insecure;
-        }
-        if let Some(a) = self.http {
-            c.http.listen = a;
-        }
-        if let Some(file) = &self.http_token_file {
-            c.http.token_file = Some(file.clone());
-        }
-        if let Some(insecure) = self.http_insecure {
-            c.http.insecure = insecure;
-        }
-        if let Some(dir) = &self.capture_dir {
-            c.capture.dir = Some(dir.clone());
-        }
-        if let Some(enabled) = self.tcp_probe {
-            c.tcp_probe.enabled = enabled;
-        }
-        if let Some(accept) = self.agents {
-            c.agents.accept = accept;
-        }
-        if let Some(accept) = self.accept_unknown_nodes {
-            c.accept_unknown_nodes = accept;
-        }
+        set(&mut c.user, self.user.clone().map(Some));
+        set(
+            &mut c.listen,
+            (!self.listen.is_empty()).then(|| self.listen.clone()),
+        );
+        set(&mut c.grpc.listen, self.grpc);
+        set(
+            &mut c.grpc.token_file,
+            self.grpc_token_file.clone().map(Some),
+        );
+        set(&mut c.grpc.insecure, self.grpc_insecure);
+        set(&mut c.http.listen, self.http);
+        set(
+            &mut c.http.token_file,
+            self.http_token_file.clone().map(Some),
+        );
+        set(&mut c.http.insecure, self.http_insecure);
+        set(&mut c.capture.dir, self.capture_dir.clone().map(Some));
+        set(&mut c.tcp_probe.enabled, self.tcp_probe);
+        set(&mut c.agents.accept, self.agents);
+        set(&mut c.accept_unknown_nodes, self.accept_unknown_nodes);
         let path = self.config.as_deref().unwrap_or(Path::new("flags"));
         c.validate(path)?;
         Ok(c)
+    }
+}
+
+/// What is given takes the place of what the file has.
+fn set<T>(value: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *value = given;
     }
 }

@@ -7,10 +7,9 @@ mod parts;
 
 pub use grpc::GrpcConfig;
 pub use http::HttpConfig;
-pub use parts::{
-    AgentsConfig, CaptureConfig, PacketsConfig, PipelineConfig, ProbeConfig, ReceiveConfig,
-};
+pub use parts::{AgentsConfig, CaptureConfig, PipelineConfig, ProbeConfig, ReceiveConfig};
 
+use crate::packets::Bounds;
 use crate::shards::MAX_SHARDS;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +44,7 @@ pub struct Config {
     /// Bounds and times.
     pub pipeline: PipelineConfig,
     /// Packets for the console's zoom.
-    pub packets: PacketsConfig,
+    pub packets: Bounds,
     /// Take reports of nodes that are not listed below, to see who sends: they
     /// are shown and not stored.
     pub accept_unknown_nodes: bool,
@@ -67,7 +66,7 @@ impl Default for Config {
             tcp_probe: ProbeConfig::default(),
             agents: AgentsConfig::default(),
             pipeline: PipelineConfig::default(),
-            packets: PacketsConfig::default(),
+            packets: Bounds::default(),
             accept_unknown_nodes: false,
             nodes: BTreeMap::new(),
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The tables of the configuration file.
 
-use crate::packets::Bounds;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tcp_probe::perf::{Clock, Filter};
@@ -133,39 +132,6 @@ impl Default for PipelineConfig {
             max_segment_memory_bytes: p.max_segment_memory_bytes,
             max_pending: p.max_pending,
             max_clock_step_ms: p.max_clock_step_ms,
-        }
-    }
-}
-
-/// Single packets kept in memory for the console's zoom.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PacketsConfig {
-    /// Packets are kept so long, as far as `max_packets` allows.
-    pub keep_s: u32,
-    /// Over all ports; memory is taken for so many, 48 bytes each.
-    pub max_packets: usize,
-    /// Most in one answer.
-    pub max_answer: u32,
-}
-
-impl PacketsConfig {
-    /// As the memory takes them.
-    pub(crate) fn bounds(&self) -> Bounds {
-        Bounds {
-            keep_s: self.keep_s,
-            max_packets: self.max_packets,
-            max_answer: self.max_answer,
-        }
-    }
-}
-
-impl Default for PacketsConfig {
-    fn default() -> Self {
-        Self {
-            keep_s: 300,
-            max_packets: 4_000_000,
-            max_answer: 200_000,
         }
     }
 }

@@ -8,20 +8,32 @@ mod ports;
 use packet::Packet;
 use port::Port;
 use ports::Ports;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tidemark_pipeline::PostcardRow;
 use tidemark_proto::telemetry::{PacketBatch, ReadPacketsRequest};
 
-/// Bounds of the packets kept.
-#[derive(Clone, Copy, Debug)]
+/// Bounds of the packets kept, as the configuration has them: `[packets]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Bounds {
-    /// Age of the oldest packet of a port, s.
+    /// Packets are kept so long, as far as `max_packets` allows.
     pub keep_s: u32,
-    /// Packets over all ports, and places for packets in memory, 48 bytes each.
+    /// Over all ports; memory is taken for so many, 48 bytes each.
     pub max_packets: usize,
-    /// Packets in one answer.
+    /// Most in one answer.
     pub max_answer: u32,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            keep_s: 300,
+            max_packets: 4_000_000,
+            max_answer: 200_000,
+        }
+    }
 }
 
 /// What is in memory.

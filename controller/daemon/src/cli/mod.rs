@@ -20,8 +20,10 @@ mod units;
 mod view;
 mod whatif;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 use daemon_kit::cli::{Shell, completions, ended, with_examples};
+use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -39,11 +41,12 @@ pub fn command() -> clap::Command {
     with_examples(<Cli as clap::CommandFactory>::command(), examples::EXAMPLES)
 }
 
-/// A mode, with the possible ones in the help.
-fn mode() -> impl clap::builder::TypedValueParser<Value = crate::config::Mode> {
-    use clap::builder::TypedValueParser as _;
-    clap::builder::PossibleValuesParser::new(["recommend", "confirm", "auto"])
-        .try_map(|s| s.parse::<crate::config::Mode>())
+/// One of these words, as configuration and REST write them; the help lists them.
+fn one_of<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words).try_map(|word| serde_json::from_value::<T>(word.into()))
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,7 +97,11 @@ pub struct RunArgs {
     #[arg(long = "collector", env = "TIDEMARK_COLLECTOR", value_delimiter = ',')]
     pub collectors: Vec<String>,
     /// What may be done with advice.
-    #[arg(long, env = "TIDEMARK_MODE", value_parser = mode())]
+    #[arg(
+        long,
+        env = "TIDEMARK_MODE",
+        value_parser = one_of::<crate::config::Mode>(&["recommend", "confirm", "auto"])
+    )]
     pub mode: Option<crate::config::Mode>,
     /// Serve in the clear also on an address beyond this machine.
     #[arg(long)]

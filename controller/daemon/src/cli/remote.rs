@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `set` and `status`: through a running controller.
 
-use super::{http, table};
-use clap::{Args, ValueEnum};
+use super::{http, one_of, table};
+use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
 use std::path::PathBuf;
@@ -49,24 +49,6 @@ impl Where {
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-#[value(rename_all = "snake_case")]
-enum Action {
-    DropTail,
-    MarkCe,
-    Unlimited,
-}
-
-impl From<Action> for LimitAction {
-    fn from(action: Action) -> Self {
-        match action {
-            Action::DropTail => LimitAction::DropTail,
-            Action::MarkCe => LimitAction::MarkCe,
-            Action::Unlimited => LimitAction::Unlimited,
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 pub(super) struct SetArgs {
     #[command(flatten)]
@@ -87,8 +69,12 @@ pub(super) struct SetArgs {
     /// With mark_ce: occupancy from which on packets are marked, bytes.
     #[arg(long, value_parser = super::units::bytes, conflicts_with = "advice")]
     threshold: Option<f64>,
-    #[arg(long, value_enum, default_value = "drop_tail")]
-    action: Action,
+    #[arg(
+        long,
+        value_parser = one_of::<LimitAction>(&["drop_tail", "mark_ce", "unlimited"]),
+        default_value = "drop_tail"
+    )]
+    action: LimitAction,
     /// Apply the controller's present advice instead of a limit of yours.
     #[arg(long, conflicts_with = "limit")]
     advice: bool,
@@ -141,7 +127,7 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
         let done = http::call::<ApplyAdvice>(at, &Nothing {}, token, &body)?;
         (json!(done), done.before, done.limit)
     } else {
-        let action = args.action.into();
+        let action = args.action;
         let whole = |bytes: f64| bytes.round() as u64;
         let bytes = args.limit.map(whole);
         let body = LimitRequest {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `size`: the calculator.
 
-use super::{table, targets::TargetArgs, units, whatif};
+use super::{one_of, table, targets::TargetArgs, units, whatif};
 use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
 use tidemark_rules::bscl::TODAYS_CONSTANT;
+use tidemark_rules::utb::single_flow::beta_of;
 use tidemark_rules::{CongestionControl, Options, Range, Regime, Traffic, advise};
 
 #[derive(Debug, Args)]
@@ -39,8 +40,8 @@ pub(super) struct SizeArgs {
     #[arg(long, value_parser = units::delta)]
     delta: Option<f64>,
     /// Congestion control of the flows.
-    #[arg(long, value_enum)]
-    congestion_control: Option<Cc>,
+    #[arg(long, value_parser = one_of::<CongestionControl>(&["reno", "cubic", "bbr", "scalable"]))]
+    congestion_control: Option<CongestionControl>,
     #[command(flatten)]
     targets: TargetArgs,
     /// Predicted utilisation, loss and delay over the limit, as CSV, instead.
@@ -49,14 +50,6 @@ pub(super) struct SizeArgs {
     /// As JSON.
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Cc {
-    Reno,
-    Cubic,
-    Bbr,
-    Scalable,
 }
 
 impl SizeArgs {
@@ -105,19 +98,9 @@ impl SizeArgs {
         }
         m.delta = self.delta.map(Range::exact);
         if let Some(cc) = self.congestion_control {
-            m.congestion_control = match cc {
-                Cc::Reno => CongestionControl::Reno,
-                Cc::Cubic => CongestionControl::Cubic,
-                Cc::Bbr => CongestionControl::Bbr,
-                Cc::Scalable => CongestionControl::Scalable,
-            };
-            // UTB §3.5.
-            m.beta = match cc {
-                Cc::Reno => Some(0.5),
-                Cc::Cubic => Some(717.0 / 1024.0),
-                Cc::Bbr => Some(0.75),
-                Cc::Scalable => Some(0.875),
-            };
+            m.congestion_control = cc;
+            // UTB §3.5; BBR drains at 3/4.
+            m.beta = beta_of(cc).or(Some(0.75));
         }
         Ok(m)
     }

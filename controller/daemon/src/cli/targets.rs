@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Targets on the command line.
 
-use super::units;
+use super::{one_of, units};
 use crate::config::check_targets;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use daemon_kit::cli::Usage;
 use tidemark_rules::{Goal, Targets};
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum GoalArg {
-    Utilisation,
-    Loss,
-    Delay,
-}
 
 /// A bound, where there is one.
 #[derive(Clone, Copy, Debug)]
@@ -40,11 +33,11 @@ pub(super) struct TargetArgs {
     /// Which to keep where not all can be, most important first.
     #[arg(
         long,
-        value_enum,
+        value_parser = one_of::<Goal>(&["utilisation", "loss", "delay"]),
         value_delimiter = ',',
         default_value = "utilisation,loss,delay"
     )]
-    priority: Vec<GoalArg>,
+    priority: Vec<Goal>,
 }
 
 impl TargetArgs {
@@ -53,11 +46,6 @@ impl TargetArgs {
     /// # Errors
     /// A value that makes no sense.
     pub(super) fn targets(&self) -> Result<Targets, Usage> {
-        let goal = |g: &GoalArg| match g {
-            GoalArg::Utilisation => Goal::Utilisation,
-            GoalArg::Loss => Goal::Loss,
-            GoalArg::Delay => Goal::Delay,
-        };
         let Bound(utilisation) = self.utilisation;
         let asked = utilisation.is_none_or(|u| u > 0.0);
         Usage::unless(asked, "--utilisation: must be above 0, or \"none\"")?;
@@ -65,7 +53,7 @@ impl TargetArgs {
             utilisation: utilisation.unwrap_or(0.0),
             loss_rate: self.loss.0,
             delay_ms: self.delay.map(|s| s * 1e3),
-            priority: self.priority.iter().map(goal).collect(),
+            priority: self.priority.clone(),
         };
         check_targets("targets", &targets).map_err(|e| Usage::of(&e))?;
         Ok(targets)

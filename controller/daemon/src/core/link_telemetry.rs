@@ -43,11 +43,11 @@ impl Telemetry for LinkTelemetry<'_> {
         to_ns: u64,
         recent_ns: u64,
     ) -> (LinkEstimate, Estimate) {
-        self.feed
-            .estimate_and_recent_n_b(self.link, from_ns, to_ns, recent_ns)
+        let estimator = &self.feed.estimator;
+        estimator.estimate_and_recent_n_b(self.link, from_ns, to_ns, recent_ns)
     }
 
     fn n_b(&self, from_ns: u64, to_ns: u64) -> Estimate {
-        self.feed.n_b(self.link, from_ns, to_ns)
+        self.feed.estimator.n_b(self.link, from_ns, to_ns)
     }
 }

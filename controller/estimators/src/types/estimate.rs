@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use tidemark_rules::Regime;
 
 /// What an estimate rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
     /// The senders' windows (tcp_probe).
@@ -32,8 +31,7 @@ impl Evidence {
 }
 
 /// A value, the range it may lie in, and what it rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Estimate {
     /// The best guess.
     pub value: f64,
@@ -64,8 +62,7 @@ impl Estimate {
 }
 
 /// The regime with its reason.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RegimeEstimate {
     /// Transparent, elastic or overload (NGI §III).
     pub value: Regime,
@@ -76,8 +73,7 @@ pub struct RegimeEstimate {
 }
 
 /// Whether the flows' maximum rates can reach capacity (OI §3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Saturable {
     /// `None` where no capacity is known.
     pub value: Option<bool>,
@@ -87,8 +83,7 @@ pub struct Saturable {
 }
 
 /// Everything estimated of one link. `None` where nothing could be said.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Estimates {
     /// N_b: flows bottlenecked here, each weighted by the part of the window in
     /// which it was active (BSCL §VI).

@@ -2,12 +2,14 @@
 //! A flow over one window.
 
 use super::estimate::Evidence;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tidemark_rules::CongestionControl;
 
 /// Class of a flow (BSCL §II).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum FlowClass {
     /// Locally bottlenecked persistent.
     #[serde(rename = "LBP")]
@@ -51,12 +53,8 @@ impl FlowClass {
 }
 
 /// Five-tuple as text.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "openapi",
-    derive(schemars::JsonSchema),
-    schemars(rename = "FlowKey")
-)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "FlowKey")]
 pub struct FlowKeyText {
     /// Source address.
     pub src: String,
@@ -71,12 +69,8 @@ pub struct FlowKeyText {
 }
 
 /// One flow during the window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "openapi",
-    derive(schemars::JsonSchema),
-    schemars(rename = "Flow")
-)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Flow")]
 pub struct FlowEstimate {
     /// Id given by the collector.
     pub flow: u64,

@@ -3,6 +3,7 @@
 
 use super::estimate::Estimates;
 use super::flow::FlowEstimate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tidemark_rules::Occupancy;
 
@@ -49,8 +50,7 @@ impl Default for LinkInfo {
 }
 
 /// Utilisation of the link.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Utilisation {
     /// Bytes that left over capacity; `None` without a capacity.
     pub mean: Option<f64>,
@@ -63,8 +63,7 @@ pub struct Utilisation {
 }
 
 /// Quantiles of a distribution; `None` when nothing was seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
     /// Arithmetic mean.
     pub mean: Option<f64>,
@@ -77,8 +76,7 @@ pub struct Quantiles {
 }
 
 /// Flows per class in the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClassCounts {
     /// Locally bottlenecked persistent.
     pub lbp: u64,
@@ -100,8 +98,7 @@ impl ClassCounts {
 }
 
 /// One link over one window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkEstimate {
     /// Node of the link.
     pub node: u32,

@@ -3,7 +3,6 @@
 
 use super::marking::Marking;
 use super::sensitivity::Sensitivities;
-#[cfg(feature = "openapi")]
 use super::sensitivity::Sensitivity;
 use crate::prediction::Prediction;
 use crate::rule::{RuleId, RuleResult};
@@ -12,15 +11,11 @@ use crate::traffic::{Observed, Regime};
 use serde::{Deserialize, Serialize};
 
 /// A rule that was set aside.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "openapi",
-    derive(schemars::JsonSchema),
-    schemars(rename = "RejectedRule")
-)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "RejectedRule")]
 pub struct Rejected {
     /// Which rule.
-    #[cfg_attr(feature = "openapi", schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub id: RuleId,
     /// Its name for people.
     pub name: String,
@@ -29,8 +24,7 @@ pub struct Rejected {
 }
 
 /// What each target could be at best when they cannot hold together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Nearest {
     /// Utilisation expected at the advised limit.
     pub utilisation: f64,
@@ -42,8 +36,7 @@ pub struct Nearest {
 }
 
 /// Targets that cannot hold together.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Infeasibility {
     /// Given up, by the operator's priority.
     pub given_up: Vec<Goal>,
@@ -52,8 +45,7 @@ pub struct Infeasibility {
 }
 
 /// What to expect of the limit now in force, beside what was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Present {
     /// The limit in force, bytes as the queue counts them.
     pub limit_bytes: f64,
@@ -64,8 +56,7 @@ pub struct Present {
 }
 
 /// The advisor's answer for one link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Advice {
     /// Regime of the link.
     pub regime: Regime,
@@ -81,7 +72,7 @@ pub struct Advice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking: Option<Marking>,
     /// Identifier of the rule that decided.
-    #[cfg_attr(feature = "openapi", schemars(with = "Option<String>"))]
+    #[schemars(with = "Option<String>")]
     pub rule: Option<RuleId>,
     /// The target that decided; null for the smallest or the largest limit.
     pub decided_by: Option<Goal>,
@@ -103,7 +94,7 @@ pub struct Advice {
     pub rejected: Vec<Rejected>,
     /// What N_b, α and Δ each decide of the limit. Left out where `rules` is.
     #[serde(default, skip_serializing_if = "Sensitivities::is_empty")]
-    #[cfg_attr(feature = "openapi", schemars(with = "Vec<Sensitivity>"))]
+    #[schemars(with = "Vec<Sensitivity>")]
     pub sensitivity: Sensitivities,
     /// The way to the answer, in sentences.
     pub reasons: Vec<String>,

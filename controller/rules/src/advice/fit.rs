@@ -3,7 +3,6 @@
 
 use super::bounds::Bounds;
 use super::priorities::Reconciled;
-use super::record::{Finding, Record};
 use crate::rule::{RuleId, Situation};
 use crate::targets::Goal;
 
@@ -20,7 +19,7 @@ pub(super) fn fit(
     s: &Situation<'_>,
     bounds: &Bounds,
     kept: &Reconciled,
-    record: &mut Record,
+    reasons: &mut Vec<String>,
 ) -> Limit {
     let smallest = s.smallest_limit_bytes();
     let mut limit = Limit {
@@ -35,7 +34,10 @@ pub(super) fn fit(
             // As much of it as the delay bound allows.
             Some(delay) => {
                 let bytes = delay.bytes;
-                record.note(Finding::RaisedToDelayBound { bytes });
+                reasons.push(format!(
+                    "raised to what the delay bound allows, {bytes:.0} bytes: fewer than {:.0} packets, below which bursts are lost whatever the load",
+                    s.options.min_packets
+                ));
                 Limit {
                     bytes,
                     rule: Some(delay.rule.clone()),
@@ -43,7 +45,10 @@ pub(super) fn fit(
                 }
             }
             None => {
-                record.note(Finding::RaisedToSmallest);
+                reasons.push(format!(
+                    "raised to the smallest limit, {:.0} packets: below it bursts are lost whatever the load",
+                    s.options.min_packets
+                ));
                 Limit {
                     bytes: smallest,
                     rule: Some(RuleId::Smallest),
@@ -54,7 +59,12 @@ pub(super) fn fit(
     }
     let bytes = s.largest_limit_bytes();
     if limit.bytes > bytes {
-        record.note(Finding::CutToLargest { bytes });
+        reasons.push(match s.options.max_bytes {
+            Some(_) => format!("cut to the largest limit of the target, {bytes:.0} bytes"),
+            None => format!(
+                "cut to the largest limit without one configured, {bytes:.0} bytes: four times C*T_mean, at least 1 s of queueing"
+            ),
+        });
         limit = Limit {
             bytes,
             rule: Some(RuleId::Largest),

@@ -34,8 +34,7 @@ use serde::{Deserialize, Serialize};
 const INITIAL_WINDOW: f64 = 10.0;
 
 /// The limit above the marking threshold.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Marking {
     /// Room above the threshold, bytes.
     pub headroom_bytes: u64,

@@ -2,8 +2,8 @@
 //! From the measured traffic and the operator's targets to one limit.
 //!
 //! `bounds` finds what each target asks for, `priorities` reconciles the targets,
-//! `fit` keeps the limit within what the target can hold. Each step notes its
-//! decisions in the `record`; `rationale` puts them into sentences afterwards.
+//! `fit` keeps the limit within what the target can hold. Each step gives the
+//! reason of its decision where it takes it, as a sentence.
 
 mod answer;
 mod bound;
@@ -17,7 +17,6 @@ mod moved;
 mod preconditions;
 mod priorities;
 mod rationale;
-mod record;
 mod response;
 mod search;
 mod sensitivity;
@@ -36,7 +35,6 @@ use crate::traffic::Traffic;
 use bound::Bound;
 use bounds::Bounds;
 use candidate::Evaluated;
-use record::{Finding, Record};
 
 /// Advises a limit (BSCL §V): names the regime, evaluates every rule, drops
 /// those whose assumptions fail, takes the smallest buffer that meets the
@@ -73,8 +71,7 @@ fn answer(
         options,
     };
     let evaluated = candidate::evaluate(rules, &situation);
-    let mut record = Record::default();
-    record.note(Finding::Regime);
+    let mut reasons = vec![rationale::regime(traffic)];
     let mut advice = Advice {
         regime: traffic.regime,
         limit_bytes: None,
@@ -98,20 +95,25 @@ fn answer(
     };
     let refusals = preconditions::refusals(traffic, targets);
     if refusals.is_empty() {
-        decide(&situation, &evaluated, &mut advice, &mut record);
+        decide(&situation, &evaluated, &mut advice, &mut reasons);
     } else {
-        record.extend(refusals.into_iter().map(Finding::Refused));
+        reasons.extend(refusals);
     }
-    advice.reasons = rationale::sentences(&record, &situation);
+    advice.reasons = reasons;
     advice.rules = evaluated.into_iter().map(|e| e.result).collect();
     advice.rejected = rejected(&advice.rules);
     advice
 }
 
-fn decide(s: &Situation<'_>, evaluated: &[Evaluated], advice: &mut Advice, record: &mut Record) {
-    let bounds = bounds::bounds(s, evaluated, record);
-    let kept = priorities::reconcile(&bounds, s.targets, record);
-    let limit = fit::fit(s, &bounds, &kept, record);
+fn decide(
+    s: &Situation<'_>,
+    evaluated: &[Evaluated],
+    advice: &mut Advice,
+    reasons: &mut Vec<String>,
+) {
+    let bounds = bounds::bounds(s, evaluated, reasons);
+    let kept = priorities::reconcile(&bounds, s.targets, reasons);
+    let limit = fit::fit(s, &bounds, &kept, reasons);
     let drain = s.drain_bytes_per_s();
     advice.rule = limit.rule;
     advice.decided_by = limit.decided_by;
@@ -119,13 +121,12 @@ fn decide(s: &Situation<'_>, evaluated: &[Evaluated], advice: &mut Advice, recor
     advice.limit_packets = Some(limit.bytes / s.traffic.segment_bytes);
     advice.limit_ms = Some(limit.bytes / drain * 1e3);
     advice.marking = marking::above(s, limit.bytes);
-    record.extend(far_from_limit_in_force(s.traffic, limit.bytes));
+    reasons.extend(far_from_limit_in_force(s.traffic, limit.bytes));
     let predicted = match predict(s.traffic, limit.bytes) {
         Ok(predicted) => predicted,
-        Err(e) => return record.note(Finding::NoPrediction(e)),
+        Err(e) => return reasons.push(format!("no prediction: {e}")),
     };
-    let bytes = limit.bytes;
-    record.note(Finding::Expected { bytes, predicted });
+    reasons.push(expected::expected(limit.bytes, s, &predicted));
     advice.predicted = Some(predicted);
     let given_up = given_up(kept.given_up, &bounds, limit.bytes);
     advice.feasible = given_up.is_empty();
@@ -137,8 +138,7 @@ fn decide(s: &Situation<'_>, evaluated: &[Evaluated], advice: &mut Advice, recor
             loss_rate: predicted.loss_rate.value,
             delay_ms: needed / drain * 1e3,
         };
-        let goals = given_up.clone();
-        record.note(Finding::GivenUp { goals, nearest });
+        reasons.push(rationale::given_up(&given_up, s, &nearest));
         advice.infeasible = Some(Infeasibility { given_up, nearest });
     }
 }
@@ -163,13 +163,14 @@ fn given_up(mut all: Vec<Goal>, bounds: &Bounds, limit_bytes: f64) -> Vec<Goal> 
 /// Factor between the advised limit and the one in force that is worth a word.
 const FAR: f64 = 8.0;
 
-fn far_from_limit_in_force(traffic: &Traffic, bytes: f64) -> Option<Finding> {
+fn far_from_limit_in_force(traffic: &Traffic, bytes: f64) -> Option<String> {
     let in_force = traffic.limit_bytes.filter(|&b| b > 0.0)?;
     let ratio = bytes / in_force;
-    (!(1.0 / FAR..=FAR).contains(&ratio)).then_some(Finding::FarFromLimitInForce {
-        in_force,
-        factor: FAR,
-        larger: ratio > 1.0,
+    (!(1.0 / FAR..=FAR).contains(&ratio)).then(|| {
+        format!(
+            "far from the limit in force ({in_force:.0} bytes, more than {FAR:.0} times {}): predictions are extrapolated, measure again after the change",
+            if ratio > 1.0 { "larger" } else { "smaller" }
+        )
     })
 }
 

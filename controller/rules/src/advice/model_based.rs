@@ -3,13 +3,16 @@
 //! flight decides.
 
 use super::bound::{Bound, LossBound, UTILISATION_TOLERANCE};
-use super::record::{Finding, Record};
 use crate::extrapolation::{InFlightCap, others};
 use crate::rule::{RuleId, Situation};
 
 /// The limit from which they lose nothing, or a smaller one that kept the bound by
 /// measurement; `None` where not all flows are of BBR.
-pub(super) fn for_loss(s: &Situation<'_>, bound: f64, record: &mut Record) -> Option<LossBound> {
+pub(super) fn for_loss(
+    s: &Situation<'_>,
+    bound: f64,
+    reasons: &mut Vec<String>,
+) -> Option<LossBound> {
     let m = s.traffic;
     let cap = InFlightCap::of(m)?.bytes;
     let here = m.observed.zip(m.limit_bytes);
@@ -21,13 +24,19 @@ pub(super) fn for_loss(s: &Situation<'_>, bound: f64, record: &mut Record) -> Op
         Some((bytes, _, rule)) => (bytes, rule),
         None => (cap.value, RuleId::InFlightCap),
     };
-    record.note(Finding::LossByCap { bytes, cap });
+    reasons.push(format!(
+        "loss: flows of BBR lose what exceeds their cap in flight, and nothing from {:.0} bytes on ({:.0} to {:.0}); {bytes:.0} bytes for {:.2} %",
+        cap.value,
+        cap.low,
+        cap.high,
+        bound * 100.0
+    ));
     Some(LossBound::at(Bound { bytes, rule }))
 }
 
 /// For utilisation not more than they keep in flight, nor than what meets the target
 /// by measurement.
-pub(super) fn not_more(bound: Bound, s: &Situation<'_>, record: &mut Record) -> Bound {
+pub(super) fn not_more(bound: Bound, s: &Situation<'_>, reasons: &mut Vec<String>) -> Bound {
     let m = s.traffic;
     let Some(cap) = InFlightCap::of(m) else {
         return bound;
@@ -43,7 +52,9 @@ pub(super) fn not_more(bound: Bound, s: &Situation<'_>, record: &mut Record) -> 
     match serves.min_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((bytes, rule)) if bytes < bound.bytes => {
             let asked = bound.bytes;
-            record.note(Finding::UtilisationByCap { bytes, asked });
+            reasons.push(format!(
+                "utilisation: not the {asked:.0} bytes of the rule: {bytes:.0} bytes serve as well (BBR keeps no more in flight, or they meet the target by measurement)"
+            ));
             Bound { bytes, rule }
         }
         _ => bound,

@@ -43,16 +43,6 @@ const QUANTITIES: [Quantity; 3] = [
     },
 ];
 
-/// An advice that was given, and what was asked.
-struct Question {
-    advised_bytes: u64,
-    rule: Option<RuleId>,
-    rules: Box<[&'static Rule]>,
-    traffic: Traffic,
-    targets: Targets,
-    options: Options,
-}
-
 /// Of `advice`, the answer of these rules; nothing without a limit.
 pub(super) fn of(
     advice: &Advice,
@@ -64,27 +54,21 @@ pub(super) fn of(
     let Some(advised_bytes) = advice.limit_bytes else {
         return Sensitivities::default();
     };
-    let question = Question {
-        advised_bytes,
-        rule: advice.rule.clone(),
-        rules: rules.into(),
-        traffic: traffic.clone(),
-        targets: targets.clone(),
-        options: options.clone(),
-    };
-    Sensitivities::when_looked_at(move || find(&question))
+    let (rule, rules) = (advice.rule.clone(), Box::<[&'static Rule]>::from(rules));
+    let (traffic, targets, options) = (traffic.clone(), targets.clone(), options.clone());
+    Sensitivities::when_looked_at(move || {
+        let limit = |other: &Traffic| super::answer(&rules, other, &targets, &options).limit_bytes;
+        find(&traffic, advised_bytes, rule.as_ref(), limit)
+    })
 }
 
-fn find(question: &Question) -> Vec<Sensitivity> {
-    let Question {
-        advised_bytes,
-        rule,
-        rules,
-        traffic,
-        targets,
-        options,
-    } = question;
-    let limit = |other: &Traffic| super::answer(rules, other, targets, options).limit_bytes;
+/// `limit`: the limit advised for other traffic.
+fn find(
+    traffic: &Traffic,
+    advised_bytes: u64,
+    rule: Option<&RuleId>,
+    limit: impl Fn(&Traffic) -> Option<u64>,
+) -> Vec<Sensitivity> {
     let known = QUANTITIES
         .iter()
         .filter_map(|q| Some((q, (q.get)(traffic)?)));
@@ -106,7 +90,7 @@ fn find(question: &Question) -> Vec<Sensitivity> {
                 value: range.value,
                 limit_bytes_less: less,
                 limit_bytes_more: more,
-                decides: decides(quantity.symbol, rule.as_ref(), *advised_bytes, less, more),
+                decides: decides(quantity.symbol, rule, advised_bytes, less, more),
             }
         })
         .collect()

@@ -3,7 +3,6 @@
 
 use super::bound::Bound;
 use super::bounds::Bounds;
-use super::record::{Finding, Record};
 use crate::rule::RuleId;
 use crate::targets::{Goal, Targets};
 
@@ -18,7 +17,11 @@ pub(super) struct Reconciled {
 
 /// Keeps the targets in the operator's order; one that contradicts those kept
 /// is given up, and the limit goes as near to it as they allow.
-pub(super) fn reconcile(bounds: &Bounds, targets: &Targets, record: &mut Record) -> Reconciled {
+pub(super) fn reconcile(
+    bounds: &Bounds,
+    targets: &Targets,
+    reasons: &mut Vec<String>,
+) -> Reconciled {
     let mut floor: Option<(&Bound, Goal)> = None;
     let mut ceiling: Option<&Bound> = None;
     let mut given_up = Vec::new();
@@ -35,17 +38,23 @@ pub(super) fn reconcile(bounds: &Bounds, targets: &Targets, record: &mut Record)
             match floor {
                 Some((least, for_goal)) if least.bytes > bytes => {
                     given_up.push(Goal::Delay);
-                    record.note(Finding::DelayGivenUp { bytes, for_goal });
+                    reasons.push(format!(
+                        "delay: the bound allows {bytes:.0} bytes, less than {} needs; it is given up, having lower priority",
+                        for_goal.label()
+                    ));
                 }
                 _ => {
-                    record.note(Finding::DelayBound { bytes });
+                    reasons.push(format!("delay: the bound allows {bytes:.0} bytes"));
                     ceiling = Some(bound);
                 }
             }
         } else if ceiling.is_some_and(|most| bytes > most.bytes) {
             given_up.push(goal);
             floor_given_up = true;
-            record.note(Finding::AboveDelayBound { goal, bytes });
+            reasons.push(format!(
+                "{}: {bytes:.0} bytes are more than the delay bound allows; it is given up, having lower priority",
+                goal.label()
+            ));
         } else if floor.is_none_or(|(least, _)| bytes > least.bytes) {
             floor = Some((bound, goal));
         }

@@ -3,7 +3,6 @@
 //! the best of it where it is not.
 
 use super::bound::{Bound, LossBound};
-use super::record::{Finding, Record};
 use crate::extrapolation::{LossScaling, loss_rule_id, lost_less, others};
 use crate::rule::{RuleId, Situation};
 use crate::traffic::TriedLimit;
@@ -20,26 +19,28 @@ const AS_LOW: f64 = 1.1;
 pub(super) fn best_where_missed(
     s: &Situation<'_>,
     bound: f64,
-    record: &mut Record,
+    reasons: &mut Vec<String>,
 ) -> Option<LossBound> {
     let m = s.traffic;
     let scaling = LossScaling::of(m)?;
     let tried = others(m).count();
     if tried > 0 {
-        let exponent = scaling.exponent();
-        let limits = tried;
-        record.note(Finding::Learned { limits, exponent });
+        reasons.push(format!(
+            "what {tried} other limits did under this traffic is taken into account: loss goes with the power {:.2} of its law",
+            scaling.exponent()
+        ));
     }
     let (in_force, loss_rate) = (m.limit_bytes?, m.observed?.loss_rate);
     if loss_rate <= bound {
         return None;
     }
     if let Some(better) = smaller_and_better(s) {
-        record.note(Finding::MoreDidNotHelp {
-            tried: better.limit_bytes,
-            tried_loss_rate: better.loss_rate,
-            loss_rate,
-        });
+        let tried = better.limit_bytes;
+        reasons.push(format!(
+            "loss: {:.2} % was measured at {tried:.0} bytes under this traffic, less than the {:.2} % at the limit in force: more buffer did not help, and {tried:.0} bytes are taken",
+            better.loss_rate * 100.0,
+            loss_rate * 100.0
+        ));
         return Some(LossBound {
             attainable: better.loss_rate <= bound,
             bound: Some(Bound {
@@ -55,10 +56,15 @@ pub(super) fn best_where_missed(
         return None;
     }
     let bytes = where_it_ceases_to_help(&scaling, in_force, largest);
-    record.note(Finding::NoMoreHelps {
-        in_force,
-        bytes,
-        loss_rate,
+    let (missed, measured) = (bound * 100.0, loss_rate * 100.0);
+    reasons.push(if in_force == bytes {
+        format!(
+            "loss: no limit is sure to meet {missed:.2} %: beyond the {in_force:.0} bytes in force ({measured:.2} % measured) more buffer is expected to save less than its law is uncertain by; the limit stays"
+        )
+    } else {
+        format!(
+            "loss: no limit is sure to meet {missed:.2} % ({measured:.2} % measured at {in_force:.0} bytes); up to {bytes:.0} bytes more buffer helps, beyond it is expected to save less than its law is uncertain by"
+        )
     });
     let rule = if bytes > in_force {
         loss_rule_id()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The smallest limit of which a prediction holds.
 
+use crate::bisection::smallest_between;
 use crate::prediction::{Prediction, predict};
 use crate::traffic::Traffic;
 
@@ -11,18 +12,9 @@ pub(super) fn smallest(m: &Traffic, good: impl Fn(&Prediction) -> bool) -> Optio
     if meets(0.0) {
         return Some(0.0);
     }
-    let mut high = m.drain_bytes_per_s() * (100.0 * m.t_mean_s.value).max(2.0);
+    let high = m.drain_bytes_per_s() * (100.0 * m.t_mean_s.value).max(2.0);
     if !meets(high) {
         return None;
     }
-    let mut low = 0.0;
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if meets(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(high)
+    Some(smallest_between((0.0, high), 60, meets))
 }

@@ -2,11 +2,10 @@
 //! What each quantity decides of an advice, found when somebody looks at it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 /// What one estimated quantity decides of an advice.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Sensitivity {
     /// `n_b`, `alpha` or `delta`.
     pub quantity: String,
@@ -20,28 +19,17 @@ pub struct Sensitivity {
     pub decides: String,
 }
 
+type Find = dyn FnOnce() -> Vec<Sensitivity> + Send;
+
 /// What N_b, α and Δ each decide of an advice. Finding it takes several times as
 /// long as the advice itself, so it is found when it is first looked at.
-#[derive(Clone, Default)]
-pub struct Sensitivities(Arc<Inner>);
-
-type Find = dyn Fn() -> Vec<Sensitivity> + Send + Sync;
-
-#[derive(Default)]
-struct Inner {
-    find: Option<Box<Find>>,
-    found: OnceLock<Vec<Sensitivity>>,
-}
+#[derive(Clone)]
+pub struct Sensitivities(Arc<LazyLock<Vec<Sensitivity>, Box<Find>>>);
 
 impl Sensitivities {
     /// Those that `find` finds, once, when they are first looked at.
-    pub(super) fn when_looked_at(
-        find: impl Fn() -> Vec<Sensitivity> + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(Inner {
-            find: Some(Box::new(find)),
-            found: OnceLock::new(),
-        }))
+    pub(super) fn when_looked_at(find: impl FnOnce() -> Vec<Sensitivity> + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(find))))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -50,8 +38,13 @@ impl Sensitivities {
 
     /// One entry per quantity that is known; empty without an advice.
     pub fn get(&self) -> &[Sensitivity] {
-        let find = || self.0.find.as_ref().map_or_else(Vec::new, |find| find());
-        self.0.found.get_or_init(find)
+        &self.0
+    }
+}
+
+impl Default for Sensitivities {
+    fn default() -> Self {
+        Self::when_looked_at(Vec::new)
     }
 }
 
@@ -76,9 +69,6 @@ impl Serialize for Sensitivities {
 impl<'de> Deserialize<'de> for Sensitivities {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let found = Vec::<Sensitivity>::deserialize(deserializer)?;
-        Ok(Self(Arc::new(Inner {
-            find: None,
-            found: OnceLock::from(found),
-        })))
+        Ok(Self::when_looked_at(move || found))
     }
 }

@@ -9,7 +9,6 @@
 
 use super::bound::{Bound, UTILISATION_TOLERANCE};
 use super::candidate::{Evaluated, candidates};
-use super::record::{Finding, Record};
 use crate::extrapolation::others;
 use crate::rule::{Basis, RuleId, Situation};
 use crate::targets::Goal;
@@ -23,7 +22,7 @@ pub(super) fn not_less(
     measured: Bound,
     s: &Situation<'_>,
     rules: &[Evaluated],
-    record: &mut Record,
+    reasons: &mut Vec<String>,
 ) -> Bound {
     if s.n_b() >= ONE {
         return measured;
@@ -39,12 +38,12 @@ pub(super) fn not_less(
     if bytes <= measured.bytes {
         return measured;
     }
-    record.note(Finding::SingleFlow {
-        rule: single.rule.name,
-        bytes,
-        measured_bytes: measured.bytes,
-        met: met.is_some(),
-    });
+    reasons.push(format!(
+        "one flow: {} asks for {bytes:.0} bytes{}; the {:.0} bytes of the measured scaling are not taken: no other flow evens out its swing",
+        single.rule.name,
+        met.map_or("", |_| " at most, which met the target by measurement"),
+        measured.bytes
+    ));
     Bound {
         bytes,
         rule: match met {

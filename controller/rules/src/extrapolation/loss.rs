@@ -8,6 +8,7 @@ use super::learned::{Steepness, loss_between, steepness};
 use super::loss_parts::{Limits, Parts};
 use super::uncertainty::{loss_sampling_error, loss_sampling_error_at};
 use super::window_peak::Peak;
+use crate::bisection::smallest_between;
 use crate::error::{RuleError, not_negative, positive};
 use crate::range::Range;
 use crate::traffic::Traffic;
@@ -196,14 +197,7 @@ impl<'a> LossScaling<'a> {
             }
             (low, high) = (high, 1.25 * high);
         }
-        for _ in 0..80 {
-            let middle = 0.5 * (low + high);
-            if loss(middle) > bound {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(Some(high))
+        let keeps = |b: f64| loss(b) <= bound;
+        Ok(Some(smallest_between((low, high), 80, keeps)))
     }
 }

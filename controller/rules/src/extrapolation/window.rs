@@ -8,6 +8,7 @@ use super::uncertainty::{
 };
 use super::window_peak::{ALL_AT_ONCE, FULL, ONE_FLOW, Peak};
 use super::window_samples::{Means, Sample, means, samples, sawtooth_samples};
+use crate::bisection::smallest_between;
 use crate::bscl;
 use crate::error::{RuleError, not_negative};
 use crate::range::Range;
@@ -234,16 +235,7 @@ impl<'a> WindowScaling<'a> {
         if !meets(largest_bytes) {
             return None;
         }
-        let (mut low, mut high) = (0.0, largest_bytes);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if meets(middle) {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        Some(high)
+        Some(smallest_between((0.0, largest_bytes), 60, meets))
     }
 
     /// Lowest aggregate window over the peak, as measured: its 5th percentile

@@ -53,13 +53,7 @@ pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleE
     }
     let at = |choice| model::outcome(traffic, choice, buffer_bytes);
     let central = at(Parameters::central(traffic))?;
-    let mut prediction = Prediction {
-        utilisation: Range::exact(central.utilisation),
-        loss_rate: Range::exact(central.loss_rate),
-        delay_ms: Range::exact(central.delay_ms),
-        delay_mean_ms: Range::exact(central.delay_mean_ms),
-        formula: None,
-    };
+    let mut prediction = Prediction::exact(&central);
     let ends = |i: Range| [i.low, i.high];
     // Fewer than one flow would be another regime.
     let least = traffic.n_b.value.clamp(0.0, 1.0);
@@ -67,17 +61,13 @@ pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleE
         for alpha in ends(traffic.alpha) {
             for t_e_s in ends(traffic.t_e_s) {
                 for share in ends(traffic.c_e_share) {
-                    let o = at(Parameters {
+                    prediction.widen(&at(Parameters {
                         n_b,
                         alpha,
                         t_e_s,
                         share,
                         together: false,
-                    })?;
-                    prediction.utilisation.widen(o.utilisation);
-                    prediction.loss_rate.widen(o.loss_rate);
-                    prediction.delay_ms.widen(o.delay_ms);
-                    prediction.delay_mean_ms.widen(o.delay_mean_ms);
+                    })?);
                 }
             }
         }
@@ -155,11 +145,7 @@ fn put_measurement_first(
     if loss.is_none() && window.is_none() {
         return Ok(());
     }
-    prediction.formula = Some(FormulaPrediction {
-        utilisation: formula.utilisation,
-        loss_rate: formula.loss_rate,
-        delay_mean_ms: formula.delay_mean_ms,
-    });
+    prediction.formula = Some(formula.into());
     if let Some(loss) = loss {
         prediction.loss_rate = loss.range_at(buffer_bytes)?;
     }

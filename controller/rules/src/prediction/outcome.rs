@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is predicted.
 
+use super::model_outcome::ModelOutcome;
 use crate::range::Range;
 use serde::{Deserialize, Serialize};
 
 /// The expected outcome at one limit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Prediction {
     /// Mean utilisation, fraction.
     pub utilisation: Range,
@@ -23,8 +23,7 @@ pub struct Prediction {
 }
 
 /// The papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormulaPrediction {
     /// Mean utilisation, fraction.
     pub utilisation: f64,
@@ -34,13 +33,40 @@ pub struct FormulaPrediction {
     pub delay_mean_ms: f64,
 }
 
+impl Prediction {
+    /// As a model has it, all that it rests on taken as known.
+    pub(super) fn exact(o: &ModelOutcome) -> Self {
+        Self {
+            utilisation: Range::exact(o.utilisation),
+            loss_rate: Range::exact(o.loss_rate),
+            delay_ms: Range::exact(o.delay_ms),
+            delay_mean_ms: Range::exact(o.delay_mean_ms),
+            formula: None,
+        }
+    }
+
+    /// Reaches to another outcome.
+    pub(super) fn widen(&mut self, o: &ModelOutcome) {
+        self.utilisation.widen(o.utilisation);
+        self.loss_rate.widen(o.loss_rate);
+        self.delay_ms.widen(o.delay_ms);
+        self.delay_mean_ms.widen(o.delay_mean_ms);
+    }
+}
+
+impl From<&ModelOutcome> for FormulaPrediction {
+    fn from(o: &ModelOutcome) -> Self {
+        Self {
+            utilisation: o.utilisation,
+            loss_rate: o.loss_rate,
+            delay_mean_ms: o.delay_mean_ms,
+        }
+    }
+}
+
 /// One point of a what-if curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "openapi",
-    derive(schemars::JsonSchema),
-    schemars(rename = "CurvePoint")
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "CurvePoint")]
 pub struct WhatIfPoint {
     /// The limit, bytes as the queue counts them.
     pub buffer_bytes: f64,

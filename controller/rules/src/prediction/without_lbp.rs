@@ -6,7 +6,7 @@
 //! loses (1 − ρ)·ρ^b/(1 − ρ^(b+1)).
 
 use super::model_outcome::{ModelOutcome, full_ms};
-use super::outcome::{FormulaPrediction, Prediction};
+use super::outcome::Prediction;
 use crate::error::{RuleError, not_negative};
 use crate::extrapolation::open_loop::OpenLoop;
 use crate::ngi::{finite_buffer_loss, finite_buffer_queue};
@@ -54,29 +54,16 @@ pub(super) fn outcome(
 /// The prediction, from the measured occupancy where there is one.
 pub(super) fn predict(m: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleError> {
     let central = outcome(m, BURST.value, buffer_bytes)?;
-    let mut p = Prediction {
-        utilisation: Range::exact(central.utilisation),
-        loss_rate: Range::exact(central.loss_rate),
-        delay_ms: Range::exact(central.delay_ms),
-        delay_mean_ms: Range::exact(central.delay_mean_ms),
-        formula: None,
-    };
+    let mut p = Prediction::exact(&central);
     for burst in [BURST.low, BURST.high] {
-        let o = outcome(m, burst, buffer_bytes)?;
-        p.utilisation.widen(o.utilisation);
-        p.loss_rate.widen(o.loss_rate);
-        p.delay_mean_ms.widen(o.delay_mean_ms);
+        p.widen(&outcome(m, burst, buffer_bytes)?);
     }
     let Some(measured) = OpenLoop::of(m) else {
         return Ok(p);
     };
     let loss = measured.loss_at(buffer_bytes);
     let used = |lost: f64| (m.rho.max(0.0) * (1.0 - lost)).min(1.0);
-    p.formula = Some(FormulaPrediction {
-        utilisation: central.utilisation,
-        loss_rate: central.loss_rate,
-        delay_mean_ms: central.delay_mean_ms,
-    });
+    p.formula = Some((&central).into());
     p.utilisation = Range::new(used(loss.value), used(loss.high), used(loss.low));
     p.loss_rate = loss;
     if let Some(o) = m.observed {

@@ -7,8 +7,7 @@ use crate::targets::Goal;
 use serde::{Deserialize, Serialize};
 
 /// One quantity a rule used.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Input {
     /// The paper's symbol, e.g. `N_b`; the glossary of the crate has its meaning.
     pub name: String,
@@ -35,12 +34,8 @@ impl Input {
 }
 
 /// An assumption of a rule, held against the measured traffic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "openapi",
-    derive(schemars::JsonSchema),
-    schemars(rename = "Assumption")
-)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Assumption")]
 pub struct Condition {
     /// The assumption in words, with the measured value.
     pub text: String,
@@ -73,15 +68,11 @@ pub enum Missing {
 }
 
 /// A rule applied to the measured traffic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(
-    feature = "openapi",
-    derive(schemars::JsonSchema),
-    schemars(rename = "Rule")
-)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "Rule")]
 pub struct RuleResult {
     /// Which rule.
-    #[cfg_attr(feature = "openapi", schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub id: RuleId,
     /// Name for people, e.g. `BSCL`.
     pub name: String,

@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Regime of a link (NGI §III).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Regime {
     /// No flow is bottlenecked here and the sum of rates is below capacity.
@@ -31,8 +30,7 @@ impl Regime {
 }
 
 /// Congestion control as recognised from a window's trajectory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CongestionControl {
     /// TCP Reno: halves its window on loss.
@@ -62,8 +60,7 @@ pub struct Synchrony {
 }
 
 /// Utilisation, loss and delay as measured at the limit in force.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Observed {
     /// Mean utilisation, fraction.
     pub utilisation: f64,
@@ -104,8 +101,7 @@ impl Observed {
 }
 
 /// Occupancy met by arrivals while one limit was in force.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Occupancy {
     /// Arrivals that it was counted from.
     pub arrivals: u64,

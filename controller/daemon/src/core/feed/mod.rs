@@ -11,7 +11,7 @@ use super::switch_clock::SwitchClock;
 use std::collections::BTreeMap;
 use tidemark_control::Timestamp;
 use tidemark_estimators::{
-    Estimate, Estimator, EstimatorConfig, Evicted, LinkEstimate, LinkId, OccupancyDistribution,
+    Estimator, EstimatorConfig, Evicted, LinkEstimate, LinkId, OccupancyDistribution,
 };
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Port, Update};
 
@@ -53,7 +53,7 @@ pub struct Feed {
     pub clocks: BTreeMap<u32, SwitchClock>,
     /// Where the collector says that the records of a queue of a link begin.
     firsts: BTreeMap<(LinkId, u32), u64>,
-    estimator: Estimator,
+    pub(super) estimator: Estimator,
     config: EstimatorConfig,
     /// Bounds of series and windows, times those of a live collector.
     charts: usize,
@@ -228,23 +228,6 @@ impl Feed {
     /// The estimate over `[from_ns, to_ns)` of the switch's clock.
     pub fn estimate(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
         self.estimator.estimate(link, from_ns, to_ns)
-    }
-
-    /// The estimate, and N_b alone over its last part, from `recent_ns` on.
-    pub fn estimate_and_recent_n_b(
-        &self,
-        link: LinkId,
-        from_ns: u64,
-        to_ns: u64,
-        recent_ns: u64,
-    ) -> (LinkEstimate, Estimate) {
-        self.estimator
-            .estimate_and_recent_n_b(link, from_ns, to_ns, recent_ns)
-    }
-
-    /// N_b alone over `[from_ns, to_ns)` of the switch's clock.
-    pub fn n_b(&self, link: LinkId, from_ns: u64, to_ns: u64) -> Estimate {
-        self.estimator.n_b(link, from_ns, to_ns)
     }
 
     /// The estimate of a time that is over. Its lost reports are those told until now:

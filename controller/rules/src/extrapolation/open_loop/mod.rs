@@ -8,6 +8,7 @@
 //! in B, as in a queue of bursts. Where no drop was seen, the slope of what was met
 //! goes on. Whoever meets B loses at most: that is the upper end of the range.
 
+use crate::bisection::smallest_between;
 use crate::extrapolation::conditions::occupancy_known;
 use crate::extrapolation::uncertainty::Z90;
 use crate::ngi::{finite_buffer_loss, tail_of_loss};
@@ -135,21 +136,13 @@ impl OpenLoop {
             let counted = self.loss_at(self.limit.0).value <= bound;
             return counted.then_some(self.limit.0);
         }
-        let (mut low, mut high) = (0.0, largest_bytes);
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if keeps(middle) {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
+        let least = smallest_between((0.0, largest_bytes), 60, keeps);
         // Where the limit in force keeps it as counted, no more is asked for.
         let counted = self.loss_at(self.limit.0).value <= bound;
         Some(if counted {
-            high.min(self.limit.0)
+            least.min(self.limit.0)
         } else {
-            high
+            least
         })
     }
 }
