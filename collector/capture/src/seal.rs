@@ -12,9 +12,9 @@
 
 use bytes::Bytes;
 use crc32fast::Hasher;
+use durable_fs::DiskFile;
 use parquet::errors::ParquetError;
 use std::io::{Result, Write};
-use durable_fs::DiskFile;
 
 const NAME: &[u8; 8] = b"CHECKSUM";
 /// The number, the checksum, the name.

@@ -19,11 +19,11 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use test_support::golden::Run;
 use tidemark_capture::{
     AnyRow, CaptureMeta, CaptureWriter, FORMAT, FlatEvent, Merged, NamedProbe, WriterOptions,
 };
 use tidemark_collector::import::{ImportOptions, import};
-use test_support::golden::Run;
 use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
 
 const GOLDEN: [&str; 2] = ["bscl_n60_bdp", "reno_n16_sqrt"];

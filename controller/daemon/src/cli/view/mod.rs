@@ -15,7 +15,7 @@ use crate::core::{Core, Recording, time};
 use anyhow::Context as _;
 use clap::Args;
 use clock::RunClock;
-use daemon_kit::cli::{LevelFilter, Usage, in_words, print, print_error, start_log};
+use daemon_kit::cli::{LevelFilter, Usage, in_words, print, start_log};
 use daemon_kit::credentials::http;
 use daemon_kit::notify::Stop;
 use load::Load;
