@@ -14,6 +14,7 @@ from pathlib import Path
 
 import tomli_w
 from pyroute2 import IPRoute
+from tidemark_lab.lab import Lab
 
 from tidemark_lab import netns
 from tidemark_lab.experiment import load
@@ -21,7 +22,6 @@ from tidemark_lab.experiment.embedded import configs
 from tidemark_lab.experiment.embedded.layout import RECEIVER_ADDRESS, Layout
 from tidemark_lab.experiment.embedded.network import PlanNetwork
 from tidemark_lab.experiment.plan import Plan
-from tidemark_lab.lab import Lab
 from tidemark_lab.preflight import Paths, Ports
 
 PORTS = Ports(console=18080, switch=19559, collector=19560, collector_metrics=19561)

@@ -12,15 +12,15 @@ pub(crate) struct Case {
 pub(crate) fn cases() -> [Case; 2] {
     [
         Case {
-            json: include_bytes!("../../tidemark-switch/tests/data/entities/entities.json")
+            json: include_bytes!("../../../switch/daemon/tests/data/entities/entities.json")
                 .to_vec(),
-            info: include_str!("../../tidemark-switch/tests/data/entities/entities.p4info.txtpb"),
-            writes: include_str!("../../tidemark-switch/tests/data/entities/writes.txtpb"),
+            info: include_str!("../../../switch/daemon/tests/data/entities/entities.p4info.txtpb"),
+            writes: include_str!("../../../switch/daemon/tests/data/entities/writes.txtpb"),
         },
         Case {
             json: crate::common::program(),
             info: include_str!("../../../p4src/build/tidemark.p4info.txtpb"),
-            writes: include_str!("../../tidemark-switch/tests/data/forward-and-report.txtpb"),
+            writes: include_str!("../../../switch/daemon/tests/data/forward-and-report.txtpb"),
         },
     ]
 }

@@ -6,6 +6,7 @@ mod options;
 mod stats;
 mod steps;
 mod tables;
+mod thread;
 
 use crate::error::CaptureError;
 use crate::meta::{CaptureMeta, FILE};
@@ -61,7 +62,7 @@ impl CaptureWriter {
         let handle = std::thread::Builder::new()
             .name("capture".into())
             .spawn(move || {
-                let result = steps.run();
+                let result = thread::run(steps);
                 if let Err(e) = &result {
                     stats.fail(e);
                 }

@@ -4,8 +4,8 @@
 use super::message::Message;
 use super::tables::Tables;
 use crate::error::CaptureError;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 /// What the thread does, step by step. Time is that since the start.
 pub struct WriterSteps {
@@ -24,20 +24,6 @@ impl WriterSteps {
             self.tables.rotate_if_due(now)?;
         }
         self.tables.rotate_if_due(now)
-    }
-
-    /// The thread: by real time, until nobody sends any more.
-    pub(super) fn run(mut self) -> Result<(), CaptureError> {
-        let started = Instant::now();
-        loop {
-            let left = self.tables.left(started.elapsed());
-            match self.receiver.recv_timeout(left) {
-                Ok(message) => self.tables.take(message, started.elapsed())?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return self.end(started.elapsed()),
-            }
-            self.tables.rotate_if_due(started.elapsed())?;
-        }
     }
 
     /// Takes what is left of a writer that was [closed](super::CaptureWriter::close),

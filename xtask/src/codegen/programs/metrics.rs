@@ -13,7 +13,7 @@ use crate::codegen::Generated;
 
 const PAGE: &str = "docs/reference/metrics.md";
 
-pub(super) fn generate(_: &Path) -> Result<Vec<Generated>> {
+pub(in crate::codegen) fn generate(_: &Path) -> Result<Vec<Generated>> {
     [
         ("collector metrics", http::collector_docs()),
         ("clickhouse metrics", http::clickhouse_docs()),

@@ -12,7 +12,7 @@ const DOCUMENT: &str = "contract/openapi/tidemark-1.json";
 const REFERENCE: &str = "docs/reference/api.md";
 
 /// Makes the document and the tables.
-pub(super) fn generate(_: &Path) -> Result<Vec<Generated>> {
+pub(in crate::codegen) fn generate(_: &Path) -> Result<Vec<Generated>> {
     let document = tidemark_api::openapi::document();
     let json = serde_json::to_string_pretty(&document)? + "\n";
     Ok(vec![

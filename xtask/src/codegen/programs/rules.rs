@@ -10,7 +10,7 @@ use tidemark_rules::{RULES, Rule};
 /// The page with the table.
 const PAGE: &str = "docs/reference/rules.md";
 
-pub(super) fn generate(_root: &Path) -> Result<Vec<Generated>> {
+pub(in crate::codegen) fn generate(_root: &Path) -> Result<Vec<Generated>> {
     Ok(vec![
         Generated::block(PAGE, "rules", table()),
         Generated::block(PAGE, "papers", papers()),

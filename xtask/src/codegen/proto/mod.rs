@@ -33,7 +33,7 @@ fn descriptors(root: &Path) -> Result<FileDescriptorSet> {
     protox::compile(FILES, [root.join(PROTO)]).context("cannot compile the .proto files")
 }
 
-pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
+pub(in crate::codegen) fn generate(root: &Path) -> Result<Vec<Generated>> {
     let out = tempfile::tempdir()?;
     tonic_prost_build::configure()
         .out_dir(out.path())
