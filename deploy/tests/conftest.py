@@ -150,7 +150,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     names = ["reports", "grpc", "collector", "controller", "switch", "prometheus"]
     live = Live(free_ports(names), directory)
     ports = live.ports
-    golden = REPOSITORY / "testbed" / "golden" / "reduce.py"
+    golden = REPOSITORY / "common" / "test-support" / "golden" / "reduce.py"
     subprocess.run([sys.executable, golden, "--unpack", RUN, "--out", directory], check=True)
     (directory / "collector.toml").write_text(COLLECTOR.format(dir=directory, **ports))
     (directory / "controller.toml").write_text(CONTROLLER.format(**ports))

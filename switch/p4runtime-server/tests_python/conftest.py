@@ -16,7 +16,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 BUILD = REPOSITORY / "p4src" / "build"
-SWITCH = REPOSITORY / "testbed" / "switch" / "tidemark-switch"
+SWITCH = REPOSITORY / "switch" / "daemon"
 ENTITIES = SWITCH / "tests" / "data" / "entities"
 CPU_PORT = 510
 

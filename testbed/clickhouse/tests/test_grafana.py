@@ -55,7 +55,7 @@ def run(*command: object) -> None:
 
 @pytest.fixture
 def loaded(tmp_path: Path, front: Front) -> Front:
-    golden = REPOSITORY / "testbed" / "golden" / "reduce.py"
+    golden = REPOSITORY / "common" / "test-support" / "golden" / "reduce.py"
     run(sys.executable, golden, "--unpack", RUN, "--out", tmp_path)
     (tmp_path / "nodes.toml").write_text(NODES)
     run(

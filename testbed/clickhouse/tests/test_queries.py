@@ -119,7 +119,7 @@ def test_cluster_schema(front: Front):
 def simulated(request, tmp_path) -> Path:
     """The files of a simulated run: of the golden set, and the whole one where it is."""
     if request.param == "golden":
-        reduce = REPOSITORY / "testbed" / "golden" / "reduce.py"
+        reduce = REPOSITORY / "common" / "test-support" / "golden" / "reduce.py"
         unpacking = [sys.executable, str(reduce), "--unpack", "bscl_n20_bdp"]
         subprocess.run([*unpacking, "--out", str(tmp_path / "run")], check=True)
         return tmp_path / "run"

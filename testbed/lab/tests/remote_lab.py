@@ -4,7 +4,6 @@ for machines; the session under test knows none of them."""
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,13 +13,11 @@ from pathlib import Path
 
 import tomli_w
 from pyroute2 import IPRoute
-from tidemark_lab.lab import Lab
 
 from tidemark_lab import netns
 from tidemark_lab.experiment import load
-from tidemark_lab.experiment.embedded import configs
 from tidemark_lab.experiment.embedded.layout import RECEIVER_ADDRESS, Layout
-from tidemark_lab.experiment.embedded.network import PlanNetwork
+from tidemark_lab.experiment.embedded.session import PlanSession
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.preflight import Paths, Ports
 
@@ -34,7 +31,7 @@ NETWORK = "198.18.250"
 class Standing:
     """`table`: the table `remote` of an experiment that runs on it."""
 
-    lab: Lab
+    lab: PlanSession
     layout: Layout
     table: dict
 
@@ -43,22 +40,21 @@ class Standing:
 def standing(document: dict, tmp_path: Path, controller_there: bool = True) -> Iterator[Standing]:
     """Without `controller_there` its configuration is in a file."""
     plan = Plan.of(load.check(document, "x"), 1)
-    layout = Layout(plan, secrets.token_hex(2))
     there = tmp_path / "there"
     there.mkdir()
-    lab = Lab(PlanNetwork(layout), {}, PORTS, Paths.find(), there)
+    lab = PlanSession(plan, PORTS, Paths.find(), there)
+    layout = lab.layout
     try:
         lab.start_network()
-        lab.run_switch("switch-1", PORTS.switch, layout.switch_ports(0))
+        lab.start_switches()
         keys = make_keys(there)
         names = [*(h.name for h in plan.hosts), "rx"]
         for number, name in enumerate(names):
             start_sshd(lab, layout.namespace(name), number, keys)
-        controller = configs.controller(layout, PORTS, lab.paths, there)
+        controller = lab.controller_document()
         if controller_there:
-            lab.run_controller(controller)
-            where = layout.node(0), layout.out_port(0)
-            lab.supervisor.wait_until(lambda: lab.limit_at(*where), "the switch's limit", 30)
+            lab.start_controller()
+            lab.supervisor.wait_until(lambda: lab.limit_bytes(0), "the switch's limit", 30)
         else:
             (there / "controller.toml").write_text(tomli_w.dumps(controller))
         yield Standing(lab, layout, table(layout, keys, there, controller))
@@ -77,7 +73,7 @@ def make_keys(there: Path) -> Path:
     return there
 
 
-def start_sshd(lab: Lab, namespace: str, number: int, keys: Path) -> None:
+def start_sshd(lab: PlanSession, namespace: str, number: int, keys: Path) -> None:
     assert Path(SSHD).exists(), "sshd is missing: install openssh-server (make test-lab does)"
     interface = f"tmssh{number}"
     here, there = addresses(number)

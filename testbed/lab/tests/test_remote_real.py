@@ -59,13 +59,13 @@ def test_remote_hosts_give_what_the_embedded_back_end_gives(tmp_path, binary):
     file.write_text(tomli_w.dumps(experiment()))
     assert main(["run", str(file), "--out", str(tmp_path / "embedded"), *PORT_OPTIONS]) == 0
     with standing(experiment(), tmp_path) as lab:
-        limit_before = lab.lab.limit_at(lab.layout.node(0), lab.layout.out_port(0))
+        limit_before = lab.lab.limit_bytes(0)
         file.write_text(tomli_w.dumps({**experiment(), "remote": lab.table}))
         out = str(tmp_path / "remote")
         argv = ["run", str(file), "--back-end", "remote", "--out", out]
         assert main(argv) == 0
         nothing_left(lab)
-        assert lab.lab.limit_at(lab.layout.node(0), lab.layout.out_port(0)) == limit_before
+        assert lab.lab.limit_bytes(0) == limit_before
     (run_dir,) = store.find([tmp_path / "remote"])
     record = json.loads((run_dir / "run.json").read_text())
     (row,) = record["rows"]
@@ -93,12 +93,11 @@ def test_ended_in_the_middle_it_puts_back_what_it_changed(tmp_path, binary):
         file.write_text(tomli_w.dumps({**experiment(), "remote": lab.table}))
         argv = [sys.executable, "-m", "tidemark_lab", "run", str(file), "--back-end", "remote"]
         argv += ["--out", str(tmp_path)]
-        where = lab.layout.node(0), lab.layout.out_port(0)
-        limit_before = lab.lab.limit_at(*where)
+        limit_before = lab.lab.limit_bytes(0)
         for number in (signal.SIGINT, signal.SIGKILL):
             with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
                 deadline = time.monotonic() + 60
-                while lab.lab.limit_at(*where) in (limit_before, None):
+                while lab.lab.limit_bytes(0) in (limit_before, None):
                     assert time.monotonic() < deadline and process.poll() is None
                     time.sleep(0.05)
                 assert left(lab)
@@ -107,7 +106,7 @@ def test_ended_in_the_middle_it_puts_back_what_it_changed(tmp_path, binary):
             assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
             nothing_left(lab)
             if number == signal.SIGINT:
-                assert lab.lab.limit_at(*where) == limit_before
+                assert lab.lab.limit_bytes(0) == limit_before
 
 
 def test_a_controller_of_the_run_and_collector_and_programs_that_are_there(tmp_path, binary):
@@ -152,4 +151,5 @@ def start_collector(lab, token) -> None:
     made = configs.collector(lab.layout, PORTS, lab.lab.capture_dir)
     made["grpc"]["token_file"] = str(token)
     made["capture"]["rotate_s"] = 1
-    lab.lab.run_collector({**made, "tcp_probe": {"enabled": False}, "agents": {"accept": True}})
+    document = {**made, "tcp_probe": {"enabled": False}, "agents": {"accept": True}}
+    lab.lab.start_collector(document)

@@ -66,7 +66,7 @@ function ended(p: ChildProcess): Promise<void> {
 /** Starts everything; the page is at `url`. */
 export async function startPrograms(): Promise<Programs> {
   const dir = mkdtempSync(join(tmpdir(), 'tidemark-console-'));
-  execFileSync('python3', [join(REPOSITORY, 'testbed', 'golden', 'reduce.py'), '--unpack', RUN, '--out', dir]);
+  execFileSync('python3', [join(REPOSITORY, 'common', 'test-support', 'golden', 'reduce.py'), '--unpack', RUN, '--out', dir]);
   const [reports, grpc, http, console, device] = [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()];
   const demo = join(REPOSITORY, 'deploy', 'packages', 'demo', 'collector.toml');
   const collector = readFileSync(demo, 'utf8')

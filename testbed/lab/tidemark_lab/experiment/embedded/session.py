@@ -87,10 +87,10 @@ class PlanSession:
         child = self.supervisor.start(name, argv, real_time=True)
         self.supervisor.wait_for_line(child, r"ready:", START_TIMEOUT_S)
 
-    def start_collector(self) -> None:
-        child = self._configured(
-            "collector", configs.collector(self.layout, self.ports, self.capture_dir)
-        )
+    def start_collector(self, document: JsonObject | None = None) -> None:
+        """With the configuration of the plan, where none is given."""
+        made = configs.collector(self.layout, self.ports, self.capture_dir)
+        child = self._configured("collector", document or made)
         self.supervisor.wait_until(
             lambda: _accepts(self.ports.collector), "the collector", START_TIMEOUT_S, child
         )
