@@ -11,6 +11,7 @@
 //! With several [`shards`] there is an engine thread for each, which has the nodes
 //! that are dealt to it.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![warn(missing_docs)]
 
 pub mod agent;

@@ -5,6 +5,7 @@
 //! [`store`] keeps the audit log in ClickHouse, [`cli`] is the command line,
 //! [`config`] the file.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

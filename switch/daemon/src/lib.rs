@@ -8,6 +8,7 @@
 //! * [`tagging`]: tags on the reports that leave.
 //! * [`p4runtime`], [`control`]: P4Runtime and port control on top.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![warn(missing_docs)]
 
 mod bmv2;

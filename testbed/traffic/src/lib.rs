@@ -8,6 +8,7 @@
 //! many bytes were acknowledged. The order and size of the short flows depend
 //! on the seed alone.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![warn(missing_docs)]
 
 pub mod cli;

@@ -16,7 +16,7 @@ impl Quantity {
         let (number, unit) = number_and_unit(text)?;
         let size = self.size_of(unit).ok_or_else(|| self.refusal(text, unit))?;
         let value = number * size;
-        if value.is_finite() && value >= 0.0 && value <= MOST {
+        if value.is_finite() && (0.0..=MOST).contains(&value) {
             Ok(value)
         } else {
             Err(format!("\"{}\" is below 0 or too large", text.trim()))
@@ -26,8 +26,7 @@ impl Quantity {
     fn size_of(&self, unit: &str) -> Option<f64> {
         let same = |name: &&str| comparable(name) == comparable(unit);
         let mut all = self.units.iter();
-        all.find(|(_, names)| names.iter().any(|n| same(&n)))
-            .map(|u| u.0)
+        all.find(|(_, names)| names.iter().any(&same)).map(|u| u.0)
     }
 
     fn refusal(&self, text: &str, unit: &str) -> String {

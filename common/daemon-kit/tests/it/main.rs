@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Integration tests of `daemon-kit`, in one binary.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 mod credentials;
 mod deadline;

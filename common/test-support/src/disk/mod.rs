@@ -9,17 +9,17 @@
 //! less than any file system keeps.
 
 mod cut;
-mod disk;
 mod faults;
 mod file;
 mod names;
 mod power_cuts;
+mod simulated;
 mod state;
 
 pub use cut::Survival;
-pub use disk::SimDisk;
 pub use faults::{Errors, Operation};
 pub use power_cuts::{Model, PowerCut, Store, seeds};
+pub use simulated::SimDisk;
 
 #[cfg(test)]
 mod tests;

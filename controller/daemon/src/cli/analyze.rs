@@ -100,7 +100,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
         return print_json(&all);
     }
     for link in &links {
-        print(&link.text(words, args.flows))?;
+        print(link.text(words, args.flows))?;
     }
     Ok(())
 }

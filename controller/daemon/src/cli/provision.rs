@@ -29,7 +29,7 @@ pub(super) fn provision(path: &Path, as_json: bool) -> anyhow::Result<()> {
                 continue;
             };
             if !as_json {
-                print(&line(node, &written))?;
+                print(line(node, &written))?;
             }
             all.push(json!({"node": node, "done": written.done}));
             for change in written.outcomes {

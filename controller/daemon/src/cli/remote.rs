@@ -142,7 +142,7 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
     if args.controller.json {
         return print_json(&answer);
     }
-    print(&format!(
+    print(format!(
         "node {node} port {port}: {limit} (before: {})",
         or_unknown(before)
     ))
@@ -167,7 +167,7 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
         all["links"] = json!(links);
         return print_json(&all);
     }
-    print(&format!(
+    print(format!(
         "tidemark-controller {}, mode {}, up {:.0} s",
         status.version,
         json!(status.mode).as_str().unwrap_or_default(),
@@ -179,7 +179,7 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
         } else {
             "not connected"
         };
-        print(&format!(
+        print(format!(
             "collector {}: {}; {} reports, {} lost",
             c.address,
             c.problem.as_deref().unwrap_or(state),
@@ -191,7 +191,7 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
         let state = if s.ready { "ready" } else { "not ready" };
         let problem = s.provision_problem.as_deref();
         let problem = problem.or(s.health.problem.as_deref()).unwrap_or(state);
-        print(&format!("switch {} at {}: {problem}", s.node, s.address))?;
+        print(format!("switch {} at {}: {problem}", s.node, s.address))?;
     }
     if links.is_empty() {
         return print("no link has reported yet");
@@ -207,7 +207,7 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
         "T_e ms",
         "advice",
     ];
-    print(&table::table(heading, links.iter().map(row)))
+    print(table::table(heading, links.iter().map(row)))
 }
 
 /// As read from the switch, else as its reports say.

@@ -160,11 +160,11 @@ async fn serve(
     // Before anyone is told that it runs, and may end it.
     let mut stop = Stop::listen()?;
     let scheme = if acceptor.is_some() { "https" } else { "http" };
-    print(&format!("console: {scheme}://{address}/"))?;
+    print(format!("console: {scheme}://{address}/"))?;
     if let TokenSource::Made(token) = source {
         match &config_http.token_file {
-            Some(f) => print(&format!("token: in {}", f.display()))?,
-            None => print(&format!("token: {token}"))?,
+            Some(f) => print(format!("token: in {}", f.display()))?,
+            None => print(format!("token: {token}"))?,
         }
     }
     let app = api::router(Arc::clone(&core), token);
@@ -218,5 +218,5 @@ pub(super) fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         return print_json(&config);
     }
-    print(&format!("{}: valid", path.display()))
+    print(format!("{}: valid", path.display()))
 }

@@ -110,9 +110,9 @@ pub(super) fn size(args: &SizeArgs) -> anyhow::Result<()> {
     let targets = args.targets.targets()?;
     let measured = args.measured()?;
     if args.csv {
-        print(&whatif::COLUMNS.join(","))?;
+        print(whatif::COLUMNS.join(","))?;
         for line in whatif::csv(None, &measured, &whatif::curve(&measured, 40)?) {
-            print(&line)?;
+            print(line)?;
         }
         return Ok(());
     }
@@ -122,9 +122,9 @@ pub(super) fn size(args: &SizeArgs) -> anyhow::Result<()> {
             json!({"given": measured, "targets": targets, "rules": advice.rules, "advice": advice});
         return print_json(&all);
     }
-    print(&table::rules(&advice.rules))?;
+    print(table::rules(&advice.rules))?;
     print("")?;
-    print(&table::advice(&advice))
+    print(table::advice(&advice))
 }
 
 #[cfg(test)]

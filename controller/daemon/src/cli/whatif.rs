@@ -150,7 +150,7 @@ pub(super) fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
     let links = analyze::estimated(&args.capture, asked, (args.node, args.port))?;
     let mut all = Vec::new();
     if args.csv {
-        print(&COLUMNS.join(","))?;
+        print(COLUMNS.join(","))?;
     }
     for link in links {
         let (id, m) = (link.id, link.estimate.measured());
@@ -159,16 +159,16 @@ pub(super) fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
             .map_err(|e| e.context(format!("link {id}: nothing can be predicted")))?;
         if args.csv {
             for line in csv(Some(id), &m, &points) {
-                print(&line)?;
+                print(line)?;
             }
         } else if args.json {
             all.push(json!({"node": id.node_id, "port": id.port, "curve": points}));
         } else {
-            print(&format!("link {id}"))?;
+            print(format!("link {id}"))?;
             if let Some(limits) = &link.limits {
-                print(&format!("  note: {limits}"))?;
+                print(format!("  note: {limits}"))?;
             }
-            print(&text(&points, &m))?;
+            print(text(&points, &m))?;
         }
     }
     if args.json {

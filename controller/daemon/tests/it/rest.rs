@@ -498,12 +498,12 @@ async fn an_answer_about_a_link_lists_a_bounded_number_of_flows() {
     let mut lab = warm().await;
     for second in 0..3 {
         let mut update = lab.traffic.next_update();
-        let first = update.flow_intervals[0].clone();
+        let first = update.flow_intervals[0];
         let made_up = (0..1000).map(|flow| FlowInterval {
             flow_id: 1000 * (second + 1) + flow,
             packets: 1,
             probe: None,
-            ..first.clone()
+            ..first
         });
         update.flow_intervals.extend(made_up);
         lab.core.take(0, &update);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Integration tests of `tidemark-switch`, in one binary: the program is linked once.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 mod bmv2_front;
 mod cli;

@@ -92,11 +92,11 @@ async fn serve(load: Load, replay: Replay, listener: std::net::TcpListener) -> a
     let (token, _) = Token::obtain(None, None)?;
     let core = Arc::clone(&load.core);
     let mut stop = Stop::listen()?;
-    print(&format!("console: http://{address}/"))?;
+    print(format!("console: http://{address}/"))?;
     let served = tokio::spawn(http::serve(listener, api::router(Arc::clone(&core), token)));
     let told = async {
         let done = match tokio::task::spawn_blocking(move || load.all(replay)).await {
-            Ok(Ok(said)) => print(&said),
+            Ok(Ok(said)) => print(said),
             Ok(Err(e)) => Err(e),
             Err(e) => Err(anyhow::Error::from(e)),
         };
@@ -109,7 +109,7 @@ async fn serve(load: Load, replay: Replay, listener: std::net::TcpListener) -> a
             tokio::time::sleep(WORD_EVERY).await;
             // An open console has been told why.
             if done.is_err() {
-                return done;
+                break done;
             }
         }
     };
