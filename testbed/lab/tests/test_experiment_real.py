@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 from experiment_files import TWO_SWITCHES, document
+from offloads import TSO, active
 from pyroute2 import IPRoute
 
 from tidemark_lab import kernel, netns
@@ -62,7 +63,7 @@ def test_two_switches_and_flows_with_links_of_their_own(tmp_path, offloads):
         places += [(layout.switch_namespace(k), "p1") for k in layout.switches]
         for name, interface in places:
             with netns.entered(name):
-                assert kernel.offloads(interface)["tso"] is offloads, name
+                assert (TSO in active(interface)) is offloads, name
     finally:
         assert state.clean() == [] and state.leftovers() == []
 

@@ -63,12 +63,8 @@ class PlanNetwork:
                     )
         for switch in layout.switches:
             link = layout.report_link(switch)
-            wiring.connect_collector(
-                state,
-                link.collector_interface,
-                link.collector_address,
-                link.prefix_length,
-                link.collector_mac,
-                layout.end(switch, layout.report_port(switch)),
-                offloads,
+            end = layout.end(switch, layout.report_port(switch))
+            wiring.connect_root(
+                state, link.collector_interface, link.collector_address, end, link.collector_mac
             )
+            wiring.raise_switch_end(end, offloads)
