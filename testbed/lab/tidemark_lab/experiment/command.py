@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 from ..errors import LabError
 from ..json_types import JsonObject
-from ..outcome import EXIT_FAILED, EXIT_OK, EXIT_PREFLIGHT
+from ..outcome import EXIT_FAILED, EXIT_OK
 from ..preflight import Paths, Ports
 from ..progress import Progress
 from . import compare, execute, grid, load, store, table
@@ -27,15 +26,6 @@ from .plan import Plan
 from .remote.back_end import Remote
 from .simulated import Ns3
 from .store import Store
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-
-# An exit code, or none where something else is to be done.
-Code = TypeVar("Code", int, "int | None")
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, file_needed: bool = True) -> None:
@@ -109,19 +99,15 @@ def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
 
 def sweep_from_arguments(arguments: argparse.Namespace) -> int:
     """The rows of a grid, whatever judge the file names."""
-    return _told(lambda progress: _sweep(arguments, find_file(arguments.file), progress))
+    return _sweep(arguments, find_file(arguments.file))
 
 
 def run_from_arguments(arguments: argparse.Namespace) -> int:
     """A run that nobody judges."""
-
-    def run(progress: Progress) -> int:
-        files = find_files(arguments.file)
-        if len(files) > 1:
-            raise ExperimentError(f"{arguments.file}: has {len(files)} files: `run` one of them")
-        return _sweep(arguments, files[0], progress, one=True)
-
-    return _told(run)
+    files = find_files(arguments.file)
+    if len(files) > 1:
+        raise ExperimentError(f"{arguments.file}: has {len(files)} files: `run` one of them")
+    return _sweep(arguments, files[0], one=True)
 
 
 @dataclass(frozen=True)
@@ -161,25 +147,13 @@ def options_of(judge: str) -> list[argparse.Action]:
 
 def run_judged(words: list[str]) -> int | None:
     """`run` of what a judge judges, whose options only it knows; None where none does."""
-
-    def run(progress: Progress) -> int | None:
-        asked = asked_of_judge(words)
-        return None if asked is None else _judged(asked, progress)
-
-    return _told(run)
+    asked = asked_of_judge(words)
+    return None if asked is None else _judged(asked)
 
 
-def _told(action: Callable[[Progress], Code]) -> Code | int:
-    progress = Progress()
-    try:
-        return action(progress)
-    except LabError as error:
-        progress.say(str(error))
-        return EXIT_PREFLIGHT
-
-
-def _sweep(arguments: argparse.Namespace, file: Path, progress: Progress, one: bool = False) -> int:
+def _sweep(arguments: argparse.Namespace, file: Path, one: bool = False) -> int:
     """`one`: the file must be a single run (of each repetition)."""
+    progress = Progress()
     points = grid.points(load.read(file), str(file), _overrides(arguments), arguments.full)
     if one and len({p.digest for p in points if p.repetition == 0}) > 1:
         raise ExperimentError(
@@ -201,8 +175,8 @@ def _sweep(arguments: argparse.Namespace, file: Path, progress: Progress, one: b
     return execute.run(sweep, progress)
 
 
-def _judged(asked: Asked, progress: Progress) -> int:
-    arguments = asked.arguments
+def _judged(asked: Asked) -> int:
+    arguments, progress = asked.arguments, Progress()
     if arguments.jobs > 1 or arguments.again:
         raise ExperimentError("--jobs and --again: of runs that nobody judges: take `sweep`")
     judge = asked.judge.of(arguments)
@@ -289,10 +263,7 @@ def _override(text: str) -> tuple[str, object]:
     path, equals, value = text.partition("=")
     if not equals:
         raise ExperimentError(f"--set {text}: write PATH=VALUE")
-    try:
-        return path, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return path, value
+    return path, load.value(value)
 
 
 def _back_end(name: str, arguments: argparse.Namespace) -> BackEnd:
@@ -329,12 +300,8 @@ def table_from_arguments(arguments: argparse.Namespace) -> int:
 
 def compare_from_arguments(arguments: argparse.Namespace) -> int:
     """1 where they differ by more than they may, as `diff` does."""
-    try:
-        tables = [table.of_runs(store.find([p])) for p in (arguments.one, arguments.other)]
-        pairs, alone = compare.pairs(*tables)
-    except LabError as error:
-        print(f"lab: {error}", file=sys.stderr)
-        return EXIT_PREFLIGHT
+    tables = [table.of_runs(store.find([p])) for p in (arguments.one, arguments.other)]
+    pairs, alone = compare.pairs(*tables)
     for line in alone:
         print(line)
     print(compare.markdown(pairs), end="")
@@ -344,8 +311,7 @@ def compare_from_arguments(arguments: argparse.Namespace) -> int:
 def list_from_arguments(_arguments: argparse.Namespace) -> int:
     files = sorted(FILES.rglob("*.toml"))
     if not files:
-        print(f"lab: no experiments in {FILES}", file=sys.stderr)
-        return EXIT_PREFLIGHT
+        raise LabError(f"no experiments in {FILES}")
     code = EXIT_OK
     for path in files:
         try:

@@ -32,7 +32,7 @@ def collector(layout: Layout, ports: Ports, capture_dir: Path) -> JsonObject:
     return {
         "listen": [f"{link.collector_address}:{REPORT_UDP_PORT}" for link in links],
         "grpc": {"listen": f"127.0.0.1:{ports.collector}"},
-        "http": {"listen": f"127.0.0.1:{ports.collector_metrics}"},
+        "http": {"listen": f"127.0.0.1:{ports.metrics}"},
         "capture": {"dir": str(capture_dir)},
         "tcp_probe": {"enabled": True, "clock": "mono_raw", "host": "local"},
         # A packet waits for its sample: longer than a round trip with its queue.
