@@ -6,12 +6,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from .. import signals
 from ..experiment.backend import MeasuredPhase
-from ..experiment.conduct import Live, after_start, of_link
-from ..experiment.judge import Case
+from ..experiment.conduct import Live, after_warm_up, of_link
+from ..experiment.judge import Case, Judge
 from ..experiment.quantities import rate_bps
 from ..json_types import JsonObject
 from ..outcome import write_json
@@ -21,10 +20,8 @@ from . import conclusion, tables, variant
 from .variant import Variant
 
 
-class Demo:
+class Demo(Judge):
     """Measured, advised, applied, measured again."""
-
-    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
 
     def __init__(self, wanted: Variant, keep: bool, report: bool):
         self._wanted = wanted
@@ -99,12 +96,13 @@ class Demo:
         plan, progress = live.plan, live.progress
         for line in conclusion.about_network(plan, live.session.layout.run_id):
             progress.say(line)
-        live.start()
+        live.session.start()
         token = live.session.run_dir / "controller.token"
         progress.say(f"console: {live.session.url}/  (token in {token})")
-        live.start_traffic()
+        live.session.start_traffic()
         progress.say(conclusion.about_traffic(plan))
-        measured = after_start(live, of_link, marked=True)
+        live.warm_up(of_link)
+        measured = after_warm_up(live, of_link, marked=True)
         if self._keep:
             self._stay(live, measured)
         progress.say("ending")

@@ -26,7 +26,7 @@ Told = Callable[["Live"], str]
 
 @dataclass(frozen=True)
 class Live:
-    """`start`, `start_traffic`, then whatever is to be measured. Its end is the back end's."""
+    """`begin`, then whatever is to be measured. Its end is the back end's."""
 
     session: PlanSession
     progress: Progress
@@ -44,12 +44,14 @@ class Live:
     def links(self) -> Links:
         return self.session.links
 
-    def start(self) -> None:
-        """Everything but the traffic, with the first limits in force."""
+    def begin(self, told: Told = lambda _: "") -> None:
+        """Starts everything, the first limits in force, and lets the warm-up pass."""
         self.session.start()
-
-    def start_traffic(self) -> None:
         self.session.start_traffic()
+        self.warm_up(told)
+
+    def warm_up(self, told: Told) -> None:
+        self.let_pass(f"{self.name}: warm-up", self.plan.experiment.run.warmup, told)
 
     def let_pass(self, label: str, seconds: float, told: Told = lambda _: "") -> None:
         """Lets time pass, says twice a second what is told, notices dead programs."""
@@ -137,17 +139,15 @@ def _as_told(window: Window, told: JsonObject) -> Window:
     return Window(link["start_ns"], link["end_ns"], window.start_unix_ns, window.end_unix_ns)
 
 
-def phases(live: Live, told: Told = lambda _: "", marked: bool = False) -> list[MeasuredPhase]:
+def phases(live: Live, told: Told = lambda _: "") -> list[MeasuredPhase]:
+    """From the start, the phases of the file, one after the other."""
+    live.begin(told)
+    return after_warm_up(live, told)
+
+
+def after_warm_up(live: Live, told: Told, marked: bool = False) -> list[MeasuredPhase]:
     """The phases of the file, one after the other."""
-    live.start()
-    live.start_traffic()
-    return after_start(live, told, marked)
-
-
-def after_start(live: Live, told: Told = lambda _: "", marked: bool = False) -> list[MeasuredPhase]:
-    """The phases of the file in a lab whose traffic has started."""
     experiment = live.plan.experiment
-    live.let_pass(f"{live.name}: warm-up", experiment.run.warmup, told)
     limits = live.plan.first_limits()
     measured = []
     for phase in experiment.phases:

@@ -31,7 +31,7 @@ from .backend import BackEnd, MeasuredPhase
 from .embedded.back_end import Embedded
 from .grid import Point
 from .judge import Case, Conduct, Judge, Run
-from .load import ExperimentError
+from .load import ExperimentError, said
 from .pace import Pace
 from .plan import Plan
 from .store import Store
@@ -100,17 +100,14 @@ def _orderly(action: Callable[[], int], interrupted: str, progress: Progress) ->
     with signals.as_exception():
         try:
             return action()
-        except ExperimentError as error:
-            progress.say(str(error))
-            return EXIT_PREFLIGHT
-        except PreflightError as error:
-            progress.say(f"lab: {error}")
+        except (ExperimentError, PreflightError) as error:
+            progress.say(said(error))
             return EXIT_PREFLIGHT
         except signals.Interrupted as interruption:
             progress.say(f"interrupted ({interruption}); {interrupted}")
             return EXIT_INTERRUPTED
         except LabError as error:
-            progress.say(f"lab: {error}")
+            progress.say(said(error))
             return EXIT_FAILED
 
 
@@ -137,15 +134,8 @@ def _judge(judged: Judged, progress: Progress) -> int:
             progress.say(f"run directory: {out}")
         run_dir = out if judged.one else out / name
         run_dir.mkdir(exist_ok=True)
-        case = Case(
-            name,
-            point,
-            run_dir,
-            judged.back_end,
-            judged.paths,
-            progress,
-            partial(make, judged.back_end, judged.paths, progress),
-        )
+        made = partial(make, judged.back_end, judged.paths, progress)
+        case = Case(name, point, run_dir, judged.back_end, judged.paths, progress, made)
         try:
             documents.append(judged.judge.carry_out(case))
         except RUN_ERRORS as error:
@@ -318,10 +308,10 @@ def make(
     else:
         raise ExperimentError(f"{back_end.name}: has no controller at hand: take embedded")
     record["phases"] = [_phase(p) for p in measured]
-    record["rows"] = []
     program = paths.binary("tidemark-controller")
-    for phase in measured:
-        record["rows"] += rows.of_phase(program, plan, back_end, phase, run_dir)
+    record["rows"] = [
+        row for p in measured for row in rows.of_phase(program, plan, back_end, p, run_dir)
+    ]
     record["took_s"] = round(time.monotonic() - begin[0], 3)
     record["cpu_s"] = round(cpu_s() - begin[1], 3)
     return Run(plan, run_dir, measured, record)

@@ -96,33 +96,27 @@ class Judge(Protocol):
     """Of one invocation."""
 
     # It needs a running controller, unless `ns3` is among them.
-    BACK_ENDS: ClassVar[tuple[str, ...]]
+    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
 
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
         """The options that this judge alone knows, after the name of the experiment."""
-        ...
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Judge:
         """From these options. Raises ExperimentError where they make no sense."""
-        ...
 
     def altered(self, document: JsonObject) -> JsonObject:
         """A file as its options change it; before the overrides of `--set`."""
-        ...
 
     def carry_out(self, case: Case) -> JsonObject:
         """Runs a case, as often as it takes; what is kept of it. Errors are the runner's."""
-        ...
 
     def keep(self, out: Path, documents: Sequence[JsonObject]) -> None:
         """Writes the records, after each case, of all cases so far."""
-        ...
 
     def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
         """Says the judgement, after the last case; whether everything held."""
-        ...
 
 
 def find(name: str) -> type[Judge]:

@@ -13,7 +13,7 @@ import numpy as np
 from ..json_types import JsonObject
 from .model import Action, Experiment, Phase
 from .quantities import FRAME_BYTES, Limit
-from .senders import DatagramFlow, Flow, Host, Senders, Transfers
+from .senders import DatagramFlow, Flow, Host, Transfers, senders
 
 FIRST_NODE = 10
 # The least that a switch's own queue holds, packets: it must never be the one that drops.
@@ -53,15 +53,7 @@ class Plan:
 
     @classmethod
     def of(cls, experiment: Experiment, seed: int) -> Plan:
-        senders = Senders.of(experiment)
-        return cls(
-            experiment,
-            seed,
-            senders.hosts,
-            senders.flows,
-            senders.transfers,
-            senders.datagrams,
-        )
+        return cls(experiment, seed, *senders(experiment))
 
     @property
     def queue_packets(self) -> int:

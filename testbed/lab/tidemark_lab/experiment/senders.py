@@ -69,36 +69,29 @@ class DatagramFlow:
     stop_s: float | None
 
 
-@dataclass(frozen=True)
-class Senders:
-    """All of an experiment."""
-
-    hosts: tuple[Host, ...]
-    flows: tuple[Flow, ...]
-    transfers: tuple[Transfers, ...]
-    datagrams: tuple[DatagramFlow, ...]
-
-    @classmethod
-    def of(cls, experiment: Experiment) -> Senders:
-        hosts: dict[HostKey, Host] = {}
-        flows: list[Flow] = []
-        for group in experiment.traffic.persistent:
-            flows += _persistent(experiment, group, _hosts(experiment, group, hosts))
-        transfers: list[Transfers] = []
-        loops: list[OpenLoop | ClosedLoop] = [
-            *experiment.traffic.open_loop,
-            *experiment.traffic.closed_loop,
-        ]
-        for source in loops:
-            transfers += _transfers(experiment, source, _hosts(experiment, source, hosts))
-        datagrams: list[DatagramFlow] = []
-        for udp in experiment.traffic.datagrams:
-            datagrams += _datagrams(udp, _hosts(experiment, udp, hosts))
-        return cls(tuple(hosts.values()), tuple(flows), tuple(transfers), tuple(datagrams))
-
-
 # Group, round trip, ECN, initial window: what is the same has one host.
 HostKey = tuple[str, float, bool, int | None]
+
+
+def senders(
+    experiment: Experiment,
+) -> tuple[tuple[Host, ...], tuple[Flow, ...], tuple[Transfers, ...], tuple[DatagramFlow, ...]]:
+    """All of an experiment."""
+    made: dict[HostKey, Host] = {}
+    traffic = experiment.traffic
+    flows = [
+        f
+        for g in traffic.persistent
+        for f in _persistent(experiment, g, _hosts(experiment, g, made))
+    ]
+    loops: list[OpenLoop | ClosedLoop] = [*traffic.open_loop, *traffic.closed_loop]
+    transfers = [
+        t
+        for source in loops
+        for t in _transfers(experiment, source, _hosts(experiment, source, made))
+    ]
+    datagrams = [d for g in traffic.datagrams for d in _datagrams(g, _hosts(experiment, g, made))]
+    return tuple(made.values()), tuple(flows), tuple(transfers), tuple(datagrams)
 
 
 def _hosts(

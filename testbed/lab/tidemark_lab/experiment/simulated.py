@@ -18,7 +18,7 @@ from ..preflight import PACKAGES, Paths
 from ..processes import run_within
 from ..progress import Progress
 from . import ns3
-from .backend import MeasuredPhase, Place, Window
+from .backend import BackEnd, MeasuredPhase, Place, Window
 from .ns3_scenario import IP_BYTES, flow_records, scenario_text
 from .pace import patience_s
 from .plan import FIRST_NODE, Plan
@@ -32,7 +32,7 @@ PROGRAMS = ("tidemark-collector", "tidemark-controller")
 
 
 @dataclass
-class Ns3:
+class Ns3(BackEnd):
     """Simulated TCP over links in a row; needs no root. The same seed gives the same run."""
 
     paths: Paths = field(default_factory=Paths.find)
@@ -69,12 +69,6 @@ class Ns3:
 
     def place(self, plan: Plan, switch: int) -> Place:
         return Place(FIRST_NODE + switch, PORT)
-
-    def offloads(self, plan: Plan) -> None:
-        """ns-3's hosts send whole packets."""
-
-    def doubts(self, row: JsonObject) -> list[str]:
-        return []
 
     def versions(self) -> JsonObject:
         return {"ns3": ns3.VERSION}

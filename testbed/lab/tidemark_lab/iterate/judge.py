@@ -85,9 +85,7 @@ class Iterate:
         else:
 
             def conduct(live: Live) -> list[MeasuredPhase]:
-                live.start()
-                live.start_traffic()
-                live.let_pass(f"{live.name}: warm-up", live.plan.experiment.run.warmup)
+                live.begin()
                 controlled = Controlled(live)
                 self._follow(controlled, controlled.limits.acts_at_bytes, case, rounds)
                 return controlled.measured

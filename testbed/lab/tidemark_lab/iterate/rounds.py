@@ -32,11 +32,9 @@ class BackEnd(Protocol):
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
         """Round `number` (from 0) at a limit: `measured` and `n_b` as below, `n_b_true`, and
         `advice`, the controller's, with `change`."""
-        ...
 
     def apply(self, advice: JsonObject) -> int:
         """Does what the advice says; the limit then in force, bytes."""
-        ...
 
 
 def measured(estimate: JsonObject, seconds: Seconds) -> JsonObject:

@@ -14,13 +14,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 from ..api import ApiError
 from ..experiment import load
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live, phases
-from ..experiment.judge import Case
+from ..experiment.judge import Case, Judge
 from ..experiment.live import path
 from ..experiment.load import ExperimentError
 from ..json_types import JsonObject
@@ -34,10 +33,8 @@ SERIES_POINTS = 20_000
 
 
 @dataclass
-class Steps:
+class Steps(Judge):
     """`flows` and `seconds`: in place of the file's; None where the file decides."""
-
-    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
 
     flows: tuple[int, ...] | None = None
     seconds: float | None = None

@@ -13,9 +13,8 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
-from ..experiment.judge import Case
+from ..experiment.judge import Case, Judge
 from ..experiment.load import ExperimentError
 from ..json_types import JsonObject
 from ..outcome import write_json
@@ -24,10 +23,8 @@ from . import table
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Judge):
     """`seconds`: of each limit, in place of the files'."""
-
-    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
 
     seconds: float | None = None
 
