@@ -18,7 +18,6 @@ from ..places import in_clone
 from . import load, quantities
 from .columns import COLUMNS, SETTING
 from .model import Experiment
-from .traffic import Strict
 
 SCHEMA = in_clone("testbed/experiments/experiment.schema.json")
 PAGE = in_clone("docs/reference/experiments.md")
@@ -99,7 +98,7 @@ def _sections() -> list[tuple[str, type[BaseModel]]]:
 
 def _section(path: str, model: type[BaseModel]) -> str:
     title = f"`{path}`" if path else "The file"
-    if issubclass(model, Strict) is False and "distribution" in model.model_fields:
+    if "distribution" in model.model_fields:
         kind = get_args(model.model_fields["distribution"].annotation)[0]
         title = f'Sizes: `distribution = "{kind}"`'
     about = " ".join((model.__doc__ or "").split())
