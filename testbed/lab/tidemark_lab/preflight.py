@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -92,8 +93,8 @@ def check_root() -> None:
         )
 
 
-def check_files(paths: Paths) -> None:
-    for name in BINARIES:
+def check_programs(paths: Paths, names: Iterable[str]) -> None:
+    for name in names:
         if not os.access(paths.binary(name), os.X_OK):
             raise PreflightError(
                 f"{name} is not at {paths.bin_dir}",
@@ -102,6 +103,10 @@ def check_files(paths: Paths) -> None:
                     f"install the packages {PACKAGES}",
                 ),
             )
+
+
+def check_files(paths: Paths) -> None:
+    check_programs(paths, BINARIES)
     for name in P4_FILES:
         if not (paths.p4_dir / name).is_file():
             raise PreflightError(

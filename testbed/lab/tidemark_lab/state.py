@@ -18,6 +18,8 @@ from pathlib import Path
 
 from . import netns
 from .links import delete_link, link_exists
+from .machine import stat_fields
+from .outcome import write_json
 from .tracing import unmount
 
 DIRECTORY = Path("/run/tidemark")
@@ -67,9 +69,7 @@ class RunState:
 
     def save(self) -> None:
         DIRECTORY.mkdir(mode=0o755, parents=True, exist_ok=True)
-        partial = self.path.with_suffix(".part")
-        partial.write_text(json.dumps(asdict(self), indent=1))
-        partial.replace(self.path)
+        write_json(self.path, asdict(self))
 
     @classmethod
     def load(cls, path: Path) -> RunState:
@@ -151,15 +151,8 @@ def boot_id() -> str:
 def start_ticks(pid: int) -> int | None:
     """Start time of a process in clock ticks since boot; None when there is none
     (a zombie counts as none)."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    # The name may hold spaces and brackets; what follows its last bracket not.
-    fields = text[text.rindex(")") + 2 :].split()
-    if fields[0] in ("Z", "X"):
-        return None
-    return int(fields[19])
+    fields = stat_fields(Path(f"/proc/{pid}/stat"))
+    return None if fields is None or fields[0] in ("Z", "X") else int(fields[19])
 
 
 def is_alive(process: Process) -> bool:

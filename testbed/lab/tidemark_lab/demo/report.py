@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..figures.command import made
 from ..json_types import JsonObject
+from ..outcome import write_text
 from ..papers import report as figure_report
 from ..report import page
 from . import tables
@@ -31,10 +32,8 @@ def write(run_dir: Path, summary: JsonObject) -> Path:
         "<code>summary.json</code>.</p>",
     ]
     path = run_dir / "report.html"
-    partial = path.with_suffix(".part")
     about = "; ".join([*facts, *_about(summary)]) + "."
-    partial.write_text(page.page(f"Tidemark run {run_dir.name}", about, parts), encoding="utf-8")
-    partial.replace(path)
+    write_text(path, page.page(f"Tidemark run {run_dir.name}", about, parts))
     return path
 
 

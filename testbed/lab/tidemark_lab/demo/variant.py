@@ -45,10 +45,8 @@ class Variant:
     offloads: bool = True
     capacity_bps: int | None = None
     seed: int | None = None
-    # Of each phase, of the warm-up, after the advice was applied.
+    # Of each phase.
     seconds: float | None = None
-    warmup_s: float | None = None
-    settle_s: float | None = None
 
 
 def of(document: JsonObject, wanted: Variant) -> JsonObject:
@@ -68,11 +66,11 @@ def of(document: JsonObject, wanted: Variant) -> JsonObject:
         _marking(out, remote=1.0 if wanted.bmv2 else REMOTE_RATE_WITH_MARKS)
     if wanted.seed is not None:
         run["seed"] = wanted.seed
-    run["warmup"] = _s(wanted.warmup_s or experiment.run.warmup * long)
+    run["warmup"] = _s(experiment.run.warmup * long)
     for phase, said in zip(out["phases"], experiment.phases, strict=True):
         phase["duration"] = _s(wanted.seconds or said.duration * long)
         if said.apply_advice:
-            phase["settle"] = _s(wanted.settle_s or said.settle * long)
+            phase["settle"] = _s(said.settle * long)
     return out
 
 

@@ -92,23 +92,22 @@ class Live:
         during()
         ends = self.links.now()
         stolen = cpu.stolen_fraction_until(CpuTime.now())
+        windows = [Window(a[0], b[0], a[1], b[1]) for a, b in zip(starts, ends, strict=True)]
         told: list[JsonObject] = []
         if marked:
             self.controller.post("/phases", {"name": name, "action": "end"})
             told = self._told(name)
+            windows = [_as_told(w, t) for w, t in zip(windows, told, strict=True)]
         passed = time.monotonic() - begin
         traffic_s = process_cpu_s(programs["traffic"]) - traffic_s
         busiest_s = max(
             busiest_thread_s(before, thread_cpu_s(pid))
             for before, pid in zip(threads, switches, strict=True)
         )
-        windows = [Window(a[0], b[0], a[1], b[1]) for a, b in zip(starts, ends, strict=True)]
         return MeasuredPhase(
             name=name,
             limits=limits,
-            windows=[_as_told(w, t) for w, t in zip(windows, told, strict=True)]
-            if told
-            else windows,
+            windows=windows,
             stolen_cpu_fraction=stolen,
             traffic_cpu=traffic_s / passed,
             switch_cpu=busiest_s / passed,

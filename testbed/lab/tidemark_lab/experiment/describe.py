@@ -27,7 +27,7 @@ def machine(paths: Paths) -> JsonObject:
         "version": __version__,
         "commit": commit(),
         "programs": {
-            name: _version(paths.binary(name))
+            name: version(paths.binary(name))
             for name in ("tidemark-switch", "tidemark-collector", "tidemark-controller")
         },
     }
@@ -55,11 +55,12 @@ def _git(*arguments: str) -> str:
     ).stdout.strip()
 
 
-def _version(program: Path) -> str | None:
+def version(program: Path) -> str | None:
+    """As it says; None where it does not."""
     try:
         done = subprocess.run(
             [str(program), "--version"], capture_output=True, text=True, timeout=30, check=True
         )
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip()
+    return done.stdout.strip() or None

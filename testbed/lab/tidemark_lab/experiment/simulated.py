@@ -10,11 +10,10 @@ from pathlib import Path
 
 import tomli_w
 
-from .. import places
 from ..errors import LabError, PreflightError
 from ..json_types import JsonObject
 from ..outcome import write_json
-from ..preflight import PACKAGES, Paths
+from ..preflight import Paths, check_programs
 from ..processes import run_within
 from ..progress import Progress
 from . import ns3
@@ -58,12 +57,7 @@ class Ns3(BackEnd):
             ns3.program()
         except ns3.Ns3Missing as error:
             raise PreflightError(f"ns-3 is not there: {error}", "or take embedded") from error
-        for name in PROGRAMS:
-            if not self.paths.binary(name).exists():
-                raise PreflightError(
-                    f"{name} is not at {self.paths.bin_dir}",
-                    places.remedy("run: make build", f"install the packages {PACKAGES}"),
-                )
+        check_programs(self.paths, PROGRAMS)
         out.mkdir(parents=True, exist_ok=True)
         return []
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..errors import LabError
-from ..experiment import live as at_controller
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live
 from ..experiment.plan import Limits
@@ -49,8 +48,7 @@ class Controlled:
         }
 
     def _advice(self, limit_bytes: int) -> JsonObject:
-        place = self.live.links.places[0]
-        state = self.live.controller.get(f"/advice?node={place.node}&port={place.port}")
+        state = self.live.links.advice(0)
         advice: JsonObject | None = state["advice"]
         if advice is None:
             raise LabError(f"{self.live.name}: the controller has no advice")
@@ -62,7 +60,5 @@ class Controlled:
 
     def apply(self, advice: JsonObject) -> int:
         """By the API; what the switch then holds."""
-        place = self.live.links.places[0]
-        done = self.live.controller.post("/advice/apply", at_controller.named(place))
-        self.limits = at_controller.limits_of(done["limit"], self.limits)
+        self.limits, _ = self.live.links.apply(0, self.limits)
         return self.limits.acts_at_bytes

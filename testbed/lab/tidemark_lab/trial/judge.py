@@ -98,10 +98,9 @@ class Trial(Judge):
 
     def offered(self, live: Live) -> list[Candidate]:
         """The limits that the controller's rules ask for now, and its advice."""
-        place = live.links.places[0]
-        query = f"node={place.node}&port={place.port}"
+        query = at_controller.query(live.links.places[0])
         rules = live.controller.get(f"/rules?{query}")["rules"]
-        advice = live.controller.get(f"/advice?{query}").get("advice")
+        advice = live.links.advice(0).get("advice")
         if self.rules:
             known = [*(str(rule["id"]) for rule in rules), candidates.ADVICE]
             if unknown := sorted(set(self.rules) - set(known)):

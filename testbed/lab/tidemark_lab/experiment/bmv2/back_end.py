@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...bmv2 import checks, command, preflight
 from ...bmv2.rates import LEAST_PACKETS_PER_S, MOST_PACKETS_PER_S, WIRE_BITS, packets_per_s
 from ...json_types import JsonObject
+from .. import describe
 from ..embedded.back_end import Embedded
 from ..embedded.session import PlanSession
 from ..plan import Plan
@@ -77,12 +77,4 @@ class Bmv2(Embedded):
 
     def versions(self) -> JsonObject:
         binary = command.find()
-        if binary is None:
-            return {}
-        try:
-            done = subprocess.run(
-                [binary, "--version"], capture_output=True, text=True, timeout=30, check=False
-            )
-        except (OSError, subprocess.SubprocessError):
-            return {"bmv2": None}
-        return {"bmv2": done.stdout.strip() or None}
+        return {} if binary is None else {"bmv2": describe.version(binary)}
