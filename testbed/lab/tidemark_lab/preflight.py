@@ -49,8 +49,6 @@ class Ports:
 
 @dataclass(frozen=True)
 class Paths:
-    """Where the programs and the data plane are."""
-
     bin_dir: Path
     p4_dir: Path
 

@@ -37,8 +37,6 @@ class Process:
 
 @dataclass
 class RunState:
-    """What one run owns."""
-
     run_id: str
     owner: Process
     boot_id: str

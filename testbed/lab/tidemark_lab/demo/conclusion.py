@@ -22,8 +22,6 @@ from . import tables
 
 @dataclass(frozen=True)
 class Judged:
-    """A run of the demo, and what there is to be said of it."""
-
     summary: JsonObject
     classes: list[str]
     checks: list[checks.Check]

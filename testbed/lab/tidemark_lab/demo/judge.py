@@ -21,8 +21,6 @@ from .variant import Variant
 
 
 class Demo(Judge):
-    """Measured, advised, applied, measured again."""
-
     def __init__(self, wanted: Variant, keep: bool, report: bool):
         self._wanted = wanted
         self._keep = keep

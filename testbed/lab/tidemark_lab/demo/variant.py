@@ -94,7 +94,6 @@ def _slow_down(group: JsonObject, by: float) -> None:
 
 
 def _slower(out: JsonObject, experiment: Experiment, capacity_bps: int | None) -> None:
-    """As BMv2 carries it."""
     rate = PACKETS_PER_S if capacity_bps is None else packets_per_s(capacity_bps)
     if not LEAST_PACKETS_PER_S <= rate <= MOST_PACKETS_PER_S:
         raise ExperimentError(

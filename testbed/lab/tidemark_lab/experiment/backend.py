@@ -24,8 +24,6 @@ class Window:
 
 @dataclass
 class MeasuredPhase:
-    """What happened in a phase."""
-
     name: str
     # Of each switch, in their order.
     limits: list[Limits]
@@ -47,7 +45,7 @@ class MeasuredPhase:
 
 @dataclass(frozen=True)
 class Place:
-    """A switch's port in the capture, and how much a frame is on its wire."""
+    """A switch's port in the capture."""
 
     node: int
     port: int
@@ -82,5 +80,4 @@ class BackEnd(Protocol):
         return []
 
     def versions(self) -> JsonObject:
-        """Of what it runs."""
         return {}

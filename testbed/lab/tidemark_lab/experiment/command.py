@@ -75,12 +75,10 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Of a list with commas."""
     return tuple(text.split(","))
 
 
 def positive(text: str) -> int:
-    """A number of runs at a time."""
     value = int(text)
     if value < 1:
         raise ValueError(text)

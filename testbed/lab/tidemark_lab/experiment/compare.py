@@ -32,7 +32,6 @@ class Pair:
     other: JsonObject
 
     def differences(self) -> list[str]:
-        """Where they differ by more than they may."""
         found = []
         if abs(self.one["utilisation"] - self.other["utilisation"]) > UTILISATION_OFF:
             found.append(f"utilisation by more than {UTILISATION_OFF:g}")

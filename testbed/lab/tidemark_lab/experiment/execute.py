@@ -46,8 +46,6 @@ RUN_ERRORS = (LabError, OSError, NetlinkError, subprocess.SubprocessError)
 
 @dataclass
 class Sweep:
-    """What is to be run, on what, and where it goes."""
-
     points: Sequence[Point]
     back_end: BackEnd
     store: Store
@@ -64,8 +62,6 @@ class Sweep:
 
 @dataclass
 class Judged:
-    """Experiment files, and who judges them."""
-
     judge: Judge
     # Name and point of each.
     cases: Sequence[tuple[str, Point]]

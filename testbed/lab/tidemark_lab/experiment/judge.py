@@ -32,8 +32,6 @@ Conduct = Callable[[Live], list[MeasuredPhase]]
 
 @dataclass(frozen=True)
 class Run:
-    """One that was made."""
-
     plan: Plan
     # `capture/`, `truth.json`, `logs/`, `links/`, `run.json`.
     run_dir: Path
@@ -61,8 +59,6 @@ class Run:
 
 @dataclass(frozen=True)
 class Case:
-    """One experiment file before its judge."""
-
     # Of the experiment, without the name of its set.
     name: str
     point: Point
@@ -93,8 +89,6 @@ class Case:
 
 
 class Judge(Protocol):
-    """Of one invocation."""
-
     # It needs a running controller, unless `ns3` is among them.
     BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
 
@@ -120,7 +114,6 @@ class Judge(Protocol):
 
 
 def find(name: str) -> type[Judge]:
-    """Of a name that EXPERIMENT.toml may say."""
     if name not in JUDGES:
         raise ValueError(name)
     module: Any = importlib.import_module(f"..{name}.judge", __package__)

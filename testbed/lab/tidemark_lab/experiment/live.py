@@ -107,20 +107,24 @@ class Links:
 
     def live(self) -> list[JsonObject]:
         """What the controller says of each switch at this moment."""
-        return [self._live(k) for k in range(len(self.places))]
+        found: list[JsonObject] = []
+        for k in range(len(self.places)):
+            try:
+                found.append(in_short(self.link(k)))
+            except ApiError:
+                found.append({})
+        return found
 
-    def _live(self, switch: int) -> JsonObject:
-        try:
-            link = self.link(switch)
-        except ApiError:
-            return {}
-        estimates = (link.get("estimate") or {}).get("estimates") or {}
-        return {
-            "n_b": (estimates.get("n_b") or {}).get("value"),
-            "limit_bytes": acts_at_bytes(link.get("limit")),
-            "advice_bytes": (link.get("advice") or {}).get("limit_bytes"),
-            "mode": link.get("mode"),
-        }
+
+def in_short(link: JsonObject) -> JsonObject:
+    """What a controller's link comes to at a moment."""
+    estimates = (link.get("estimate") or {}).get("estimates") or {}
+    return {
+        "n_b": (estimates.get("n_b") or {}).get("value"),
+        "limit_bytes": acts_at_bytes(link.get("limit")),
+        "advice_bytes": (link.get("advice") or {}).get("limit_bytes"),
+        "mode": link.get("mode"),
+    }
 
 
 def path(place: Place) -> str:

@@ -42,8 +42,6 @@ class Limits:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be carried out."""
-
     experiment: Experiment
     seed: int
     hosts: tuple[Host, ...]

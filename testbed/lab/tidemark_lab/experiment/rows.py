@@ -21,7 +21,6 @@ INTERVALS = ("n_b", "t_e_ms", "alpha", "delta", "c_e_share", "mean_loss_burst", 
 def of_phase(
     program: Path, plan: Plan, back_end: BackEnd, phase: MeasuredPhase, run_dir: Path
 ) -> list[JsonObject]:
-    """A row for each switch."""
     truth = Truth.read(run_dir / "truth.json")
     rows = []
     for switch in range(len(plan.experiment.topology.switches)):

@@ -58,8 +58,6 @@ class Transfers:
 
 @dataclass(frozen=True)
 class DatagramFlow:
-    """One UDP flow with Poisson packets."""
-
     name: str
     host: Host
     # With IP headers.
@@ -76,7 +74,6 @@ HostKey = tuple[str, float, bool, int | None]
 def senders(
     experiment: Experiment,
 ) -> tuple[tuple[Host, ...], tuple[Flow, ...], tuple[Transfers, ...], tuple[DatagramFlow, ...]]:
-    """All of an experiment."""
     made: dict[HostKey, Host] = {}
     traffic = experiment.traffic
     flows = [
@@ -158,7 +155,6 @@ def _persistent(experiment: Experiment, group: Persistent, hosts: list[Host]) ->
 
 
 def _spans(group: Persistent, i: int) -> list[tuple[float, float | None]]:
-    """When flow i is there."""
     if group.steps is None:
         return [(group.start + i * group.spread / max(group.most, 1), group.stop)]
     spans: list[tuple[float, float | None]] = []

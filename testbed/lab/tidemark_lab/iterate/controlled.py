@@ -22,8 +22,6 @@ SAME_LIMIT = 0.03
 
 @dataclass
 class Controlled:
-    """A running lab of one traffic."""
-
     live: Live
     measured: list[MeasuredPhase] = field(default_factory=list)
     limits: Limits = field(init=False)
@@ -32,7 +30,6 @@ class Controlled:
         self.limits = self.live.plan.first_limits()[0]
 
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
-        """Holds the limit in force."""
         live, name = self.live, f"round-{number}"
         phase, seconds = hold(live, name, [self.limits], f"{live.name}: round {number}")
         self.measured.append(phase)

@@ -28,8 +28,6 @@ HEADROOM = 0.1
 
 @dataclass(frozen=True)
 class Iterate:
-    """Advise, run again at the advised limit."""
-
     seconds: float = 60.0
     warmup: float = 15.0
     rounds: int = 3
@@ -123,7 +121,6 @@ class Iterate:
 
 
 def document(name: str, about: str, targets: JsonObject, rounds: list[JsonObject]) -> JsonObject:
-    """The record of a traffic."""
     return {
         "name": name,
         "about": about,

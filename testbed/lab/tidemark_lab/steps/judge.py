@@ -9,7 +9,6 @@ occupancy, loss and N_b over time).
 from __future__ import annotations
 
 import argparse
-import copy
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,10 +19,9 @@ from ..experiment import load
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live, phases
 from ..experiment.judge import Case, Judge
-from ..experiment.live import path
+from ..experiment.live import in_short, path
 from ..experiment.load import ExperimentError
 from ..json_types import JsonObject
-from ..limits import acts_at_bytes
 from ..markdown import aligned
 from ..outcome import write_json
 from ..progress import Progress
@@ -67,21 +65,17 @@ class Steps(Judge):
             raise ExperimentError(
                 f"steps: --seconds must be at least {asked.settling_s + 2:g}, --flows above 0"
             )
-        out = copy.deepcopy(document)
-        out["traffic"]["persistent"][0]["steps"] = [
+        document["traffic"]["persistent"][0]["steps"] = [
             {"at": f"{k * seconds:g}s", "count": count} for k, count in enumerate(flows)
         ]
-        first, *others = out["phases"]
+        first, *others = document["phases"]
         like = others[0] if others else {**first, "settle": f"{asked.settling_s:g}s"}
-        out["phases"] = [
-            {
-                **(like if k else first),
-                "name": f"step-{k + 1}",
-                "duration": f"{seconds - asked.settling_s:g}s",
-            }
+        duration = f"{seconds - asked.settling_s:g}s"
+        document["phases"] = [
+            {**(like if k else first), "name": f"step-{k + 1}", "duration": duration}
             for k in range(len(flows))
         ]
-        return out
+        return document
 
     def carry_out(self, case: Case) -> JsonObject:
         experiment = case.point.experiment
@@ -144,15 +138,11 @@ class Steps(Judge):
 
 
 def sample_of(link: JsonObject) -> JsonObject:
-    estimate = link.get("estimate") or {}
-    n_b = (estimate.get("estimates") or {}).get("n_b") or {}
     return {
         "unix_ns": time.time_ns(),
         "now_ns": link["now_ns"],
-        "limit_bytes": acts_at_bytes(link.get("limit")),
-        "advice_bytes": (link.get("advice") or {}).get("limit_bytes"),
         "latest_bytes": link["steadiness"]["latest_bytes"],
-        "n_b": n_b.get("value"),
+        **{key: value for key, value in in_short(link).items() if key != "mode"},
     }
 
 

@@ -59,8 +59,6 @@ class Asked:
 
 @dataclass
 class Step:
-    """One span of constant traffic, as it went."""
-
     n_b: int
     # Seconds since the first step began.
     start_s: float
@@ -78,7 +76,6 @@ class Step:
     settling_delay_max_ms: float
 
     def problems(self, asked: Asked) -> list[str]:
-        """What does not hold of what must."""
         found = []
         if self.loss_rate > asked.loss_rate:
             found.append(f"loss {self.loss_rate:.3%} is above {asked.loss_rate:.3%}")

@@ -36,8 +36,6 @@ OF_ROW = {
 
 @dataclass(frozen=True)
 class Trial(Judge):
-    """The buffer of each rule in turn on the same traffic, ranked."""
-
     # Whose limits are tried; empty: all.
     rules: tuple[str, ...] = ()
     # That a limit is held; None: as the file says.

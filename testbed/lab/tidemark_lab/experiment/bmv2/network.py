@@ -14,8 +14,6 @@ from .layout import TRUNK_PORT, Bmv2Layout
 
 @dataclass(frozen=True)
 class Bmv2Network(PlanNetwork):
-    """As `embedded`, with the path between hosts and switch."""
-
     layout: Bmv2Layout
 
     def build(self, state: RunState) -> None:

@@ -19,8 +19,6 @@ _PROGRAM_NAME = "switch-1"
 
 
 class Bmv2PlanSession(PlanSession):
-    """As `PlanSession`, with the path's switch before BMv2."""
-
     LAYOUT = Bmv2Layout
     NETWORK = Bmv2Network
     layout: Bmv2Layout

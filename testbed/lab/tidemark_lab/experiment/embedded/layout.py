@@ -20,8 +20,6 @@ MOST_ACCESS = 60
 
 @dataclass(frozen=True)
 class ReportLink:
-    """Between a switch and the collector."""
-
     collector_interface: str
     collector_address: str
     collector_mac: str
@@ -31,8 +29,6 @@ class ReportLink:
 
 @dataclass(frozen=True)
 class Layout:
-    """Of one run."""
-
     plan: Plan
     run_id: str
 

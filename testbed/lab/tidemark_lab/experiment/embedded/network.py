@@ -12,8 +12,6 @@ from .layout import RECEIVER_ADDRESS, RECEIVER_MAC, Layout
 
 @dataclass(frozen=True)
 class PlanNetwork:
-    """Namespaces and links of a plan."""
-
     layout: Layout
 
     @property

@@ -114,7 +114,6 @@ class PlanSession:
         return configs.controller(self.layout, self.ports, self.paths, self.run_dir)
 
     def _configured(self, name: str, document: JsonObject) -> Child:
-        """A program that runs with a configuration."""
         config = self.run_dir / f"{name}.toml"
         config.write_text(tomli_w.dumps(document))
         program = self.paths.binary(f"tidemark-{name}")
