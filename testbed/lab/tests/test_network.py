@@ -17,7 +17,7 @@ from tidemark_lab.demo import variant
 from tidemark_lab.demo.variant import Variant
 from tidemark_lab.experiment import load
 from tidemark_lab.experiment.embedded.layout import RECEIVER_ADDRESS, Layout
-from tidemark_lab.experiment.embedded.network import PlanNetwork
+from tidemark_lab.experiment.embedded.network import build
 from tidemark_lab.experiment.load import FILES
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.links import link_exists
@@ -37,7 +37,7 @@ def network(tmp_path):
     layout = layout_of(f"{os.getpid() % 0xFFFF:04x}")
     state = RunState.begin(layout.run_id, tmp_path)
     try:
-        PlanNetwork(layout).build(state)
+        build(layout, state)
         yield layout
     finally:
         problems = state.clean()
@@ -143,14 +143,14 @@ import os, signal, sys
 from pathlib import Path
 from tidemark_lab.experiment import load
 from tidemark_lab.experiment.embedded.layout import Layout
-from tidemark_lab.experiment.embedded.network import PlanNetwork
+from tidemark_lab.experiment.embedded.network import build
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.processes import Supervisor
 from tidemark_lab.state import RunState
 experiment = load.check(load.read(load.FILES / "demo.toml"), "demo")
 layout = Layout(Plan.of(experiment, 1), sys.argv[1])
 state = RunState.begin(layout.run_id, Path(sys.argv[2]))
-PlanNetwork(layout).build(state)
+build(layout, state)
 Supervisor(state, Path(sys.argv[2])).start("sleeper", ["sleep", "300"])
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -7,7 +7,6 @@ import array
 import fcntl
 import socket
 import struct
-from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import PreflightError
@@ -53,12 +52,6 @@ def set_sysctls(values: dict[str, str]) -> None:
             path.write_text(value)
         except OSError as error:
             raise OSError(error.errno, f"sysctl {key}={value}: {error.strerror}") from error
-
-
-def missing_congestion_control(names: Iterable[str]) -> str | None:
-    """The first of these that this kernel has not."""
-    known = get_sysctl("net.ipv4.tcp_available_congestion_control").split()
-    return next((name for name in names if name not in known), None)
 
 
 def get_sysctl(key: str) -> str:

@@ -43,6 +43,14 @@ class Truth:
             and f["stop"]["unix_ns"] >= end_unix_ns - missing_ns
         ]
 
+    def persistent(self, start_unix_ns: int, end_unix_ns: int) -> list[JsonObject]:
+        """Flows of all kinds but the short one that were there so long."""
+        return [
+            f
+            for kind in ("lbp", "rbp", "wl")
+            for f in self.during(kind, start_unix_ns, end_unix_ns)
+        ]
+
     def phase(self, start_unix_ns: int, end_unix_ns: int) -> JsonObject:
         """N_b and Tₑ of a time, and how many flows of the other kinds there were."""
         lbp = self.during("lbp", start_unix_ns, end_unix_ns)

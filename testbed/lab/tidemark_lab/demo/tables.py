@@ -11,13 +11,8 @@ from ..formats import MISSING, Format, interval, kilobytes, number, percent, sho
 from ..json_types import JsonObject
 from ..markdown import aligned
 
-
-@dataclass(frozen=True)
-class Table:
-    """`rows` begin with the label of the row."""
-
-    head: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+# Its head, and rows that begin with their label.
+Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 @dataclass(frozen=True)
@@ -94,7 +89,7 @@ def outcome(summary: JsonObject) -> Table:
 
     dropped = ("dropped / CE marked", *(f"{p['drops']} / {p['ce_marked']}" for p in phases))
     head = ("", *(f"phase {p['name']}, measured" for p in phases), "advice, predicted", "target")
-    return Table(head, [*map(row, (LIMIT, *RATES)), (*dropped, "", ""), *map(row, QUEUE)])
+    return head, [*map(row, (LIMIT, *RATES)), (*dropped, "", ""), *map(row, QUEUE)]
 
 
 def _targets(summary: JsonObject) -> JsonObject:
@@ -140,7 +135,7 @@ def estimates(summary: JsonObject) -> Table:
     regimes = ((p["estimates"].get("regime") or {}).get("value") for p in phases)
     rows.append(("regime", *(cell for r in regimes for cell in (str(r or MISSING), MISSING))))
     heads = (cell for p in phases for cell in (f"phase {p['name']}, estimated", "truth"))
-    return Table(("", *heads), rows)
+    return ("", *heads), rows
 
 
 def _beside_truth(phase: JsonObject, name: str, form: Format) -> tuple[str, str]:
@@ -161,12 +156,12 @@ def evidence(summary: JsonObject) -> Table:
     ]
     joined = (show(p["join"]["matched_fraction"], percent(2)) for p in phases)
     rows.append(("data packets of probed flows joined", *joined))
-    return Table(("", *(f"phase {p['name']}" for p in phases)), rows)
+    return ("", *(f"phase {p['name']}" for p in phases)), rows
 
 
 def text(summary: JsonObject) -> str:
     """All of them on a terminal, and the reasons of the advice."""
     tables = (outcome(summary), estimates(summary), evidence(summary))
-    lines = [line for t in tables for line in [*aligned(t.head, t.rows), ""]]
+    lines = [line for t in tables for line in [*aligned(*t), ""]]
     reasons = _advice(summary).get("reasons") or []
     return "\n".join([*lines[:-1], *(f"  - {r}" for r in reasons)])

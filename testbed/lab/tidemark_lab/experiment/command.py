@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -108,14 +107,8 @@ def run_from_arguments(arguments: argparse.Namespace) -> int:
     return _sweep(arguments, files[0], one=True)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """`run` of files that a judge judges."""
-
-    files: list[Path]
-    judge: type[Judge]
-    # With the judge's own options.
-    arguments: argparse.Namespace
+# Files, who judges them, and options, with the judge's own.
+Asked = tuple[list[Path], type[Judge], argparse.Namespace]
 
 
 def asked_of_judge(words: list[str]) -> Asked | None:
@@ -133,7 +126,7 @@ def asked_of_judge(words: list[str]) -> Asked | None:
     parser = argparse.ArgumentParser(prog="tidemark-lab run")
     add_run_arguments(parser)
     judge.add_options(parser)
-    return Asked(files, judge, parser.parse_args(words))
+    return files, judge, parser.parse_args(words)
 
 
 def options_of(judge: str) -> list[argparse.Action]:
@@ -146,7 +139,7 @@ def options_of(judge: str) -> list[argparse.Action]:
 def run_judged(words: list[str]) -> int | None:
     """`run` of what a judge judges, whose options only it knows; None where none does."""
     asked = asked_of_judge(words)
-    return None if asked is None else _judged(asked)
+    return None if asked is None else _judged(*asked)
 
 
 def _sweep(arguments: argparse.Namespace, file: Path, one: bool = False) -> int:
@@ -173,31 +166,30 @@ def _sweep(arguments: argparse.Namespace, file: Path, one: bool = False) -> int:
     return execute.run(sweep, progress)
 
 
-def _judged(asked: Asked) -> int:
-    arguments, progress = asked.arguments, Progress()
+def _judged(files: list[Path], kind: type[Judge], arguments: argparse.Namespace) -> int:
+    progress = Progress()
     if arguments.jobs > 1 or arguments.again:
         raise ExperimentError("--jobs and --again: of runs that nobody judges: take `sweep`")
-    judge = asked.judge.of(arguments)
-    cases = _cases(asked.files, judge, arguments)
+    judge = kind.of(arguments)
+    cases = _cases(files, judge, arguments)
     if arguments.list:
-        for name, _, about in cases:
-            progress.say(f"{name:<10} {about}")
+        for name, point in cases:
+            progress.say(f"{name:<10} {point.experiment.about}")
         return EXIT_OK
-    points = [(name, point) for name, point, _ in cases]
-    back_end = _back_end(points[0][1].experiment.run.back_end, arguments)
+    back_end = _back_end(cases[0][1].experiment.run.back_end, arguments)
     if arguments.dry_run:
-        for name, point in points:
+        for name, point in cases:
             execute.refuse([point], back_end)
             progress.say(f"to run  {point.experiment.seconds:5.0f} s  {name}")
         return EXIT_OK
     judged = execute.Judged(
         judge=judge,
-        cases=points,
+        cases=cases,
         back_end=back_end,
         out=arguments.out,
         paths=Paths.find(),
         keep_captures=not arguments.no_captures,
-        one=len(asked.files) == 1,
+        one=len(files) == 1,
         wait_s=arguments.wait,
     )
     return execute.judge(judged, progress)
@@ -205,8 +197,8 @@ def _judged(asked: Asked) -> int:
 
 def _cases(
     files: list[Path], judge: Judge, arguments: argparse.Namespace
-) -> list[tuple[str, Point, str]]:
-    """Name, point and sentence of each that is asked for."""
+) -> list[tuple[str, Point]]:
+    """Name and point of each that is asked for."""
     found = []
     for path in files:
         document = judge.altered(load.read(path))
@@ -216,15 +208,20 @@ def _cases(
                 f"{path}: has {len(points)} runs, and a judge has one: take `sweep`"
             )
         name = points[0].experiment.name.removeprefix(f"{path.parent.name}-")
-        found.append((name, points[0], points[0].experiment.about))
-    known = [name for name, _, _ in found]
+        found.append((name, points[0]))
+    known = [name for name, _ in found]
     if unknown := sorted(set(arguments.only or ()) - set(known)):
         raise ExperimentError(f"--only: no {', '.join(unknown)}: there are {', '.join(known)}")
     return [case for case in found if arguments.only is None or case[0] in arguments.only]
 
 
 def _overrides(arguments: argparse.Namespace) -> JsonObject:
-    overrides = dict(_override(text) for text in arguments.overrides)
+    overrides: JsonObject = {}
+    for text in arguments.overrides:
+        path, equals, value = text.partition("=")
+        if not equals:
+            raise ExperimentError(f"--set {text}: write PATH=VALUE")
+        overrides[path] = load.value(value)
     if arguments.back_end:
         overrides["run.back_end"] = arguments.back_end
     return overrides
@@ -255,13 +252,6 @@ def find_file(named: Path) -> Path:
     if len(found) != 1:
         raise ExperimentError(f"{named}: no such experiment; `list` names them")
     return found[0]
-
-
-def _override(text: str) -> tuple[str, object]:
-    path, equals, value = text.partition("=")
-    if not equals:
-        raise ExperimentError(f"--set {text}: write PATH=VALUE")
-    return path, load.value(value)
 
 
 def _back_end(name: str, arguments: argparse.Namespace) -> BackEnd:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ..api import ApiError, Controller
@@ -97,7 +97,11 @@ class Live:
         if marked:
             self.controller.post("/phases", {"name": name, "action": "end"})
             told = self._told(name)
-            windows = [_as_told(w, t) for w, t in zip(windows, told, strict=True)]
+            # With the switch's times of the controller's phase.
+            windows = [
+                replace(w, start_ns=link["start_ns"], end_ns=link["end_ns"])
+                for w, link in zip(windows, (t["links"][0] for t in told), strict=True)
+            ]
         passed = time.monotonic() - begin
         traffic_s = process_cpu_s(programs["traffic"]) - traffic_s
         busiest_s = max(
@@ -130,12 +134,6 @@ class Live:
                 )
             out.append({**phase, "links": links})
         return out
-
-
-def _as_told(window: Window, told: JsonObject) -> Window:
-    """With the switch's times of the controller's phase."""
-    link = told["links"][0]
-    return Window(link["start_ns"], link["end_ns"], window.start_unix_ns, window.end_unix_ns)
 
 
 def phases(live: Live, told: Told = lambda _: "") -> list[MeasuredPhase]:

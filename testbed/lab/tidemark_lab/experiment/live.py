@@ -123,7 +123,6 @@ def in_short(link: JsonObject) -> JsonObject:
         "n_b": (estimates.get("n_b") or {}).get("value"),
         "limit_bytes": acts_at_bytes(link.get("limit")),
         "advice_bytes": (link.get("advice") or {}).get("limit_bytes"),
-        "mode": link.get("mode"),
     }
 
 

@@ -26,12 +26,7 @@ def of_phase(
     for switch in range(len(plan.experiment.topology.switches)):
         place = back_end.place(plan, switch)
         window = phase.windows[switch]
-        link = offline.analyze(
-            program,
-            run_dir / "capture",
-            {"start_ns": window.start_ns, "end_ns": window.end_ns},
-            (place.node, place.port),
-        )
+        link = offline.analyze(program, run_dir / "capture", window, place)
         _keep(run_dir, phase, plan, switch, link)
         there = _at_switch(plan, truth, switch, window)
         late = trust.lateness(run_dir / "capture", place, window)
@@ -74,12 +69,11 @@ def _settings(plan: Plan, phase: MeasuredPhase, switch: int) -> JsonObject:
 def _at_switch(plan: Plan, truth: Truth, switch: int, window: Window) -> list[JsonObject]:
     """Persistent flows that pass the switch from start to end, with their kind there."""
     kinds = {flow.name: plan.kind_at(flow, switch) for flow in plan.flows}
-    there = []
-    for kind in ("lbp", "rbp", "wl"):
-        for flow in truth.during(kind, window.start_unix_ns, window.end_unix_ns):
-            if kinds.get(flow["name"]):
-                there.append({**flow, "kind": kinds[flow["name"]]})
-    return there
+    return [
+        {**flow, "kind": kinds[flow["name"]]}
+        for flow in truth.persistent(window.start_unix_ns, window.end_unix_ns)
+        if kinds.get(flow["name"])
+    ]
 
 
 def _truth(truth: Truth, there: list[JsonObject], window: Window) -> JsonObject:

@@ -142,7 +142,7 @@ def sample_of(link: JsonObject) -> JsonObject:
         "unix_ns": time.time_ns(),
         "now_ns": link["now_ns"],
         "latest_bytes": link["steadiness"]["latest_bytes"],
-        **{key: value for key, value in in_short(link).items() if key != "mode"},
+        **in_short(link),
     }
 
 

@@ -115,9 +115,6 @@ class Record:
     def _since(self, unix_ns: float) -> float:
         return (unix_ns - self._zero_unix_ns) / 1e9
 
-    def change_times_s(self) -> list[float]:
-        return [self._since(c["unix_ms"] * 1e6) for c in self.changes]
-
     def steps(self) -> list[Step]:
         asked = self.asked
         return [
@@ -130,8 +127,8 @@ class Record:
         settling = self._part(start_s, start_s + self.asked.settling_s)
         changed = [
             acts_at_bytes(c["limit"]) or 0
-            for c, at in zip(self.changes, self.change_times_s(), strict=True)
-            if start_s <= at < end_s
+            for c in self.changes
+            if start_s <= self._since(c["unix_ms"] * 1e6) < end_s
         ]
         estimates = [
             s["n_b"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from itertools import pairwise
@@ -18,8 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .. import offline
-from ..errors import LabError
-from ..experiment.backend import MeasuredPhase
+from ..experiment.backend import MeasuredPhase, Window
 from ..experiment.judge import Run
 from ..json_types import JsonObject
 from ..markdown import table
@@ -64,21 +62,16 @@ def judge(run: Run, program: Path) -> list[JsonObject]:
 def _judged(run: Run, phase: MeasuredPhase, program: Path, passive: Path) -> JsonObject:
     truth = run.truth()
     (window,) = phase.windows
-    there = [
-        f
-        for kind in ("lbp", "rbp", "wl")
-        for f in truth.during(kind, window.start_unix_ns, window.end_unix_ns)
-    ]
-    span = {"start_ns": window.start_ns, "end_ns": window.end_ns}
+    there = truth.persistent(window.start_unix_ns, window.end_unix_ns)
     link = run.link(phase.name)
-    curve = _curve(program, run.run_dir / "capture", span, link["capture_start_ns"])
+    curve = _curve(program, run.run_dir / "capture", window, link["capture_start_ns"])
     others = [p.limits[0].limit_bytes for p in run.phases if p is not phase]
     return {
         "limit_bytes": phase.limits[0].limit_bytes,
-        "window": span,
+        "window": {"start_ns": window.start_ns, "end_ns": window.end_ns},
         "truth": truth.phase(window.start_unix_ns, window.end_unix_ns),
         "probed": _estimates(link, there),
-        "passive": _estimates(offline.analyze(program, passive, span), there),
+        "passive": _estimates(offline.analyze(program, passive, window), there),
         **{k: link[k] for k in ("utilisation", "loss_rate", "drops", "delay_ms")},
         "advice": {
             "advised_bytes": link["advice"]["limit_bytes"],
@@ -97,18 +90,16 @@ def _estimates(link: JsonObject, there: list[JsonObject]) -> JsonObject:
     return {**out, "classes_right": classes["right"], "classes_wrong": classes["wrong"]}
 
 
-def _curve(program: Path, capture: Path, window: JsonObject, zero_ns: int) -> list[JsonObject]:
-    argv = [program, "whatif", capture, "--csv", "--points", "120"]
-    argv += ["--from-s", (window["start_ns"] - zero_ns) / 1e9]
-    argv += ["--to-s", (window["end_ns"] - zero_ns) / 1e9]
-    done = subprocess.run(
-        [str(a) for a in argv], capture_output=True, text=True, timeout=300, check=False
+def _curve(program: Path, capture: Path, window: Window, zero_ns: int) -> list[JsonObject]:
+    said = offline.output(
+        program,
+        *("whatif", capture, "--csv", "--points", 120),
+        *("--from-s", (window.start_ns - zero_ns) / 1e9),
+        *("--to-s", (window.end_ns - zero_ns) / 1e9),
     )
-    if done.returncode != 0:
-        raise LabError(f"whatif {capture} failed: {done.stderr.strip()[-500:]}")
     return [
         {k: float(v) if v else math.nan for k, v in row.items()}
-        for row in csv.DictReader(io.StringIO(done.stdout))
+        for row in csv.DictReader(io.StringIO(said))
     ]
 
 

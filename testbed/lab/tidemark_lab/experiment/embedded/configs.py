@@ -39,18 +39,18 @@ def collector(layout: Layout, ports: Ports, capture_dir: Path) -> JsonObject:
         "pipeline": {"join_wait_ms": max(500, round(3 * longest_rtt_ms))},
         "nodes": {
             str(layout.node(k)): {
-                "name": layout.plan.experiment.topology.switches[k].name,
+                "name": switch.name,
                 "exporters": [links[k].switch_address],
                 "time_unit": "ns",
                 "depth_unit": "bytes",
                 "ports": {
                     str(layout.out_port(k)): {
-                        "name": layout.plan.experiment.topology.switches[k].name,
-                        "capacity_bps": round(layout.plan.experiment.topology.switches[k].rate),
+                        "name": switch.name,
+                        "capacity_bps": round(switch.rate),
                     }
                 },
             }
-            for k in layout.switches
+            for k, switch in enumerate(layout.plan.experiment.topology.switches)
         },
     }
 
