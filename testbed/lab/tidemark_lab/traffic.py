@@ -24,7 +24,6 @@ class Truth:
     """What tidemark-traffic wrote."""
 
     def __init__(self, document: JsonObject):
-        self.document = document
         self.flows: list[JsonObject] = document["flows"]
 
     @classmethod

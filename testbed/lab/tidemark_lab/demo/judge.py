@@ -30,13 +30,15 @@ class Demo(Judge):
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
-        parser.add_argument(
-            "--seconds",
-            type=positive_s,
-            metavar="SECONDS",
-            help="of each phase; default: the file's, on BMv2 "
-            f"{variant.TIMES_AS_LONG:g} times that",
-        )
+        for option, what in (
+            ("--seconds", "of each phase"),
+            ("--warmup", "before the first phase"),
+            ("--settle", "after the advice was applied"),
+        ):
+            default = f"the file's, on BMv2 {variant.TIMES_AS_LONG:g} times that"
+            parser.add_argument(
+                option, type=positive_s, metavar="SECONDS", help=f"{what}; default: {default}"
+            )
         parser.add_argument("--seed", type=int, help="of the short flows")
         parser.add_argument(
             "--ecn",
@@ -66,6 +68,8 @@ class Demo(Judge):
             capacity_bps=arguments.capacity,
             seed=arguments.seed,
             seconds=arguments.seconds,
+            warmup_s=arguments.warmup,
+            settle_s=arguments.settle,
         )
         return cls(wanted, arguments.keep, not arguments.no_report)
 

@@ -142,7 +142,7 @@ class Limit:
         return max(FRAME_BYTES, round(whole))
 
     def __str__(self) -> str:
-        return f"{self.number:g}{self.unit}"
+        return f"{self.number:.12g}{self.unit}"
 
     @classmethod
     def __get_pydantic_core_schema__(

@@ -102,9 +102,8 @@ def _hosts(
         hosts = next(h for h in experiment.topology.hosts if h.name == name)
         switch = names.index(hosts.switch) if hosts.switch else 0
         for rtt in hosts.rtts:
-            ecn, begins = False, None
-            if not isinstance(group, Datagrams):
-                ecn, begins = group.ecn, group.initial_window
+            # Datagrams have neither.
+            ecn, begins = getattr(group, "ecn", False), getattr(group, "initial_window", None)
             key = (name, rtt, ecn, begins)
             if key not in made:
                 made[key] = Host(f"h{len(made) + 1}", name, switch, rtt, ecn, begins)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...bmv2 import checks, command, preflight
-from ...bmv2.rates import LEAST_PACKETS_PER_S, MOST_PACKETS_PER_S, WIRE_BITS, packets_per_s
+from ...bmv2.rates import LEAST, MOST, WIRE_BITS, packets_per_s, refusal
 from ...json_types import JsonObject
 from .. import describe
 from ..embedded.back_end import Embedded
@@ -35,13 +35,8 @@ class Bmv2(Embedded):
             )
         for number, switch in enumerate(topology.switches):
             rate = packets_per_s(round(switch.rate))
-            if not LEAST_PACKETS_PER_S <= rate <= MOST_PACKETS_PER_S:
-                found.append(
-                    f"topology.switches[{number}].rate: BMv2 would have to send {rate} packets/s, "
-                    f"and the lab lets it send {LEAST_PACKETS_PER_S} to {MOST_PACKETS_PER_S}: "
-                    f"{LEAST_PACKETS_PER_S * WIRE_BITS / 1e6:.1f}mbit to "
-                    f"{MOST_PACKETS_PER_S * WIRE_BITS / 1e6:.1f}mbit"
-                )
+            if refused := refusal(rate):
+                found.append(f"topology.switches[{number}].rate: {refused}: {LEAST} to {MOST}")
             elif abs(rate * WIRE_BITS / switch.rate - 1) > MOST_RATE_ERROR:
                 found.append(
                     f"topology.switches[{number}].rate: BMv2 sends a whole number of packets a "
