@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -98,23 +99,19 @@ class RunState:
         problems = []
         if self.boot_id == boot_id():
             problems += stop_processes(self.processes)
-        for name in self.interfaces:
+        things: list[tuple[str, str, Callable[[str], None]]] = [
+            *(("interface", name, delete_link) for name in self.interfaces),
+            *(("namespace", name, netns.remove) for name in self.namespaces),
+        ]
+        if self.mounted_tracefs:
+            things.append(("tracefs at", self.mounted_tracefs, lambda at: unmount(Path(at))))
+        for kind, name, remove in things:
             try:
-                delete_link(name)
+                remove(name)
             except Exception as error:
-                problems.append(f"interface {name}: {error}")
-        for name in self.namespaces:
-            try:
-                netns.remove(name)
-            except OSError as error:
-                problems.append(f"namespace {name}: {error}")
+                problems.append(f"{kind} {name}: {error}")
         if self.made_netns_directory:
             netns.remove_directory()
-        if self.mounted_tracefs:
-            try:
-                unmount(Path(self.mounted_tracefs))
-            except OSError as error:
-                problems.append(f"tracefs at {self.mounted_tracefs}: {error}")
         if not problems:
             self.path.unlink(missing_ok=True)
             # Other runs' records may be there.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from .. import signals
@@ -20,12 +21,12 @@ from . import conclusion, tables, variant
 from .variant import Variant
 
 
+@dataclass
 class Demo(Judge):
-    def __init__(self, wanted: Variant, keep: bool, report: bool):
-        self._wanted = wanted
-        self._keep = keep
-        self._report = report
-        self._judged: conclusion.Judged | None = None
+    wanted: Variant
+    stay: bool
+    report: bool
+    judged: conclusion.Judged | None = None
 
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
@@ -74,19 +75,19 @@ class Demo(Judge):
         return cls(wanted, arguments.keep, not arguments.no_report)
 
     def altered(self, document: JsonObject) -> JsonObject:
-        return variant.of(document, self._wanted)
+        return variant.of(document, self.wanted)
 
     def carry_out(self, case: Case) -> JsonObject:
         run = case.run(self._conduct)
-        self._judged = conclusion.judge(run)
-        return self._judged.summary
+        self.judged = conclusion.judge(run)
+        return self.judged.summary
 
     def keep(self, out: Path, documents: Sequence[JsonObject]) -> None:
         write_json(out / "summary.json", documents[0])
 
     def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
-        assert self._judged is not None
-        return self._judged.tell(out, self._report, progress)
+        assert self.judged is not None
+        return self.judged.tell(out, self.report, progress)
 
     def _conduct(self, live: Live) -> list[MeasuredPhase]:
         plan, progress = live.plan, live.progress
@@ -99,7 +100,7 @@ class Demo(Judge):
         progress.say(conclusion.about_traffic(plan))
         live.warm_up(of_link)
         measured = after_warm_up(live, of_link, marked=True)
-        if self._keep:
+        if self.stay:
             self._stay(live, measured)
         progress.say("ending")
         return measured

@@ -252,7 +252,12 @@ def _at_once(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress)
 def _tried(sweep: Sweep, point: Point, progress: Progress) -> bool:
     """Whether the run is complete."""
     try:
-        _one(sweep, point, progress)
+        run_dir = sweep.store.begin(point.run_id)
+        done = make(sweep.back_end, sweep.paths, progress, point, run_dir, None)
+        if not sweep.keep_captures:
+            shutil.rmtree(run_dir / "capture")
+        sweep.store.complete(point.run_id, done.record)
+        _tell(done.rows, progress)
     except signals.Interrupted:
         sweep.store.discard(point.run_id)
         raise
@@ -261,14 +266,6 @@ def _tried(sweep: Sweep, point: Point, progress: Progress) -> bool:
         progress.say(f"{point.run_id}: {error} (its logs: {where})")
         return False
     return True
-
-
-def _one(sweep: Sweep, point: Point, progress: Progress) -> None:
-    done = make(sweep.back_end, sweep.paths, progress, point, sweep.store.begin(point.run_id), None)
-    if not sweep.keep_captures:
-        shutil.rmtree(done.run_dir / "capture")
-    final = sweep.store.complete(point.run_id, done.record)
-    _tell(done.rows, final, progress)
 
 
 def make(
@@ -328,7 +325,7 @@ def _phase(phase: MeasuredPhase) -> JsonObject:
     }
 
 
-def _tell(found: list[JsonObject], run_dir: Path, progress: Progress) -> None:
+def _tell(found: list[JsonObject], progress: Progress) -> None:
     for row in found:
         progress.say(
             f"  {row['phase']} {row['switch']}: {row['limit_bytes'] / 1e3:.1f} kB, utilisation "

@@ -147,20 +147,20 @@ def sample_of(link: JsonObject) -> JsonObject:
 
 
 def table(steps: Sequence[Step]) -> str:
-    rows = [("N_b", "estimated", "changes", "limits (kB)", "utilisation", "loss", "delay max")]
-    for s in steps:
-        rows.append(
-            (
-                str(s.n_b),
-                "-" if s.n_b_estimated is None else f"{s.n_b_estimated:.1f}",
-                str(s.changes),
-                " ".join(f"{b / 1e3:.0f}" for b in s.limits_bytes) or "-",
-                f"{s.utilisation:.2%}",
-                f"{s.loss_rate:.3%} ({s.settling_loss_rate:.3%} settling)",
-                f"{s.delay_max_ms:.1f} ms ({s.settling_delay_max_ms:.1f} settling)",
-            )
+    head = ("N_b", "estimated", "changes", "limits (kB)", "utilisation", "loss", "delay max")
+    rows = [
+        (
+            str(s.n_b),
+            "-" if s.n_b_estimated is None else f"{s.n_b_estimated:.1f}",
+            str(s.changes),
+            " ".join(f"{b / 1e3:.0f}" for b in s.limits_bytes) or "-",
+            f"{s.utilisation:.2%}",
+            f"{s.loss_rate:.3%} ({s.settling_loss_rate:.3%} settling)",
+            f"{s.delay_max_ms:.1f} ms ({s.settling_delay_max_ms:.1f} settling)",
         )
-    return "\n".join(aligned(rows[0], rows[1:]))
+        for s in steps
+    ]
+    return "\n".join(aligned(head, rows))
 
 
 JUDGE = Steps
