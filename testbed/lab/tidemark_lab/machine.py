@@ -29,11 +29,6 @@ class CpuTime:
         return (later.stolen - self.stolen) / max(later.total - self.total, 1)
 
 
-def load_average() -> float:
-    """Processes that ran or wanted to, over the last minute."""
-    return float(Path("/proc/loadavg").read_text().split()[0])
-
-
 def process_cpu_s(pid: int) -> float:
     """CPU time of a process and its threads so far, s; 0 where it is gone."""
     return _cpu_s(Path(f"/proc/{pid}/stat")) or 0.0

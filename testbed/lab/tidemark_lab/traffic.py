@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
 from .json_types import JsonObject
@@ -11,9 +12,7 @@ from .json_types import JsonObject
 
 def harmonic_mean(values: list[float]) -> float | None:
     """Tₑ of base round-trip times; None without flows."""
-    if not values:
-        return None
-    return len(values) / sum(1 / v for v in values)
+    return statistics.harmonic_mean(values) if values else None
 
 
 # Of a time, at either end. Where a phase is to end as its flows do, one is late by milliseconds.

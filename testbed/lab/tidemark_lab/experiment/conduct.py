@@ -4,6 +4,7 @@ decides while it goes on."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from ..api import ApiError, Controller
 from ..errors import LabError
 from ..json_types import JsonObject
 from ..limits import in_words
-from ..machine import CpuTime, busiest_thread_s, load_average, process_cpu_s, thread_cpu_s
+from ..machine import CpuTime, busiest_thread_s, process_cpu_s, thread_cpu_s
 from ..progress import Progress, bar
 from .backend import MeasuredPhase, Window
 from .embedded.session import PlanSession
@@ -115,7 +116,7 @@ class Live:
             stolen_cpu_fraction=stolen,
             traffic_cpu=traffic_s / passed,
             switch_cpu=busiest_s / passed,
-            load_average=load_average(),
+            load_average=os.getloadavg()[0],
             live=self.links.live(),
             told=told,
         )
