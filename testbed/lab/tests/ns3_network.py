@@ -68,7 +68,7 @@ class Network:
                         controls[i] if kind == "lbp" else OTHERS,
                         rtt,
                         float(rng.uniform(0, SPREAD_S)),
-                        ecn=self.ecn,
+                        ecn=int(self.ecn),
                         window_packets=window,
                         access_bps=self.rbp_bps if kind == "rbp" else 0,
                         access_packets=RBP_QUEUE_PACKETS if kind == "rbp" else 0,
@@ -105,8 +105,8 @@ class Network:
                 OTHERS,
                 float(rng.choice(self.rtts_s)),
                 float(start),
-                ecn=self.ecn,
-                size_bytes=max(1, round(rng.exponential(SHORT_MEAN_PACKETS))) * SEGMENT_BYTES,
+                ecn=int(self.ecn),
+                bytes=max(1, round(rng.exponential(SHORT_MEAN_PACKETS))) * SEGMENT_BYTES,
             )
             for start in starts[starts < seconds]
         ]

@@ -21,7 +21,7 @@ from tidemark_lab.experiment.embedded.session import PlanSession
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.preflight import Paths, Ports
 
-PORTS = Ports(console=18080, switch=19559, collector=19560, collector_metrics=19561)
+PORTS = Ports(console=18080, switch=19559, collector=19560, metrics=19561)
 SSHD = "/usr/sbin/sshd"
 # Between this machine and the hosts, beside the network under test.
 NETWORK = "198.18.250"
@@ -136,7 +136,7 @@ def table(layout: Layout, keys: Path, there: Path, controller: dict) -> dict:
         "collector": {
             "listen": [f"{link.collector_address}:32766"],
             "grpc": f"127.0.0.1:{PORTS.collector}",
-            "http": f"127.0.0.1:{PORTS.collector_metrics}",
+            "http": f"127.0.0.1:{PORTS.metrics}",
             "agents_port": 29560,
         },
         "controller": {

@@ -59,12 +59,7 @@ def test_the_path_has_the_delays_and_bmv2_the_bottleneck_and_the_reports():
 def controller_document(tmp_path):
     paths = Paths.find()
     return bmv2_configs.controller(
-        configs.controller(layout(), Ports(), paths, tmp_path),
-        paths,
-        receiver_port=3,
-        path_port=9559,
-        grpc="198.18.255.6:9559",
-        trunk_of_path=3,
+        configs.controller(layout(), Ports(), paths, tmp_path), layout(), paths, 9559
     )
 
 

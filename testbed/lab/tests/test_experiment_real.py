@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 import tomli_w
 from experiment_files import TWO_SWITCHES, document
+from offloads import TSO, active
 from pyroute2 import IPRoute
 
 from tidemark_lab import kernel, netns
 from tidemark_lab.__main__ import main
 from tidemark_lab.experiment import load, store
 from tidemark_lab.experiment.embedded.layout import RECEIVER_ADDRESS, Layout
-from tidemark_lab.experiment.embedded.network import PlanNetwork
+from tidemark_lab.experiment.embedded.network import build
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.links import link_exists
 from tidemark_lab.state import RunState, recorded
@@ -42,10 +43,9 @@ def test_two_switches_and_flows_with_links_of_their_own(tmp_path, offloads):
     )
     doc["traffic"]["persistent"][-1]["initial_window"] = 3
     layout = Layout(Plan.of(load.check(doc, "x"), 1), f"e{os.getpid() % 0xFFF:03x}")
-    network = PlanNetwork(layout)
-    state = RunState.begin(network.run_id, tmp_path)
+    state = RunState.begin(layout.run_id, tmp_path)
     try:
-        network.build(state)
+        build(layout, state)
         assert len(state.namespaces) == 2 + 3 + 3 + 1
         ecn_host = next(h for h in layout.plan.hosts if h.ecn)
         for host, wanted in ((ecn_host, "1"), (layout.plan.hosts[0], "0")):
@@ -62,7 +62,7 @@ def test_two_switches_and_flows_with_links_of_their_own(tmp_path, offloads):
         places += [(layout.switch_namespace(k), "p1") for k in layout.switches]
         for name, interface in places:
             with netns.entered(name):
-                assert kernel.offloads(interface)["tso"] is offloads, name
+                assert (TSO in active(interface)) is offloads, name
     finally:
         assert state.clean() == [] and state.leftovers() == []
 

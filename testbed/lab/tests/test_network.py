@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import offloads
 import pytest
 from pyroute2 import IPRoute
 
@@ -16,7 +17,7 @@ from tidemark_lab.demo import variant
 from tidemark_lab.demo.variant import Variant
 from tidemark_lab.experiment import load
 from tidemark_lab.experiment.embedded.layout import RECEIVER_ADDRESS, Layout
-from tidemark_lab.experiment.embedded.network import PlanNetwork
+from tidemark_lab.experiment.embedded.network import build
 from tidemark_lab.experiment.load import FILES
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.links import link_exists
@@ -36,7 +37,7 @@ def network(tmp_path):
     layout = layout_of(f"{os.getpid() % 0xFFFF:04x}")
     state = RunState.begin(layout.run_id, tmp_path)
     try:
-        PlanNetwork(layout).build(state)
+        build(layout, state)
         yield layout
     finally:
         problems = state.clean()
@@ -54,7 +55,7 @@ def namespaces(network):
 def test_hosts_are_like_real_ones(network):
     for namespace in namespaces(network):
         with netns.entered(namespace):
-            assert not any(kernel.offloads(HOST_INTERFACE).values())
+            assert not offloads.active(HOST_INTERFACE)
             assert kernel.get_sysctl("net.ipv4.tcp_no_metrics_save") == "1"
             assert kernel.get_sysctl(kernel.TCP_ECN) == "0"
             assert kernel.get_sysctl("net.ipv4.tcp_slow_start_after_idle") == "0"
@@ -63,7 +64,7 @@ def test_hosts_are_like_real_ones(network):
             assert link.get_attr("IFLA_GSO_MAX_SEGS") == 1
             assert link.get_attr("IFLA_MTU") == 1500
     with netns.entered(network.switch_namespace(0)):
-        assert not any(kernel.offloads("p1").values())
+        assert not offloads.active("p1")
 
 
 def test_only_hosts_of_remotely_bottlenecked_flows_shape(network):
@@ -142,14 +143,14 @@ import os, signal, sys
 from pathlib import Path
 from tidemark_lab.experiment import load
 from tidemark_lab.experiment.embedded.layout import Layout
-from tidemark_lab.experiment.embedded.network import PlanNetwork
+from tidemark_lab.experiment.embedded.network import build
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.processes import Supervisor
 from tidemark_lab.state import RunState
 experiment = load.check(load.read(load.FILES / "demo.toml"), "demo")
 layout = Layout(Plan.of(experiment, 1), sys.argv[1])
 state = RunState.begin(layout.run_id, Path(sys.argv[2]))
-PlanNetwork(layout).build(state)
+build(layout, state)
 Supervisor(state, Path(sys.argv[2])).start("sleeper", ["sleep", "300"])
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -14,6 +14,7 @@ from tidemark_lab.api import ApiError
 from tidemark_lab.errors import LabError
 from tidemark_lab.experiment import grid, load
 from tidemark_lab.experiment.backend import Place
+from tidemark_lab.experiment.live import Links
 from tidemark_lab.experiment.load import FILES
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.progress import Progress
@@ -223,11 +224,11 @@ class Offered:
     def __init__(self, rules, advice):
         self.progress = Progress()
         self.answers = {"/rules": {"rules": rules}, "/advice": {"advice": advice}}
-        self.controller = self.links = self
-        self.places = [Place(10, 5)]
+        self.controller = self
         path = FILES / "trial" / "trial-reno1.toml"
         point = grid.points(load.read(path), str(path))[0]
         self.plan = Plan.of(point.experiment, point.seed)
+        self.links = Links(self.plan, [Place(10, 5)], self, lambda: None)
 
     def get(self, path):
         return self.answers[path.partition("?")[0]]

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from . import __version__, examples, preflight
 from .doctor import add_arguments as add_doctor_arguments
 from .doctor import from_arguments as doctor
-from .errors import PreflightError
+from .errors import LabError
 from .experiment import command as experiment
+from .experiment.load import said
 from .experiment.model import JUDGES
 from .figures import command as figures
 from .outcome import EXIT_OK, EXIT_PREFLIGHT
@@ -83,21 +84,21 @@ def main(argv: list[str] | None = None) -> int:
     if words and (now := FORMER.get(words[0])):
         Progress().say(f"lab: {words[0]} {now}")
         return EXIT_PREFLIGHT
-    if words[:1] == ["run"] and (code := experiment.run_judged(words[1:])) is not None:
-        return code
-    options = parser().parse_args(words)
-    return COMMANDS[options.command][2](options)
+    try:
+        if words[:1] == ["run"] and (code := experiment.run_judged(words[1:])) is not None:
+            return code
+        options = parser().parse_args(words)
+        return COMMANDS[options.command][2](options)
+    except LabError as error:
+        Progress().say(said(error))
+        return EXIT_PREFLIGHT
 
 
 def _clean() -> int:
     progress = Progress()
-    try:
-        preflight.check_root()
-        for note in preflight.clean_stale():
-            progress.say(f"note: {note}")
-    except PreflightError as error:
-        progress.say(f"lab: {error}")
-        return EXIT_PREFLIGHT
+    preflight.check_root()
+    for note in preflight.clean_stale():
+        progress.say(f"note: {note}")
     progress.say("ok")
     return EXIT_OK
 

@@ -10,5 +10,6 @@ NETWORK = ipaddress.ip_network("198.18.0.0/24")
 ACCESS_NETWORK = ipaddress.ip_network("198.18.1.0/24")
 # Report links, /30 each: the root namespace sees no other link.
 REPORT_NETWORK = ipaddress.ip_network("198.18.255.0/24")
-REPORT_PREFIX_LENGTH = 30
+# Of these and of every other link of two ends.
+LINK_PREFIX_LENGTH = 30
 REPORT_UDP_PORT = 32766

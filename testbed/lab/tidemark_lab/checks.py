@@ -30,60 +30,52 @@ class Check:
 def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
     """From summary.json alone, but for the limit read back from the switch."""
     first, second = summary["phases"]
-    checks = []
-    for phase in (first, second):
-        name, lost = phase["name"], phase["reports"]["lost"]
-        stolen = phase["stolen_cpu_fraction"]
-        checks.append(
-            Check(
-                f"{name}: {PART(stolen)} of the CPU time was another machine's (at most "
-                f"{PART(MOST_STOLEN_FRACTION)}: above, the switch may be slower than its rate)",
-                stolen <= MOST_STOLEN_FRACTION,
-                essential=False,
-            )
-        )
-        checks.append(Check(f"{name}: reports lost {lost}", lost == 0))
-        joined = phase["join"]["matched_fraction"]
-        checks.append(
-            Check(
-                f"{name}: {show(joined, PART)} of the data packets joined (at least 95 %)",
-                joined is not None and joined >= 0.95,
-            )
-        )
-        checks.append(_limit_kept(phase))
-    truth = first["truth"]
+    name, truth, utilisation = first["name"], first["truth"], first["utilisation"]
     n_b, t_e = (first["estimates"][k]["value"] for k in ("n_b", "t_e_ms"))
-    checks.append(
+    advised = (first["advice"] or {}).get("limit_bytes")
+    return [
+        *_trust(first),
+        *_trust(second),
         Check(
-            f"{first['name']}: N_b {show(n_b, ONE)}, truth {truth['n_b']} (within 1)",
+            f"{name}: N_b {show(n_b, ONE)}, truth {truth['n_b']} (within 1)",
             n_b is not None and abs(n_b - truth["n_b"]) <= 1,
             essential=False,
-        )
-    )
-    checks.append(
+        ),
         Check(
-            f"{first['name']}: T_e {show(t_e, ONE)} ms, truth {show(truth['t_e_ms'], ONE)} "
-            "(within 15 %)",
+            f"{name}: T_e {show(t_e, ONE)} ms, truth {show(truth['t_e_ms'], ONE)} (within 15 %)",
             None not in (t_e, truth["t_e_ms"])
             and abs(t_e - truth["t_e_ms"]) <= 0.15 * truth["t_e_ms"],
             essential=False,
-        )
-    )
-    checks.append(
+        ),
         Check(
-            f"{first['name']}: utilisation {show(first['utilisation'], PART)} (at least 95 %)",
-            first["utilisation"] is not None and first["utilisation"] >= 0.95,
+            f"{name}: utilisation {show(utilisation, PART)} (at least 95 %)",
+            utilisation is not None and utilisation >= 0.95,
             essential=False,
-        )
-    )
-    advised = (first["advice"] or {}).get("limit_bytes")
-    checks.append(
+        ),
         Check(
             f"limit advised {show(advised, WHOLE)}, read back {show(read_back_bytes, WHOLE)}",
             advised is not None and advised == read_back_bytes,
-        )
-    )
-    return checks
+        ),
+    ]
+
+
+def _trust(phase: JsonObject) -> list[Check]:
+    name, lost, stolen = phase["name"], phase["reports"]["lost"], phase["stolen_cpu_fraction"]
+    joined = phase["join"]["matched_fraction"]
+    return [
+        Check(
+            f"{name}: {PART(stolen)} of the CPU time was another machine's (at most "
+            f"{PART(MOST_STOLEN_FRACTION)}: above, the switch may be slower than its rate)",
+            stolen <= MOST_STOLEN_FRACTION,
+            essential=False,
+        ),
+        Check(f"{name}: reports lost {lost}", lost == 0),
+        Check(
+            f"{name}: {show(joined, PART)} of the data packets joined (at least 95 %)",
+            joined is not None and joined >= 0.95,
+        ),
+        _limit_kept(phase),
+    ]
 
 
 def _limit_kept(phase: JsonObject) -> Check:

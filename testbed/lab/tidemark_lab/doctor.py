@@ -8,11 +8,10 @@ from pathlib import Path
 
 from .demo import variant
 from .demo.variant import Variant
-from .errors import LabError
 from .experiment import execute, grid, load
 from .experiment.bmv2.back_end import Bmv2
 from .experiment.embedded.back_end import Embedded
-from .outcome import EXIT_OK, EXIT_PREFLIGHT
+from .outcome import EXIT_OK
 from .preflight import Ports
 from .progress import Progress
 
@@ -34,13 +33,9 @@ def from_arguments(arguments: argparse.Namespace) -> int:
     progress = Progress()
     back_end = BACK_ENDS[arguments.back_end](Ports.of(arguments))
     wanted = Variant(bmv2=arguments.back_end == "bmv2")
-    try:
-        document = variant.of(load.read(load.FILES / "demo.toml"), wanted)
-        for note in back_end.ready(arguments.out):
-            progress.say(f"note: {note}")
-        execute.refuse(grid.points(document, "demo"), back_end)
-    except LabError as error:
-        progress.say(f"doctor: {error}")
-        return EXIT_PREFLIGHT
+    document = variant.of(load.read(load.FILES / "demo.toml"), wanted)
+    for note in back_end.ready(arguments.out):
+        progress.say(f"note: {note}")
+    execute.refuse(grid.points(document, "demo"), back_end)
     progress.say("ok")
     return EXIT_OK

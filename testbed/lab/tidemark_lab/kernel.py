@@ -7,22 +7,14 @@ import array
 import fcntl
 import socket
 import struct
-from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import PreflightError
 
 _SIOCETHTOOL = 0x8946
-# Set and get command of each feature, in an order that the kernel accepts:
+# The command that sets each feature, in an order that the kernel accepts:
 # segmentation needs scatter-gather and checksums, so it goes first.
-_OFFLOADS = {
-    "tso": (0x1F, 0x1E),
-    "gso": (0x24, 0x23),
-    "gro": (0x2C, 0x2B),
-    "sg": (0x19, 0x18),
-    "tx": (0x17, 0x16),
-    "rx": (0x15, 0x14),
-}
+_OFFLOADS = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C, "sg": 0x19, "tx": 0x17, "rx": 0x15}
 
 # Per namespace: the hosts of the predecessor's experiments, and no surprises.
 HOST_SYSCTLS = {
@@ -62,12 +54,6 @@ def set_sysctls(values: dict[str, str]) -> None:
             raise OSError(error.errno, f"sysctl {key}={value}: {error.strerror}") from error
 
 
-def missing_congestion_control(names: Iterable[str]) -> str | None:
-    """The first of these that this kernel has not."""
-    known = get_sysctl("net.ipv4.tcp_available_congestion_control").split()
-    return next((name for name in names if name not in known), None)
-
-
 def get_sysctl(key: str) -> str:
     path = Path("/proc/sys") / key.replace(".", "/")
     try:
@@ -80,25 +66,12 @@ def disable_offloads(interface: str) -> None:
     """Every frame on the link is then one packet of at most the MTU, with a
     checksum that is really there."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        for name, (set_command, _) in _OFFLOADS.items():
+        for name, command in _OFFLOADS.items():
+            off = array.array("B", struct.pack("=II", command, 0))
+            request = struct.pack("16sP16x", interface.encode(), off.buffer_info()[0])
             try:
-                _ethtool(control, interface, set_command, 0)
+                fcntl.ioctl(control, _SIOCETHTOOL, request)
             except OSError as error:
                 raise OSError(
                     error.errno, f"turn {name} off on {interface}: {error.strerror}"
                 ) from error
-
-
-def offloads(interface: str) -> dict[str, bool]:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        return {
-            name: bool(_ethtool(control, interface, get, 0)) for name, (_, get) in _OFFLOADS.items()
-        }
-
-
-def _ethtool(control: socket.socket, interface: str, command: int, value: int) -> int:
-    data = array.array("B", struct.pack("=II", command, value))
-    address, _ = data.buffer_info()
-    request = struct.pack("16sP16x", interface.encode(), address)
-    fcntl.ioctl(control, _SIOCETHTOOL, request)
-    return struct.unpack("=II", data.tobytes())[1]

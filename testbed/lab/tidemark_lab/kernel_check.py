@@ -1,32 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the kernel has what the lab needs: tried in a namespace that goes with a child."""
+"""Whether the kernel has what the lab needs: tried in a namespace that goes with a thread."""
 
 from __future__ import annotations
 
-import json
-import os
-import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from pyroute2 import IPRoute
 
 from . import kernel, netns
 from .errors import PreflightError
-from .json_types import JsonObject
-from .wiring import shape
+from .wiring import Shape, shape
 
 # Any slow link of a host: its kind is tried, not its numbers.
-_SOURCE, _SHAPE = "198.18.1.2", (2_000_000, 3_100, 6_200)
+_SOURCE, _SHAPE = "198.18.1.2", Shape(2_000_000, 3_100, 6_200)
 
 
-def check(controls: Sequence[str]) -> None:
-    """`controls`: congestion controls. Raises PreflightError."""
-    problem = _in_child(lambda: _try_kernel(controls))
-    if problem:
-        raise PreflightError(problem["problem"], problem["remedy"])
+def check() -> None:
+    """Raises PreflightError."""
+    with ThreadPoolExecutor(1) as alone:
+        alone.submit(_try_kernel).result()
 
 
-def _try_kernel(controls: Sequence[str]) -> None:
+def _try_kernel() -> None:
     def attempt(what: str, remedy: str, action: Callable[[], object]) -> None:
         try:
             action()
@@ -58,42 +54,5 @@ def _try_kernel(controls: Sequence[str]) -> None:
         attempt(
             "the qdiscs htb and tbf and the filter u32 cannot be used",
             "load their modules: modprobe -a sch_htb sch_tbf cls_u32",
-            lambda: shape(ipr, index, _SOURCE, *_SHAPE),
+            lambda: shape(ipr, index, _SOURCE, _SHAPE),
         )
-    for name in controls:
-        _check_congestion_control(name)
-
-
-def _check_congestion_control(name: str) -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        try:
-            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
-        except OSError as error:
-            known = kernel.get_sysctl("net.ipv4.tcp_available_congestion_control")
-            raise PreflightError(
-                f"congestion control {name} is not available (available: {known})",
-                f"load its module: modprobe tcp_{name}",
-            ) from error
-
-
-def _in_child(action: Callable[[], None]) -> JsonObject | None:
-    """Runs `action` in a child process; returns its PreflightError as a dict."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        answer = b""
-        try:
-            action()
-        except PreflightError as error:
-            answer = json.dumps({"problem": error.problem, "remedy": error.remedy}).encode()
-        except BaseException as error:
-            answer = json.dumps(
-                {"problem": f"kernel check failed: {error!r}", "remedy": "please report this"}
-            ).encode()
-        os.write(writer, answer[:60_000])
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read()
-    os.waitpid(child, 0)
-    return json.loads(answer) if answer else None

@@ -29,11 +29,6 @@ class CpuTime:
         return (later.stolen - self.stolen) / max(later.total - self.total, 1)
 
 
-def load_average() -> float:
-    """Processes that ran or wanted to, over the last minute."""
-    return float(Path("/proc/loadavg").read_text().split()[0])
-
-
 def process_cpu_s(pid: int) -> float:
     """CPU time of a process and its threads so far, s; 0 where it is gone."""
     return _cpu_s(Path(f"/proc/{pid}/stat")) or 0.0
@@ -55,11 +50,17 @@ def busiest_thread_s(before: dict[int, float], after: dict[int, float]) -> float
 
 
 def _cpu_s(stat: Path) -> float | None:
-    """None where it is gone."""
+    fields = stat_fields(stat)
+    if fields is None:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def stat_fields(stat: Path) -> list[str] | None:
+    """What proc(5) tells of a process or thread behind its name; None where it is gone."""
     try:
         text = stat.read_text()
     except OSError:
         return None
     # The name may hold spaces and brackets; what follows its last bracket not.
-    fields = text[text.rindex(")") + 2 :].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return text[text.rindex(")") + 2 :].split()

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Its lines."""
     return [_line(r) for r in (head, ["---"] * len(head), *rows)]
 
 
@@ -26,7 +25,6 @@ def aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def bounds(targets: dict[str, float]) -> str:
-    """Targets in words."""
     out = [f"utilisation from {targets['utilisation']:.0%}"]
     if targets.get("loss_rate") is not None:
         out.append(f"loss up to {targets['loss_rate']:.1%}")

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 DIRECTORY = Path("/run/netns")
@@ -72,21 +72,18 @@ def remove_directory() -> None:
     if names():
         return
     _libc.umount2(bytes(DIRECTORY), _MNT_DETACH)
-    if DIRECTORY.is_dir():
-        try:
-            DIRECTORY.rmdir()
-        except OSError:
-            return
+    with contextlib.suppress(OSError):
+        DIRECTORY.rmdir()
 
 
 def unshare() -> None:
-    """Moves the calling process into a new, nameless namespace."""
+    """Moves the calling thread into a new, nameless namespace."""
     if _libc.unshare(_CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "unshare(CLONE_NEWNET)")
 
 
 def enter(name: str) -> None:
-    """Moves the calling process into namespace `name` for good."""
+    """Moves the calling thread into namespace `name` for good."""
     there = os.open(DIRECTORY / name, os.O_RDONLY | os.O_CLOEXEC)
     try:
         _setns(there, name)
@@ -94,17 +91,13 @@ def enter(name: str) -> None:
         os.close(there)
 
 
-@contextmanager
+@contextlib.contextmanager
 def entered(name: str) -> Iterator[None]:
     """The calling thread is in namespace `name` inside the block: sockets and
     files of /proc/sys/net opened there belong to it."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        there = os.open(DIRECTORY / name, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            _setns(there, name)
-        finally:
-            os.close(there)
+        enter(name)
         try:
             yield
         finally:

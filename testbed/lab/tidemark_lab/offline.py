@@ -6,37 +6,44 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .errors import LabError
 from .json_types import JsonObject
 from .summary import ESTIMATES, mean_utilisation
 
+if TYPE_CHECKING:
+    from .experiment.backend import Place, Window
+
 ROUNDING = 0.01
 TIMEOUT_S = 900
 
 
-def analyze(
-    program: Path, capture: Path, window: JsonObject, place: tuple[int, int] | None = None
-) -> JsonObject:
-    """A link's record of `tidemark-controller analyze --json`; `place`: its node and port, where
-    the capture has several."""
+def analyze(program: Path, capture: Path, window: Window, place: Place | None = None) -> JsonObject:
+    """A link's record of `tidemark-controller analyze --json`; `place`: needed where the capture
+    has several."""
     argv: list[object] = ["analyze", capture, "--json"]
     if place is not None:
-        argv += ["--node", place[0], "--port", place[1]]
-    return of_link(program, *argv, "--from-ns", window["start_ns"], "--to-ns", window["end_ns"])
+        argv += ["--node", place.node, "--port", place.port]
+    return of_link(program, *argv, "--from-ns", window.start_ns, "--to-ns", window.end_ns)
 
 
 def of_link(program: Path, *arguments: object) -> JsonObject:
     """The first link that `analyze` or `advise` tells of as JSON."""
+    links = json.loads(output(program, *arguments))["links"]
+    if not links:
+        raise LabError(f"{arguments[0]} {arguments[1]}: no link in the capture")
+    return links[0]
+
+
+def output(program: Path, *arguments: object) -> str:
+    """What the controller's program says of a capture, which comes second."""
     argv = [str(a) for a in (program, *arguments)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    what = f"{arguments[0]} {arguments[1]}"
     if done.returncode != 0:
+        what = f"{arguments[0]} {arguments[1]}"
         raise LabError(f"{what} failed: {done.stderr.strip()[-1000:]}")
-    links = json.loads(done.stdout)["links"]
-    if not links:
-        raise LabError(f"{what}: no link in the capture")
-    return links[0]
+    return done.stdout
 
 
 def differences(phase: JsonObject, offline: JsonObject) -> list[str]:

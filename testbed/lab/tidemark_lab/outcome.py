@@ -27,6 +27,11 @@ def new_run_dir(out: Path) -> Path:
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
+    write_text(path, json.dumps(document, indent=1) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """The file is whole whenever it is read."""
     partial = path.with_suffix(".part")
-    partial.write_text(json.dumps(document, indent=1) + "\n")
+    partial.write_text(text, encoding="utf-8")
     partial.replace(path)

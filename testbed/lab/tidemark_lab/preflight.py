@@ -9,8 +9,8 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from . import kernel_check, netns, places, tracing
@@ -27,20 +27,15 @@ P4_FILES = ("tidemark.json", "tidemark.p4info.txtpb")
 
 @dataclass(frozen=True)
 class Ports:
-    """TCP ports on loopback."""
+    """TCP ports on loopback; `metrics` is the collector's."""
 
     console: int = 8080
     switch: int = 9559
     collector: int = 9560
-    collector_metrics: int = 9561
+    metrics: int = 9561
 
     def by_option(self) -> dict[str, int]:
-        return {
-            "--console-port": self.console,
-            "--switch-port": self.switch,
-            "--collector-port": self.collector,
-            "--metrics-port": self.collector_metrics,
-        }
+        return {f"--{name}-port": number for name, number in asdict(self).items()}
 
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
@@ -49,18 +44,11 @@ class Ports:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Ports:
-        return cls(
-            console=options.console_port,
-            switch=options.switch_port,
-            collector=options.collector_port,
-            collector_metrics=options.metrics_port,
-        )
+        return cls(*(getattr(options, f"{field.name}_port") for field in fields(cls)))
 
 
 @dataclass(frozen=True)
 class Paths:
-    """Where the programs and the data plane are."""
-
     bin_dir: Path
     p4_dir: Path
 
@@ -72,7 +60,7 @@ class Paths:
         return self.bin_dir / name
 
 
-def run(ports: Ports, paths: Paths, out: Path, controls: Sequence[str] = ("reno",)) -> list[str]:
+def run(ports: Ports, paths: Paths, out: Path) -> list[str]:
     """Checks everything; removes what runs that were killed have left. Returns
     notes for the user. Raises PreflightError at the first thing that is wrong."""
     check_platform()
@@ -82,7 +70,7 @@ def run(ports: Ports, paths: Paths, out: Path, controls: Sequence[str] = ("reno"
     notes = clean_stale()
     check_ports(ports)
     check_addresses()
-    kernel_check.check(controls)
+    kernel_check.check()
     notes += check_tracefs()
     check_out(out)
     return notes
@@ -103,8 +91,8 @@ def check_root() -> None:
         )
 
 
-def check_files(paths: Paths) -> None:
-    for name in BINARIES:
+def check_programs(paths: Paths, names: Iterable[str]) -> None:
+    for name in names:
         if not os.access(paths.binary(name), os.X_OK):
             raise PreflightError(
                 f"{name} is not at {paths.bin_dir}",
@@ -113,6 +101,10 @@ def check_files(paths: Paths) -> None:
                     f"install the packages {PACKAGES}",
                 ),
             )
+
+
+def check_files(paths: Paths) -> None:
+    check_programs(paths, BINARIES)
     for name in P4_FILES:
         if not (paths.p4_dir / name).is_file():
             raise PreflightError(

@@ -7,16 +7,17 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from typing import TextIO
+
+# Where lines are not replaced.
+EVERY_S = 5.0
 
 
 class Progress:
-    def __init__(self, stream: TextIO | None = None, every_s: float = 5.0, states: bool = True):
+    def __init__(self, states: bool = True):
         """`states` false: lines that stay and no others, as of one of several at a time."""
         self._states = states
-        self._stream = stream or sys.stderr
+        self._stream = sys.stderr
         self._live = self._stream.isatty()
-        self._every_s = every_s
         self._last = 0.0
         self._dirty = False
 
@@ -36,7 +37,7 @@ class Progress:
             self._stream.write(text[:width])
             self._stream.flush()
             self._dirty = True
-        elif now - self._last >= self._every_s:
+        elif now - self._last >= EVERY_S:
             print(text, file=self._stream, flush=True)
             self._last = now
 

@@ -16,17 +16,14 @@ class Interrupted(BaseException):
     """Raised in the main thread wherever it is."""
 
 
-class _Deferral:
+class _State:
+    # Who owns the handlers.
+    pid = 0
+    # Blocks inside which a signal waits, and the one that does.
     depth = 0
     pending: str | None = None
-
-
-class _Owner:
-    pid = 0
-
-
-class _Dropped:
-    name = ""
+    # A signal whose exception Python dropped.
+    dropped = ""
 
 
 # Until a signal whose exception was dropped raises once more, by an alarm.
@@ -42,12 +39,12 @@ def _signals() -> list[signal.Signals]:
 
 
 def _handle(number: int, _frame: object) -> None:
-    if os.getpid() != _Owner.pid:
+    if os.getpid() != _State.pid:
         # A child forked by a library has the handlers but owns nothing.
         os._exit(128 + number)
-    name = _Dropped.name if number == signal.SIGALRM else signal.Signals(number).name
-    if _Deferral.depth:
-        _Deferral.pending = name
+    name = _State.dropped if number == signal.SIGALRM else signal.Signals(number).name
+    if _State.depth:
+        _State.pending = name
         return
     _interrupt(name)
 
@@ -77,17 +74,17 @@ def as_exception() -> Iterator[None]:
 
     Python drops an exception raised in a finaliser, a weak reference's callback or a hook
     of fork, and tells `sys.unraisablehook`: from there an alarm raises it once more."""
-    if _Owner.pid not in (0, os.getpid()):
+    if _State.pid not in (0, os.getpid()):
         # A process that began as a copy inside such a block is not inside it.
-        _Deferral.depth, _Deferral.pending = 0, None
-    _Owner.pid = os.getpid()
+        _State.depth, _State.pending = 0, None
+    _State.pid = os.getpid()
     hook = sys.unraisablehook
 
     def again(unraisable: sys.UnraisableHookArgs) -> None:
         if not isinstance(unraisable.exc_value, Interrupted):
             hook(unraisable)
             return
-        _Dropped.name = str(unraisable.exc_value)
+        _State.dropped = str(unraisable.exc_value)
         signal.signal(signal.SIGALRM, _handle)
         # Not at once: an exception in this hook would be dropped too.
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
@@ -110,11 +107,11 @@ def ignored() -> AbstractContextManager[None]:
 def deferred() -> Iterator[None]:
     """A signal inside the block is raised at its end: for making something and
     recording that it was made."""
-    _Deferral.depth += 1
+    _State.depth += 1
     try:
         yield
     finally:
-        _Deferral.depth -= 1
-        if _Deferral.depth == 0 and _Deferral.pending:
-            name, _Deferral.pending = _Deferral.pending, None
+        _State.depth -= 1
+        if _State.depth == 0 and _State.pending:
+            name, _State.pending = _State.pending, None
             _interrupt(name)

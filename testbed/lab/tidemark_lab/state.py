@@ -13,11 +13,14 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from . import netns
 from .links import delete_link, link_exists
+from .machine import stat_fields
+from .outcome import write_json
 from .tracing import unmount
 
 DIRECTORY = Path("/run/tidemark")
@@ -35,8 +38,6 @@ class Process:
 
 @dataclass
 class RunState:
-    """What one run owns."""
-
     run_id: str
     owner: Process
     boot_id: str
@@ -67,9 +68,7 @@ class RunState:
 
     def save(self) -> None:
         DIRECTORY.mkdir(mode=0o755, parents=True, exist_ok=True)
-        partial = self.path.with_suffix(".part")
-        partial.write_text(json.dumps(asdict(self), indent=1))
-        partial.replace(self.path)
+        write_json(self.path, asdict(self))
 
     @classmethod
     def load(cls, path: Path) -> RunState:
@@ -100,23 +99,19 @@ class RunState:
         problems = []
         if self.boot_id == boot_id():
             problems += stop_processes(self.processes)
-        for name in self.interfaces:
+        things: list[tuple[str, str, Callable[[str], None]]] = [
+            *(("interface", name, delete_link) for name in self.interfaces),
+            *(("namespace", name, netns.remove) for name in self.namespaces),
+        ]
+        if self.mounted_tracefs:
+            things.append(("tracefs at", self.mounted_tracefs, lambda at: unmount(Path(at))))
+        for kind, name, remove in things:
             try:
-                delete_link(name)
+                remove(name)
             except Exception as error:
-                problems.append(f"interface {name}: {error}")
-        for name in self.namespaces:
-            try:
-                netns.remove(name)
-            except OSError as error:
-                problems.append(f"namespace {name}: {error}")
+                problems.append(f"{kind} {name}: {error}")
         if self.made_netns_directory:
             netns.remove_directory()
-        if self.mounted_tracefs:
-            try:
-                unmount(Path(self.mounted_tracefs))
-            except OSError as error:
-                problems.append(f"tracefs at {self.mounted_tracefs}: {error}")
         if not problems:
             self.path.unlink(missing_ok=True)
             # Other runs' records may be there.
@@ -151,15 +146,8 @@ def boot_id() -> str:
 def start_ticks(pid: int) -> int | None:
     """Start time of a process in clock ticks since boot; None when there is none
     (a zombie counts as none)."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    # The name may hold spaces and brackets; what follows its last bracket not.
-    fields = text[text.rindex(")") + 2 :].split()
-    if fields[0] in ("Z", "X"):
-        return None
-    return int(fields[19])
+    fields = stat_fields(Path(f"/proc/{pid}/stat"))
+    return None if fields is None or fields[0] in ("Z", "X") else int(fields[19])
 
 
 def is_alive(process: Process) -> bool:

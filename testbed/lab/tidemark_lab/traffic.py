@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
 from .json_types import JsonObject
@@ -11,9 +12,7 @@ from .json_types import JsonObject
 
 def harmonic_mean(values: list[float]) -> float | None:
     """Tₑ of base round-trip times; None without flows."""
-    if not values:
-        return None
-    return len(values) / sum(1 / v for v in values)
+    return statistics.harmonic_mean(values) if values else None
 
 
 # Of a time, at either end. Where a phase is to end as its flows do, one is late by milliseconds.
@@ -24,7 +23,6 @@ class Truth:
     """What tidemark-traffic wrote."""
 
     def __init__(self, document: JsonObject):
-        self.document = document
         self.flows: list[JsonObject] = document["flows"]
 
     @classmethod
@@ -41,6 +39,14 @@ class Truth:
             and f["error"] is None
             and f["start"]["unix_ns"] <= start_unix_ns + missing_ns
             and f["stop"]["unix_ns"] >= end_unix_ns - missing_ns
+        ]
+
+    def persistent(self, start_unix_ns: int, end_unix_ns: int) -> list[JsonObject]:
+        """Flows of all kinds but the short one that were there so long."""
+        return [
+            f
+            for kind in ("lbp", "rbp", "wl")
+            for f in self.during(kind, start_unix_ns, end_unix_ns)
         ]
 
     def phase(self, start_unix_ns: int, end_unix_ns: int) -> JsonObject:

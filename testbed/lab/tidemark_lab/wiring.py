@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pyroute2 import IPRoute
 
 from . import kernel, netns
+from .addresses import LINK_PREFIX_LENGTH
 from .state import RunState
 
 PREFIX = "tm-"
@@ -60,7 +61,7 @@ def make_namespace(state: RunState, name: str) -> None:
 
 
 def connect_host(
-    namespace: str, address: str, mac: str, end: End, ecn: bool, offloads: bool = False
+    namespace: str, address: str, mac: str, end: End, ecn: bool, offloads: bool
 ) -> None:
     """A host with one interface, whose other end is the switch's.
 
@@ -70,16 +71,17 @@ def connect_host(
     with netns.entered(namespace):
         kernel.set_sysctls(host_sysctls(ecn))
     with IPRoute(netns=namespace) as ipr:
-        ipr.link(
-            "add",
-            ifname=HOST_INTERFACE,
-            kind="veth",
-            address=mac,
-            peer={"ifname": end.interface, "net_ns_fd": end.namespace},
-        )
+        connect(ipr, HOST_INTERFACE, end, mac)
         _raise_end(ipr, namespace, HOST_INTERFACE, address, PREFIX_LENGTH, offloads)
         raise_loopback(ipr)
     raise_switch_end(end, offloads)
+
+
+def connect(ipr: IPRoute, interface: str, other: End, mac: str | None = None) -> None:
+    """Makes a link from an interface of this namespace to another end."""
+    peer = {"ifname": other.interface, "net_ns_fd": other.namespace}
+    address = {} if mac is None else {"address": mac}
+    ipr.link("add", ifname=interface, kind="veth", peer=peer, **address)
 
 
 def set_initial_window(namespace: str, destination: str, packets: int) -> None:
@@ -93,14 +95,9 @@ def set_initial_window(namespace: str, destination: str, packets: int) -> None:
         ipr.route("add", dst=f"{destination}/32", metrics={"initcwnd": packets}, **way)
 
 
-def connect_switches(one: End, other: End, offloads: bool = False) -> None:
+def connect_switches(one: End, other: End, offloads: bool) -> None:
     with IPRoute(netns=one.namespace) as ipr:
-        ipr.link(
-            "add",
-            ifname=one.interface,
-            kind="veth",
-            peer={"ifname": other.interface, "net_ns_fd": other.namespace},
-        )
+        connect(ipr, one.interface, other)
     raise_switch_end(one, offloads)
     raise_switch_end(other, offloads)
 
@@ -124,7 +121,6 @@ class Access:
     gateway_host_address: str
     gateway_address: str
     network: str
-    prefix_length: int
     shape: Shape
     # Of the hosts behind this gateway, from 0.
     number: int = 0
@@ -134,77 +130,53 @@ class Access:
         return f"{ACCESS_INTERFACE}{self.number or ''}"
 
 
-def connect_access(
-    access: Access, receiver_namespace: str, ecn: bool, offloads: bool = False
-) -> None:
+def connect_access(access: Access, receiver_namespace: str, ecn: bool, offloads: bool) -> None:
     inner, gateway = access.namespace, access.gateway_namespace
     with netns.entered(inner):
         kernel.set_sysctls(host_sysctls(ecn))
     with netns.entered(gateway):
         kernel.set_sysctls({"net.ipv4.ip_forward": "1"})
+    outer = End(gateway, access.gateway_interface)
     with IPRoute(netns=inner) as ipr:
-        ipr.link(
-            "add",
-            ifname=HOST_INTERFACE,
-            kind="veth",
-            peer={"ifname": access.gateway_interface, "net_ns_fd": gateway},
-        )
-        length = access.prefix_length
-        _raise_end(ipr, inner, HOST_INTERFACE, access.address, length, offloads)
+        connect(ipr, HOST_INTERFACE, outer)
+        _raise_end(ipr, inner, HOST_INTERFACE, access.address, LINK_PREFIX_LENGTH, offloads)
         raise_loopback(ipr)
     with IPRoute(netns=gateway) as ipr:
-        interface = access.gateway_interface
-        _raise_end(ipr, gateway, interface, access.gateway_address, length, offloads)
+        _raise_end(
+            ipr, gateway, outer.interface, access.gateway_address, LINK_PREFIX_LENGTH, offloads
+        )
         index = ipr.link_lookup(ifname=HOST_INTERFACE)[0]
-        s = access.shape
-        shape(ipr, index, access.address, s.rate_bps, s.burst_bytes, s.queue_bytes, access.number)
+        shape(ipr, index, access.address, access.shape, access.number)
     with IPRoute(netns=inner) as ipr:
         ipr.route("add", dst="default", gateway=access.gateway_address)
     with IPRoute(netns=receiver_namespace) as ipr:
         ipr.route("add", dst=access.network, gateway=access.gateway_host_address)
 
 
-def connect_collector(
-    state: RunState,
-    interface: str,
-    address: str,
-    prefix_length: int,
-    mac: str,
-    end: End,
-    offloads: bool = False,
+def connect_root(
+    state: RunState, interface: str, address: str, end: End, mac: str | None = None
 ) -> None:
-    """The one link of a switch that the root namespace sees; recorded before it is made."""
+    """A link of a switch that the root namespace sees; recorded before it is made."""
     state.add_interface(interface)
     with IPRoute() as ipr:
-        ipr.link(
-            "add",
-            ifname=interface,
-            kind="veth",
-            address=mac,
-            peer={"ifname": end.interface, "net_ns_fd": end.namespace},
-        )
-        index = ipr.link_lookup(ifname=interface)[0]
+        connect(ipr, interface, end, mac)
         kernel.set_sysctls({f"net.ipv6.conf.{interface}.disable_ipv6": "1"})
-        ipr.addr("add", index=index, address=address, prefixlen=prefix_length)
-        ipr.link("set", index=index, state="up")
-    raise_switch_end(end, offloads)
+        set_up(ipr, interface, address, LINK_PREFIX_LENGTH)
 
 
 def _raise_end(
     ipr: IPRoute, namespace: str, interface: str, address: str, prefix: int, offloads: bool
 ) -> None:
-    index = ipr.link_lookup(ifname=interface)[0]
-    ipr.addr("add", index=index, address=address, prefixlen=prefix)
     if not offloads:
         # TCP builds no frames for the interface to split.
+        index = ipr.link_lookup(ifname=interface)[0]
         ipr.link("set", index=index, gso_max_segs=1, gso_max_size=1500)
         with netns.entered(namespace):
             kernel.disable_offloads(interface)
-    ipr.link("set", index=index, state="up")
+    set_up(ipr, interface, address, prefix)
 
 
 def set_up(ipr: IPRoute, interface: str, address: str, prefix_length: int) -> None:
-    """An interface with an address, for a link that no host or switch is on."""
     index = ipr.link_lookup(ifname=interface)[0]
     ipr.addr("add", index=index, address=address, prefixlen=prefix_length)
     ipr.link("set", index=index, state="up")
@@ -214,15 +186,7 @@ def raise_loopback(ipr: IPRoute) -> None:
     ipr.link("set", index=ipr.link_lookup(ifname="lo")[0], state="up")
 
 
-def shape(
-    ipr: IPRoute,
-    index: int,
-    source: str,
-    rate_bps: int,
-    burst_bytes: int,
-    queue_bytes: int,
-    number: int = 0,
-) -> None:
+def shape(ipr: IPRoute, index: int, source: str, bucket: Shape, number: int = 0) -> None:
     """A token bucket with a short queue for the packets of one source address.
     HTB only tells them apart: its class is far faster than the token bucket, and
     everything else passes it directly (default class 0). `number`: of the sources of this
@@ -247,9 +211,9 @@ def shape(
         index=index,
         handle=_LEAF_HANDLE + (number << 16),
         parent=_SHAPED_CLASS + number,
-        rate=f"{rate_bps}bit",
-        burst=burst_bytes,
-        limit=queue_bytes,
+        rate=f"{bucket.rate_bps}bit",
+        burst=bucket.burst_bytes,
+        limit=bucket.queue_bytes,
     )
     address = int(ipaddress.ip_address(source))
     ipr.tc(

@@ -11,26 +11,29 @@ from ..links import addresses_within
 from . import command
 from .management import NETWORK
 
+# It needs no BMv2.
+INSTEAD = "or use --back-end embedded"
 
-def check_program(instead: str = "--back-end embedded") -> None:
-    """`instead`: what needs no BMv2. Raises PreflightError."""
+
+def check_program() -> None:
+    """Raises PreflightError."""
     binary = command.find()
     if binary is None:
         raise PreflightError(
             f"{command.PROGRAM} is not on PATH",
             "install BMv2 with its P4Runtime server (p4lang publishes the Debian package "
             "p4lang-bmv2 and the image p4lang/behavioral-model; with sudo, keep PATH: "
-            f"sudo --preserve-env=PATH), or use {instead}",
+            f"sudo --preserve-env=PATH), {INSTEAD}",
         )
-    help_text = _help(binary, instead)
+    help_text = _help(binary)
     if not serves_thrift(help_text):
         raise PreflightError(
             f"{binary} has no Thrift server, by which the lab sets rate and depth of its queues",
-            f"take a BMv2 that was built with Thrift (p4lang's are), or use {instead}",
+            f"take a BMv2 that was built with Thrift (p4lang's are), {INSTEAD}",
         )
 
 
-def _help(binary: Path, instead: str) -> str:
+def _help(binary: Path) -> str:
     try:
         done = subprocess.run(
             [binary, "--help"], capture_output=True, text=True, timeout=30, check=False
@@ -40,7 +43,7 @@ def _help(binary: Path, instead: str) -> str:
         failure = str(error)
     if failure:
         last = failure.splitlines()[-1]
-        raise PreflightError(f"{binary} does not run: {last}", f"mend that, or use {instead}")
+        raise PreflightError(f"{binary} does not run: {last}", f"mend that, {INSTEAD}")
     return done.stdout
 
 

@@ -18,6 +18,23 @@ def packets_per_s(capacity_bps: int) -> int:
     return max(1, round(capacity_bps / WIRE_BITS))
 
 
+def mbit(packets_per_second: int) -> str:
+    return f"{packets_per_second * WIRE_BITS / 1e6:.1f}mbit"
+
+
+def refusal(rate: int) -> str | None:
+    """Of packets per second that the lab does not let BMv2 send."""
+    if LEAST_PACKETS_PER_S <= rate <= MOST_PACKETS_PER_S:
+        return None
+    return (
+        f"BMv2 would have to send {rate} packets/s, and the lab lets it send "
+        f"{LEAST_PACKETS_PER_S} to {MOST_PACKETS_PER_S}"
+    )
+
+
+LEAST, MOST = mbit(LEAST_PACKETS_PER_S), mbit(MOST_PACKETS_PER_S)
+
+
 def notes(capacity_bps: int) -> list[str]:
     """Differences from a run on the embedded switch, for its reader."""
     rate = packets_per_s(capacity_bps)

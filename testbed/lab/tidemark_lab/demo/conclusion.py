@@ -22,8 +22,6 @@ from . import tables
 
 @dataclass(frozen=True)
 class Judged:
-    """A run of the demo, and what there is to be said of it."""
-
     summary: JsonObject
     classes: list[str]
     checks: list[checks.Check]
@@ -61,7 +59,7 @@ def judge(run: Run) -> Judged:
         text = "; ".join(different) or "the same estimates from the capture"
         results.append(checks.Check(f"{phase['name']}: {text}", not different))
     classes = [
-        _classes(phase, [f for kind in ("lbp", "rbp", "wl") for f in truth.during(kind, *span)])
+        _classes(phase, truth.persistent(*span))
         for phase, span in zip(run.phases, unix, strict=True)
     ]
     return Judged(document, classes, results)

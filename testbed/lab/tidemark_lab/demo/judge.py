@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from .. import signals
 from ..experiment.backend import MeasuredPhase
-from ..experiment.conduct import Live, after_start, of_link
-from ..experiment.judge import Case
+from ..experiment.conduct import Live, after_warm_up, of_link
+from ..experiment.judge import Case, Judge
 from ..experiment.quantities import rate_bps
 from ..json_types import JsonObject
 from ..outcome import write_json
@@ -21,16 +21,12 @@ from . import conclusion, tables, variant
 from .variant import Variant
 
 
-class Demo:
-    """Measured, advised, applied, measured again."""
-
-    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
-
-    def __init__(self, wanted: Variant, keep: bool, report: bool):
-        self._wanted = wanted
-        self._keep = keep
-        self._report = report
-        self._judged: conclusion.Judged | None = None
+@dataclass
+class Demo(Judge):
+    wanted: Variant
+    stay: bool
+    report: bool
+    judged: conclusion.Judged | None = None
 
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
@@ -40,11 +36,9 @@ class Demo:
             ("--warmup", "before the first phase"),
             ("--settle", "after the advice was applied"),
         ):
+            default = f"the file's, on BMv2 {variant.TIMES_AS_LONG:g} times that"
             parser.add_argument(
-                option,
-                type=positive_s,
-                metavar="SECONDS",
-                help=f"{what}; default: the file's, on BMv2 {variant.TIMES_AS_LONG:g} times that",
+                option, type=positive_s, metavar="SECONDS", help=f"{what}; default: {default}"
             )
         parser.add_argument("--seed", type=int, help="of the short flows")
         parser.add_argument(
@@ -81,31 +75,32 @@ class Demo:
         return cls(wanted, arguments.keep, not arguments.no_report)
 
     def altered(self, document: JsonObject) -> JsonObject:
-        return variant.of(document, self._wanted)
+        return variant.of(document, self.wanted)
 
     def carry_out(self, case: Case) -> JsonObject:
         run = case.run(self._conduct)
-        self._judged = conclusion.judge(run)
-        return self._judged.summary
+        self.judged = conclusion.judge(run)
+        return self.judged.summary
 
     def keep(self, out: Path, documents: Sequence[JsonObject]) -> None:
         write_json(out / "summary.json", documents[0])
 
     def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
-        assert self._judged is not None
-        return self._judged.tell(out, self._report, progress)
+        assert self.judged is not None
+        return self.judged.tell(out, self.report, progress)
 
     def _conduct(self, live: Live) -> list[MeasuredPhase]:
         plan, progress = live.plan, live.progress
         for line in conclusion.about_network(plan, live.session.layout.run_id):
             progress.say(line)
-        live.start()
+        live.session.start()
         token = live.session.run_dir / "controller.token"
         progress.say(f"console: {live.session.url}/  (token in {token})")
-        live.start_traffic()
+        live.session.start_traffic()
         progress.say(conclusion.about_traffic(plan))
-        measured = after_start(live, of_link, marked=True)
-        if self._keep:
+        live.warm_up(of_link)
+        measured = after_warm_up(live, of_link, marked=True)
+        if self.stay:
             self._stay(live, measured)
         progress.say("ending")
         return measured

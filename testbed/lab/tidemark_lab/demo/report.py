@@ -8,60 +8,49 @@ from pathlib import Path
 
 from ..figures.command import made
 from ..json_types import JsonObject
+from ..outcome import write_text
 from ..papers import report as figure_report
 from ..report import page
 from . import tables
-from .tables import Table
 
 
 def write(run_dir: Path, summary: JsonObject) -> Path:
     """One self-contained file. Raises LabError where there is nothing to draw."""
     figures, facts = made(run_dir)
+    said = tables.verdicts(summary)
     parts = [
         "<h2>Outcome</h2>",
-        _table(tables.outcome(summary)),
-        _verdicts(summary),
+        page.table(*tables.outcome(summary)),
+        f"<p>Under the advised limit:</p>{page.items(said)}" if said else "",
         _advice(summary),
         *(part for figure in figures for part in figure_report.section(figure, data=False)),
         "<h2>Estimates beside the truth</h2>",
-        _table(tables.estimates(summary)),
+        page.table(*tables.estimates(summary)),
         "<h2>Evidence</h2>",
-        _table(tables.evidence(summary)),
+        page.table(*tables.evidence(summary)),
         '<p class="soft">The packets are in <code>capture/</code> (Parquet), these numbers in '
         "<code>summary.json</code>.</p>",
     ]
     path = run_dir / "report.html"
-    partial = path.with_suffix(".part")
     about = "; ".join([*facts, *_about(summary)]) + "."
-    partial.write_text(page.page(f"Tidemark run {run_dir.name}", about, parts), encoding="utf-8")
-    partial.replace(path)
+    write_text(path, page.page(f"Tidemark run {run_dir.name}", about, parts))
     return path
 
 
 def _about(summary: JsonObject) -> list[str]:
-    config = summary.get("config", {})
-    scenario = config.get("scenario") or {}
-    facts = []
-    rtts = scenario.get("base_rtts_ms")
-    if rtts:
-        facts.append("base RTT " + ", ".join(f"{r:g}" for r in rtts) + " ms")
+    config = summary["config"]
+    scenario = config["scenario"]
     counts = [
-        (scenario.get("lbp_flows"), "locally bottlenecked"),
-        (len(scenario.get("rbp_senders") or ()), "remotely bottlenecked"),
-        (len(scenario.get("wl_senders") or ()), "window-limited"),
+        (scenario["lbp_flows"], "locally bottlenecked"),
+        (len(scenario["rbp_senders"]), "remotely bottlenecked"),
+        (len(scenario["wl_senders"]), "window-limited"),
     ]
-    known = [f"{n} {what}" for n, what in counts if n]
-    if known:
-        facts.append("flows: " + ", ".join(known))
-    for key, label in (("kernel", "Linux"), ("version", "Tidemark")):
-        if config.get(key):
-            facts.append(f"{label} {config[key]}")
-    return facts
-
-
-def _verdicts(summary: JsonObject) -> str:
-    sentences = tables.verdicts(summary)
-    return f"<p>Under the advised limit:</p>{page.items(sentences)}" if sentences else ""
+    return [
+        "base RTT " + ", ".join(f"{r:g}" for r in scenario["base_rtts_ms"]) + " ms",
+        "flows: " + ", ".join(f"{n} {what}" for n, what in counts if n),
+        f"Linux {config['kernel']}",
+        f"Tidemark {config['version']}",
+    ]
 
 
 def _advice(summary: JsonObject) -> str:
@@ -74,7 +63,3 @@ def _advice(summary: JsonObject) -> str:
                 + page.items(advice["reasons"], "ol")
             )
     return ""
-
-
-def _table(table: Table) -> str:
-    return page.table(table.head, table.rows)

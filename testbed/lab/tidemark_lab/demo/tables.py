@@ -3,140 +3,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from ..formats import MISSING, Format, interval, kilobytes, number, percent, show
 from ..json_types import JsonObject
 from ..markdown import aligned
 
+# Its head, and rows that begin with their label.
+Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
 
 @dataclass(frozen=True)
-class Table:
-    """`rows` begin with the label of the row."""
+class Quantity:
+    """Measured in a phase at a path; of some there is a prediction and a target."""
 
-    head: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    label: str
+    path: str
+    form: Format
+    # In prediction and targets.
+    name: str = ""
+    # Of a target: its side, and its form.
+    side: str = ""
+    of_target: Format = str
+    in_sentence: str = ""
+
+    def measured(self, phase: JsonObject) -> float | None:
+        value: Any = phase
+        for key in self.path.split("."):
+            value = value[key]
+        return value
+
+    def target(self, targets: JsonObject) -> str:
+        wanted = targets.get(self.name)
+        return MISSING if wanted is None else f"{self.side} {self.of_target(wanted)}"
+
+    def verdict(self, value: float, predicted: JsonObject, target: float | None) -> str:
+        parts = [f"{self.in_sentence or self.label} {self.form(value)} measured"]
+        low, high = predicted.get("low"), predicted.get("high")
+        if low is not None and high is not None:
+            # One packet of delay or rounding is not a wrong prediction.
+            slack = 0.02 * max(abs(low), abs(high))
+            inside = low - slack <= value <= high + slack
+            ends = f"{self.form(low)} to {self.form(high)}"
+            parts.append(f"{'within' if inside else 'outside'} the predicted {ends}")
+        if target is not None:
+            missed = value < target if self.side == "≥" else value > target
+            parts.append(f"target {self.form(target)} {'missed' if missed else 'met'}")
+        return "; ".join(parts) + "."
+
+
+MS = number(1, "ms")
+LIMIT = Quantity("limit", "limit_bytes", kilobytes, "limit_bytes")
+RATES = (
+    Quantity("utilisation", "utilisation", percent(1), "utilisation", "≥", percent(0)),
+    Quantity("loss rate", "loss_rate", percent(3), "loss_rate", "≤", percent(1)),
+)
+LARGEST_DELAY = Quantity(
+    "queueing delay, largest", "delay_ms.max", MS, "delay_ms", "≤", MS, "largest queueing delay"
+)
+QUEUE = (
+    Quantity("queueing delay, median", "delay_ms.p50", MS),
+    Quantity("queueing delay, p99", "delay_ms.p99", MS),
+    LARGEST_DELAY,
+    Quantity("occupancy, median", "occupancy_bytes.p50", kilobytes),
+    Quantity("occupancy, p99", "occupancy_bytes.p99", kilobytes),
+    Quantity("occupancy, largest", "occupancy_bytes.max", kilobytes),
+)
 
 
 def outcome(summary: JsonObject) -> Table:
     """The measurements of each phase; the advice's prediction next to the phase
     that ran under it."""
-    phases = summary["phases"]
-    advice = next((p["advice"] for p in phases if p.get("advice")), None) or {}
-    predicted = advice.get("predicted") or {}
-    targets = (summary.get("config", {}).get("scenario") or {}).get("targets") or {}
+    phases, targets = summary["phases"], _targets(summary)
+    advice = _advice(summary)
+    predicted = {
+        **(advice.get("predicted") or {}),
+        "limit_bytes": {"value": advice.get("limit_bytes")},
+    }
 
-    def row(
-        label: str,
-        pick: Callable[[JsonObject], float | None],
-        form: Format,
-        beside: str = MISSING,
-        goal: str = "",
-    ) -> tuple[str, ...]:
-        return (label, *(show(pick(p), form) for p in phases), beside, goal or MISSING)
+    def row(q: Quantity) -> tuple[str, ...]:
+        values = (show(q.measured(p), q.form) for p in phases)
+        return (q.label, *values, interval(predicted.get(q.name), q.form), q.target(targets))
 
-    def bound(name: str, sign: str, form: Format) -> str:
-        return f"{sign} {form(targets[name])}" if targets.get(name) is not None else MISSING
-
-    loss = percent(3)
-    milliseconds = number(1, "ms")
-    rows = [
-        row(
-            "limit",
-            lambda p: p["limit_bytes"],
-            kilobytes,
-            show(advice.get("limit_bytes"), kilobytes),
-        ),
-        row(
-            "utilisation",
-            lambda p: p["utilisation"],
-            percent(1),
-            interval(predicted.get("utilisation"), percent(1)),
-            bound("utilisation", "≥", percent(0)),
-        ),
-        row(
-            "loss rate",
-            lambda p: p["loss_rate"],
-            loss,
-            interval(predicted.get("loss_rate"), loss),
-            bound("loss_rate", "≤", percent(1)),
-        ),
-        ("dropped / CE marked", *(f"{p['drops']} / {p['ce_marked']}" for p in phases), *2 * ("",)),
-        row("queueing delay, median", lambda p: p["delay_ms"]["p50"], milliseconds),
-        row("queueing delay, p99", lambda p: p["delay_ms"]["p99"], milliseconds),
-        row(
-            "queueing delay, largest",
-            lambda p: p["delay_ms"]["max"],
-            milliseconds,
-            interval(predicted.get("delay_ms"), milliseconds),
-            bound("delay_ms", "≤", milliseconds),
-        ),
-        row("occupancy, median", lambda p: p["occupancy_bytes"]["p50"], kilobytes),
-        row("occupancy, p99", lambda p: p["occupancy_bytes"]["p99"], kilobytes),
-        row("occupancy, largest", lambda p: p["occupancy_bytes"]["max"], kilobytes),
-    ]
+    dropped = ("dropped / CE marked", *(f"{p['drops']} / {p['ce_marked']}" for p in phases))
     head = ("", *(f"phase {p['name']}, measured" for p in phases), "advice, predicted", "target")
-    return Table(head, rows)
+    return head, [*map(row, (LIMIT, *RATES)), (*dropped, "", ""), *map(row, QUEUE)]
 
 
-@dataclass(frozen=True)
-class Goal:
-    """A quantity that has a prediction and a target."""
-
-    name: str
-    label: str
-    form: Format
-    measured: Callable[[JsonObject], float | None]
-    # Whether a value misses a target.
-    misses: Callable[[float, float], bool]
+def _targets(summary: JsonObject) -> JsonObject:
+    return (summary.get("config", {}).get("scenario") or {}).get("targets") or {}
 
 
-GOALS = (
-    Goal("utilisation", "utilisation", percent(1), lambda p: p["utilisation"], lambda v, t: v < t),
-    Goal("loss_rate", "loss rate", percent(3), lambda p: p["loss_rate"], lambda v, t: v > t),
-    Goal(
-        "delay_ms",
-        "largest queueing delay",
-        number(1, "ms"),
-        lambda p: p["delay_ms"]["max"],
-        lambda v, t: v > t,
-    ),
-)
+def _advice(summary: JsonObject) -> JsonObject:
+    """The first that there is."""
+    return next((p["advice"] for p in summary["phases"] if p.get("advice")), None) or {}
 
 
 def verdicts(summary: JsonObject) -> list[str]:
     """How the phase under the advised limit met prediction and targets, one
     sentence per quantity; empty without advice or a phase after it."""
-    phases = summary["phases"]
-    advised = next((i for i, p in enumerate(phases) if p.get("advice")), None)
-    if advised is None or advised + 1 >= len(phases):
-        return []
-    predicted = phases[advised]["advice"].get("predicted") or {}
-    targets = (summary.get("config", {}).get("scenario") or {}).get("targets") or {}
-    after = phases[advised + 1]
-    out = []
-    for goal in GOALS:
-        value = goal.measured(after)
-        if value is None:
-            continue
-        said = predicted.get(goal.name) or {}
-        parts = [f"{goal.label} {goal.form(value)} measured"]
-        low, high = said.get("low"), said.get("high")
-        if low is not None and high is not None:
-            # One packet of delay or rounding is not a wrong prediction.
-            slack = 0.02 * max(abs(low), abs(high))
-            inside = low - slack <= value <= high + slack
-            parts.append(
-                f"{'within' if inside else 'outside'} the predicted "
-                f"{goal.form(low)} to {goal.form(high)}"
-            )
-        target = targets.get(goal.name)
-        if target is not None:
-            missed = goal.misses(value, target)
-            parts.append(f"target {goal.form(target)} {'missed' if missed else 'met'}")
-        out.append("; ".join(parts) + ".")
-    return out
+    for before, after in pairwise(summary["phases"]):
+        if before.get("advice"):
+            predicted, targets = before["advice"].get("predicted") or {}, _targets(summary)
+            return [
+                q.verdict(value, predicted.get(q.name) or {}, targets.get(q.name))
+                for q in (*RATES, LARGEST_DELAY)
+                if (value := q.measured(after)) is not None
+            ]
+    return []
 
 
 ESTIMATES: tuple[tuple[str, str, Format], ...] = (
@@ -152,24 +128,19 @@ ESTIMATES: tuple[tuple[str, str, Format], ...] = (
 def estimates(summary: JsonObject) -> Table:
     """Every estimate with its interval, and the truth where there is one."""
     phases = summary["phases"]
-    head: tuple[str, ...] = ("",)
-    for p in phases:
-        head += (f"phase {p['name']}, estimated", "truth")
-    rows = []
-    for name, label, form in ESTIMATES:
-        row: tuple[str, ...] = (label,)
-        for p in phases:
-            row += (interval(p["estimates"].get(name), form), show(_truth(p, name), form))
-        rows.append(row)
-    regime: tuple[str, ...] = ("regime",)
-    for p in phases:
-        regime += (str((p["estimates"].get("regime") or {}).get("value") or MISSING), MISSING)
-    rows.append(regime)
-    return Table(head, rows)
+    rows = [
+        (label, *(cell for p in phases for cell in _beside_truth(p, name, form)))
+        for name, label, form in ESTIMATES
+    ]
+    regimes = ((p["estimates"].get("regime") or {}).get("value") for p in phases)
+    rows.append(("regime", *(cell for r in regimes for cell in (str(r or MISSING), MISSING))))
+    heads = (cell for p in phases for cell in (f"phase {p['name']}, estimated", "truth"))
+    return ("", *heads), rows
 
 
-def _truth(phase: JsonObject, name: str) -> float | None:
-    return (phase.get("truth") or {}).get(name)
+def _beside_truth(phase: JsonObject, name: str, form: Format) -> tuple[str, str]:
+    truth = (phase.get("truth") or {}).get(name)
+    return interval(phase["estimates"].get(name), form), show(truth, form)
 
 
 def evidence(summary: JsonObject) -> Table:
@@ -183,18 +154,14 @@ def evidence(summary: JsonObject) -> Table:
             ("malformed", "reports malformed"),
         )
     ]
-    rows.append(
-        (
-            "data packets of probed flows joined",
-            *(show(p["join"]["matched_fraction"], percent(2)) for p in phases),
-        )
-    )
-    return Table(("", *(f"phase {p['name']}" for p in phases)), rows)
+    joined = (show(p["join"]["matched_fraction"], percent(2)) for p in phases)
+    rows.append(("data packets of probed flows joined", *joined))
+    return ("", *(f"phase {p['name']}" for p in phases)), rows
 
 
 def text(summary: JsonObject) -> str:
     """All of them on a terminal, and the reasons of the advice."""
     tables = (outcome(summary), estimates(summary), evidence(summary))
-    lines = [line for t in tables for line in [*aligned(t.head, t.rows), ""]]
-    advised = next((p["advice"] for p in summary["phases"] if p.get("advice")), None) or {}
-    return "\n".join([*lines[:-1], *(f"  - {r}" for r in advised.get("reasons") or [])])
+    lines = [line for t in tables for line in [*aligned(*t), ""]]
+    reasons = _advice(summary).get("reasons") or []
+    return "\n".join([*lines[:-1], *(f"  - {r}" for r in reasons)])

@@ -13,13 +13,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 
-from ..bmv2.rates import (
-    LEAST_PACKETS_PER_S,
-    MOST_PACKETS_PER_S,
-    PACKETS_PER_S,
-    WIRE_BITS,
-    packets_per_s,
-)
+from ..bmv2.rates import LEAST, MOST, PACKETS_PER_S, WIRE_BITS, mbit, packets_per_s, refusal
 from ..experiment import load
 from ..experiment.load import ExperimentError
 from ..experiment.model import Experiment
@@ -83,7 +77,7 @@ def _marking(out: JsonObject, remote: float) -> None:
     (switch,) = out["topology"]["switches"]
     at = Limit.parse(switch.get("limit", "1bdp"))
     above = Limit(3 * at.number, at.unit)
-    switch |= {"action": "mark_ce", "threshold": _text(at), "limit": _text(above)}
+    switch |= {"action": "mark_ce", "threshold": str(at), "limit": str(above)}
     for group in [*out["traffic"]["persistent"], *out["traffic"].get("open_loop", [])]:
         group["ecn"] = True
         _slow_down(group, remote)
@@ -96,14 +90,11 @@ def _slow_down(group: JsonObject, by: float) -> None:
 
 
 def _slower(out: JsonObject, experiment: Experiment, capacity_bps: int | None) -> None:
-    """As BMv2 carries it."""
     rate = PACKETS_PER_S if capacity_bps is None else packets_per_s(capacity_bps)
-    if not LEAST_PACKETS_PER_S <= rate <= MOST_PACKETS_PER_S:
+    if refused := refusal(rate):
         raise ExperimentError(
-            f"--capacity: BMv2 would have to send {rate} packets/s, and the lab lets it send "
-            f"{LEAST_PACKETS_PER_S} to {MOST_PACKETS_PER_S}; choose {_mbit(LEAST_PACKETS_PER_S)} "
-            f"to {_mbit(MOST_PACKETS_PER_S)} (default {_mbit(PACKETS_PER_S)}), or --back-end "
-            "embedded"
+            f"--capacity: {refused}; choose {LEAST} to {MOST} (default {mbit(PACKETS_PER_S)}), "
+            "or --back-end embedded"
         )
     out["run"]["back_end"] = "bmv2"
     (switch,) = out["topology"]["switches"]
@@ -129,13 +120,5 @@ def _slower(out: JsonObject, experiment: Experiment, capacity_bps: int | None) -
         out["targets"]["delay"] = f"{1e3 * RTT_FACTOR * delay_s:g}ms"
 
 
-def _mbit(packets_per_second: int) -> str:
-    return f"{packets_per_second * WIRE_BITS / 1e6:.1f}mbit"
-
-
 def _s(seconds: float) -> str:
     return f"{seconds:g}s"
-
-
-def _text(limit: Limit) -> str:
-    return f"{limit.number:.12g}{limit.unit}"

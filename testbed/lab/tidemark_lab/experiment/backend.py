@@ -24,8 +24,6 @@ class Window:
 
 @dataclass
 class MeasuredPhase:
-    """What happened in a phase."""
-
     name: str
     # Of each switch, in their order.
     limits: list[Limits]
@@ -47,7 +45,7 @@ class MeasuredPhase:
 
 @dataclass(frozen=True)
 class Place:
-    """A switch's port in the capture, and how much a frame is on its wire."""
+    """A switch's port in the capture."""
 
     node: int
     port: int
@@ -63,28 +61,23 @@ class BackEnd(Protocol):
 
     def refuse(self, plan: Plan) -> list[str]:
         """What of a plan it cannot do, with the path of the key; empty where it can."""
-        ...
 
     def ready(self, out: Path) -> list[str]:
         """Notes for the user. Raises PreflightError where this machine cannot run it."""
-        ...
 
     def place(self, plan: Plan, switch: int) -> Place:
         """Where the switch's port is in the capture."""
-        ...
 
     def run(self, plan: Plan, run_dir: Path, progress: Progress) -> list[MeasuredPhase]:
         """From nothing to the capture; leaves nothing but files."""
-        ...
 
     def offloads(self, plan: Plan) -> bool | None:
         """Whether hosts send super-frames; None where there is no such thing."""
-        ...
+        return None
 
     def doubts(self, row: JsonObject) -> list[str]:
         """Why a row is not to be trusted, beyond what holds for every back end."""
-        ...
+        return []
 
     def versions(self) -> JsonObject:
-        """Of what it runs."""
-        ...
+        return {}

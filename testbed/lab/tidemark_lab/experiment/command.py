@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 from ..errors import LabError
 from ..json_types import JsonObject
-from ..outcome import EXIT_FAILED, EXIT_OK, EXIT_PREFLIGHT
+from ..outcome import EXIT_FAILED, EXIT_OK
 from ..preflight import Paths, Ports
 from ..progress import Progress
 from . import compare, execute, grid, load, store, table
@@ -27,15 +25,6 @@ from .plan import Plan
 from .remote.back_end import Remote
 from .simulated import Ns3
 from .store import Store
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-
-# An exit code, or none where something else is to be done.
-Code = TypeVar("Code", int, "int | None")
 
 
 def add_run_arguments(parser: argparse.ArgumentParser, file_needed: bool = True) -> None:
@@ -85,12 +74,10 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Of a list with commas."""
     return tuple(text.split(","))
 
 
 def positive(text: str) -> int:
-    """A number of runs at a time."""
     value = int(text)
     if value < 1:
         raise ValueError(text)
@@ -109,29 +96,19 @@ def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
 
 def sweep_from_arguments(arguments: argparse.Namespace) -> int:
     """The rows of a grid, whatever judge the file names."""
-    return _told(lambda progress: _sweep(arguments, find_file(arguments.file), progress))
+    return _sweep(arguments, find_file(arguments.file))
 
 
 def run_from_arguments(arguments: argparse.Namespace) -> int:
     """A run that nobody judges."""
-
-    def run(progress: Progress) -> int:
-        files = find_files(arguments.file)
-        if len(files) > 1:
-            raise ExperimentError(f"{arguments.file}: has {len(files)} files: `run` one of them")
-        return _sweep(arguments, files[0], progress, one=True)
-
-    return _told(run)
+    files = find_files(arguments.file)
+    if len(files) > 1:
+        raise ExperimentError(f"{arguments.file}: has {len(files)} files: `run` one of them")
+    return _sweep(arguments, files[0], one=True)
 
 
-@dataclass(frozen=True)
-class Asked:
-    """`run` of files that a judge judges."""
-
-    files: list[Path]
-    judge: type[Judge]
-    # With the judge's own options.
-    arguments: argparse.Namespace
+# Files, who judges them, and options, with the judge's own.
+Asked = tuple[list[Path], type[Judge], argparse.Namespace]
 
 
 def asked_of_judge(words: list[str]) -> Asked | None:
@@ -149,7 +126,7 @@ def asked_of_judge(words: list[str]) -> Asked | None:
     parser = argparse.ArgumentParser(prog="tidemark-lab run")
     add_run_arguments(parser)
     judge.add_options(parser)
-    return Asked(files, judge, parser.parse_args(words))
+    return files, judge, parser.parse_args(words)
 
 
 def options_of(judge: str) -> list[argparse.Action]:
@@ -161,25 +138,13 @@ def options_of(judge: str) -> list[argparse.Action]:
 
 def run_judged(words: list[str]) -> int | None:
     """`run` of what a judge judges, whose options only it knows; None where none does."""
-
-    def run(progress: Progress) -> int | None:
-        asked = asked_of_judge(words)
-        return None if asked is None else _judged(asked, progress)
-
-    return _told(run)
+    asked = asked_of_judge(words)
+    return None if asked is None else _judged(*asked)
 
 
-def _told(action: Callable[[Progress], Code]) -> Code | int:
-    progress = Progress()
-    try:
-        return action(progress)
-    except LabError as error:
-        progress.say(str(error))
-        return EXIT_PREFLIGHT
-
-
-def _sweep(arguments: argparse.Namespace, file: Path, progress: Progress, one: bool = False) -> int:
+def _sweep(arguments: argparse.Namespace, file: Path, one: bool = False) -> int:
     """`one`: the file must be a single run (of each repetition)."""
+    progress = Progress()
     points = grid.points(load.read(file), str(file), _overrides(arguments), arguments.full)
     if one and len({p.digest for p in points if p.repetition == 0}) > 1:
         raise ExperimentError(
@@ -201,31 +166,30 @@ def _sweep(arguments: argparse.Namespace, file: Path, progress: Progress, one: b
     return execute.run(sweep, progress)
 
 
-def _judged(asked: Asked, progress: Progress) -> int:
-    arguments = asked.arguments
+def _judged(files: list[Path], kind: type[Judge], arguments: argparse.Namespace) -> int:
+    progress = Progress()
     if arguments.jobs > 1 or arguments.again:
         raise ExperimentError("--jobs and --again: of runs that nobody judges: take `sweep`")
-    judge = asked.judge.of(arguments)
-    cases = _cases(asked.files, judge, arguments)
+    judge = kind.of(arguments)
+    cases = _cases(files, judge, arguments)
     if arguments.list:
-        for name, _, about in cases:
-            progress.say(f"{name:<10} {about}")
+        for name, point in cases:
+            progress.say(f"{name:<10} {point.experiment.about}")
         return EXIT_OK
-    points = [(name, point) for name, point, _ in cases]
-    back_end = _back_end(points[0][1].experiment.run.back_end, arguments)
+    back_end = _back_end(cases[0][1].experiment.run.back_end, arguments)
     if arguments.dry_run:
-        for name, point in points:
+        for name, point in cases:
             execute.refuse([point], back_end)
             progress.say(f"to run  {point.experiment.seconds:5.0f} s  {name}")
         return EXIT_OK
     judged = execute.Judged(
         judge=judge,
-        cases=points,
+        cases=cases,
         back_end=back_end,
         out=arguments.out,
         paths=Paths.find(),
         keep_captures=not arguments.no_captures,
-        one=len(asked.files) == 1,
+        one=len(files) == 1,
         wait_s=arguments.wait,
     )
     return execute.judge(judged, progress)
@@ -233,8 +197,8 @@ def _judged(asked: Asked, progress: Progress) -> int:
 
 def _cases(
     files: list[Path], judge: Judge, arguments: argparse.Namespace
-) -> list[tuple[str, Point, str]]:
-    """Name, point and sentence of each that is asked for."""
+) -> list[tuple[str, Point]]:
+    """Name and point of each that is asked for."""
     found = []
     for path in files:
         document = judge.altered(load.read(path))
@@ -244,15 +208,20 @@ def _cases(
                 f"{path}: has {len(points)} runs, and a judge has one: take `sweep`"
             )
         name = points[0].experiment.name.removeprefix(f"{path.parent.name}-")
-        found.append((name, points[0], points[0].experiment.about))
-    known = [name for name, _, _ in found]
+        found.append((name, points[0]))
+    known = [name for name, _ in found]
     if unknown := sorted(set(arguments.only or ()) - set(known)):
         raise ExperimentError(f"--only: no {', '.join(unknown)}: there are {', '.join(known)}")
     return [case for case in found if arguments.only is None or case[0] in arguments.only]
 
 
 def _overrides(arguments: argparse.Namespace) -> JsonObject:
-    overrides = dict(_override(text) for text in arguments.overrides)
+    overrides: JsonObject = {}
+    for text in arguments.overrides:
+        path, equals, value = text.partition("=")
+        if not equals:
+            raise ExperimentError(f"--set {text}: write PATH=VALUE")
+        overrides[path] = load.value(value)
     if arguments.back_end:
         overrides["run.back_end"] = arguments.back_end
     return overrides
@@ -283,16 +252,6 @@ def find_file(named: Path) -> Path:
     if len(found) != 1:
         raise ExperimentError(f"{named}: no such experiment; `list` names them")
     return found[0]
-
-
-def _override(text: str) -> tuple[str, object]:
-    path, equals, value = text.partition("=")
-    if not equals:
-        raise ExperimentError(f"--set {text}: write PATH=VALUE")
-    try:
-        return path, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return path, value
 
 
 def _back_end(name: str, arguments: argparse.Namespace) -> BackEnd:
@@ -329,12 +288,8 @@ def table_from_arguments(arguments: argparse.Namespace) -> int:
 
 def compare_from_arguments(arguments: argparse.Namespace) -> int:
     """1 where they differ by more than they may, as `diff` does."""
-    try:
-        tables = [table.of_runs(store.find([p])) for p in (arguments.one, arguments.other)]
-        pairs, alone = compare.pairs(*tables)
-    except LabError as error:
-        print(f"lab: {error}", file=sys.stderr)
-        return EXIT_PREFLIGHT
+    tables = [table.of_runs(store.find([p])) for p in (arguments.one, arguments.other)]
+    pairs, alone = compare.pairs(*tables)
     for line in alone:
         print(line)
     print(compare.markdown(pairs), end="")
@@ -344,8 +299,7 @@ def compare_from_arguments(arguments: argparse.Namespace) -> int:
 def list_from_arguments(_arguments: argparse.Namespace) -> int:
     files = sorted(FILES.rglob("*.toml"))
     if not files:
-        print(f"lab: no experiments in {FILES}", file=sys.stderr)
-        return EXIT_PREFLIGHT
+        raise LabError(f"no experiments in {FILES}")
     code = EXIT_OK
     for path in files:
         try:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,6 @@ class Pair:
     other: JsonObject
 
     def differences(self) -> list[str]:
-        """Where they differ by more than they may."""
         found = []
         if abs(self.one["utilisation"] - self.other["utilisation"]) > UTILISATION_OFF:
             found.append(f"utilisation by more than {UTILISATION_OFF:g}")
@@ -57,6 +56,7 @@ def pairs(one: pa.Table, other: pa.Table) -> tuple[list[Pair], list[str]]:
 
 
 _Key = tuple[tuple[str, str], ...]
+MEANS = ("utilisation", "loss_rate", "n_b", "delay_p50_ms", "delay_max_ms", "drops")
 
 
 def _means(table: Sequence[JsonObject]) -> dict[_Key, JsonObject]:
@@ -68,17 +68,16 @@ def _means(table: Sequence[JsonObject]) -> dict[_Key, JsonObject]:
             if value is not None and (name in ("phase", "switch") or name.startswith(SETTING))
         )
         groups.setdefault(key, []).append(row)
-    out = {}
-    for key, found in groups.items():
+    return {
+        key: {name: _mean(r[name] for r in found) for name in MEANS}
+        | {"runs": len(found), "untrusted": sum(not r["trusted"] for r in found)}
+        for key, found in groups.items()
+    }
 
-        def mean(name: str, found: list[JsonObject] = found) -> float | None:
-            values = [r[name] for r in found if r[name] is not None]
-            return float(np.mean(values)) if values else None
 
-        names = ("utilisation", "loss_rate", "n_b", "delay_p50_ms", "delay_max_ms", "drops")
-        out[key] = {name: mean(name) for name in names}
-        out[key] |= {"runs": len(found), "untrusted": sum(not r["trusted"] for r in found)}
-    return out
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return float(np.mean(known)) if known else None
 
 
 def _words(key: _Key) -> str:

@@ -4,16 +4,17 @@ decides while it goes on."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ..api import ApiError, Controller
 from ..errors import LabError
 from ..json_types import JsonObject
 from ..limits import in_words
-from ..machine import CpuTime, busiest_thread_s, load_average, process_cpu_s, thread_cpu_s
+from ..machine import CpuTime, busiest_thread_s, process_cpu_s, thread_cpu_s
 from ..progress import Progress, bar
 from .backend import MeasuredPhase, Window
 from .embedded.session import PlanSession
@@ -26,7 +27,7 @@ Told = Callable[["Live"], str]
 
 @dataclass(frozen=True)
 class Live:
-    """`start`, `start_traffic`, then whatever is to be measured. Its end is the back end's."""
+    """`begin`, then whatever is to be measured. Its end is the back end's."""
 
     session: PlanSession
     progress: Progress
@@ -44,12 +45,14 @@ class Live:
     def links(self) -> Links:
         return self.session.links
 
-    def start(self) -> None:
-        """Everything but the traffic, with the first limits in force."""
+    def begin(self, told: Told = lambda _: "") -> None:
+        """Starts everything, the first limits in force, and lets the warm-up pass."""
         self.session.start()
-
-    def start_traffic(self) -> None:
         self.session.start_traffic()
+        self.warm_up(told)
+
+    def warm_up(self, told: Told) -> None:
+        self.let_pass(f"{self.name}: warm-up", self.plan.experiment.run.warmup, told)
 
     def let_pass(self, label: str, seconds: float, told: Told = lambda _: "") -> None:
         """Lets time pass, says twice a second what is told, notices dead programs."""
@@ -90,27 +93,30 @@ class Live:
         during()
         ends = self.links.now()
         stolen = cpu.stolen_fraction_until(CpuTime.now())
+        windows = [Window(a[0], b[0], a[1], b[1]) for a, b in zip(starts, ends, strict=True)]
         told: list[JsonObject] = []
         if marked:
             self.controller.post("/phases", {"name": name, "action": "end"})
             told = self._told(name)
+            # With the switch's times of the controller's phase.
+            windows = [
+                replace(w, start_ns=link["start_ns"], end_ns=link["end_ns"])
+                for w, link in zip(windows, (t["links"][0] for t in told), strict=True)
+            ]
         passed = time.monotonic() - begin
         traffic_s = process_cpu_s(programs["traffic"]) - traffic_s
         busiest_s = max(
             busiest_thread_s(before, thread_cpu_s(pid))
             for before, pid in zip(threads, switches, strict=True)
         )
-        windows = [Window(a[0], b[0], a[1], b[1]) for a, b in zip(starts, ends, strict=True)]
         return MeasuredPhase(
             name=name,
             limits=limits,
-            windows=[_as_told(w, t) for w, t in zip(windows, told, strict=True)]
-            if told
-            else windows,
+            windows=windows,
             stolen_cpu_fraction=stolen,
             traffic_cpu=traffic_s / passed,
             switch_cpu=busiest_s / passed,
-            load_average=load_average(),
+            load_average=os.getloadavg()[0],
             live=self.links.live(),
             told=told,
         )
@@ -131,23 +137,15 @@ class Live:
         return out
 
 
-def _as_told(window: Window, told: JsonObject) -> Window:
-    """With the switch's times of the controller's phase."""
-    link = told["links"][0]
-    return Window(link["start_ns"], link["end_ns"], window.start_unix_ns, window.end_unix_ns)
+def phases(live: Live, told: Told = lambda _: "") -> list[MeasuredPhase]:
+    """From the start, the phases of the file, one after the other."""
+    live.begin(told)
+    return after_warm_up(live, told)
 
 
-def phases(live: Live, told: Told = lambda _: "", marked: bool = False) -> list[MeasuredPhase]:
+def after_warm_up(live: Live, told: Told, marked: bool = False) -> list[MeasuredPhase]:
     """The phases of the file, one after the other."""
-    live.start()
-    live.start_traffic()
-    return after_start(live, told, marked)
-
-
-def after_start(live: Live, told: Told = lambda _: "", marked: bool = False) -> list[MeasuredPhase]:
-    """The phases of the file in a lab whose traffic has started."""
     experiment = live.plan.experiment
-    live.let_pass(f"{live.name}: warm-up", experiment.run.warmup, told)
     limits = live.plan.first_limits()
     measured = []
     for phase in experiment.phases:

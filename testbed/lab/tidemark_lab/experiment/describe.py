@@ -11,7 +11,6 @@ from pathlib import Path
 
 from .. import __version__
 from ..json_types import JsonObject
-from ..machine import load_average
 from ..places import REPOSITORY
 from ..preflight import Paths
 
@@ -22,12 +21,12 @@ def machine(paths: Paths) -> JsonObject:
         "kernel": platform.release(),
         "machine": platform.machine(),
         "processors": os.cpu_count(),
-        "load_average_before": load_average(),
+        "load_average_before": os.getloadavg()[0],
         "python": sys.version.split()[0],
         "version": __version__,
         "commit": commit(),
         "programs": {
-            name: _version(paths.binary(name))
+            name: version(paths.binary(name))
             for name in ("tidemark-switch", "tidemark-collector", "tidemark-controller")
         },
     }
@@ -37,29 +36,18 @@ def commit() -> str | None:
     """Of the repository; + where files differ from it. None outside a clone."""
     if REPOSITORY is None:
         return None
+    head = ("describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+")
+    return _said("git", "-C", str(REPOSITORY), *head)
+
+
+def version(program: Path) -> str | None:
+    """As it says; None where it does not."""
+    return _said(str(program), "--version")
+
+
+def _said(*argv: str) -> str | None:
     try:
-        head = _git("rev-parse", "--short=12", "HEAD")
-        changed = _git("status", "--porcelain", "--untracked-files=no")
-    except (OSError, subprocess.CalledProcessError):
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
         return None
-    return head + ("+" if changed else "")
-
-
-def _git(*arguments: str) -> str:
-    return subprocess.run(
-        ["git", "-C", str(REPOSITORY), *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=30,
-    ).stdout.strip()
-
-
-def _version(program: Path) -> str | None:
-    try:
-        done = subprocess.run(
-            [str(program), "--version"], capture_output=True, text=True, timeout=30, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
+    return done.stdout.strip() or None

@@ -31,7 +31,7 @@ from .backend import BackEnd, MeasuredPhase
 from .embedded.back_end import Embedded
 from .grid import Point
 from .judge import Case, Conduct, Judge, Run
-from .load import ExperimentError
+from .load import ExperimentError, said
 from .pace import Pace
 from .plan import Plan
 from .store import Store
@@ -46,8 +46,6 @@ RUN_ERRORS = (LabError, OSError, NetlinkError, subprocess.SubprocessError)
 
 @dataclass
 class Sweep:
-    """What is to be run, on what, and where it goes."""
-
     points: Sequence[Point]
     back_end: BackEnd
     store: Store
@@ -64,8 +62,6 @@ class Sweep:
 
 @dataclass
 class Judged:
-    """Experiment files, and who judges them."""
-
     judge: Judge
     # Name and point of each.
     cases: Sequence[tuple[str, Point]]
@@ -100,17 +96,14 @@ def _orderly(action: Callable[[], int], interrupted: str, progress: Progress) ->
     with signals.as_exception():
         try:
             return action()
-        except ExperimentError as error:
-            progress.say(str(error))
-            return EXIT_PREFLIGHT
-        except PreflightError as error:
-            progress.say(f"lab: {error}")
+        except (ExperimentError, PreflightError) as error:
+            progress.say(said(error))
             return EXIT_PREFLIGHT
         except signals.Interrupted as interruption:
             progress.say(f"interrupted ({interruption}); {interrupted}")
             return EXIT_INTERRUPTED
         except LabError as error:
-            progress.say(f"lab: {error}")
+            progress.say(said(error))
             return EXIT_FAILED
 
 
@@ -137,15 +130,8 @@ def _judge(judged: Judged, progress: Progress) -> int:
             progress.say(f"run directory: {out}")
         run_dir = out if judged.one else out / name
         run_dir.mkdir(exist_ok=True)
-        case = Case(
-            name,
-            point,
-            run_dir,
-            judged.back_end,
-            judged.paths,
-            progress,
-            partial(make, judged.back_end, judged.paths, progress),
-        )
+        made = partial(make, judged.back_end, judged.paths, progress)
+        case = Case(name, point, run_dir, judged.back_end, judged.paths, progress, made)
         try:
             documents.append(judged.judge.carry_out(case))
         except RUN_ERRORS as error:
@@ -266,7 +252,12 @@ def _at_once(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress)
 def _tried(sweep: Sweep, point: Point, progress: Progress) -> bool:
     """Whether the run is complete."""
     try:
-        _one(sweep, point, progress)
+        run_dir = sweep.store.begin(point.run_id)
+        done = make(sweep.back_end, sweep.paths, progress, point, run_dir, None)
+        if not sweep.keep_captures:
+            shutil.rmtree(run_dir / "capture")
+        sweep.store.complete(point.run_id, done.record)
+        _tell(done.rows, progress)
     except signals.Interrupted:
         sweep.store.discard(point.run_id)
         raise
@@ -275,14 +266,6 @@ def _tried(sweep: Sweep, point: Point, progress: Progress) -> bool:
         progress.say(f"{point.run_id}: {error} (its logs: {where})")
         return False
     return True
-
-
-def _one(sweep: Sweep, point: Point, progress: Progress) -> None:
-    done = make(sweep.back_end, sweep.paths, progress, point, sweep.store.begin(point.run_id), None)
-    if not sweep.keep_captures:
-        shutil.rmtree(done.run_dir / "capture")
-    final = sweep.store.complete(point.run_id, done.record)
-    _tell(done.rows, final, progress)
 
 
 def make(
@@ -318,10 +301,10 @@ def make(
     else:
         raise ExperimentError(f"{back_end.name}: has no controller at hand: take embedded")
     record["phases"] = [_phase(p) for p in measured]
-    record["rows"] = []
     program = paths.binary("tidemark-controller")
-    for phase in measured:
-        record["rows"] += rows.of_phase(program, plan, back_end, phase, run_dir)
+    record["rows"] = [
+        row for p in measured for row in rows.of_phase(program, plan, back_end, p, run_dir)
+    ]
     record["took_s"] = round(time.monotonic() - begin[0], 3)
     record["cpu_s"] = round(cpu_s() - begin[1], 3)
     return Run(plan, run_dir, measured, record)
@@ -342,7 +325,7 @@ def _phase(phase: MeasuredPhase) -> JsonObject:
     }
 
 
-def _tell(found: list[JsonObject], run_dir: Path, progress: Progress) -> None:
+def _tell(found: list[JsonObject], progress: Progress) -> None:
     for row in found:
         progress.say(
             f"  {row['phase']} {row['switch']}: {row['limit_bytes'] / 1e3:.1f} kB, utilisation "

@@ -21,8 +21,6 @@ _STEP = re.compile(r"([A-Za-z0-9_-]+)|\[([0-9]+)\]")
 
 @dataclass(frozen=True)
 class Point:
-    """One run to be made."""
-
     experiment: Experiment
     # The file's text of it: without the grid, with this point's values.
     document: JsonObject

@@ -23,7 +23,6 @@ from . import store
 from .backend import BackEnd, MeasuredPhase
 from .conduct import Live
 from .grid import Point
-from .model import JUDGES
 from .plan import Plan
 
 # Carries out a run in a running lab, from its start to its end.
@@ -32,8 +31,6 @@ Conduct = Callable[[Live], list[MeasuredPhase]]
 
 @dataclass(frozen=True)
 class Run:
-    """One that was made."""
-
     plan: Plan
     # `capture/`, `truth.json`, `logs/`, `links/`, `run.json`.
     run_dir: Path
@@ -61,8 +58,6 @@ class Run:
 
 @dataclass(frozen=True)
 class Case:
-    """One experiment file before its judge."""
-
     # Of the experiment, without the name of its set.
     name: str
     point: Point
@@ -93,41 +88,30 @@ class Case:
 
 
 class Judge(Protocol):
-    """Of one invocation."""
-
     # It needs a running controller, unless `ns3` is among them.
-    BACK_ENDS: ClassVar[tuple[str, ...]]
+    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
 
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
         """The options that this judge alone knows, after the name of the experiment."""
-        ...
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Judge:
         """From these options. Raises ExperimentError where they make no sense."""
-        ...
 
     def altered(self, document: JsonObject) -> JsonObject:
         """A file as its options change it; before the overrides of `--set`."""
-        ...
 
     def carry_out(self, case: Case) -> JsonObject:
         """Runs a case, as often as it takes; what is kept of it. Errors are the runner's."""
-        ...
 
     def keep(self, out: Path, documents: Sequence[JsonObject]) -> None:
         """Writes the records, after each case, of all cases so far."""
-        ...
 
     def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
         """Says the judgement, after the last case; whether everything held."""
-        ...
 
 
 def find(name: str) -> type[Judge]:
-    """Of a name that EXPERIMENT.toml may say."""
-    if name not in JUDGES:
-        raise ValueError(name)
     module: Any = importlib.import_module(f"..{name}.judge", __package__)
     return cast(type[Judge], module.JUDGE)

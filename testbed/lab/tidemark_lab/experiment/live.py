@@ -69,16 +69,13 @@ class Links:
 
     def advised(self, switch: int, before: Limits) -> tuple[Limits, JsonObject]:
         """The controller's advice is applied; where it is the limit in force, nothing is."""
-        place = self.places[switch]
-        query = f"/advice?node={place.node}&port={place.port}"
         deadline = time.monotonic() + ADVICE_WAIT_S
         while True:
             self.check()
-            state = self.controller.get(query)
+            state = self.advice(switch)
             advice = state["advice"] or {}
             if state["can_apply"]:
-                done = self.controller.post("/advice/apply", named(place))
-                return limits_of(done["limit"], before), done["advice"]
+                return self.apply(switch, before)
             if advice.get("limit_bytes") == before.acts_at_bytes:
                 return before, advice
             if time.monotonic() > deadline:
@@ -86,6 +83,15 @@ class Links:
                     f"no advice can be applied at switch {switch + 1}: {state.get('why_not')}"
                 )
             time.sleep(0.2)
+
+    def advice(self, switch: int) -> JsonObject:
+        """What there is now, and whether it can be applied."""
+        return self.controller.get(f"/advice?{query(self.places[switch])}")
+
+    def apply(self, switch: int, before: Limits) -> tuple[Limits, JsonObject]:
+        """Applies the advice that there is; the limits then in force, and the advice."""
+        done = self.controller.post("/advice/apply", named(self.places[switch]))
+        return limits_of(done["limit"], before), done["advice"]
 
     def in_force(self, before: list[Limits]) -> list[Limits]:
         """What the switches have now: a controller in auto mode has its own."""
@@ -101,24 +107,31 @@ class Links:
 
     def live(self) -> list[JsonObject]:
         """What the controller says of each switch at this moment."""
-        return [self._live(k) for k in range(len(self.places))]
+        found: list[JsonObject] = []
+        for k in range(len(self.places)):
+            try:
+                found.append(in_short(self.link(k)))
+            except ApiError:
+                found.append({})
+        return found
 
-    def _live(self, switch: int) -> JsonObject:
-        try:
-            link = self.link(switch)
-        except ApiError:
-            return {}
-        estimates = (link.get("estimate") or {}).get("estimates") or {}
-        return {
-            "n_b": (estimates.get("n_b") or {}).get("value"),
-            "limit_bytes": acts_at_bytes(link.get("limit")),
-            "advice_bytes": (link.get("advice") or {}).get("limit_bytes"),
-            "mode": link.get("mode"),
-        }
+
+def in_short(link: JsonObject) -> JsonObject:
+    """What a controller's link comes to at a moment."""
+    estimates = (link.get("estimate") or {}).get("estimates") or {}
+    return {
+        "n_b": (estimates.get("n_b") or {}).get("value"),
+        "limit_bytes": acts_at_bytes(link.get("limit")),
+        "advice_bytes": (link.get("advice") or {}).get("limit_bytes"),
+    }
 
 
 def path(place: Place) -> str:
     return f"/links/{place.node}/{place.port}"
+
+
+def query(place: Place) -> str:
+    return f"node={place.node}&port={place.port}"
 
 
 def named(place: Place) -> JsonObject:

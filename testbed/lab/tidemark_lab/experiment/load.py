@@ -30,6 +30,11 @@ class ExperimentError(LabError):
     """The file cannot be run: where, what, and what to do."""
 
 
+def said(error: LabError) -> str:
+    """As the terminal has it: an error of a file names its place itself."""
+    return str(error) if isinstance(error, ExperimentError) else f"lab: {error}"
+
+
 def read(path: Path) -> JsonObject:
     """The file as it is written."""
     try:
@@ -38,6 +43,14 @@ def read(path: Path) -> JsonObject:
         raise ExperimentError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ExperimentError(f"{path}: is not TOML: {error}") from error
+
+
+def value(text: str) -> object:
+    """Of TOML; else the text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def check(document: JsonObject, where: str) -> Experiment:

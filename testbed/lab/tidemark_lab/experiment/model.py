@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from .quantities import Fraction, Limit, Rate, Seconds
+from .quantities import Fraction, Limit, Rate, Seconds, Strict
 from .remote.model import RemoteLab
-from .traffic import NAME, Persistent, Strict, Traffic, one_or_more
+from .traffic import NAME, Persistent, Traffic, one_or_more
 
 BACK_ENDS = ("embedded", "ns3", "bmv2", "remote")
 JUDGES = ("demo", "steps", "sweep", "trial", "iterate")

@@ -37,15 +37,14 @@ def find_wheel() -> Path:
     """The folder with ns-3's `include` and `lib64`: $TIDEMARK_NS3, or where `make venv-ns3`
     puts it."""
     named = os.environ.get("TIDEMARK_NS3")
-    places = [Path(named)] if named else [Path(sys.prefix) / "ns3" / "ns3"]
-    for place in places:
-        if (place / "include" / "ns3" / "core-module.h").exists():
-            return place
+    place = Path(named) if named else Path(sys.prefix) / "ns3" / "ns3"
+    if (place / "include" / "ns3" / "core-module.h").exists():
+        return place
     how = remedy(
         "run `make venv-ns3` (69 MB)",
         f"run `pip install --no-deps --target DIR {WHEEL}` (69 MB), set TIDEMARK_NS3=DIR/ns3",
     )
-    raise Ns3Missing(f"no ns-3 {VERSION} in {places[0]}: {how}")
+    raise Ns3Missing(f"no ns-3 {VERSION} in {place}: {how}")
 
 
 def program() -> Path:

@@ -98,15 +98,15 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
             CONGESTION_CONTROLS[flow.congestion_control],
             flow.host.rtt_s,
             flow.start_s,
-            ecn=flow.host.ecn,
-            window_packets=max(1, round(flow.window_bytes / sizes.SEGMENT_BYTES))
-            if flow.window_bytes
-            else 0,
-            # The token bucket of a real host counts Ethernet's header.
-            access_bps=remote.rate * IP_BYTES / FRAME_BYTES if remote else 0,
-            access_packets=_packets(remote.queue) if remote else 0,
+            ecn=int(flow.host.ecn),
             stop_s=flow.stop_s or 0,
         )
+        if flow.window_bytes:
+            record["window_packets"] = max(1, round(flow.window_bytes / sizes.SEGMENT_BYTES))
+        if remote:
+            # The token bucket of a real host counts Ethernet's header.
+            record["access_bps"] = remote.rate * IP_BYTES / FRAME_BYTES
+            record["access_packets"] = _packets(remote.queue)
         out.append((flow.name, _beside(record, flow.host)))
     out += [
         (udp.name, _beside(datagram_record(len(out) + i, udp), udp.host))
@@ -163,8 +163,8 @@ def _transfers(
             CONGESTION_CONTROLS[source.congestion_control],
             transfers.host.rtt_s,
             at,
-            ecn=source.ecn,
-            size_bytes=sizes.draw(source.size, rng),
+            ecn=int(source.ecn),
+            bytes=sizes.draw(source.size, rng),
         )
         records = _beside(record, transfers.host)
         if closed and out:
@@ -175,35 +175,23 @@ def _transfers(
     return out
 
 
+# Of a TCP flow, where it has none of it.
+NOTHING = {
+    "stop_s": 0,
+    "bytes": 0,
+    "window_packets": 0,
+    "ecn": 0,
+    "access_bps": 0,
+    "access_packets": 0,
+}
+
+
 def tcp_record(
-    number: int,
-    kind: str,
-    cc: str,
-    rtt_s: float,
-    start_s: float,
-    *,
-    ecn: bool,
-    size_bytes: int = 0,
-    window_packets: int = 0,
-    access_bps: float = 0,
-    access_packets: int = 0,
-    stop_s: float = 0,
+    number: int, kind: str, cc: str, rtt_s: float, start_s: float, **more: float
 ) -> JsonObject:
-    """A TCP flow; 0: none of it."""
-    return {
-        "record": "tcp",
-        "id": number,
-        "kind": kind,
-        "cc": cc,
-        "rtt_s": rtt_s,
-        "start_s": start_s,
-        "stop_s": stop_s,
-        "bytes": size_bytes,
-        "window_packets": window_packets,
-        "ecn": int(ecn),
-        "access_bps": access_bps,
-        "access_packets": access_packets,
-    }
+    """`more`: in place of NOTHING."""
+    flow = {"kind": kind, "cc": cc, "rtt_s": rtt_s, "start_s": start_s}
+    return {"record": "tcp", "id": number, **flow, **NOTHING, **more}
 
 
 def line(record: JsonObject) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from ..json_types import JsonObject
 from .model import Action, Experiment, Phase
 from .quantities import FRAME_BYTES, Limit
-from .senders import DatagramFlow, Flow, Host, Senders, Transfers
+from .senders import DatagramFlow, Flow, Host, Transfers, senders
 
 FIRST_NODE = 10
 # The least that a switch's own queue holds, packets: it must never be the one that drops.
@@ -42,8 +42,6 @@ class Limits:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be carried out."""
-
     experiment: Experiment
     seed: int
     hosts: tuple[Host, ...]
@@ -53,15 +51,7 @@ class Plan:
 
     @classmethod
     def of(cls, experiment: Experiment, seed: int) -> Plan:
-        senders = Senders.of(experiment)
-        return cls(
-            experiment,
-            seed,
-            senders.hosts,
-            senders.flows,
-            senders.transfers,
-            senders.datagrams,
-        )
+        return cls(experiment, seed, *senders(experiment))
 
     @property
     def queue_packets(self) -> int:
@@ -104,8 +94,9 @@ class Plan:
 
     def first_limits(self) -> list[Limits]:
         """Of every switch, before the first phase."""
+        none = Limits("drop_tail", self.most_limit_bytes)
         return [
-            self._limits(k, s.action, s.limit, s.threshold)
+            self._limits(k, s.action, s.limit, s.threshold, none)
             for k, s in enumerate(self.experiment.topology.switches)
         ]
 
@@ -120,19 +111,27 @@ class Plan:
             if limit is None and threshold is None and action == before[k].action:
                 out.append(before[k])
                 continue
-            limits = self._limits(k, action, limit, threshold)
-            out.append(_kept(limits, before[k], limit, threshold))
+            out.append(self._limits(k, action, limit, threshold, before[k]))
         return out
 
     def _limits(
-        self, switch: int, action: Action, limit: Limit | None, threshold: Limit | None
+        self,
+        switch: int,
+        action: Action,
+        limit: Limit | None,
+        threshold: Limit | None,
+        before: Limits,
     ) -> Limits:
+        """With what is None as before."""
         bdp, n_b = self.bdp_bytes(switch), self.n_b(switch)
-        most = self.most_limit_bytes
-        at = min(limit.in_bytes(bdp, n_b), most) if limit else most
+        at = before.limit_bytes
+        if limit:
+            at = min(limit.in_bytes(bdp, n_b), self.most_limit_bytes)
         if action == "drop_tail":
             return Limits(action, at)
-        marks = threshold.in_bytes(bdp, n_b) if threshold else at
+        marks = before.threshold_bytes if before.threshold_bytes is not None else at
+        if threshold:
+            marks = threshold.in_bytes(bdp, n_b)
         return Limits(action, at, min(marks, at - FRAME_BYTES))
 
     def limits_at(self, switch: int, acts_at_bytes: int) -> Limits:
@@ -167,13 +166,3 @@ class Plan:
         if flow.bottleneck is None:
             return flow.kind
         return "lbp" if flow.bottleneck == switch else "rbp"
-
-
-def _kept(new: Limits, before: Limits, limit: Limit | None, threshold: Limit | None) -> Limits:
-    """With what the phase does not say taken from before."""
-    limit_bytes = new.limit_bytes if limit else before.limit_bytes
-    if new.action == "drop_tail":
-        return Limits(new.action, limit_bytes)
-    marks = new.threshold_bytes if threshold else before.threshold_bytes
-    marks = marks if marks is not None else limit_bytes
-    return Limits(new.action, limit_bytes, min(marks, limit_bytes - FRAME_BYTES))

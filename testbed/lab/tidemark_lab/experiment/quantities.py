@@ -11,7 +11,14 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -26,6 +33,13 @@ _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _QUANTITY = re.compile(rf"({_NUMBER})\s*(.*)")
 # Of any quantity, in its base unit.
 _MOST = 1e18
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
 
 Units = list[tuple[float, list[str]]]
 
@@ -128,7 +142,7 @@ class Limit:
         return max(FRAME_BYTES, round(whole))
 
     def __str__(self) -> str:
-        return f"{self.number:g}{self.unit}"
+        return f"{self.number:.12g}{self.unit}"
 
     @classmethod
     def __get_pydantic_core_schema__(

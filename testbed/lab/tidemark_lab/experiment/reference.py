@@ -18,7 +18,6 @@ from ..places import in_clone
 from . import load, quantities
 from .columns import COLUMNS, SETTING
 from .model import Experiment
-from .traffic import Strict
 
 SCHEMA = in_clone("testbed/experiments/experiment.schema.json")
 PAGE = in_clone("docs/reference/experiments.md")
@@ -99,27 +98,21 @@ def _sections() -> list[tuple[str, type[BaseModel]]]:
 
 def _section(path: str, model: type[BaseModel]) -> str:
     title = f"`{path}`" if path else "The file"
-    if issubclass(model, Strict) is False and "distribution" in model.model_fields:
+    if "distribution" in model.model_fields:
         kind = get_args(model.model_fields["distribution"].annotation)[0]
         title = f'Sizes: `distribution = "{kind}"`'
     about = " ".join((model.__doc__ or "").split())
     lines = [f"\n## {title}\n\n{about}\n\n| key | type | default | meaning |\n|---|---|---|---|\n"]
+    kinds = model.model_json_schema(mode="validation")["properties"]
     for name, field in model.model_fields.items():
-        if name == "distribution":
-            continue
-        lines.append(
-            f"| `{name}` | {_kind(model, name)} | {_default(field)} | {field.description} |\n"
-        )
+        if name != "distribution":
+            kind, default = _words(kinds[name]), _default(field)
+            lines.append(f"| `{name}` | {kind} | {default} | {field.description} |\n")
     return "".join(lines)
 
 
-def _kind(model: type[BaseModel], name: str) -> str:
-    """In words, from the JSON Schema."""
-    schema = model.model_json_schema(mode="validation")["properties"][name]
-    return _words(schema)
-
-
 def _words(schema: dict[str, Any]) -> str:
+    """The kind of a value, from its JSON Schema."""
     if "$ref" in schema:
         return "table"
     if "format" in schema:
@@ -143,9 +136,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "needed"
     value = field.default
-    if value is None or value is PydanticUndefined or isinstance(value, BaseModel):
-        return ""
-    if value in ([], {}):
+    if value in (None, PydanticUndefined, [], {}) or isinstance(value, BaseModel):
         return ""
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"

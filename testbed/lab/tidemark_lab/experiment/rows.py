@@ -11,7 +11,7 @@ from ..json_types import JsonObject
 from ..traffic import Truth, harmonic_mean
 from ..trial.outcome import completion_times_ms, jain, quantile
 from . import trust
-from .backend import BackEnd, MeasuredPhase, Place, Window
+from .backend import BackEnd, MeasuredPhase, Window
 from .columns import COLUMNS, SETTING
 from .plan import Plan
 
@@ -21,34 +21,29 @@ INTERVALS = ("n_b", "t_e_ms", "alpha", "delta", "c_e_share", "mean_loss_burst", 
 def of_phase(
     program: Path, plan: Plan, back_end: BackEnd, phase: MeasuredPhase, run_dir: Path
 ) -> list[JsonObject]:
-    """A row for each switch."""
     truth = Truth.read(run_dir / "truth.json")
     rows = []
     for switch in range(len(plan.experiment.topology.switches)):
         place = back_end.place(plan, switch)
         window = phase.windows[switch]
-        link = offline.analyze(
-            program,
-            run_dir / "capture",
-            {"start_ns": window.start_ns, "end_ns": window.end_ns},
-            (place.node, place.port),
-        )
-        keep_link(run_dir, phase, plan, switch, link)
+        link = offline.analyze(program, run_dir / "capture", window, place)
+        _keep(run_dir, phase, plan, switch, link)
+        there = _at_switch(plan, truth, switch, window)
+        late = trust.lateness(run_dir / "capture", place, window)
         row = (
             _settings(plan, phase, switch)
-            | _truth(plan, truth, switch, window)
+            | _truth(truth, there, window)
             | _outcome(link)
             | _estimates(link)
-            | _flows(plan, truth, switch, window, link)
-            | _machine(phase, switch, run_dir / "capture", place, link)
+            | _flows(truth, there, window, link)
+            | _machine(phase, switch, late, link)
         )
-        rows.append(_doubted(row, back_end.doubts(row)))
+        why = [*trust.doubts(phase, late, link["reports_lost"]), *back_end.doubts(row)]
+        rows.append({**row, "trusted": not why, "why_not_trusted": "; ".join(why)})
     return rows
 
 
-def keep_link(
-    run_dir: Path, phase: MeasuredPhase, plan: Plan, switch: int, link: JsonObject
-) -> None:
+def _keep(run_dir: Path, phase: MeasuredPhase, plan: Plan, switch: int, link: JsonObject) -> None:
     """Everything the estimators say of the phase: more than a row has."""
     folder = run_dir / "links"
     folder.mkdir(exist_ok=True)
@@ -67,25 +62,21 @@ def _settings(plan: Plan, phase: MeasuredPhase, switch: int) -> JsonObject:
         "bdp_bytes": plan.bdp_bytes(switch),
         "action": limits.action,
         "limit_bytes": float(limits.limit_bytes),
-        "threshold_bytes": None
-        if limits.threshold_bytes is None
-        else float(limits.threshold_bytes),
+        "threshold_bytes": limits.threshold_bytes and float(limits.threshold_bytes),
     }
 
 
 def _at_switch(plan: Plan, truth: Truth, switch: int, window: Window) -> list[JsonObject]:
     """Persistent flows that pass the switch from start to end, with their kind there."""
     kinds = {flow.name: plan.kind_at(flow, switch) for flow in plan.flows}
-    there = []
-    for kind in ("lbp", "rbp", "wl"):
-        for flow in truth.during(kind, window.start_unix_ns, window.end_unix_ns):
-            if kinds.get(flow["name"]):
-                there.append({**flow, "kind": kinds[flow["name"]]})
-    return there
+    return [
+        {**flow, "kind": kinds[flow["name"]]}
+        for flow in truth.persistent(window.start_unix_ns, window.end_unix_ns)
+        if kinds.get(flow["name"])
+    ]
 
 
-def _truth(plan: Plan, truth: Truth, switch: int, window: Window) -> JsonObject:
-    there = _at_switch(plan, truth, switch, window)
+def _truth(truth: Truth, there: list[JsonObject], window: Window) -> JsonObject:
     lbp = [f for f in there if f["kind"] == "lbp"]
     return {
         "true_n_b": len(lbp),
@@ -126,8 +117,7 @@ def _estimates(link: JsonObject) -> JsonObject:
     }
 
 
-def _flows(plan: Plan, truth: Truth, switch: int, window: Window, link: JsonObject) -> JsonObject:
-    there = _at_switch(plan, truth, switch, window)
+def _flows(truth: Truth, there: list[JsonObject], window: Window, link: JsonObject) -> JsonObject:
     classes = summary.class_check(link["flows"], there)
     lbp = summary.matched(link["flows"], [f for f in there if f["kind"] == "lbp"])
     times = completion_times_ms(truth.flows, window.start_unix_ns, window.end_unix_ns)
@@ -144,30 +134,22 @@ def _flows(plan: Plan, truth: Truth, switch: int, window: Window, link: JsonObje
 
 
 def _machine(
-    phase: MeasuredPhase, switch: int, capture: Path, place: Place, link: JsonObject
+    phase: MeasuredPhase, switch: int, late: trust.Lateness | None, link: JsonObject
 ) -> JsonObject:
-    late = trust.lateness(capture, place, phase.windows[switch])
-    real = phase.stolen_cpu_fraction is not None
-    why = trust.doubts(phase, late, link["reports_lost"])
+    if phase.stolen_cpu_fraction is None:
+        late = None
     live = phase.live[switch] if phase.live else {}
     return {
         "live_n_b": live.get("n_b"),
         "live_limit_bytes": live.get("limit_bytes"),
         "reports_lost": link["reports_lost"],
-        "late_p99_ms": late.p99_ms if late and real else None,
-        "late_max_ms": late.max_ms if late and real else None,
+        "late_p99_ms": late and late.p99_ms,
+        "late_max_ms": late and late.max_ms,
         "stolen_cpu": phase.stolen_cpu_fraction,
         "traffic_cpu": phase.traffic_cpu,
         "switch_cpu": phase.switch_cpu,
         "load_average": phase.load_average,
-        "trusted": not why,
-        "why_not_trusted": "; ".join(why),
     }
-
-
-def _doubted(row: JsonObject, more: list[str]) -> JsonObject:
-    why = "; ".join(filter(None, [row["why_not_trusted"], *more]))
-    return {**row, "trusted": not why, "why_not_trusted": why}
 
 
 def whole(row: JsonObject, run: JsonObject, settings: JsonObject) -> JsonObject:

@@ -58,8 +58,6 @@ class Transfers:
 
 @dataclass(frozen=True)
 class DatagramFlow:
-    """One UDP flow with Poisson packets."""
-
     name: str
     host: Host
     # With IP headers.
@@ -69,36 +67,28 @@ class DatagramFlow:
     stop_s: float | None
 
 
-@dataclass(frozen=True)
-class Senders:
-    """All of an experiment."""
-
-    hosts: tuple[Host, ...]
-    flows: tuple[Flow, ...]
-    transfers: tuple[Transfers, ...]
-    datagrams: tuple[DatagramFlow, ...]
-
-    @classmethod
-    def of(cls, experiment: Experiment) -> Senders:
-        hosts: dict[HostKey, Host] = {}
-        flows: list[Flow] = []
-        for group in experiment.traffic.persistent:
-            flows += _persistent(experiment, group, _hosts(experiment, group, hosts))
-        transfers: list[Transfers] = []
-        loops: list[OpenLoop | ClosedLoop] = [
-            *experiment.traffic.open_loop,
-            *experiment.traffic.closed_loop,
-        ]
-        for source in loops:
-            transfers += _transfers(experiment, source, _hosts(experiment, source, hosts))
-        datagrams: list[DatagramFlow] = []
-        for udp in experiment.traffic.datagrams:
-            datagrams += _datagrams(udp, _hosts(experiment, udp, hosts))
-        return cls(tuple(hosts.values()), tuple(flows), tuple(transfers), tuple(datagrams))
-
-
 # Group, round trip, ECN, initial window: what is the same has one host.
 HostKey = tuple[str, float, bool, int | None]
+
+
+def senders(
+    experiment: Experiment,
+) -> tuple[tuple[Host, ...], tuple[Flow, ...], tuple[Transfers, ...], tuple[DatagramFlow, ...]]:
+    made: dict[HostKey, Host] = {}
+    traffic = experiment.traffic
+    flows = [
+        f
+        for g in traffic.persistent
+        for f in _persistent(experiment, g, _hosts(experiment, g, made))
+    ]
+    loops: list[OpenLoop | ClosedLoop] = [*traffic.open_loop, *traffic.closed_loop]
+    transfers = [
+        t
+        for source in loops
+        for t in _transfers(experiment, source, _hosts(experiment, source, made))
+    ]
+    datagrams = [d for g in traffic.datagrams for d in _datagrams(g, _hosts(experiment, g, made))]
+    return tuple(made.values()), tuple(flows), tuple(transfers), tuple(datagrams)
 
 
 def _hosts(
@@ -112,9 +102,8 @@ def _hosts(
         hosts = next(h for h in experiment.topology.hosts if h.name == name)
         switch = names.index(hosts.switch) if hosts.switch else 0
         for rtt in hosts.rtts:
-            ecn, begins = False, None
-            if not isinstance(group, Datagrams):
-                ecn, begins = group.ecn, group.initial_window
+            # Datagrams have neither.
+            ecn, begins = getattr(group, "ecn", False), getattr(group, "initial_window", None)
             key = (name, rtt, ecn, begins)
             if key not in made:
                 made[key] = Host(f"h{len(made) + 1}", name, switch, rtt, ecn, begins)
@@ -165,7 +154,6 @@ def _persistent(experiment: Experiment, group: Persistent, hosts: list[Host]) ->
 
 
 def _spans(group: Persistent, i: int) -> list[tuple[float, float | None]]:
-    """When flow i is there."""
     if group.steps is None:
         return [(group.start + i * group.spread / max(group.most, 1), group.stop)]
     spans: list[tuple[float, float | None]] = []

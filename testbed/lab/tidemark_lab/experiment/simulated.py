@@ -10,15 +10,14 @@ from pathlib import Path
 
 import tomli_w
 
-from .. import places
 from ..errors import LabError, PreflightError
 from ..json_types import JsonObject
 from ..outcome import write_json
-from ..preflight import PACKAGES, Paths
+from ..preflight import Paths, check_programs
 from ..processes import run_within
 from ..progress import Progress
 from . import ns3
-from .backend import MeasuredPhase, Place, Window
+from .backend import BackEnd, MeasuredPhase, Place, Window
 from .ns3_scenario import IP_BYTES, flow_records, scenario_text
 from .pace import patience_s
 from .plan import FIRST_NODE, Plan
@@ -32,7 +31,7 @@ PROGRAMS = ("tidemark-collector", "tidemark-controller")
 
 
 @dataclass
-class Ns3:
+class Ns3(BackEnd):
     """Simulated TCP over links in a row; needs no root. The same seed gives the same run."""
 
     paths: Paths = field(default_factory=Paths.find)
@@ -58,23 +57,12 @@ class Ns3:
             ns3.program()
         except ns3.Ns3Missing as error:
             raise PreflightError(f"ns-3 is not there: {error}", "or take embedded") from error
-        for name in PROGRAMS:
-            if not self.paths.binary(name).exists():
-                raise PreflightError(
-                    f"{name} is not at {self.paths.bin_dir}",
-                    places.remedy("run: make build", f"install the packages {PACKAGES}"),
-                )
+        check_programs(self.paths, PROGRAMS)
         out.mkdir(parents=True, exist_ok=True)
         return []
 
     def place(self, plan: Plan, switch: int) -> Place:
         return Place(FIRST_NODE + switch, PORT)
-
-    def offloads(self, plan: Plan) -> None:
-        """ns-3's hosts send whole packets."""
-
-    def doubts(self, row: JsonObject) -> list[str]:
-        return []
 
     def versions(self) -> JsonObject:
         return {"ns3": ns3.VERSION}

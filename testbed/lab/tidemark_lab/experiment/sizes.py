@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from .quantities import Size
+from .quantities import Size, Strict
 
 # Of the data of a full segment, with time stamps.
 SEGMENT_BYTES = 1448
@@ -18,18 +18,14 @@ OI_MEANS_PACKETS = (15.0, 50.0, 200.0)
 OI_SHARES = (0.12, 0.85, 0.03)
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Fixed(_Part):
+class Fixed(Strict):
     """Every transfer has the same size."""
 
     distribution: Literal["fixed"]
     size: Size = Field(description="of each transfer")
 
 
-class Exponential(_Part):
+class Exponential(Strict):
     """Exponential sizes, cut off at a largest one."""
 
     distribution: Literal["exponential"]
@@ -37,7 +33,7 @@ class Exponential(_Part):
     largest: Size = Field(default=400_000, description="what is larger is cut off here")
 
 
-class Pareto(_Part):
+class Pareto(Strict):
     """Heavy-tailed sizes, cut off at a largest one."""
 
     distribution: Literal["pareto"]
@@ -46,7 +42,7 @@ class Pareto(_Part):
     largest: Size = Field(default=10_000_000, description="what is larger is cut off here")
 
 
-class OpenIssues(_Part):
+class OpenIssues(Strict):
     """The sum of three exponentials of OI §4.2 (means of 15, 50 and 200 packets), where the
     largest 30 % of the transfers carry 70 % of the bytes."""
 
@@ -54,7 +50,7 @@ class OpenIssues(_Part):
     largest: Size = Field(default=4_000_000, description="what is larger is cut off here")
 
 
-class Uniform(_Part):
+class Uniform(Strict):
     """Every size between two is as likely (OI §4.2: mice of 3 to 25 packets)."""
 
     distribution: Literal["uniform"]

@@ -28,8 +28,6 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Store:
-    """The runs of one sweep."""
-
     root: Path
 
     @contextmanager
@@ -78,7 +76,6 @@ class Store:
         shutil.rmtree(self.root / f"{PARTIAL}{run_id}", ignore_errors=True)
 
     def remove(self, run_id: str) -> None:
-        """A complete run, if it is there."""
         if self.is_complete(run_id):
             shutil.rmtree(self.root / run_id)
 

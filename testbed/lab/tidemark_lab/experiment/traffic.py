@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from .quantities import Fraction, Rate, Seconds, Size
+from .quantities import Fraction, Rate, Seconds, Size, Strict
 from .sizes import SizeDistribution
 
 NAME = r"^[a-z][a-z0-9_-]{0,23}$"
@@ -37,12 +37,6 @@ Controls = Annotated[
     ),
 ]
 Names = Annotated[list[str], BeforeValidator(one_or_more, json_schema_input_type=str | list[str])]
-
-
-class Strict(BaseModel):
-    """Unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Remote(Strict):

@@ -27,8 +27,6 @@ class Endpoint:
 
 
 class Endpoints(Protocol):
-    """Of everything that sends and receives."""
-
     def receiver(self) -> Endpoint: ...
 
     def of_host(self, host: Host) -> Endpoint: ...

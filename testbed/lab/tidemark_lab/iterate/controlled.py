@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..errors import LabError
-from ..experiment import live as at_controller
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live
 from ..experiment.plan import Limits
@@ -23,8 +22,6 @@ SAME_LIMIT = 0.03
 
 @dataclass
 class Controlled:
-    """A running lab of one traffic."""
-
     live: Live
     measured: list[MeasuredPhase] = field(default_factory=list)
     limits: Limits = field(init=False)
@@ -33,7 +30,6 @@ class Controlled:
         self.limits = self.live.plan.first_limits()[0]
 
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
-        """Holds the limit in force."""
         live, name = self.live, f"round-{number}"
         phase, seconds = hold(live, name, [self.limits], f"{live.name}: round {number}")
         self.measured.append(phase)
@@ -49,8 +45,7 @@ class Controlled:
         }
 
     def _advice(self, limit_bytes: int) -> JsonObject:
-        place = self.live.links.places[0]
-        state = self.live.controller.get(f"/advice?node={place.node}&port={place.port}")
+        state = self.live.links.advice(0)
         advice: JsonObject | None = state["advice"]
         if advice is None:
             raise LabError(f"{self.live.name}: the controller has no advice")
@@ -62,7 +57,5 @@ class Controlled:
 
     def apply(self, advice: JsonObject) -> int:
         """By the API; what the switch then holds."""
-        place = self.live.links.places[0]
-        done = self.live.controller.post("/advice/apply", at_controller.named(place))
-        self.limits = at_controller.limits_of(done["limit"], self.limits)
+        self.limits, _ = self.live.links.apply(0, self.limits)
         return self.limits.acts_at_bytes

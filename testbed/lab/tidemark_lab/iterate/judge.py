@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar
 
@@ -28,10 +28,8 @@ HEADROOM = 0.1
 
 @dataclass(frozen=True)
 class Iterate:
-    """Advise, run again at the advised limit."""
-
     seconds: float = 60.0
-    warmup_s: float = 15.0
+    warmup: float = 15.0
     rounds: int = 3
     # None: as the file says.
     seed: int | None = None
@@ -46,12 +44,17 @@ class Iterate:
             "--seconds", type=float, default=cls.seconds, help="of each round, measured"
         )
         parser.add_argument(
-            "--warmup", type=float, default=cls.warmup_s, metavar="SECONDS", help="not measured"
+            "--warmup", type=float, default=cls.warmup, metavar="SECONDS", help="not measured"
         )
         parser.add_argument("--rounds", type=int, default=cls.rounds, help="that follow the advice")
         parser.add_argument("--seed", type=int, help="of simulations; default: as the file says")
         parser.add_argument("--passive", action="store_true", help="without the senders' windows")
-        parser.add_argument("--keep", action="store_true", help="keep the captures of simulations")
+        parser.add_argument(
+            "--keep",
+            dest="keep_captures",
+            action="store_true",
+            help="keep the captures of simulations",
+        )
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Iterate:
@@ -59,18 +62,11 @@ class Iterate:
             raise ExperimentError(
                 "--seconds at least 8, --rounds at least 1, --warmup from 0 to 600"
             )
-        return cls(
-            arguments.seconds,
-            arguments.warmup,
-            arguments.rounds,
-            arguments.seed,
-            arguments.passive,
-            arguments.keep,
-        )
+        return cls(**{field.name: getattr(arguments, field.name) for field in fields(cls)})
 
     def altered(self, document: JsonObject) -> JsonObject:
         run = document.setdefault("run", {})
-        run["warmup"] = f"{self.warmup_s:g}s"
+        run["warmup"] = f"{self.warmup:g}s"
         if self.seed is not None:
             run["seed"] = self.seed
         document["phases"][0]["duration"] = f"{self.seconds:g}s"
@@ -85,9 +81,7 @@ class Iterate:
         else:
 
             def conduct(live: Live) -> list[MeasuredPhase]:
-                live.start()
-                live.start_traffic()
-                live.let_pass(f"{live.name}: warm-up", live.plan.experiment.run.warmup)
+                live.begin()
                 controlled = Controlled(live)
                 self._follow(controlled, controlled.limits.acts_at_bytes, case, rounds)
                 return controlled.measured
@@ -127,7 +121,6 @@ class Iterate:
 
 
 def document(name: str, about: str, targets: JsonObject, rounds: list[JsonObject]) -> JsonObject:
-    """The record of a traffic."""
     return {
         "name": name,
         "about": about,

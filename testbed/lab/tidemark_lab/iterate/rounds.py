@@ -15,13 +15,8 @@ ROUNDS = 3
 INSIDE, NONE_MEETS, WRONG = "inside the bounds", "says that none meets them", "WRONG"
 # The value is outside, its range is not.
 WITHIN_ERROR = "outside by less than it may be off"
-# A predicted quantity, and its key in the measurement.
-PREDICTED = (
-    ("utilisation", "utilisation"),
-    ("loss_rate", "loss_rate"),
-    ("delay_mean_ms", "delay_mean_ms"),
-)
-
+# Of a measurement, what is predicted.
+PREDICTED = ("utilisation", "loss_rate", "delay_mean_ms")
 # A range holds what differs from it by less: a few packets of a run.
 RESOLUTION = {"utilisation": 1e-4}
 
@@ -32,11 +27,9 @@ class BackEnd(Protocol):
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
         """Round `number` (from 0) at a limit: `measured` and `n_b` as below, `n_b_true`, and
         `advice`, the controller's, with `change`."""
-        ...
 
     def apply(self, advice: JsonObject) -> int:
         """Does what the advice says; the limit then in force, bytes."""
-        ...
 
 
 def measured(estimate: JsonObject, seconds: Seconds) -> JsonObject:
@@ -94,8 +87,8 @@ def held(predicted: JsonObject | None, measured: JsonObject) -> JsonObject:
     if not predicted:
         return {}
     out = {}
-    for name, key in PREDICTED:
-        expected, came = predicted.get(name), measured.get(key)
+    for name in PREDICTED:
+        expected, came = predicted.get(name), measured.get(name)
         if expected and came is not None:
             off = RESOLUTION.get(name, 0.0)
             out[name] = expected["low"] - off <= came <= expected["high"] + off
@@ -133,9 +126,8 @@ def verdict(done: list[JsonObject], targets: JsonObject) -> JsonObject:
     """
     last = done[-1]
     missed = misses(last["measured"], targets)
-    said: set[str] = set()
-    for one in done[-2:]:
-        said |= set((one["advice"].get("infeasible") or {}).get("given_up") or [])
+    infeasible = [one["advice"].get("infeasible") or {} for one in done[-2:]]
+    said = {bound for each in infeasible for bound in each.get("given_up") or []}
     if not missed:
         word = INSIDE if inside(last["measured"], targets) else WITHIN_ERROR
     elif set(missed) <= said:

@@ -4,63 +4,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
+from typing import Any
 
 from ..json_types import JsonObject
-from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots, to_document
+from . import grid
+from .style import GREY, LIMIT
 
-# Key of the measurement, of the target, of what was predicted; label, factor, colour.
-QUANTITIES = (
-    ("utilisation", "utilisation", "utilisation", "utilisation (%)", 100.0, WATER),
-    ("loss_rate", "loss_rate", "loss_rate", "lost (%)", 100.0, DROP),
-    ("delay_max_ms", "delay_ms", "delay_ms", "largest delay (ms)", 1.0, SECOND),
-)
+QUANTITIES = (grid.UTILISATION, grid.LOSS, grid.LARGEST_DELAY)
 
 
 def draw(traffics: Sequence[JsonObject]) -> str:
     """A row for each traffic: limit, utilisation, loss, delay over the rounds; what was
     predicted as bars, targets dashed; an SVG document."""
-    with plt.rc_context(RC):
-        rows = len(traffics)
-        figure, axes = subplots(rows, 1 + len(QUANTITIES), height_in=1.9 * rows, squeeze=False)
-        for row, traffic in enumerate(traffics):
-            done = traffic["rounds"]
-            x = [r["round"] for r in done]
-            first = axes[row][0]
-            sizes = [r["limit_bytes"] / 1e3 for r in done]
-            first.plot(x, sizes, color=LIMIT, marker=".", linewidth=0.8)
-            first.set_ylabel("limit (kB)")
-            first.set_title(f"{traffic['name']}: {traffic['verdict']['verdict']}", loc="left")
-            for column, quantity in enumerate(QUANTITIES, start=1):
-                _quantity(axes[row][column], traffic, x, *quantity)
-            for here in axes[row]:
-                here.set_xticks(x)
-                here.set_xlabel("round")
-        return to_document(figure)
+    return grid.draw(traffics, 1 + len(QUANTITIES), _row)
 
 
-def _quantity(
-    axes: Axes,
-    traffic: JsonObject,
-    x: list[int],
-    key: str,
-    target_key: str,
-    predicted_key: str,
-    label: str,
-    factor: float,
-    colour: str,
-) -> None:
+def _row(axes: Any, traffic: JsonObject) -> None:
     done = traffic["rounds"]
-    values = [r["measured"][key] * factor for r in done]
-    axes.plot(x, values, color=colour, marker=".", linewidth=0.8)
-    for r in done:
-        expected = (r["predicted"] or {}).get(predicted_key)
-        if expected:
-            ends = [expected["low"] * factor, expected["high"] * factor]
-            axes.plot([r["round"]] * 2, ends, color=GREY, linewidth=3, alpha=0.5)
-    target = traffic["targets"].get(target_key)
-    if target is not None:
-        axes.axhline(target * factor, color=GREY, linestyle="--", linewidth=0.8)
-    axes.set_ylabel(label)
+    x = [r["round"] for r in done]
+    first, *others = axes
+    sizes = [r["limit_bytes"] / 1e3 for r in done]
+    first.plot(x, sizes, color=LIMIT, marker=".", linewidth=0.8)
+    first.set_ylabel("limit (kB)")
+    first.set_title(f"{traffic['name']}: {traffic['verdict']['verdict']}", loc="left")
+    measured = [r["measured"] for r in done]
+    for here, quantity in zip(others, QUANTITIES, strict=True):
+        _, name, _, factor, _ = quantity
+        grid.quantity(here, x, measured, quantity, traffic["targets"])
+        for r in done:
+            if expected := (r["predicted"] or {}).get(name):
+                ends = [expected["low"] * factor, expected["high"] * factor]
+                here.plot([r["round"]] * 2, ends, color=GREY, linewidth=3, alpha=0.5)
+    for here in axes:
+        here.set_xticks(x)
+        here.set_xlabel("round")

@@ -23,7 +23,8 @@ th { font-weight: 400; color: #47606a; } th[scope=row] { text-align: left; paddi
 thead th { vertical-align: bottom; } ol, ul { margin: .3rem 0; padding-left: 1.4rem; }
 @media print { body { margin: 0; max-width: none; } }
 """
-_SYMBOL = re.compile(r"\b([NTC])_([be])\b")
+# N_b and the like.
+_SYMBOL, _AS_SHOWN = re.compile(r"\b([NTC])_([be])\b"), r"<var>\1<sub>\2</sub></var>"
 
 
 def page(title: str, about: str, parts: Iterable[str]) -> str:
@@ -45,7 +46,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """The first cell of a row is its label."""
     heads = "".join(f'<th scope="col">{escape(h)}</th>' for h in head)
     body = "".join(
-        f'<tr><th scope="row">{_label(label)}</th>'
+        f'<tr><th scope="row">{_SYMBOL.sub(_AS_SHOWN, escape(label))}</th>'
         + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         + "</tr>"
         for label, *cells in rows
@@ -54,11 +55,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
-
-
-def _label(text: str) -> str:
-    """With N_b and the like as a page shows them."""
-    return _SYMBOL.sub(r"<var>\1<sub>\2</sub></var>", escape(text))
 
 
 def figure(svg: str, name: str, caption: str) -> str:

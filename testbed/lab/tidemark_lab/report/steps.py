@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,21 +38,13 @@ def _limit(axes: Axes, record: Record) -> None:
     axes.step(
         record.time_s, record.limit_bytes / 1e3, where="post", color=LIMIT, label="limit in force"
     )
-    advice = [s["advice_bytes"] or np.nan for s in record.samples]
-    axes.plot(
-        record.sample_s, np.array(advice) / 1e3, color=SECOND, linewidth=0.8, label="advice held"
+    advice, latest = (
+        np.array([s[key] or np.nan for s in record.samples]) / 1e3
+        for key in ("advice_bytes", "latest_bytes")
     )
-    latest = [s["latest_bytes"] or np.nan for s in record.samples]
-    axes.plot(
-        record.sample_s,
-        np.array(latest) / 1e3,
-        color=SECOND,
-        linestyle="none",
-        marker=".",
-        markersize=2,
-        alpha=0.5,
-        label="advice of a second",
-    )
+    axes.plot(record.sample_s, advice, color=SECOND, linewidth=0.8, label="advice held")
+    dots: Any = {"linestyle": "none", "marker": ".", "markersize": 2, "alpha": 0.5}
+    axes.plot(record.sample_s, latest, color=SECOND, label="advice of a second", **dots)
     axes.set_ylabel("kB")
 
 
@@ -69,13 +61,9 @@ def _delay(axes: Axes, record: Record) -> None:
 
 
 def _loss(axes: Axes, record: Record) -> None:
-    second = np.floor(record.time_s).astype(int)
-    seconds = np.unique(second)
-    sums = [
-        (record.columns["drops"][second == s].sum(), record.columns["arrivals"][second == s].sum())
-        for s in seconds
-    ]
-    rates = [100 * drops / max(arrivals, 1) for drops, arrivals in sums]
+    seconds, at = np.unique(np.floor(record.time_s), return_inverse=True)
+    drops, arrivals = (np.bincount(at, record.columns[c]) for c in ("drops", "arrivals"))
+    rates = 100 * drops / np.maximum(arrivals, 1)
     axes.step(seconds, rates, where="post", color=WATER, linewidth=0.8, label="in 1 s")
     axes.axhline(
         100 * record.asked.loss_rate, color=DROP, linestyle="--", linewidth=0.8, label="bound"

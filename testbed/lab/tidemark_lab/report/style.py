@@ -59,7 +59,6 @@ def styled() -> Any:
 
 
 def subplots(rows: int = 1, columns: int = 1, height_in: float = 2.2, **more: Any) -> Any:
-    """A figure of the papers' width."""
     with plt.rc_context(RC):
         return plt.subplots(
             rows, columns, figsize=(WIDTH_IN, height_in), layout="constrained", **more
@@ -67,7 +66,6 @@ def subplots(rows: int = 1, columns: int = 1, height_in: float = 2.2, **more: An
 
 
 def to_document(figure: Figure) -> str:
-    """The figure as an SVG document."""
     text = io.StringIO()
     with plt.rc_context(RC):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})

@@ -9,22 +9,19 @@ occupancy, loss and N_b over time).
 from __future__ import annotations
 
 import argparse
-import copy
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import ClassVar
 
 from ..api import ApiError
 from ..experiment import load
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live, phases
-from ..experiment.judge import Case
-from ..experiment.live import path
+from ..experiment.judge import Case, Judge
+from ..experiment.live import in_short, path
 from ..experiment.load import ExperimentError
 from ..json_types import JsonObject
-from ..limits import acts_at_bytes
 from ..markdown import aligned
 from ..outcome import write_json
 from ..progress import Progress
@@ -34,10 +31,8 @@ SERIES_POINTS = 20_000
 
 
 @dataclass
-class Steps:
+class Steps(Judge):
     """`flows` and `seconds`: in place of the file's; None where the file decides."""
-
-    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
 
     flows: tuple[int, ...] | None = None
     seconds: float | None = None
@@ -70,21 +65,17 @@ class Steps:
             raise ExperimentError(
                 f"steps: --seconds must be at least {asked.settling_s + 2:g}, --flows above 0"
             )
-        out = copy.deepcopy(document)
-        out["traffic"]["persistent"][0]["steps"] = [
+        document["traffic"]["persistent"][0]["steps"] = [
             {"at": f"{k * seconds:g}s", "count": count} for k, count in enumerate(flows)
         ]
-        first, *others = out["phases"]
+        first, *others = document["phases"]
         like = others[0] if others else {**first, "settle": f"{asked.settling_s:g}s"}
-        out["phases"] = [
-            {
-                **(like if k else first),
-                "name": f"step-{k + 1}",
-                "duration": f"{seconds - asked.settling_s:g}s",
-            }
+        duration = f"{seconds - asked.settling_s:g}s"
+        document["phases"] = [
+            {**(like if k else first), "name": f"step-{k + 1}", "duration": duration}
             for k in range(len(flows))
         ]
-        return out
+        return document
 
     def carry_out(self, case: Case) -> JsonObject:
         experiment = case.point.experiment
@@ -147,33 +138,29 @@ class Steps:
 
 
 def sample_of(link: JsonObject) -> JsonObject:
-    estimate = link.get("estimate") or {}
-    n_b = (estimate.get("estimates") or {}).get("n_b") or {}
     return {
         "unix_ns": time.time_ns(),
         "now_ns": link["now_ns"],
-        "limit_bytes": acts_at_bytes(link.get("limit")),
-        "advice_bytes": (link.get("advice") or {}).get("limit_bytes"),
         "latest_bytes": link["steadiness"]["latest_bytes"],
-        "n_b": n_b.get("value"),
+        **in_short(link),
     }
 
 
 def table(steps: Sequence[Step]) -> str:
-    rows = [("N_b", "estimated", "changes", "limits (kB)", "utilisation", "loss", "delay max")]
-    for s in steps:
-        rows.append(
-            (
-                str(s.n_b),
-                "-" if s.n_b_estimated is None else f"{s.n_b_estimated:.1f}",
-                str(s.changes),
-                " ".join(f"{b / 1e3:.0f}" for b in s.limits_bytes) or "-",
-                f"{s.utilisation:.2%}",
-                f"{s.loss_rate:.3%} ({s.settling_loss_rate:.3%} settling)",
-                f"{s.delay_max_ms:.1f} ms ({s.settling_delay_max_ms:.1f} settling)",
-            )
+    head = ("N_b", "estimated", "changes", "limits (kB)", "utilisation", "loss", "delay max")
+    rows = [
+        (
+            str(s.n_b),
+            "-" if s.n_b_estimated is None else f"{s.n_b_estimated:.1f}",
+            str(s.changes),
+            " ".join(f"{b / 1e3:.0f}" for b in s.limits_bytes) or "-",
+            f"{s.utilisation:.2%}",
+            f"{s.loss_rate:.3%} ({s.settling_loss_rate:.3%} settling)",
+            f"{s.delay_max_ms:.1f} ms ({s.settling_delay_max_ms:.1f} settling)",
         )
-    return "\n".join(aligned(rows[0], rows[1:]))
+        for s in steps
+    ]
+    return "\n".join(aligned(head, rows))
 
 
 JUDGE = Steps

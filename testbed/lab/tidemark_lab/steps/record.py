@@ -59,8 +59,6 @@ class Asked:
 
 @dataclass
 class Step:
-    """One span of constant traffic, as it went."""
-
     n_b: int
     # Seconds since the first step began.
     start_s: float
@@ -78,7 +76,6 @@ class Step:
     settling_delay_max_ms: float
 
     def problems(self, asked: Asked) -> list[str]:
-        """What does not hold of what must."""
         found = []
         if self.loss_rate > asked.loss_rate:
             found.append(f"loss {self.loss_rate:.3%} is above {asked.loss_rate:.3%}")
@@ -118,9 +115,6 @@ class Record:
     def _since(self, unix_ns: float) -> float:
         return (unix_ns - self._zero_unix_ns) / 1e9
 
-    def change_times_s(self) -> list[float]:
-        return [self._since(c["unix_ms"] * 1e6) for c in self.changes]
-
     def steps(self) -> list[Step]:
         asked = self.asked
         return [
@@ -133,8 +127,8 @@ class Record:
         settling = self._part(start_s, start_s + self.asked.settling_s)
         changed = [
             acts_at_bytes(c["limit"]) or 0
-            for c, at in zip(self.changes, self.change_times_s(), strict=True)
-            if start_s <= at < end_s
+            for c in self.changes
+            if start_s <= self._since(c["unix_ms"] * 1e6) < end_s
         ]
         estimates = [
             s["n_b"]

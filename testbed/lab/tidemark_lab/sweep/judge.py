@@ -9,13 +9,11 @@ Afterwards the capture is estimated twice, with the senders' windows (probed) an
 from __future__ import annotations
 
 import argparse
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
-from ..experiment.judge import Case
+from ..experiment.judge import Case, Judge
 from ..experiment.load import ExperimentError
 from ..json_types import JsonObject
 from ..outcome import write_json
@@ -24,10 +22,8 @@ from . import table
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Judge):
     """`seconds`: of each limit, in place of the files'."""
-
-    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
 
     seconds: float | None = None
 
@@ -44,11 +40,10 @@ class Sweep:
         return cls(arguments.seconds)
 
     def altered(self, document: JsonObject) -> JsonObject:
-        out = copy.deepcopy(document)
-        for phase in out["phases"]:
+        for phase in document["phases"]:
             if self.seconds is not None:
                 phase["duration"] = f"{self.seconds:g}s"
-        return out
+        return document
 
     def carry_out(self, case: Case) -> JsonObject:
         run = case.run()

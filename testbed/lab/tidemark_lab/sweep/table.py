@@ -7,7 +7,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from itertools import pairwise
@@ -18,10 +17,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from .. import offline
-from ..errors import LabError
-from ..experiment.backend import MeasuredPhase
+from ..experiment.backend import MeasuredPhase, Window
 from ..experiment.judge import Run
 from ..json_types import JsonObject
+from ..markdown import table
 from ..summary import class_check
 
 # Of rows in the table `events`: what the senders' kernels told.
@@ -63,21 +62,16 @@ def judge(run: Run, program: Path) -> list[JsonObject]:
 def _judged(run: Run, phase: MeasuredPhase, program: Path, passive: Path) -> JsonObject:
     truth = run.truth()
     (window,) = phase.windows
-    there = [
-        f
-        for kind in ("lbp", "rbp", "wl")
-        for f in truth.during(kind, window.start_unix_ns, window.end_unix_ns)
-    ]
-    span = {"start_ns": window.start_ns, "end_ns": window.end_ns}
+    there = truth.persistent(window.start_unix_ns, window.end_unix_ns)
     link = run.link(phase.name)
-    curve = _curve(program, run.run_dir / "capture", span, link["capture_start_ns"])
+    curve = _curve(program, run.run_dir / "capture", window, link["capture_start_ns"])
     others = [p.limits[0].limit_bytes for p in run.phases if p is not phase]
     return {
         "limit_bytes": phase.limits[0].limit_bytes,
-        "window": span,
+        "window": {"start_ns": window.start_ns, "end_ns": window.end_ns},
         "truth": truth.phase(window.start_unix_ns, window.end_unix_ns),
         "probed": _estimates(link, there),
-        "passive": _estimates(offline.analyze(program, passive, span), there),
+        "passive": _estimates(offline.analyze(program, passive, window), there),
         **{k: link[k] for k in ("utilisation", "loss_rate", "drops", "delay_ms")},
         "advice": {
             "advised_bytes": link["advice"]["limit_bytes"],
@@ -88,35 +82,24 @@ def _judged(run: Run, phase: MeasuredPhase, program: Path, passive: Path) -> Jso
 
 
 def _estimates(link: JsonObject, there: list[JsonObject]) -> JsonObject:
-    estimates = link["estimates"]
     classes = class_check(link["flows"], there)
-
-    def interval(name: str) -> JsonObject | None:
-        value = estimates.get(name)
-        return value and {k: value[k] for k in ("value", "low", "high", "evidence")}
-
-    return {
-        "n_b": interval("n_b"),
-        "t_e_ms": interval("t_e_ms"),
-        "alpha": interval("alpha"),
-        "c_e_share": interval("c_e_share"),
-        "classes_right": classes["right"],
-        "classes_wrong": classes["wrong"],
-    }
+    out: JsonObject = {}
+    for name in ("n_b", "t_e_ms", "alpha", "c_e_share"):
+        value = link["estimates"].get(name)
+        out[name] = value and {k: value[k] for k in ("value", "low", "high", "evidence")}
+    return {**out, "classes_right": classes["right"], "classes_wrong": classes["wrong"]}
 
 
-def _curve(program: Path, capture: Path, window: JsonObject, zero_ns: int) -> list[JsonObject]:
-    argv = [program, "whatif", capture, "--csv", "--points", "120"]
-    argv += ["--from-s", (window["start_ns"] - zero_ns) / 1e9]
-    argv += ["--to-s", (window["end_ns"] - zero_ns) / 1e9]
-    done = subprocess.run(
-        [str(a) for a in argv], capture_output=True, text=True, timeout=300, check=False
+def _curve(program: Path, capture: Path, window: Window, zero_ns: int) -> list[JsonObject]:
+    said = offline.output(
+        program,
+        *("whatif", capture, "--csv", "--points", 120),
+        *("--from-s", (window.start_ns - zero_ns) / 1e9),
+        *("--to-s", (window.end_ns - zero_ns) / 1e9),
     )
-    if done.returncode != 0:
-        raise LabError(f"whatif {capture} failed: {done.stderr.strip()[-500:]}")
     return [
         {k: float(v) if v else math.nan for k, v in row.items()}
-        for row in csv.DictReader(io.StringIO(done.stdout))
+        for row in csv.DictReader(io.StringIO(said))
     ]
 
 
@@ -139,51 +122,54 @@ def _at(curve: list[JsonObject], limit_bytes: float) -> JsonObject:
 
 def line(document: JsonObject) -> str:
     """A case in one line, for the terminal."""
-    parts = []
-    for p in document["phases"]:
-        parts.append(
-            f"{p['limit_bytes'] / 1e3:.0f} kB: N_b {p['truth']['n_b']} as "
-            f"{p['probed']['n_b']['value']:.0f}/{p['passive']['n_b']['value']:.0f}"
-        )
-    return f"{document['name']}: " + ", ".join(parts)
+    return f"{document['name']}: " + ", ".join(
+        f"{p['limit_bytes'] / 1e3:.0f} kB: N_b {p['truth']['n_b']} as "
+        f"{p['probed']['n_b']['value']:.0f}/{p['passive']['n_b']['value']:.0f}"
+        for p in document["phases"]
+    )
+
+
+ESTIMATED = (
+    *("case", "limit kB", "N_b true", "probed", "passive", "T_e ms true", "probed", "passive"),
+    *("classes right", "passive", "utilisation", "loss %", "advised kB"),
+)
+FORETOLD = (
+    *("case", "measured at kB", "for kB"),
+    *("utilisation predicted", "was", "loss % predicted", "was"),
+)
 
 
 def markdown(documents: Sequence[JsonObject]) -> str:
     """Two tables: estimates beside the truth, measurements beside what was predicted."""
-    rows = [
-        "| case | limit kB | N_b true | probed | passive | T_e ms true | probed | passive "
-        "| classes right | passive | utilisation | loss % | advised kB |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for d in documents:
-        for p in d["phases"]:
-            n = p["truth"]["n_b"] + p["truth"]["rbp"] + p["truth"]["wl"]
-            rows.append(
-                f"| {d['name']} | {p['limit_bytes'] / 1e3:.0f} | {p['truth']['n_b']} "
-                f"| {_interval(p['probed']['n_b'])} | {_interval(p['passive']['n_b'])} "
-                f"| {_number(p['truth']['t_e_ms'])} "
-                f"| {_interval(p['probed']['t_e_ms'])} | {_interval(p['passive']['t_e_ms'])} "
-                f"| {p['probed']['classes_right']}/{n} | {p['passive']['classes_right']}/{n} "
-                f"| {p['utilisation']:.4f} | {100 * p['loss_rate']:.3f} "
-                f"| {_number((p['advice']['advised_bytes'] or math.nan) / 1e3)} "
-                f"({p['advice']['rule']}) |"
-            )
-    rows += [
-        "",
-        "| case | measured at kB | for kB | utilisation predicted | was | loss % predicted | was |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    estimated, foretold = [], []
     for d in documents:
         was = {p["limit_bytes"]: p for p in d["phases"]}
         for p in d["phases"]:
+            head = (d["name"], f"{p['limit_bytes'] / 1e3:.0f}")
+            estimated.append((*head, *_beside_truth(p)))
             for f in p["predicted"]:
                 then = was[f["limit_bytes"]]
-                rows.append(
-                    f"| {d['name']} | {p['limit_bytes'] / 1e3:.0f} | {f['limit_bytes'] / 1e3:.0f} "
-                    f"| {_interval(f['utilisation'], 4)} | {then['utilisation']:.4f} "
-                    f"| {_interval(f['loss_rate'], 3, 100)} | {100 * then['loss_rate']:.3f} |"
+                foretold.append(
+                    (
+                        *(*head, f"{f['limit_bytes'] / 1e3:.0f}"),
+                        *(_interval(f["utilisation"], 4), f"{then['utilisation']:.4f}"),
+                        *(_interval(f["loss_rate"], 3, 100), f"{100 * then['loss_rate']:.3f}"),
+                    )
                 )
-    return "\n".join(rows) + "\n"
+    return "\n".join([*table(ESTIMATED, estimated), "", *table(FORETOLD, foretold)]) + "\n"
+
+
+def _beside_truth(p: JsonObject) -> tuple[str, ...]:
+    truth, sides = p["truth"], (p["probed"], p["passive"])
+    flows = truth["n_b"] + truth["rbp"] + truth["wl"]
+    advised_kb = (p["advice"]["advised_bytes"] or math.nan) / 1e3
+    return (
+        *(str(truth["n_b"]), *(_interval(s["n_b"]) for s in sides)),
+        *(_number(truth["t_e_ms"]), *(_interval(s["t_e_ms"]) for s in sides)),
+        *(f"{s['classes_right']}/{flows}" for s in sides),
+        *(f"{p['utilisation']:.4f}", f"{100 * p['loss_rate']:.3f}"),
+        f"{_number(advised_kb)} ({p['advice']['rule']})",
+    )
 
 
 def _number(value: float | None, digits: int = 1, scale: float = 1.0) -> str:

@@ -6,6 +6,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..experiment import live as at_controller
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live
@@ -74,16 +76,11 @@ def seconds_since(live: Live, from_ns: int) -> Seconds:
         f"{at_controller.path(live.links.places[0])}/series"
         f"?from_ns={from_ns}&to_ns={to_ns}&max_points={SERIES_POINTS}"
     )
-    columns = ("arrivals", "drops", "ce_marked", "utilisation")
-    of_second: dict[int, list[list[float]]] = {}
-    for time_ns, *values in zip(series["time_ns"], *(series[c] for c in columns), strict=True):
-        second = (time_ns - from_ns) // 1_000_000_000
-        of_second.setdefault(second, []).append([v or 0.0 for v in values])
-    rows = [[sum(column) for column in zip(*of_second[s], strict=True)] for s in sorted(of_second)]
-    parts = [len(of_second[s]) for s in sorted(of_second)]
-    return Seconds(
-        [r[0] for r in rows],
-        [r[1] for r in rows],
-        [r[2] for r in rows],
-        [r[3] / n for r, n in zip(rows, parts, strict=True)],
-    )
+    second = (np.array(series["time_ns"], dtype=np.int64) - from_ns) // 1_000_000_000
+    _, at, parts = np.unique(second, return_inverse=True, return_counts=True)
+
+    def sums(column: str) -> np.ndarray:
+        return np.bincount(at, np.nan_to_num(np.array(series[column], dtype=float)))
+
+    arrivals, drops, marks = (sums(c).tolist() for c in ("arrivals", "drops", "ce_marked"))
+    return Seconds(arrivals, drops, marks, (sums("utilisation") / parts).tolist())

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from ..api import ApiError
 from ..errors import LabError
@@ -17,7 +16,7 @@ from ..experiment import live as at_controller
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live
 from ..experiment.embedded.configs import LEAST_LIMIT_BYTES
-from ..experiment.judge import Case
+from ..experiment.judge import Case, Judge
 from ..experiment.load import ExperimentError
 from ..json_types import JsonObject
 from ..machine import MOST_STOLEN_FRACTION
@@ -36,15 +35,11 @@ OF_ROW = {
 
 
 @dataclass(frozen=True)
-class Trial:
-    """The buffer of each rule in turn on the same traffic, ranked."""
-
+class Trial(Judge):
     # Whose limits are tried; empty: all.
     rules: tuple[str, ...] = ()
     # That a limit is held; None: as the file says.
     most_s: float | None = None
-
-    BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
 
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
@@ -89,9 +84,7 @@ class Trial:
 
     def try_all(self, trials: list[JsonObject], live: Live) -> list[MeasuredPhase]:
         """Each limit, noted among the trials: measured, or refused."""
-        live.start()
-        live.start_traffic()
-        live.let_pass(f"{live.name}: warm-up", live.plan.experiment.run.warmup)
+        live.begin()
         tried = self.offered(live)
         measured = []
         for number, candidate in enumerate(tried):
@@ -103,10 +96,9 @@ class Trial:
 
     def offered(self, live: Live) -> list[Candidate]:
         """The limits that the controller's rules ask for now, and its advice."""
-        place = live.links.places[0]
-        query = f"node={place.node}&port={place.port}"
+        query = at_controller.query(live.links.places[0])
         rules = live.controller.get(f"/rules?{query}")["rules"]
-        advice = live.controller.get(f"/advice?{query}").get("advice")
+        advice = live.links.advice(0).get("advice")
         if self.rules:
             known = [*(str(rule["id"]) for rule in rules), candidates.ADVICE]
             if unknown := sorted(set(self.rules) - set(known)):

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...bmv2 import checks, command, preflight
-from ...bmv2.rates import LEAST_PACKETS_PER_S, MOST_PACKETS_PER_S, WIRE_BITS, packets_per_s
+from ...bmv2.rates import LEAST, MOST, WIRE_BITS, packets_per_s, refusal
 from ...json_types import JsonObject
+from .. import describe
 from ..embedded.back_end import Embedded
 from ..embedded.session import PlanSession
 from ..plan import Plan
@@ -35,13 +35,8 @@ class Bmv2(Embedded):
             )
         for number, switch in enumerate(topology.switches):
             rate = packets_per_s(round(switch.rate))
-            if not LEAST_PACKETS_PER_S <= rate <= MOST_PACKETS_PER_S:
-                found.append(
-                    f"topology.switches[{number}].rate: BMv2 would have to send {rate} packets/s, "
-                    f"and the lab lets it send {LEAST_PACKETS_PER_S} to {MOST_PACKETS_PER_S}: "
-                    f"{LEAST_PACKETS_PER_S * WIRE_BITS / 1e6:.1f}mbit to "
-                    f"{MOST_PACKETS_PER_S * WIRE_BITS / 1e6:.1f}mbit"
-                )
+            if refused := refusal(rate):
+                found.append(f"topology.switches[{number}].rate: {refused}: {LEAST} to {MOST}")
             elif abs(rate * WIRE_BITS / switch.rate - 1) > MOST_RATE_ERROR:
                 found.append(
                     f"topology.switches[{number}].rate: BMv2 sends a whole number of packets a "
@@ -77,12 +72,4 @@ class Bmv2(Embedded):
 
     def versions(self) -> JsonObject:
         binary = command.find()
-        if binary is None:
-            return {}
-        try:
-            done = subprocess.run(
-                [binary, "--version"], capture_output=True, text=True, timeout=30, check=False
-            )
-        except (OSError, subprocess.SubprocessError):
-            return {"bmv2": None}
-        return {"bmv2": done.stdout.strip() or None}
+        return {} if binary is None else {"bmv2": describe.version(binary)}

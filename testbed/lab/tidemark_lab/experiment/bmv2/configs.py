@@ -3,25 +3,19 @@
 
 from __future__ import annotations
 
-from ...bmv2.switch import DEVICE_ID
+from ...bmv2.switch import DEVICE_ID, GRPC
 from ...json_types import JsonObject
 from ...preflight import Paths
 from ..embedded.configs import program_files
-from .layout import TRUNK_PORT
+from .layout import TRUNK_PORT, Bmv2Layout
 
 
 def controller(
-    embedded: JsonObject,
-    paths: Paths,
-    *,
-    receiver_port: int,
-    path_port: int,
-    grpc: str,
-    trunk_of_path: int,
+    embedded: JsonObject, layout: Bmv2Layout, paths: Paths, path_port: int
 ) -> JsonObject:
-    """`embedded`: that of the same run on one embedded switch, whose port to the receiver is
-    `receiver_port`. `path_port`: TCP port of the long path's switch; `grpc`: BMv2's P4Runtime
-    server."""
+    """`embedded`: that of the same run on one embedded switch; `path_port`: TCP port of the long
+    path's switch."""
+    receiver_port = layout.out_port(0)
     (switch,) = embedded["switches"]
     forward = switch["provision"]["forward"]
     senders = [f["port"] for f in forward if f["port"] != receiver_port]
@@ -30,15 +24,15 @@ def controller(
         "flood_ports": [TRUNK_PORT, receiver_port],
         "forward": _forward(forward, dict.fromkeys(senders, TRUNK_PORT)),
     }
-    bmv2 = {**switch, "address": grpc, "device_id": DEVICE_ID, "provision": provision}
+    bmv2 = {**switch, "address": GRPC, "device_id": DEVICE_ID, "provision": provision}
     path = {
         # Its packets are not reported; the controller tells switches by their node.
         "node": switch["node"] + 1,
         "address": f"127.0.0.1:{path_port}",
         "provision": {
             **program_files(paths),
-            "flood_ports": [*senders, trunk_of_path],
-            "forward": _forward(forward, {receiver_port: trunk_of_path}),
+            "flood_ports": [*senders, layout.trunk_of_path],
+            "forward": _forward(forward, {receiver_port: layout.trunk_of_path}),
         },
     }
     return {**embedded, "switches": [bmv2, path]}

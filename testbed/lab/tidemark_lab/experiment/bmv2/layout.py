@@ -22,8 +22,6 @@ TRUNK_PORT = 1
 
 @dataclass(frozen=True)
 class Bmv2Layout(Layout):
-    """Of one run, with one switch."""
-
     @property
     def path_namespace(self) -> str:
         return f"{PREFIX}{self.run_id}-path"

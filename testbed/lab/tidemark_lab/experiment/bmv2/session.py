@@ -1,30 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of a plan on BMv2, running."""
+"""Network and programs of a plan on BMv2, running."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...bmv2 import switch
+from ... import wiring
+from ...bmv2 import management, switch
 from ...bmv2.rates import packets_per_s
 from ...json_types import JsonObject
 from ..embedded.configs import grpc_port
 from ..embedded.session import PlanSession
 from . import configs
-from .layout import Bmv2Layout
-from .network import Bmv2Network
+from .layout import TRUNK_PORT, Bmv2Layout
 
 _PROGRAM_NAME = "switch-1"
 
 
 class Bmv2PlanSession(PlanSession):
-    """As `PlanSession`, with the path's switch before BMv2."""
-
     LAYOUT = Bmv2Layout
-    NETWORK = Bmv2Network
     layout: Bmv2Layout
     ENDS_WITH: ClassVar[Mapping[str, frozenset[int]]] = {_PROGRAM_NAME: switch.ENDS_WITH}
+
+    def build_network(self) -> None:
+        """With the path between hosts and switch."""
+        layout, state = self.layout, self.state
+        offloads = self.plan.experiment.topology.offloads
+        wiring.make_switch_namespace(state, layout.path_namespace)
+        super().build_network()
+        trunk = layout.path_end(layout.trunk_of_path)
+        wiring.connect_switches(trunk, layout.end(0, TRUNK_PORT), offloads)
+        management.connect(state, layout.management_interface, layout.switch_namespace(0))
 
     def start_switches(self) -> None:
         layout = self.layout
@@ -41,11 +48,5 @@ class Bmv2PlanSession(PlanSession):
         )
 
     def controller_document(self) -> JsonObject:
-        return configs.controller(
-            super().controller_document(),
-            self.paths,
-            receiver_port=self.layout.out_port(0),
-            path_port=grpc_port(self.ports, 0),
-            grpc=switch.GRPC,
-            trunk_of_path=self.layout.trunk_of_path,
-        )
+        embedded = super().controller_document()
+        return configs.controller(embedded, self.layout, self.paths, grpc_port(self.ports, 0))

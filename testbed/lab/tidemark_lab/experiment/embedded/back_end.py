@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ... import kernel, preflight, signals
-from ...json_types import JsonObject
 from ...preflight import Paths, Ports
 from ...progress import Progress
-from ..backend import MeasuredPhase, Place
+from ..backend import BackEnd, MeasuredPhase, Place
 from ..conduct import Live, phases
 from ..plan import Plan
 from .layout import MOST_ACCESS, MOST_HOSTS, Layout
@@ -19,7 +18,7 @@ from .session import PlanSession, running
 
 
 @dataclass
-class Embedded:
+class Embedded(BackEnd):
     """Real Linux TCP through `tidemark-switch` in network namespaces; needs root."""
 
     ports: Ports = field(default_factory=Ports)
@@ -48,7 +47,8 @@ class Embedded:
             found.append("traffic.datagrams: only ns3 sends them so far")
         if any(s.scheduling != "fifo" for s in plan.experiment.topology.switches):
             found.append("topology.switches: scheduling: this back end has fifo only: take ns3")
-        if missing := kernel.missing_congestion_control(sorted(controls)):
+        known = kernel.get_sysctl("net.ipv4.tcp_available_congestion_control").split()
+        if missing := next(iter(sorted(controls - set(known))), None):
             found.append(
                 f"traffic: this kernel has no congestion control {missing}: modprobe "
                 f"tcp_{missing}, or run it on ns3"
@@ -64,12 +64,6 @@ class Embedded:
 
     def offloads(self, plan: Plan) -> bool:
         return plan.experiment.topology.offloads
-
-    def versions(self) -> JsonObject:
-        return {}
-
-    def doubts(self, row: JsonObject) -> list[str]:
-        return []
 
     def session(self, plan: Plan, run_dir: Path) -> PlanSession:
         return PlanSession(plan, self.ports, self.paths, run_dir)

@@ -32,25 +32,25 @@ def collector(layout: Layout, ports: Ports, capture_dir: Path) -> JsonObject:
     return {
         "listen": [f"{link.collector_address}:{REPORT_UDP_PORT}" for link in links],
         "grpc": {"listen": f"127.0.0.1:{ports.collector}"},
-        "http": {"listen": f"127.0.0.1:{ports.collector_metrics}"},
+        "http": {"listen": f"127.0.0.1:{ports.metrics}"},
         "capture": {"dir": str(capture_dir)},
         "tcp_probe": {"enabled": True, "clock": "mono_raw", "host": "local"},
         # A packet waits for its sample: longer than a round trip with its queue.
         "pipeline": {"join_wait_ms": max(500, round(3 * longest_rtt_ms))},
         "nodes": {
             str(layout.node(k)): {
-                "name": layout.plan.experiment.topology.switches[k].name,
+                "name": switch.name,
                 "exporters": [links[k].switch_address],
                 "time_unit": "ns",
                 "depth_unit": "bytes",
                 "ports": {
                     str(layout.out_port(k)): {
-                        "name": layout.plan.experiment.topology.switches[k].name,
-                        "capacity_bps": round(layout.plan.experiment.topology.switches[k].rate),
+                        "name": switch.name,
+                        "capacity_bps": round(switch.rate),
                     }
                 },
             }
-            for k in layout.switches
+            for k, switch in enumerate(layout.plan.experiment.topology.switches)
         },
     }
 

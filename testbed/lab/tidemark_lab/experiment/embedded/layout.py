@@ -7,7 +7,7 @@ import ipaddress
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...addresses import ACCESS_NETWORK, NETWORK, REPORT_NETWORK, REPORT_PREFIX_LENGTH
+from ...addresses import ACCESS_NETWORK, LINK_PREFIX_LENGTH, NETWORK, REPORT_NETWORK
 from ...wiring import PREFIX, Access, End, Shape
 from ..plan import FIRST_NODE, Plan
 from ..senders import Host
@@ -20,20 +20,15 @@ MOST_ACCESS = 60
 
 @dataclass(frozen=True)
 class ReportLink:
-    """Between a switch and the collector."""
-
     collector_interface: str
     collector_address: str
     collector_mac: str
     switch_address: str
     switch_mac: str
-    prefix_length: int = REPORT_PREFIX_LENGTH
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Of one run."""
-
     plan: Plan
     run_id: str
 
@@ -106,7 +101,7 @@ class Layout:
                 continue
             n = len(found)
             gateway = self.namespace(flow.host.name)
-            network = ipaddress.ip_network((int(ACCESS_NETWORK[4 * n]), 30))
+            network = ipaddress.ip_network((int(ACCESS_NETWORK[4 * n]), LINK_PREFIX_LENGTH))
             found[flow.name] = Access(
                 namespace=self.namespace(f"a{n + 1}"),
                 address=str(network[2]),
@@ -114,7 +109,6 @@ class Layout:
                 gateway_host_address=self.address(flow.host),
                 gateway_address=str(network[1]),
                 network=str(network),
-                prefix_length=30,
                 shape=Shape(round(flow.remote.rate), flow.remote.burst, flow.remote.queue),
                 number=sum(a.gateway_namespace == gateway for a in found.values()),
             )

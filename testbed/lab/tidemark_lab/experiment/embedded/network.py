@@ -3,72 +3,55 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ... import wiring
 from ...state import RunState
 from .layout import RECEIVER_ADDRESS, RECEIVER_MAC, Layout
 
 
-@dataclass(frozen=True)
-class PlanNetwork:
-    """Namespaces and links of a plan."""
-
-    layout: Layout
-
-    @property
-    def run_id(self) -> str:
-        return self.layout.run_id
-
-    def build(self, state: RunState) -> None:
-        """Makes everything, recording each thing first."""
-        layout = self.layout
-        offloads = layout.plan.experiment.topology.offloads
-        for switch in layout.switches:
-            wiring.make_switch_namespace(state, layout.switch_namespace(switch))
-        names = [layout.namespace(h.name) for h in layout.plan.hosts]
-        names += [a.namespace for a in layout.access.values()]
-        for name in [*names, layout.receiver_namespace]:
-            wiring.make_namespace(state, name)
-        for host in layout.plan.hosts:
-            end = layout.host_end(host)
-            namespace = layout.namespace(host.name)
-            wiring.connect_host(
-                namespace, layout.address(host), layout.mac(host), end, host.ecn, offloads
-            )
-            if host.initial_window is not None:
-                wiring.set_initial_window(namespace, RECEIVER_ADDRESS, host.initial_window)
-        last = layout.switches[-1]
+def build(layout: Layout, state: RunState) -> None:
+    """Makes everything, recording each thing first."""
+    offloads = layout.plan.experiment.topology.offloads
+    for switch in layout.switches:
+        wiring.make_switch_namespace(state, layout.switch_namespace(switch))
+    names = [layout.namespace(h.name) for h in layout.plan.hosts]
+    names += [a.namespace for a in layout.access.values()]
+    for name in [*names, layout.receiver_namespace]:
+        wiring.make_namespace(state, name)
+    for host in layout.plan.hosts:
+        end = layout.host_end(host)
+        namespace = layout.namespace(host.name)
         wiring.connect_host(
-            layout.receiver_namespace,
-            RECEIVER_ADDRESS,
-            RECEIVER_MAC,
-            layout.end(last, layout.out_port(last)),
-            # It grants ECN to those who ask.
-            any(h.ecn for h in layout.plan.hosts),
+            namespace, layout.address(host), layout.mac(host), end, host.ecn, offloads
+        )
+        if host.initial_window is not None:
+            wiring.set_initial_window(namespace, RECEIVER_ADDRESS, host.initial_window)
+    last = layout.switches[-1]
+    wiring.connect_host(
+        layout.receiver_namespace,
+        RECEIVER_ADDRESS,
+        RECEIVER_MAC,
+        layout.end(last, layout.out_port(last)),
+        # It grants ECN to those who ask.
+        any(h.ecn for h in layout.plan.hosts),
+        offloads,
+    )
+    for switch in layout.switches[1:]:
+        wiring.connect_switches(
+            layout.end(switch - 1, layout.out_port(switch - 1)),
+            layout.end(switch, layout.back_port(switch)),
             offloads,
         )
-        for switch in layout.switches[1:]:
-            wiring.connect_switches(
-                layout.end(switch - 1, layout.out_port(switch - 1)),
-                layout.end(switch, layout.back_port(switch)),
-                offloads,
-            )
-        for flow in layout.plan.flows:
-            if access := layout.access.get(flow.name):
-                wiring.connect_access(access, layout.receiver_namespace, flow.host.ecn, offloads)
-                if flow.host.initial_window is not None:
-                    wiring.set_initial_window(
-                        access.namespace, RECEIVER_ADDRESS, flow.host.initial_window
-                    )
-        for switch in layout.switches:
-            link = layout.report_link(switch)
-            wiring.connect_collector(
-                state,
-                link.collector_interface,
-                link.collector_address,
-                link.prefix_length,
-                link.collector_mac,
-                layout.end(switch, layout.report_port(switch)),
-                offloads,
-            )
+    for flow in layout.plan.flows:
+        if access := layout.access.get(flow.name):
+            wiring.connect_access(access, layout.receiver_namespace, flow.host.ecn, offloads)
+            if flow.host.initial_window is not None:
+                wiring.set_initial_window(
+                    access.namespace, RECEIVER_ADDRESS, flow.host.initial_window
+                )
+    for switch in layout.switches:
+        link = layout.report_link(switch)
+        end = layout.end(switch, layout.report_port(switch))
+        wiring.connect_root(
+            state, link.collector_interface, link.collector_address, end, link.collector_mac
+        )
+        wiring.raise_switch_end(end, offloads)

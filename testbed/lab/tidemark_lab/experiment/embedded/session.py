@@ -25,16 +25,14 @@ from ...state import RunState
 from ..backend import Place
 from ..live import Links
 from ..plan import Plan
-from . import configs
+from . import configs, network
 from .layout import Layout
-from .network import PlanNetwork
 
 
 class PlanSession:
     """`start`, then the phases, then `finish`; always `clean`, which may be called at any point."""
 
     LAYOUT: ClassVar[type[Layout]] = Layout
-    NETWORK: ClassVar[type[PlanNetwork]] = PlanNetwork
     # Exit codes of programs that end well with another than 0.
     ENDS_WITH: ClassVar[Mapping[str, frozenset[int]]] = {}
 
@@ -71,7 +69,10 @@ class PlanSession:
             if not tracing.has_tcp_probe():
                 raise LabError("the kernel has no tracepoint tcp_probe: use Linux 5.10 or later")
         self._tracing_before = tracing.snapshot()
-        self.NETWORK(self.layout).build(self.state)
+        self.build_network()
+
+    def build_network(self) -> None:
+        network.build(self.layout, self.state)
 
     def start_switches(self) -> None:
         for k in self.layout.switches:
@@ -114,7 +115,6 @@ class PlanSession:
         return configs.controller(self.layout, self.ports, self.paths, self.run_dir)
 
     def _configured(self, name: str, document: JsonObject) -> Child:
-        """A program that runs with a configuration."""
         config = self.run_dir / f"{name}.toml"
         config.write_text(tomli_w.dumps(document))
         program = self.paths.binary(f"tidemark-{name}")

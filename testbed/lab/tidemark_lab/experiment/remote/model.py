@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints, model_validator
 
-from ..quantities import Seconds
-from ..traffic import NAME, Strict
+from ..quantities import Seconds, Strict
+from ..traffic import NAME
 
 # Neither an option of ssh nor several words.
 DESTINATION = r"^[A-Za-z0-9_.][A-Za-z0-9_.@:%-]*$"

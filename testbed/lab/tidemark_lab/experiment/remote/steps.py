@@ -5,6 +5,7 @@ what a run does, and is done on a run."""
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import time
 from abc import ABC, abstractmethod
@@ -14,7 +15,7 @@ from pathlib import Path
 from ...api import ApiError
 from ...errors import LabError
 from ...json_types import JsonObject
-from ...machine import CpuTime, load_average
+from ...machine import CpuTime
 from ...outcome import write_json
 from .. import live
 from ..backend import MeasuredPhase, Window
@@ -264,7 +265,7 @@ class Measure(Step):
                     for start, end in zip(starts, ends, strict=True)
                 ],
                 stolen_cpu_fraction=cpu.stolen_fraction_until(CpuTime.now()),
-                load_average=load_average(),
+                load_average=os.getloadavg()[0],
                 live=run.links.live(),
             )
         )
