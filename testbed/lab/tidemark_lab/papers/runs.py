@@ -80,6 +80,11 @@ class RunData:
         """Packets."""
         return float(self.row(phase)["bdp_bytes"]) / FRAME_BYTES
 
+    def limit_bdp(self, phase: str) -> float:
+        """The limit over the BDP."""
+        row = self.row(phase)
+        return float(row["limit_bytes"]) / float(row["bdp_bytes"])
+
     def points(self, column: str) -> list[tuple[float, float]]:
         """Buffer in packets and a column's value, of every phase; by buffer."""
         return sorted((self.limit(p), float(self.row(p)[column])) for p in self.phases)
