@@ -40,16 +40,17 @@ pub(crate) struct Bound {
 
 /// Binds inside the listener's namespace.
 pub(crate) fn bind(listener: &Listener) -> Result<Bound, String> {
+    let named = |e: String| format!("listener {}: {e}", listener.name);
     let socket = netns::within(listener.netns.as_deref(), || {
         socket::listening(listener.address, listener.receive_buffer_bytes)
-    });
-    let listening = (socket.flatten())
-        .and_then(|socket| TcpListener::from_std(socket.into()).map_err(|e| e.to_string()))
-        .map_err(|e| format!("listener {}: {e}", listener.name))?;
+    })
+    .map_err(named)?
+    .map_err(named)?;
+    let bound = TcpListener::from_std(socket.into()).map_err(|e| named(e.to_string()))?;
     Ok(Bound {
         // The port is known even if 0 was asked for.
-        address: listening.local_addr().unwrap_or(listener.address),
-        listener: listening,
+        address: bound.local_addr().unwrap_or(listener.address),
+        listener: bound,
         counters: Arc::default(),
         name: listener.name.clone(),
     })
