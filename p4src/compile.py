@@ -36,8 +36,8 @@ LAYOUT_NAME = "report_layout.json"
 DIGEST_NAME = "digest.json"
 
 
-def stale_sources(build_dir: Path = BUILD_DIR, source_dir: Path = SOURCE_DIR) -> list[str]:
-    return sources.stale(build_dir / DIGEST_NAME, source_dir, "v1model")
+def stale_sources(source_dir: Path = SOURCE_DIR) -> list[str]:
+    return sources.stale(BUILD_DIR / DIGEST_NAME, source_dir, "v1model")
 
 
 def find_compiler() -> str | None:
@@ -77,19 +77,6 @@ def compile_program(compiler: str, out_dir: Path) -> None:
     )
 
 
-def write_layout(out_dir: Path) -> None:
-    program = json.loads((out_dir / JSON_NAME).read_text())
-    (out_dir / LAYOUT_NAME).write_text(layout.text(program))
-
-
-def write_digest(compiler: str, out_dir: Path) -> None:
-    digest = {
-        "compiler": f"p4c {compiler_version(compiler)}",
-        "sources": sources.digests(SOURCE_DIR, "v1model"),
-    }
-    (out_dir / DIGEST_NAME).write_text(json.dumps(digest, indent=2) + "\n")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only say whether build/ is stale")
@@ -116,8 +103,13 @@ def main() -> int:
             compile_program(compiler, out_dir)
         except subprocess.CalledProcessError as error:
             return error.returncode
-        write_layout(out_dir)
-        write_digest(compiler, out_dir)
+        program = json.loads((out_dir / JSON_NAME).read_text())
+        (out_dir / LAYOUT_NAME).write_text(layout.text(program))
+        digest = {
+            "compiler": f"p4c {compiler_version(compiler)}",
+            "sources": sources.digests(SOURCE_DIR, "v1model"),
+        }
+        (out_dir / DIGEST_NAME).write_text(json.dumps(digest, indent=2) + "\n")
         BUILD_DIR.mkdir(exist_ok=True)
         for name in (JSON_NAME, P4INFO_NAME, LAYOUT_NAME, DIGEST_NAME):
             shutil.copyfile(out_dir / name, BUILD_DIR / name)

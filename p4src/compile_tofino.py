@@ -65,14 +65,8 @@ TARGETS = (
 )
 
 
-def recorded_digest(target: Target, build_dir: Path = BUILD_DIR) -> dict:
-    return json.loads((build_dir / target.folder / DIGEST_NAME).read_text())
-
-
-def stale_sources(
-    target: Target, build_dir: Path = BUILD_DIR, source_dir: Path = SOURCE_DIR
-) -> list[str]:
-    return sources.stale(build_dir / target.folder / DIGEST_NAME, source_dir, "tna")
+def stale_sources(target: Target, source_dir: Path = SOURCE_DIR) -> list[str]:
+    return sources.stale(target.build_dir / DIGEST_NAME, source_dir, "tna")
 
 
 def find_compiler() -> str | None:

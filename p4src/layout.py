@@ -15,19 +15,13 @@ from pathlib import Path
 SOURCE_DIR = Path(__file__).resolve().parent
 INCLUDES = ["include/headers.p4", "include/report.p4"]
 
-_INNER = {
-    "ipv4": ["ipv4"],
-    "ipv6": ["ipv6"],
-}
+_INNER = {"ipv4": ["ipv4"], "ipv6": ["ipv6"]}
 _TRANSPORT = {
     "tcp": ["tcp"],
     "udp": ["udp", "report_pad"],
     "none": ["report_no_transport", "report_pad"],
 }
-_PASS = {
-    "forwarded": ["report_egress_time"],
-    "dropped": ["report_drop"],
-}
+_PASS = {"forwarded": ["report_egress_time"], "dropped": ["report_drop"]}
 _ALWAYS = [
     "report_group",
     "report_main",
@@ -52,40 +46,6 @@ def constants() -> dict[str, int]:
         terms = [t.strip() for t in expression.split("+")]
         values[name] = sum(values[t] if t in values else int(t, 0) for t in terms)
     return values
-
-
-def header_fields() -> dict[str, list[tuple[str, int]]]:
-    """Fields (name, bits) of each header type of the shared files."""
-    text = "".join(map(_source, INCLUDES))
-    typedefs = dict(re.findall(r"typedef\s+bit<(\d+)>\s+(\w+);", text))
-    widths = {name: int(bits) for bits, name in typedefs.items()}
-    found = {}
-    for name, body in re.findall(r"header\s+(\w+)\s*\{([^}]*)\}", text):
-        fields = []
-        for kind, field in re.findall(r"([\w<>]+)\s+(\w+)\s*;", body):
-            bits = re.fullmatch(r"bit<(\d+)>", kind)
-            fields.append((field, int(bits[1]) if bits else widths[kind]))
-        found[name] = fields
-    return found
-
-
-def emitted(deparser: Path) -> list[str]:
-    """Members of the headers struct in the order in which a deparser of reports
-    emits them."""
-    text = re.sub(r"//[^\n]*", "", deparser.read_text())
-    # A file may hold several deparsers: that of reports.
-    controls = re.split(r"\bcontrol\b", text)
-    bodies = [c for c in controls if "report_group" in c and ".emit(" in c]
-    if len(bodies) != 1:
-        raise ValueError(f"{deparser} has {len(bodies)} deparsers of reports")
-    return re.findall(r"\.emit\(hdr\.(\w+)\)", bodies[0])
-
-
-def from_source(deparser: Path) -> dict:
-    """The layouts according to the sources."""
-    types = header_fields()
-    headers = [(m, types[f"{m}_h"]) for m in emitted(deparser) if f"{m}_h" in types]
-    return _layouts(headers)
 
 
 def from_compiled(program: dict) -> dict:
@@ -120,19 +80,14 @@ def _layouts(headers: list[tuple[str, list[tuple[str, int]]]]) -> dict:
     return layouts
 
 
-def description(program: dict) -> dict:
-    return {"constants": constants(), "payloads": from_compiled(program)}
-
-
 def text(program: dict) -> str:
     """One line per field."""
-    described = description(program)
     lines = ['{"constants": {']
-    items = [f"  {json.dumps(k)}: {v}" for k, v in described["constants"].items()]
+    items = [f"  {json.dumps(k)}: {v}" for k, v in constants().items()]
     lines.append(",\n".join(items))
     lines.append('}, "payloads": {')
     payloads = []
-    for name, payload in described["payloads"].items():
+    for name, payload in from_compiled(program).items():
         rows = ",\n".join(f"  {json.dumps(f)}" for f in payload["fields"])
         payloads.append(
             f'{json.dumps(name)}: {{"bytes": {payload["bytes"]}, "fields": [\n{rows}]}}'

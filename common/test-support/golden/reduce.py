@@ -15,9 +15,11 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import math
 import re
 import struct
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -157,7 +159,7 @@ class Words:
 
 
 def pack(reports: list[tuple[int, bytes]], samples: list[tuple[int, ...]]) -> bytes:
-    columns: dict[str, list[int]] = {}
+    columns: dict[str, list[int]] = defaultdict(list)
     forms: dict[tuple[int, int], int] = {}
     flows: dict[tuple[int, bytes], int] = {}
     kinds: list[str] = []
@@ -169,26 +171,26 @@ def pack(reports: list[tuple[int, bytes]], samples: list[tuple[int, ...]]) -> by
             kinds.append(predictors(len(payload), timestamps))
         inner = payload[inner_at(payload) :]
         flow = flows.setdefault((form, inner[9:10] + inner[12:24]), len(flows))
-        columns.setdefault("form", []).append(form)
-        columns.setdefault("flow", []).append(flow)
-        columns.setdefault("captured_ns", []).append(time_ns - last_ns)
+        columns["form"].append(form)
+        columns["flow"].append(flow)
+        columns["captured_ns"].append(time_ns - last_ns)
         last_ns = time_ns
         words = list(struct.unpack(f">{len(payload) // 4}I", payload))
         for i, kind in enumerate(kinds[form]):
             difference = signed(words[i] - state.expected(kind, i, flow, time_ns))
-            columns.setdefault(f"{form}.{i}", []).append(difference)
+            columns[f"{form}.{i}"].append(difference)
         state.note(kinds[form], words, flow, time_ns)
     sockets: dict[tuple[str, str, str], int] = {}
     last_us, numbers_before = 0, {}
     for cpu, time_us, source, destination, cookie, numbers in samples:
         socket = sockets.setdefault((source, destination, cookie), len(sockets))
         before = numbers_before.get(socket, (0,) * len(numbers))
-        columns.setdefault("cpu", []).append(cpu)
-        columns.setdefault("socket", []).append(socket)
-        columns.setdefault("time_us", []).append(time_us - last_us)
+        columns["cpu"].append(cpu)
+        columns["socket"].append(socket)
+        columns["time_us"].append(time_us - last_us)
         last_us = time_us
         for i, (number, was) in enumerate(zip(numbers, before, strict=True)):
-            columns.setdefault(f"sample.{i}", []).append(number - was)
+            columns[f"sample.{i}"].append(number - was)
         numbers_before[socket] = numbers
     body = {name: varints(values) for name, values in columns.items()}
     header = json.dumps(
@@ -259,13 +261,10 @@ def weighted_quantile(values: list[tuple[float, float]], q: float) -> float:
 def clusters(times_ns: list[int], gap_ns: float) -> list[int]:
     """Drops per loss event: a drop closer than a gap to the one before belongs to its event."""
     sizes: list[int] = []
-    last = None
-    for t in times_ns:
-        if last is not None and t - last < gap_ns:
-            sizes[-1] += 1
-        else:
-            sizes.append(1)
-        last = t
+    for before, t in zip([-math.inf, *times_ns], times_ns, strict=False):
+        if t - before >= gap_ns:
+            sizes.append(0)
+        sizes[-1] += 1
     return sizes
 
 
@@ -274,12 +273,12 @@ def windows(samples, truth, from_ns: int, to_ns: int) -> list[tuple[float, float
     capture = truth["capture"]
     offset_s, drift = capture["switch_clock_minus_host_clock_s"], capture["switch_drift_ppm"] * 1e-6
     lbp = {f"{f['src']}:{f['sport']}" for f in truth["flows"] if f["kind"] == "lbp"}
-    held: dict[str, list[tuple[float, float]]] = {}
+    held: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for _, time_us, source, _, _, numbers in samples:
         if source in lbp:
             time_ns = (time_us * 1e-6 * (1 + drift) + offset_s) * 1e9
             window = min(numbers[3], numbers[5] / MSS)
-            held.setdefault(source, []).append((time_ns, max(window, 1.0)))
+            held[source].append((time_ns, max(window, 1.0)))
     out = []
     for seen in held.values():
         ends = [t for t, _ in seen[1:]] + [to_ns]
@@ -344,12 +343,7 @@ def sequence_gaps(reports: list[tuple[int, bytes]]) -> int:
 def reduced_truth(name, full, reports, samples, kept_s) -> dict:
     truth = {
         "run": name,
-        "origin": {
-            "generator": full["generator"],
-            "command": full["command"],
-            "seed": full["seed"],
-            "kept_s": kept_s,
-        },
+        "origin": {k: full[k] for k in ("generator", "command", "seed")} | {"kept_s": kept_s},
     }
     for key in ("C_bps", "B_pkts", "warmup_s", "n_flows", "lbp_rtt_harmonic_mean_s"):
         truth[key] = full[key]

@@ -280,10 +280,10 @@ def test_what_a_run_does_is_what_a_dry_run_shows(tmp_path):
     """Steps are made once for both; nothing is left out of the words."""
     made = plan(experiment())
     script = Remote()._script(made, tmp_path, "RUN")
-    lines = [line for step in script.steps() for line in step.words()]
+    lines = [line for step in script.steps() for line in step.words]
     assert Remote().words(made, tmp_path)[1:-1] == lines
     for step in script.steps():
-        if argv := getattr(step, "argv", None):
+        if argv := step.argv:
             assert any(line.startswith(shlex.join(argv)) for line in lines)
-        for _, body in getattr(step, "posts", ()):
+        for _, body in step.posts:
             assert any(line.endswith(json.dumps(body)) for line in lines)

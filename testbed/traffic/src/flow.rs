@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::clock::Moment;
 use crate::netns;
-use crate::socket::{self, SenderOptions, TcpState};
+use crate::socket::{self, TcpState};
 use crate::spec::{Flow, Kind};
 use crate::truth::FlowTruth;
 
@@ -75,16 +75,8 @@ fn blank(flow: &Flow) -> FlowTruth {
 
 /// Starts the connect inside the flow's namespace.
 fn connect(flow: &Flow, truth: &mut FlowTruth) -> Result<TcpStream, String> {
-    let options = SenderOptions {
-        source: flow.source,
-        destination: flow.destination,
-        congestion_control: flow.congestion_control.as_deref(),
-        priority: flow.priority,
-    };
     truth.start = Moment::now();
-    let socket = netns::within(flow.netns.as_deref(), || socket::connecting(&options))
-        .map_err(|e| e.to_string())?
-        .map_err(|e| e.to_string())?;
+    let socket = netns::within(flow.netns.as_deref(), || socket::connecting(flow))??;
     if let Ok(name) = socket.tcp_congestion() {
         let name = name.split(|&b| b == 0).next().unwrap_or_default();
         truth.congestion_control = String::from_utf8_lossy(name).into_owned();

@@ -27,7 +27,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Send(args) => run_file(&args, Part::Senders),
         Command::Serve(args) => serve(args),
         Command::Validate { spec } => {
-            let spec = Spec::read(&spec)?;
+            let spec = Spec::read(&spec).map_err(anyhow::Error::msg)?;
             eprintln!(
                 "ok: {} listeners, {} flows, {} sources of short flows, {} of closed-loop users; congestion control available here: {}",
                 spec.listeners.len(),
@@ -42,7 +42,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
 }
 
 fn run_file(args: &RunArgs, part: Part) -> anyhow::Result<ExitCode> {
-    let spec = Spec::read(&args.spec)?;
+    let spec = Spec::read(&args.spec).map_err(anyhow::Error::msg)?;
     let truth = execute(&spec, part, Some(&args.truth))?;
     let failed: Vec<_> = (truth.flows.iter())
         .filter(|f| flow::is_persistent(f.kind) && f.error.is_some())

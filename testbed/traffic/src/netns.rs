@@ -2,33 +2,12 @@
 //! Making sockets inside another network namespace.
 
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use nix::sched::{CloneFlags, setns};
 
 /// Where `ip netns` and the lab keep named namespaces.
 const NAMED: &str = "/run/netns";
-
-/// Why a namespace could not be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum NetnsError {
-    /// It cannot be opened.
-    #[error(
-        "cannot open network namespace {name} at {path}: {source}; create it first or correct `netns` in the spec"
-    )]
-    Open {
-        name: String,
-        path: PathBuf,
-        source: io::Error,
-    },
-    /// It cannot be entered.
-    #[error("cannot enter network namespace {name}: {source}; run as root (CAP_SYS_ADMIN)")]
-    Enter { name: String, source: nix::Error },
-    /// The way back failed: the thread must not go on.
-    #[error("cannot return from network namespace {name}: {source}")]
-    Leave { name: String, source: nix::Error },
-}
 
 /// The file of a namespace: a name below `/run/netns`, or a path.
 pub(crate) fn path_of(name: &str) -> PathBuf {
@@ -42,28 +21,27 @@ pub(crate) fn path_of(name: &str) -> PathBuf {
 /// Runs `make` with the calling thread in namespace `name` (`None`: where it
 /// is). A socket made by it stays in that namespace for good, so one thread can
 /// serve sockets of many namespaces.
-pub(crate) fn within<T>(name: Option<&str>, make: impl FnOnce() -> T) -> Result<T, NetnsError> {
+pub(crate) fn within<T>(name: Option<&str>, make: impl FnOnce() -> T) -> Result<T, String> {
     let Some(name) = name else {
         return Ok(make());
     };
     let open = |path: PathBuf| {
-        File::open(&path).map_err(|source| NetnsError::Open {
-            name: name.to_owned(),
-            path,
-            source,
+        File::open(&path).map_err(|e| {
+            format!(
+                "cannot open network namespace {name} at {}: {e}; create it first or correct `netns` in the spec",
+                path.display()
+            )
         })
     };
     let home = open(PathBuf::from("/proc/thread-self/ns/net"))?;
     let there = open(path_of(name))?;
-    setns(&there, CloneFlags::CLONE_NEWNET).map_err(|source| NetnsError::Enter {
-        name: name.to_owned(),
-        source,
+    setns(&there, CloneFlags::CLONE_NEWNET).map_err(|e| {
+        format!("cannot enter network namespace {name}: {e}; run as root (CAP_SYS_ADMIN)")
     })?;
     let made = make();
-    setns(&home, CloneFlags::CLONE_NEWNET).map_err(|source| NetnsError::Leave {
-        name: name.to_owned(),
-        source,
-    })?;
+    // The way back failed: the thread must not go on.
+    setns(&home, CloneFlags::CLONE_NEWNET)
+        .map_err(|e| format!("cannot return from network namespace {name}: {e}"))?;
     Ok(made)
 }
 
@@ -80,10 +58,7 @@ mod tests {
     #[test]
     fn a_missing_namespace_is_named() {
         let error = within(Some("tm-no-such-namespace"), || ()).unwrap_err();
-        assert!(
-            error.to_string().contains("tm-no-such-namespace"),
-            "{error}"
-        );
+        assert!(error.contains("tm-no-such-namespace"), "{error}");
     }
 
     #[test]

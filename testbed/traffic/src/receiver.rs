@@ -2,6 +2,7 @@
 //! The receiving side: accepts, counts and discards.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -30,41 +31,32 @@ pub(crate) struct Counters {
 #[derive(Debug)]
 pub(crate) struct Bound {
     listener: TcpListener,
-    counters: Arc<Counters>,
-    name: String,
+    /// To be read at the end.
+    pub counters: Arc<Counters>,
+    /// As in the spec.
+    pub name: String,
+    pub address: SocketAddr,
 }
 
 /// Binds inside the listener's namespace.
 pub(crate) fn bind(listener: &Listener) -> Result<Bound, String> {
+    let named = |e: String| format!("listener {}: {e}", listener.name);
     let socket = netns::within(listener.netns.as_deref(), || {
         socket::listening(listener.address, listener.receive_buffer_bytes)
     })
-    .map_err(|e| format!("listener {}: {e}", listener.name))?
-    .map_err(|e| format!("listener {}: {e}", listener.name))?;
+    .map_err(named)?
+    .map_err(named)?;
+    let bound = TcpListener::from_std(socket.into()).map_err(|e| named(e.to_string()))?;
     Ok(Bound {
-        listener: TcpListener::from_std(socket.into())
-            .map_err(|e| format!("listener {}: {e}", listener.name))?,
+        // The port is known even if 0 was asked for.
+        address: bound.local_addr().unwrap_or(listener.address),
+        listener: bound,
         counters: Arc::default(),
         name: listener.name.clone(),
     })
 }
 
 impl Bound {
-    /// Its name in the spec.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Where it listens (the port is known even if 0 was asked for).
-    pub(crate) fn address(&self) -> io::Result<std::net::SocketAddr> {
-        self.listener.local_addr()
-    }
-
-    /// The counters, to be read at the end.
-    pub(crate) fn counters(&self) -> Arc<Counters> {
-        Arc::clone(&self.counters)
-    }
-
     /// Accepts for ever; a connection is served until its peer ends it.
     pub(crate) async fn serve(self) {
         loop {

@@ -50,10 +50,8 @@ pub async fn run(
     if part != Part::Senders {
         for listener in &spec.listeners {
             let bound = receiver::bind(listener)?;
-            let address = bound
-                .address()
-                .map_or_else(|_| listener.address.to_string(), |a| a.to_string());
-            listeners.push((bound.name().to_owned(), address, bound.counters()));
+            let counters = Arc::clone(&bound.counters);
+            listeners.push((bound.name.clone(), bound.address.to_string(), counters));
             served.spawn(bound.serve());
         }
     }
@@ -65,40 +63,27 @@ pub async fn run(
     let (truths, mut ended) = mpsc::unbounded_channel();
     let mut senders = JoinSet::new();
     let sends = part != Part::Listeners;
+    let out = Sending {
+        origin,
+        stop: stop.clone(),
+        truths: truths.clone(),
+    };
     for flow in spec.flows.iter().filter(|_| sends) {
-        senders.spawn(persistent(
-            flow.clone(),
-            origin,
-            stop.clone(),
-            truths.clone(),
-        ));
+        senders.spawn(out.clone().persistent(flow.clone()));
     }
     for (index, poisson) in spec.poisson.iter().enumerate().filter(|_| sends) {
         if let Some(arrivals) = Arrivals::new(poisson, spec.seed, index) {
-            senders.spawn(short(
-                poisson.clone(),
-                arrivals,
-                origin,
-                stop.clone(),
-                truths.clone(),
-            ));
+            senders.spawn(out.clone().short(poisson.clone(), arrivals));
         }
     }
     for (index, source) in spec.closed_loop.iter().enumerate().filter(|_| sends) {
         for number in 0..source.users {
             if let Some(user) = User::new(source, spec.seed, index, number) {
-                let transfers = user_transfers(
-                    source.clone(),
-                    number,
-                    user,
-                    origin,
-                    stop.clone(),
-                    truths.clone(),
-                );
-                senders.spawn(transfers);
+                senders.spawn(out.clone().transfers(source.clone(), number, user));
             }
         }
     }
+    drop(out);
     // Kept by a receiver so that it does not end for want of senders.
     let mut listening = (!sends).then(|| truths.clone());
     drop(truths);
@@ -178,85 +163,76 @@ impl FlowLog {
     }
 }
 
-async fn persistent(
-    flow: Flow,
+/// What every sender needs of the run.
+#[derive(Clone)]
+struct Sending {
     origin: Instant,
-    mut stop: Stop,
+    stop: Stop,
     truths: mpsc::UnboundedSender<FlowTruth>,
-) {
-    let start = origin + Duration::from_secs_f64(flow.start_s);
-    tokio::select! {
-        biased;
-        _ = stop.wait_for(|&s| s) => return,
-        () = sleep_until(start) => {}
-    }
-    let lasts = flow
-        .stop_s
-        .map(|s| Duration::from_secs_f64(s - flow.start_s));
-    let _ = truths.send(flow::run(&flow, lasts, stop).await);
 }
 
-async fn short(
-    poisson: Poisson,
-    arrivals: Arrivals,
-    origin: Instant,
-    mut stop: Stop,
-    truths: mpsc::UnboundedSender<FlowTruth>,
-) {
-    let open = Arc::new(AtomicUsize::new(0));
-    let mut running = JoinSet::new();
-    for (number, arrival) in arrivals.enumerate() {
-        let at = origin + Duration::from_secs_f64(arrival.at_s);
-        tokio::select! {
-            biased;
-            _ = stop.wait_for(|&s| s) => break,
-            () = sleep_until(at) => {}
-        }
-        while running.try_join_next().is_some() {}
-        let name = format!("{}-{}", poisson.name, number + 1);
-        let flow = poisson.flow(name, arrival.at_s, arrival.bytes);
-        if open.load(Ordering::Relaxed) >= poisson.max_open {
-            let _ = truths.send(flow::refused(&flow, poisson.max_open));
-            continue;
-        }
-        open.fetch_add(1, Ordering::Relaxed);
-        let (open, truths, stop) = (Arc::clone(&open), truths.clone(), stop.clone());
-        running.spawn(async move {
-            let truth = flow::run(&flow, None, stop).await;
-            open.fetch_sub(1, Ordering::Relaxed);
-            let _ = truths.send(truth);
-        });
+impl Sending {
+    fn at(&self, seconds: f64) -> Instant {
+        self.origin + Duration::from_secs_f64(seconds)
     }
-    while running.join_next().await.is_some() {}
-}
 
-async fn user_transfers(
-    source: ClosedLoop,
-    number: u32,
-    user: User,
-    origin: Instant,
-    mut stop: Stop,
-    truths: mpsc::UnboundedSender<FlowTruth>,
-) {
-    let since_origin = |seconds: f64| origin + Duration::from_secs_f64(seconds);
-    let last = source.stop_s.map(since_origin);
-    let mut free = since_origin(source.start_s);
-    for (transfer, turn) in user.enumerate() {
-        let at = free + Duration::from_secs_f64(turn.think_s);
-        if last.is_some_and(|last| at >= last) {
-            return;
-        }
+    /// False where the run ends before.
+    async fn until(&mut self, at: Instant) -> bool {
         tokio::select! {
             biased;
-            _ = stop.wait_for(|&s| s) => return,
-            () = sleep_until(at) => {}
+            _ = self.stop.wait_for(|&s| s) => false,
+            () = sleep_until(at) => true,
         }
-        let name = format!("{}-{}-{}", source.name, number + 1, transfer + 1);
-        let flow = source.flow(name, (at - origin).as_secs_f64(), turn.bytes);
-        let _ = truths.send(flow::run(&flow, None, stop.clone()).await);
-        if *stop.borrow() {
+    }
+
+    async fn persistent(mut self, flow: Flow) {
+        if !self.until(self.at(flow.start_s)).await {
             return;
         }
-        free = Instant::now();
+        let lasts = (flow.stop_s).map(|s| Duration::from_secs_f64(s - flow.start_s));
+        let _ = (self.truths).send(flow::run(&flow, lasts, self.stop).await);
+    }
+
+    async fn short(mut self, poisson: Poisson, arrivals: Arrivals) {
+        let open = Arc::new(AtomicUsize::new(0));
+        let mut running = JoinSet::new();
+        for (number, arrival) in arrivals.enumerate() {
+            if !self.until(self.at(arrival.at_s)).await {
+                break;
+            }
+            while running.try_join_next().is_some() {}
+            let name = format!("{}-{}", poisson.name, number + 1);
+            let flow = poisson.flow(name, arrival.at_s, arrival.bytes);
+            if open.load(Ordering::Relaxed) >= poisson.max_open {
+                let _ = (self.truths).send(flow::refused(&flow, poisson.max_open));
+                continue;
+            }
+            open.fetch_add(1, Ordering::Relaxed);
+            let (open, out) = (Arc::clone(&open), self.clone());
+            running.spawn(async move {
+                let truth = flow::run(&flow, None, out.stop).await;
+                open.fetch_sub(1, Ordering::Relaxed);
+                let _ = out.truths.send(truth);
+            });
+        }
+        while running.join_next().await.is_some() {}
+    }
+
+    async fn transfers(mut self, source: ClosedLoop, number: u32, user: User) {
+        let last = source.stop_s.map(|s| self.at(s));
+        let mut free = self.at(source.start_s);
+        for (transfer, turn) in user.enumerate() {
+            let at = free + Duration::from_secs_f64(turn.think_s);
+            if last.is_some_and(|last| at >= last) || !self.until(at).await {
+                return;
+            }
+            let name = format!("{}-{}-{}", source.name, number + 1, transfer + 1);
+            let flow = source.flow(name, (at - self.origin).as_secs_f64(), turn.bytes);
+            let _ = (self.truths).send(flow::run(&flow, None, self.stop.clone()).await);
+            if *self.stop.borrow() {
+                return;
+            }
+            free = Instant::now();
+        }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Socket options and TCP_INFO.
 
+use std::fmt::Display;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::net::SocketAddr;
@@ -10,118 +11,72 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::spec::Flow;
+
 /// Data waiting in the socket beyond what TCP may send now; small, so that a
 /// flow that stops does so at once and memory stays bounded.
 const NOT_SENT_LOWAT_BYTES: u32 = 128 * 1024;
 
-/// Why a socket could not be made ready.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
-pub enum SocketError {
-    /// The kernel does not know the congestion control, or does not let us.
-    #[error(
-        "congestion control {name} cannot be used: {source}; available: {available} (load its module, e.g. modprobe tcp_{name})"
-    )]
-    CongestionControl {
-        name: String,
-        available: String,
-        source: io::Error,
-    },
-    /// An option or call failed.
-    #[error("{what}: {source}")]
-    Io { what: String, source: io::Error },
+/// Of an option or call that failed.
+fn failed<E: Display>(what: impl Display) -> impl FnOnce(E) -> String {
+    move |error| format!("{what}: {error}")
 }
 
-fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> SocketError {
-    let what = what.into();
-    move |source| SocketError::Io { what, source }
-}
-
-/// What a sending socket is to be like.
-#[derive(Debug, Clone, Copy)]
-pub struct SenderOptions<'a> {
-    /// Address and port to send from; `None`: the kernel chooses.
-    pub source: Option<SocketAddr>,
-    /// Address and port of the listener.
-    pub destination: SocketAddr,
-    /// `None`: the namespace's default.
-    pub congestion_control: Option<&'a str>,
-    /// SO_PRIORITY: on an HTB root a class id such as 0x0001_0010.
-    pub priority: Option<u32>,
+fn tcp_socket(address: SocketAddr) -> Result<Socket, String> {
+    let kind = Type::STREAM.nonblocking().cloexec();
+    Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP)).map_err(failed("socket"))
 }
 
 /// A non-blocking socket whose connect has been started.
-pub fn connecting(options: &SenderOptions<'_>) -> Result<Socket, SocketError> {
-    let destination = options.destination;
-    let socket = Socket::new(
-        Domain::for_address(destination),
-        Type::STREAM.nonblocking().cloexec(),
-        Some(Protocol::TCP),
-    )
-    .map_err(io_error("socket"))?;
-    if let Some(name) = options.congestion_control {
-        set_congestion_control(&socket, name)?;
+pub(crate) fn connecting(flow: &Flow) -> Result<Socket, String> {
+    let destination = flow.destination;
+    let socket = tcp_socket(destination)?;
+    if let Some(name) = &flow.congestion_control {
+        socket.set_tcp_congestion(name.as_bytes()).map_err(|e| {
+            format!(
+                "congestion control {name} cannot be used: {e}; available: {} (load its module, e.g. modprobe tcp_{name})",
+                available_congestion_controls()
+            )
+        })?;
     }
-    if let Some(priority) = options.priority {
-        socket
-            .set_priority(priority)
-            .map_err(io_error(format!("SO_PRIORITY {priority:#x}")))?;
+    if let Some(priority) = flow.priority {
+        (socket.set_priority(priority))
+            .map_err(failed(format_args!("SO_PRIORITY {priority:#x}")))?;
     }
-    socket
-        .set_tcp_notsent_lowat(NOT_SENT_LOWAT_BYTES)
-        .map_err(io_error("TCP_NOTSENT_LOWAT"))?;
+    (socket.set_tcp_notsent_lowat(NOT_SENT_LOWAT_BYTES)).map_err(failed("TCP_NOTSENT_LOWAT"))?;
     socket
         .set_tcp_nodelay(true)
-        .map_err(io_error("TCP_NODELAY"))?;
-    if let Some(source) = options.source {
-        socket
-            .bind(&source.into())
-            .map_err(io_error(format!("bind {source}")))?;
+        .map_err(failed("TCP_NODELAY"))?;
+    if let Some(source) = flow.source {
+        (socket.bind(&source.into())).map_err(failed(format_args!("bind {source}")))?;
     }
     match socket.connect(&destination.into()) {
-        Ok(()) => Ok(socket),
-        Err(e) if e.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket),
-        Err(e) => Err(io_error(format!("connect {destination}"))(e)),
+        Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => {
+            Err(format!("connect {destination}: {e}"))
+        }
+        _ => Ok(socket),
     }
 }
 
 /// A listening socket. `receive_buffer_bytes` is inherited by what it accepts:
 /// a small one keeps the advertised window small (the kernel doubles the value
 /// for its own overhead and advertises about the half of the result).
-pub fn listening(
+pub(crate) fn listening(
     address: SocketAddr,
     receive_buffer_bytes: Option<u32>,
-) -> Result<Socket, SocketError> {
-    let socket = Socket::new(
-        Domain::for_address(address),
-        Type::STREAM.nonblocking().cloexec(),
-        Some(Protocol::TCP),
-    )
-    .map_err(io_error("socket"))?;
+) -> Result<Socket, String> {
+    let socket = tcp_socket(address)?;
     socket
         .set_reuse_address(true)
-        .map_err(io_error("SO_REUSEADDR"))?;
+        .map_err(failed("SO_REUSEADDR"))?;
     if let Some(bytes) = receive_buffer_bytes {
         // Before listen: the window scale is settled in the handshake.
-        socket
-            .set_recv_buffer_size(bytes as usize)
-            .map_err(io_error(format!("SO_RCVBUF {bytes}")))?;
+        (socket.set_recv_buffer_size(bytes as usize))
+            .map_err(failed(format_args!("SO_RCVBUF {bytes}")))?;
     }
-    socket
-        .bind(&address.into())
-        .map_err(io_error(format!("listen on {address}")))?;
-    socket.listen(1024).map_err(io_error("listen"))?;
+    (socket.bind(&address.into())).map_err(failed(format_args!("listen on {address}")))?;
+    socket.listen(1024).map_err(failed("listen"))?;
     Ok(socket)
-}
-
-fn set_congestion_control(socket: &Socket, name: &str) -> Result<(), SocketError> {
-    socket
-        .set_tcp_congestion(name.as_bytes())
-        .map_err(|source| SocketError::CongestionControl {
-            name: name.to_owned(),
-            available: available_congestion_controls(),
-            source,
-        })
 }
 
 /// The kernel's list, space separated.
@@ -215,14 +170,9 @@ mod tests {
 
     #[test]
     fn an_unknown_congestion_control_names_the_available_ones() {
-        let error = connecting(&SenderOptions {
-            source: None,
-            destination: "127.0.0.1:9".parse().unwrap(),
-            congestion_control: Some("nosuchcc"),
-            priority: None,
-        })
-        .unwrap_err()
-        .to_string();
+        let text = r#"{"name": "a", "kind": "lbp", "destination": "127.0.0.1:9",
+                       "congestion_control": "nosuchcc"}"#;
+        let error = connecting(&serde_json::from_str(text).unwrap()).unwrap_err();
         assert!(error.contains("nosuchcc"), "{error}");
         assert!(error.contains("reno"), "{error}");
     }

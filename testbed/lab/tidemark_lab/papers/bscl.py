@@ -14,8 +14,8 @@ from ..experiment.quantities import WIRE_BYTES
 from ..report.style import GREY, LIMIT, SECOND, WATER
 from ..theory import SQRT_CONSTANT
 from . import runs
-from .draw import Drawing, Rows, column, pairs
-from .paper import Check, Figure
+from .draw import Drawing, Rows, column, curves
+from .paper import Figure
 from .runs import RunData
 from .study import Study
 
@@ -46,12 +46,10 @@ def scaled(found: Sequence[RunData]) -> str:
 
 def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
-    found = sorted(study.find("bscl-lbp"), key=lambda r: int(r.setting(COUNT)))
-    return (
-        [loss_bursts(found), required(found, loss=False), required(found, loss=True)]
-        if found
-        else []
-    )
+    found = study.by_number("bscl-lbp", COUNT)
+    if not found:
+        return []
+    return [loss_bursts(found), required(found, loss=False), required(found, loss=True)]
 
 
 def q(n_b: float, mean_loss_burst: float) -> float:
@@ -70,10 +68,13 @@ def loss_packets(c_te_packets: float, n_b: float) -> float:
     return SQRT_CONSTANT / math.sqrt(LOSS_RATE) * n_b - c_te_packets
 
 
+def packets_per_s(run: RunData, phase: str) -> float:
+    return float(run.row(phase)["rate_bps"]) / 8 / (runs.FRAME_BYTES + WIRE_BYTES)
+
+
 def c_te_packets(run: RunData) -> float:
-    row = run.row(run.phases[0])
-    per_s = float(row["rate_bps"]) / 8 / (runs.FRAME_BYTES + WIRE_BYTES)
-    return per_s * float(row["true_t_e_ms"]) / 1e3
+    phase = run.phases[0]
+    return packets_per_s(run, phase) * float(run.row(phase)["true_t_e_ms"]) / 1e3
 
 
 def mean_burst(drops_s: np.ndarray, gap_s: float) -> float:
@@ -98,43 +99,37 @@ def _with_delay(run: RunData, n: int) -> str:
 
 def loss_bursts(found: Sequence[RunData]) -> Figure:
     """Fig. 1: packets lost in a loss event over N_b."""
-    rows: list[tuple[object, ...]] = []
-    checks = []
-    for run in found:
-        n, estimates = int(run.setting(COUNT)), run.link(NEAR_CT)["estimates"]
-        burst = estimates.get("mean_loss_burst") or {"value": None, "samples": 0}
-        median = estimates.get("median_loss_burst") or {"value": None}
-        rows.append((n, median["value"], burst["value"], burst["samples"]))
-        if n > LEAST_LINEAR:
-            checks.append(
-                Check(
-                    f"N_b = {n}: alpha, mean loss burst over N_b",
-                    f"{ALPHA_LOW:g} to {ALPHA_HIGH:g}",
-                    None if burst["value"] is None else burst["value"] / n,
-                    ALPHA_LOW - ALPHA_OFF,
-                    ALPHA_HIGH + ALPHA_OFF,
-                    why=f"{burst['samples']} loss events in "
-                    f"{runs.seconds([run], [NEAR_CT])} of a seed{_with_delay(run, n)}",
-                )
-            )
 
     def fill(axes: Any, rows: Rows) -> None:
+        curves(axes[0], rows, (1, "o-", WATER, "median"), (2, "o--", SECOND, "mean"))
         n = column(rows, 0)
-        axes[0].plot(*pairs(rows, 0, 1), "o-", color=WATER, label="median")
-        axes[0].plot(*pairs(rows, 0, 2), "o--", color=SECOND, label="mean")
         for alpha in (ALPHA_LOW, ALPHA_HIGH):
             axes[0].plot(n, [alpha * v for v in n], ":", color=GREY)
 
-    return Figure(
+    figure = Figure(
         "Fig. 1",
         "Loss-burst length as a function of the number of flows",
         Drawing("bscl-1", 1, 2.2, fill, "N_b", "drops in a loss event"),
         ("n_b", "median_loss_burst", "mean_loss_burst", "loss_events"),
-        list(rows),
-        checks,
-        scaled(found) + " B = 600 packets. Dotted: 0.4·N_b and 0.7·N_b.",
+        note=scaled(found) + " B = 600 packets. Dotted: 0.4·N_b and 0.7·N_b.",
         keys=1,
     )
+    for run in found:
+        n, estimates = int(run.setting(COUNT)), run.estimates(NEAR_CT)
+        burst = estimates.get("mean_loss_burst") or {"value": None, "samples": 0}
+        median = estimates.get("median_loss_burst") or {"value": None}
+        figure.row(n, median["value"], burst["value"], burst["samples"])
+        if n > LEAST_LINEAR:
+            figure.check(
+                f"N_b = {n}: alpha, mean loss burst over N_b",
+                f"{ALPHA_LOW:g} to {ALPHA_HIGH:g}",
+                None if burst["value"] is None else burst["value"] / n,
+                ALPHA_LOW - ALPHA_OFF,
+                ALPHA_HIGH + ALPHA_OFF,
+                why=f"{burst['samples']} loss events in "
+                f"{runs.seconds([run], [NEAR_CT])} of a seed{_with_delay(run, n)}",
+            )
+    return figure
 
 
 def crossing(
@@ -153,74 +148,58 @@ def crossing(
 
 def _why(run: RunData, n: int, c_te: float, loss_decides: bool) -> str:
     """What of the model's assumptions does not hold in these runs."""
-    row = run.row("b300")
     if loss_decides:
-        packets = float(row["limit_bytes"]) / runs.FRAME_BYTES
-        constant = math.sqrt(row["loss_rate"]) * (packets + c_te) / n
+        constant = math.sqrt(run.row("b300")["loss_rate"]) * (run.limit("b300") + c_te) / n
         return f"the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}"
     low = run.row("b25")["loss_rate"]
     if low > MOST_LOSS:
         return f"{low:.1%} are lost at 25 packets; the paper holds the model up to 4-5 %"
-    burst = run.link(NEAR_CT)["estimates"].get("mean_loss_burst")
+    burst = run.estimates(NEAR_CT).get("mean_loss_burst")
     return f"a burst is {burst['value'] / n:.2f} of N_b at 600 packets" if burst else ""
 
 
 def required(found: Sequence[RunData], loss: bool) -> Figure:
     """Fig. 2: smallest buffer for 98 %; Fig. 3: for 98 % and 1 % of loss."""
-    alpha = ALPHA_FIG_3 if loss else ALPHA_FIG_2
-    rows: list[tuple[object, ...]] = []
-    checks = []
+    number, alpha, equation = (3, ALPHA_FIG_3, 23) if loss else (2, ALPHA_FIG_2, 16)
+    bounds = "98 % and a loss of at most 1 %" if loss else "98 %"
+    buffers = found[-1].points("utilisation")
+    figure = Figure(
+        f"Fig. {number}",
+        f"Smallest buffer for a utilisation of {bounds}",
+        Drawing.of_curves(
+            f"bscl-{number}",
+            *("N_b", "smallest buffer (packets)"),
+            (3, "--", GREY, "model"),
+            (4, ":", LIMIT, "C·T_e"),
+            (1, "o", WATER, "ours"),
+        ),
+        ("n_b", "smallest_buffer_packets", "not_enclosed", "model_packets", "c_te_packets"),
+        note=f"{scaled(found)} Ours lies between two of {len(buffers)} buffers from "
+        f"{buffers[0][0]:.0f} to {buffers[-1][0]:.0f} packets that enclose it; where none do, "
+        "nothing is held against the model.",
+        keys=1,
+    )
     for run in found:
         n, c_te = int(run.setting(COUNT)), c_te_packets(run)
-        measured = sorted(
-            (
-                float(run.row(p)["limit_bytes"]) / runs.FRAME_BYTES,
-                run.row(p)["utilisation"],
-                run.row(p)["loss_rate"],
-            )
-            for p in run.phases
-        )
-        ours, why = crossing(
-            [(b, u) for b, u, _ in measured], lambda u: u >= UTILISATION, UTILISATION
-        )
+        full = run.points("utilisation")
+        ours, why = crossing(full, lambda u: u >= UTILISATION, UTILISATION)
         model, loss_decides = utilisation_packets(c_te, n, alpha), False
         if loss:
-            for_loss, why_loss = crossing(
-                [(b, p) for b, _, p in measured], lambda p: p <= LOSS_RATE, LOSS_RATE
-            )
+            losses = run.points("loss_rate")
+            for_loss, why_loss = crossing(losses, lambda p: p <= LOSS_RATE, LOSS_RATE)
             if for_loss is not None or ours is None:
                 enough = for_loss is None or ours is None or for_loss > ours
                 ours, why = (for_loss, why_loss) if enough else (ours, why)
                 loss_decides = enough
             model = max(model, loss_packets(c_te, n))
-        rows.append((n, ours, why, model, c_te))
-        checks.append(
-            Check(
-                f"N_b = {n}: smallest buffer, packets",
-                f"{model:.0f} (eq. {'23' if loss else '16'}, alpha = {alpha:g})",
-                ours,
-                max(model, 1) / FACTOR,
-                max(model, 1) * FACTOR,
-                why=_why(run, n, c_te, loss_decides),
-                about=why,
-            )
+        figure.row(n, ours, why, model, c_te)
+        figure.check(
+            f"N_b = {n}: smallest buffer, packets",
+            f"{model:.0f} (eq. {equation}, alpha = {alpha:g})",
+            ours,
+            max(model, 1) / FACTOR,
+            max(model, 1) * FACTOR,
+            why=_why(run, n, c_te, loss_decides),
+            about=why,
         )
-
-    def fill(axes: Any, rows: Rows) -> None:
-        axes[0].plot(*pairs(rows, 0, 3), "--", color=GREY, label="model")
-        axes[0].plot(*pairs(rows, 0, 4), ":", color=LIMIT, label="C·T_e")
-        axes[0].plot(*pairs(rows, 0, 1), "o", color=WATER, label="ours")
-
-    bounds = "98 % and a loss of at most 1 %" if loss else "98 %"
-    return Figure(
-        "Fig. 3" if loss else "Fig. 2",
-        f"Smallest buffer for a utilisation of {bounds}",
-        Drawing("bscl-3" if loss else "bscl-2", 1, 2.2, fill, "N_b", "smallest buffer (packets)"),
-        ("n_b", "smallest_buffer_packets", "not_enclosed", "model_packets", "c_te_packets"),
-        list(rows),
-        checks,
-        f"{scaled(found)} Ours lies between two of {len(measured)} buffers from "
-        f"{measured[0][0]:.0f} to {measured[-1][0]:.0f} packets that enclose it; where none do, "
-        "nothing is held against the model.",
-        keys=1,
-    )
+    return figure

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import Any
 
-from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
+from ..report.style import DROP, LIMIT, SECOND, WATER
 from . import bscl, runs
-from .bscl_mix import COUNT, STANFORD, THUMB, Estimated, estimated
-from .draw import Drawing, Rows, pairs
+from .bscl_mix import COUNT, STANFORD, THUMB, Estimated, around, estimated
+from .draw import Drawing
 from .paper import Check, Figure, within
 from .runs import RunData
 from .study import Study
@@ -47,24 +44,23 @@ def scaled(found: Sequence[RunData]) -> str:
 
 
 def utilisation_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
-    """Between the two of `points` (buffer, utilisation; by buffer) around a buffer, on a
-    logarithmic axis; None outside them."""
-    for (below, a), (above, b) in pairwise(points):
-        if below <= buffer <= above:
-            part = math.log(buffer / below) / math.log(above / below) if above > below else 0.0
-            return a + (b - a) * part
-    return None
+    """Between the two of `points` (buffer, utilisation; by buffer) around a buffer; None outside
+    them."""
+    if (found := around(points, buffer)) is None:
+        return None
+    below, above, part = found
+    return below + (above - below) * part
 
 
 def figures(study: Study) -> list[Figure]:
     """Fig. 8, where its runs are there."""
-    found = sorted(study.find(EXPERIMENT), key=lambda r: int(r.setting(COUNT)))
+    found = study.by_number(EXPERIMENT, COUNT)
     return [few_flows(found)] if found else []
 
 
 def _with_median(run: RunData, known: Estimated | None) -> Estimated | None:
     """The same with the median of the loss bursts."""
-    median = run.link(THUMB)["estimates"].get("median_loss_burst")
+    median = run.estimates(THUMB).get("median_loss_burst")
     if known is None or median is None:
         return None
     return replace(known, mean_loss_burst=float(median["value"]))
@@ -73,34 +69,37 @@ def _with_median(run: RunData, known: Estimated | None) -> Estimated | None:
 def few_flows(found: Sequence[RunData]) -> Figure:
     """Fig. 8: utilisation over N_b with three sizings, BSCL's with the mean burst and with the
     median."""
-    rows: list[tuple[object, ...]] = []
-    checks = []
-    for run in found:
-        n, by_mean = int(run.setting(COUNT)), estimated(run)
-        by_median = _with_median(run, by_mean)
-        measured = _measured(run)
-        buffers = [e.buffer() if e else None for e in (by_mean, by_median)]
-        ours = [utilisation_at(measured, b) if b else None for b in buffers]
-        fixed = [float(run.row(p)["utilisation"]) for p in (THUMB, STANFORD)]
-        bursts = [e.mean_loss_burst if e else None for e in (by_mean, by_median)]
-        rows.append((n, *fixed, *ours, *buffers, *bursts))
-        checks += _checks(run, n, fixed, ours, bursts, by_mean)
-    return Figure(
+    figure = Figure(
         "Fig. 8",
         "Utilisation with few flows and three sizings, C_e = 90 % of C",
-        Drawing("bscl-8", 1, 2.2, _fill, "N_b", "utilisation"),
+        Drawing.of_curves(
+            "bscl-8",
+            *("N_b", "utilisation"),
+            (1, "o-", LIMIT, "C·T_avg"),
+            (2, "o-", DROP, "Stanford"),
+            (3, "o-", WATER, "BSCL, mean burst"),
+            (4, "o-", SECOND, "BSCL, median burst"),
+            level=FULL,
+        ),
         (
-            "n_b",
-            *("utilisation_ct", "utilisation_stanford"),
+            *("n_b", "utilisation_ct", "utilisation_stanford"),
             *("utilisation_bscl_mean", "utilisation_bscl_median"),
             *("bscl_mean_packets", "bscl_median_packets"),
             *("mean_loss_burst", "median_loss_burst"),
         ),
-        list(rows),
-        checks,
-        scaled(found) + f" Dashed: the wanted {FULL:.0%}.",
+        note=scaled(found) + f" Dashed: the wanted {FULL:.0%}.",
         keys=1,
     )
+    for run in found:
+        n, by_mean = int(run.setting(COUNT)), estimated(run)
+        both = (by_mean, _with_median(run, by_mean))
+        buffers = [e.buffer() if e else None for e in both]
+        ours = [utilisation_at(run.points("utilisation"), b) if b else None for b in buffers]
+        fixed = [float(run.row(p)["utilisation"]) for p in (THUMB, STANFORD)]
+        bursts = [e.mean_loss_burst if e else None for e in both]
+        figure.row(n, *fixed, *ours, *buffers, *bursts)
+        figure.checks += _checks(run, n, fixed, ours, bursts)
+    return figure
 
 
 def _checks(
@@ -109,54 +108,37 @@ def _checks(
     fixed: Sequence[float],
     ours: Sequence[float | None],
     bursts: Sequence[float | None],
-    known: Estimated | None,
 ) -> list[Check]:
     by_mean, by_median = ours
+    why = _events(run)
     if n >= ENOUGH_FLOWS:
         labels = ("rule of thumb", "Stanford", "BSCL")
         return [
-            Check(f"{n} flows, {label}: utilisation", "100 %", value, FULL, MOST, why=_why(run))
+            Check(f"{n} flows, {label}: utilisation", "100 %", value, FULL, MOST, why=why)
             for label, value in zip(labels, (*fixed, by_mean), strict=True)
         ]
     what = f"{n} flows, BSCL with the median burst: utilisation"
     if n == FEWEST:
-        why = f"{_why(run)}; {_at_table_i(run)}"
-        first = within(what, UTILISATION_OF_FEWEST, by_median, UTILISATION_OFF, "80 %", why=why)
+        both = f"{why}; {_at_table_i(run)}"
+        first = within(what, UTILISATION_OF_FEWEST, by_median, UTILISATION_OFF, "80 %", why=both)
     else:
-        first = Check(what, "slightly below", by_median, SLIGHTLY_BELOW, MOST, why=_why(run))
+        first = Check(what, "slightly below", by_median, SLIGHTLY_BELOW, MOST, why=why)
     mean, median = bursts
     ratio = mean / median if mean is not None and median else None
-    burst = Check(
-        f"{n} flows: mean loss burst over its median",
-        "significantly longer",
-        ratio,
-        LONGER,
-        LONGEST,
-        why=_events(run, known),
-    )
-    return [first, burst]
-
-
-def _why(run: RunData) -> str:
-    """What there is to say of a phase: how often the flows lose, and with what burst."""
-    return _events(run, estimated(run))
-
-
-def _measured(run: RunData) -> list[tuple[float, float]]:
-    rows = (run.row(p) for p in run.phases)
-    return sorted((r["limit_bytes"] / runs.FRAME_BYTES, float(r["utilisation"])) for r in rows)
+    what = f"{n} flows: mean loss burst over its median"
+    return [first, Check(what, "significantly longer", ratio, LONGER, LONGEST, why=why)]
 
 
 def _at_table_i(run: RunData) -> str:
     """What the paper's own buffer gives here: its part of C·T_avg."""
-    buffer = PART_OF_FEWEST * run.row(THUMB)["limit_bytes"] / runs.FRAME_BYTES
-    there = utilisation_at(_measured(run), buffer)
+    there = utilisation_at(run.points("utilisation"), PART_OF_FEWEST * run.limit(THUMB))
     part = f"the {PART_OF_FEWEST:.0%} of C·T_avg that Table I has"
     return f"{part} would give {there:.0%} here" if there else f"{part} was not measured"
 
 
-def _events(run: RunData, known: Estimated | None) -> str:
-    burst = run.link(THUMB)["estimates"].get("mean_loss_burst")
+def _events(run: RunData) -> str:
+    """How often the flows lose, and with what burst."""
+    known, burst = estimated(run), run.estimates(THUMB).get("mean_loss_burst")
     if known is None or not burst:
         return "no loss event in the rule of thumb's phase"
     return (
@@ -164,14 +146,3 @@ def _events(run: RunData, known: Estimated | None) -> str:
         f"{known.mean_loss_burst:.1f} packets gives BSCL {known.buffer():.0f} packets, C_e·T_e is "
         f"{known.c_te:.0f}"
     )
-
-
-def _fill(axes: Any, rows: Rows) -> None:
-    for number, label, colour in (
-        (1, "C·T_avg", LIMIT),
-        (2, "Stanford", DROP),
-        (3, "BSCL, mean burst", WATER),
-        (4, "BSCL, median burst", SECOND),
-    ):
-        axes[0].plot(*pairs(rows, 0, number), "o-", color=colour, label=label)
-    axes[0].axhline(FULL, color=GREY, linestyle="--", linewidth=0.8)

@@ -7,14 +7,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
-from ..experiment.quantities import WIRE_BYTES
-from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
+from ..report.style import DROP, LIMIT, SECOND, WATER
 from ..theory import SQRT_CONSTANT, loss_of_flows
 from . import bscl, runs
-from .draw import Drawing, Rows, pairs
-from .paper import Check, Figure, within_factor
+from .draw import Drawing
+from .paper import Figure, within_factor
 from .runs import RunData
 from .study import Study
 
@@ -33,6 +31,10 @@ LOSS_DECIDES = 20
 # Fig. 9: an N_b 20 % too small costs up to 0.5 % of loss with fewer than 200 flows; the most is
 # held to the same factor.
 TOO_SMALL, MOST_EXCESS, EXCESS_FLOWS = 0.8, 0.005, 200
+DRAWN = (
+    " Dotted: the loss law (0.87·N_b / (B + C_e·T_e))² (eqs. 21, 22) with N_b and T_e as "
+    "estimated; dashed: the bound of 1 %."
+)
 
 
 def scaled(found: Sequence[RunData]) -> str:
@@ -72,35 +74,36 @@ def estimated(run: RunData) -> Estimated | None:
     if any(v is None for v in values):
         return None
     n_b, t_e_ms, share, burst = map(float, values)
-    per_s = float(row["rate_bps"]) / 8 / (runs.FRAME_BYTES + WIRE_BYTES)
-    return Estimated(n_b, share * per_s * t_e_ms / 1e3, burst)
+    return Estimated(n_b, share * bscl.packets_per_s(run, THUMB) * t_e_ms / 1e3, burst)
 
 
 def loss_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
     """Loss between the two of `points` (buffer, loss; by buffer) around a buffer, both axes
     logarithmic; None outside them, or where nothing is lost."""
+    found = around(points, buffer)
+    if found is None or not (found[0] > 0 and found[1] > 0):
+        return None
+    below, above, part = found
+    return float(below * (above / below) ** part)
+
+
+def around(
+    points: Sequence[tuple[float, float]], buffer: float
+) -> tuple[float, float, float] | None:
+    """Values of the two of `points` (buffer, value; by buffer) around a buffer, and which part of
+    the way it lies, on a logarithmic axis; None outside them."""
     for (below, a), (above, b) in pairwise(points):
-        if below <= buffer <= above and a > 0 and b > 0:
-            part = math.log(buffer / below) / math.log(above / below)
-            return float(a * (b / a) ** part)
+        if below <= buffer <= above:
+            part = math.log(buffer / below) / math.log(above / below) if above > below else 0.0
+            return a, b, part
     return None
-
-
-def measured(run: RunData) -> list[tuple[float, float]]:
-    rows = [run.row(p) for p in run.phases]
-    return sorted((r["limit_bytes"] / runs.FRAME_BYTES, r["loss_rate"]) for r in rows)
-
-
-def _limits(run: RunData) -> list[float]:
-    """Of the rule of thumb and of the Stanford scheme, packets."""
-    return [run.row(p)["limit_bytes"] / runs.FRAME_BYTES for p in (THUMB, STANFORD)]
 
 
 def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
     made = []
     for name in FIGURES:
-        found = sorted(study.find(name), key=lambda r: int(r.setting(COUNT)))
+        found = study.by_number(name, COUNT)
         if not found:
             continue
         made.append(three_sizings(name, found))
@@ -111,11 +114,10 @@ def figures(study: Study) -> list[Figure]:
 
 def _why(run: RunData, phase: str) -> str:
     """What the loss law says of a phase: p = (0.87·N_b / (B + C_e·T_e))² (eqs. 21, 22)."""
-    row, known = run.row(phase), estimated(run)
+    known, packets = estimated(run), run.limit(phase)
     if known is None:
         return ""
-    packets = float(row["limit_bytes"]) / runs.FRAME_BYTES
-    constant = math.sqrt(row["loss_rate"]) * (packets + known.c_te) / known.n_b
+    constant = math.sqrt(run.row(phase)["loss_rate"]) * (packets + known.c_te) / known.n_b
     return (
         f"the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}; C_e·T_e is "
         f"{known.c_te:.0f} packets, a full buffer's share of a flow {packets / known.n_b:.1f}"
@@ -125,17 +127,38 @@ def _why(run: RunData, phase: str) -> str:
 def three_sizings(name: str, found: Sequence[RunData]) -> Figure:
     """Figs. 5-7: loss over N_b with three sizings."""
     number, share = FIGURES[name]
-    rows: list[tuple[object, ...]] = []
-    checks = []
+    figure = Figure(
+        f"Fig. {number}",
+        f"Loss over N_b with three sizings, C_e = {share} % of C",
+        Drawing.of_curves(
+            f"bscl-{number}",
+            *("N_b", "loss"),
+            (1, "o-", LIMIT, "C·T_avg"),
+            (5, ":", LIMIT, None),
+            (2, "o-", DROP, "Stanford"),
+            (6, ":", DROP, None),
+            (3, "o-", WATER, "BSCL"),
+            (7, ":", WATER, None),
+            level=bscl.LOSS_RATE,
+        ),
+        (
+            *("n_b", "loss_ct", "loss_stanford", "loss_bscl", "bscl_packets"),
+            *("law_ct", "law_stanford", "law_bscl"),
+        ),
+        note=scaled(found) + DRAWN,
+        keys=1,
+    )
+    close = share >= 90
     for run in found:
         n, known = int(run.setting(COUNT)), estimated(run)
         buffer = known.buffer() if known else None
-        ours = loss_at(measured(run), buffer) if buffer else None
+        ours = loss_at(run.points("loss_rate"), buffer) if buffer else None
         losses = {p: float(run.row(p)["loss_rate"]) for p in (THUMB, STANFORD)}
-        laws = [known.loss(b) if known and b else None for b in (*_limits(run), buffer)]
-        rows.append((n, losses[THUMB], losses[STANFORD], ours, buffer, *laws))
+        limits = [run.limit(p) for p in losses]
+        laws = [known.loss(b) if known and b else None for b in (*limits, buffer)]
+        figure.row(n, losses[THUMB], losses[STANFORD], ours, buffer, *laws)
         if n == MANY:
-            checks += [
+            figure.checks += [
                 within_factor(
                     f"{n} flows, {label}: loss",
                     LOSS_OF_MANY[phase],
@@ -147,90 +170,54 @@ def three_sizings(name: str, found: Sequence[RunData]) -> Figure:
                 for phase, label in ((THUMB, "rule of thumb"), (STANFORD, "Stanford"))
             ]
         if n >= LOSS_DECIDES:
-            limit = bscl.LOSS_RATE
-            close = share >= 90
-            outside = (
-                f"{buffer:.0f} packets: beyond what was measured" if buffer and not ours else ""
+            beyond = f"{buffer:.0f} packets: beyond what was measured" if buffer else ""
+            figure.check(
+                f"{n} flows, BSCL: loss",
+                "close to 1 %" if close else "violates 1 %",
+                ours,
+                0.0 if close else bscl.LOSS_RATE,
+                bscl.LOSS_RATE * CLOSE_FACTOR if close else 1.0,
+                why=_why(run, THUMB),
+                about="" if ours else beyond,
             )
-            checks.append(
-                Check(
-                    f"{n} flows, BSCL: loss",
-                    "close to 1 %" if close else "violates 1 %",
-                    ours,
-                    0.0 if close else limit,
-                    limit * CLOSE_FACTOR if close else 1.0,
-                    why=_why(run, THUMB),
-                    about=outside,
-                )
-            )
-
-    def fill(axes: Any, rows: Rows) -> None:
-        for number, law, label, colour in (
-            (1, 5, "C·T_avg", LIMIT),
-            (2, 6, "Stanford", DROP),
-            (3, 7, "BSCL", WATER),
-        ):
-            axes[0].plot(*pairs(rows, 0, number), "o-", color=colour, label=label)
-            axes[0].plot(*pairs(rows, 0, law), ":", color=colour)
-        axes[0].axhline(bscl.LOSS_RATE, color=GREY, linestyle="--", linewidth=0.8)
-
-    return Figure(
-        f"Fig. {number}",
-        f"Loss over N_b with three sizings, C_e = {share} % of C",
-        Drawing(f"bscl-{number}", 1, 2.2, fill, "N_b", "loss"),
-        (
-            *("n_b", "loss_ct", "loss_stanford", "loss_bscl", "bscl_packets"),
-            *("law_ct", "law_stanford", "law_bscl"),
-        ),
-        list(rows),
-        checks,
-        scaled(found) + " Dotted: the loss law (0.87·N_b / (B + C_e·T_e))² "
-        "(eqs. 21, 22) with N_b and T_e as estimated; dashed: the bound of 1 %.",
-        keys=1,
-    )
+    return figure
 
 
 def underestimated(found: Sequence[RunData]) -> Figure:
     """Fig. 9: loss where BSCL takes an N_b that is 20 % too small."""
-    rows: list[tuple[object, ...]] = []
-    checks = []
+    figure = Figure(
+        "Fig. 9",
+        "Loss with BSCL and an N_b that is 20 % too small",
+        Drawing.of_curves(
+            "bscl-9",
+            *("N_b", "loss"),
+            (1, "o-", WATER, "N_b as estimated"),
+            (2, "o-", SECOND, "20 % less"),
+            (5, ":", WATER, None),
+            (6, ":", SECOND, None),
+            level=bscl.LOSS_RATE,
+        ),
+        (
+            *("n_b", "loss", "loss_underestimated", "bscl_packets", "bscl_packets_underestimated"),
+            *("law", "law_underestimated"),
+        ),
+        note=scaled(found) + DRAWN,
+        keys=1,
+    )
     for run in found:
         n, known = int(run.setting(COUNT)), estimated(run)
         if known is None:
             continue
         buffers = known.buffer(), known.buffer(TOO_SMALL)
-        right, wrong = (loss_at(measured(run), b) for b in buffers)
-        rows.append((n, right, wrong, *buffers, *(known.loss(b) for b in buffers)))
+        right, wrong = (loss_at(run.points("loss_rate"), b) for b in buffers)
+        figure.row(n, right, wrong, *buffers, *(known.loss(b) for b in buffers))
         if LOSS_DECIDES <= n < EXCESS_FLOWS:
-            checks.append(
-                Check(
-                    f"{n} flows: loss beyond 1 %",
-                    "up to 0.5 %",
-                    None if wrong is None else wrong - bscl.LOSS_RATE,
-                    0.0,
-                    MOST_EXCESS * LOSS_FACTOR,
-                    why=_why(run, THUMB),
-                )
+            figure.check(
+                f"{n} flows: loss beyond 1 %",
+                "up to 0.5 %",
+                None if wrong is None else wrong - bscl.LOSS_RATE,
+                0.0,
+                MOST_EXCESS * LOSS_FACTOR,
+                why=_why(run, THUMB),
             )
-
-    def fill(axes: Any, rows: Rows) -> None:
-        axes[0].plot(*pairs(rows, 0, 1), "o-", color=WATER, label="N_b as estimated")
-        axes[0].plot(*pairs(rows, 0, 2), "o-", color=SECOND, label="20 % less")
-        axes[0].plot(*pairs(rows, 0, 5), ":", color=WATER)
-        axes[0].plot(*pairs(rows, 0, 6), ":", color=SECOND)
-        axes[0].axhline(bscl.LOSS_RATE, color=GREY, linestyle="--", linewidth=0.8)
-
-    return Figure(
-        "Fig. 9",
-        "Loss with BSCL and an N_b that is 20 % too small",
-        Drawing("bscl-9", 1, 2.2, fill, "N_b", "loss"),
-        (
-            *("n_b", "loss", "loss_underestimated", "bscl_packets", "bscl_packets_underestimated"),
-            *("law", "law_underestimated"),
-        ),
-        list(rows),
-        checks,
-        scaled(found) + " Dotted: the loss law (0.87·N_b / (B + C_e·T_e))² "
-        "(eqs. 21, 22) with N_b and T_e as estimated; dashed: the bound of 1 %.",
-        keys=1,
-    )
+    return figure

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..report.style import DROP, LIMIT, WATER
-from . import bscl, bscl_mix, runs
-from .draw import Drawing, Rows, pairs
+from . import bscl, bscl_mix
+from .draw import Drawing
 from .paper import Check, Figure, within_factor
 from .runs import RunData
 from .study import Study
@@ -70,53 +69,47 @@ def figures(study: Study) -> list[Figure]:
 def table_i(found: Sequence[RunData]) -> Figure:
     """All rows of the paper, and ours where there are runs."""
     by_count = {int(r.setting(bscl_mix.COUNT)): r for r in found}
-    rows: list[tuple[object, ...]] = []
-    checks: list[Check] = []
-    for n, paper in TABLE_I.items():
-        run = by_count.get(n)
-        ours = _ours(run, n) if run else (None,) * 5
-        rows.append((n, *ours[:3], *paper, *ours[3:], c_te_of_row(n), t_e_ms_of_row(n)))
-        if run:
-            checks += _checks(n, paper, ours, _bursts(run))
-    measured = [n for n in TABLE_I if n in by_count]
-
-    def fill(axes: Any, rows: Rows) -> None:
-        for number, label, colour in (
-            (1, "C·T_avg", LIMIT),
-            (2, "Stanford", DROP),
-            (3, "BSCL", WATER),
-        ):
-            axes[0].plot(*pairs(rows, 0, number), "o", color=colour, label=label)
-            axes[0].plot(*pairs(rows, 0, number + 3), ":", color=colour)
-        axes[0].plot(*pairs(rows, 0, 7), "x", color=WATER, label="BSCL, the row's T_e")
-        axes[0].set_yscale("log")
-
-    which = ", ".join(map(str, measured))
+    which = ", ".join(str(n) for n in TABLE_I if n in by_count)
     t_e = [t_e_ms_of_row(n) for n in TABLE_I if n > LOSS_DECIDES_ABOVE]
     columns = ("ct", "stanford", "bscl")
-    return Figure(
+    figure = Figure(
         "Table I",
         "Buffer of three sizings over N_b, C_e = 90 % of C",
-        Drawing("bscl-table-i", 1, 2.2, fill, "N_b", "buffer (packets)"),
+        Drawing.of_curves(
+            "bscl-table-i",
+            *("N_b", "buffer (packets)"),
+            (1, "o", LIMIT, "C·T_avg"),
+            (4, ":", LIMIT, None),
+            (2, "o", DROP, "Stanford"),
+            (5, ":", DROP, None),
+            (3, "o", WATER, "BSCL"),
+            (6, ":", WATER, None),
+            (7, "x", WATER, "BSCL, the row's T_e"),
+            yscale="log",
+        ),
         (
             *("n_b", *columns, *(f"paper_{c}" for c in columns)),
             *("bscl_with_row_t_e", "c_te_packets", "row_c_te_packets", "row_t_e_ms"),
         ),
-        list(rows),
-        checks,
-        f"{bscl_mix.scaled(found)} Of the paper's {len(TABLE_I)} rows (dotted) these are measured: "
-        f"N_b = {which}. C·T_avg and Stanford follow from the settings. T_e of a row follows from "
-        "its own buffer, so that the last value of each tests our N_b, C_e and burst alone; where "
-        f"the loss decides it is {min(t_e):.0f} to {max(t_e):.0f} ms, at times less than the "
-        "shortest round trip of 20 ms: the paper's N_b is an estimate, too.",
+        note=f"{bscl_mix.scaled(found)} Of the paper's {len(TABLE_I)} rows (dotted) these are "
+        f"measured: N_b = {which}. C·T_avg and Stanford follow from the settings. T_e of a row "
+        "follows from its own buffer, so that the last value of each tests our N_b, C_e and burst "
+        f"alone; where the loss decides it is {min(t_e):.0f} to {max(t_e):.0f} ms, at times less "
+        "than the shortest round trip of 20 ms: the paper's N_b is an estimate, too.",
         keys=1,
     )
+    for n, paper in TABLE_I.items():
+        run = by_count.get(n)
+        ours = _ours(run, n) if run else (None,) * 5
+        figure.row(n, *ours[:3], *paper, *ours[3:], c_te_of_row(n), t_e_ms_of_row(n))
+        if run:
+            figure.checks += _checks(n, paper, ours, _bursts(run))
+    return figure
 
 
 def _ours(run: RunData, n: int) -> tuple[float | None, ...]:
     """C·T_avg, Stanford, BSCL, BSCL with the row's T_e, our C_e·T_e; packets."""
-    phases = (bscl_mix.THUMB, bscl_mix.STANFORD)
-    limits = [run.row(p)["limit_bytes"] / runs.FRAME_BYTES for p in phases]
+    limits = [run.limit(p) for p in (bscl_mix.THUMB, bscl_mix.STANFORD)]
     known_here = bscl_mix.estimated(run)
     if known_here is None:
         return (*limits, None, None, None)

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import LabError
@@ -109,37 +109,50 @@ def from_arguments(arguments: argparse.Namespace) -> int:
     """0 when every experiment ran and the report is written, whether or not it agrees. Of `all`
     the first other code; one that fails does not keep the others from being made, but one that is
     interrupted does."""
-    progress = Progress()
     names = list(PAPERS) if arguments.name == ALL else [arguments.name]
     back_end: BackEnd = Embedded(Ports.of(arguments)) if arguments.back_end != "ns3" else Ns3()
     jobs = arguments.jobs or (len(os.sched_getaffinity(0)) if back_end.several else 1)
+    made = Made(arguments, jobs)
     try:
         if arguments.docs:
             in_clone(DOCS)
         studies = {name: _study(name, arguments, back_end) for name in names}
-        todo = {(n, e): _missing(s, e) for n, s in studies.items() for e in PAPERS[n].experiments}
+        for name, study in studies.items():
+            for experiment in PAPERS[name].experiments:
+                made.todo[name, experiment] = _missing(study, experiment)
     except LabError as error:
-        progress.say(f"paper: {error}")
+        made.progress.say(f"paper: {error}")
         return EXIT_PREFLIGHT
-    pace = Pace()
     if not arguments.report:
-        _estimate(studies, todo, pace, jobs, progress)
+        _estimate(studies, made)
     worst = EXIT_OK
     for name, study in studies.items():
         if not any(study.points(e) for e in PAPERS[name].experiments):
-            progress.say(f"paper {name}: nothing of it runs on {back_end.name}: take ns3")
+            made.progress.say(f"paper {name}: nothing of it runs on {back_end.name}: take ns3")
             if arguments.name != ALL:
                 worst = EXIT_PREFLIGHT
             continue
-        code = _paper(name, study, todo, pace, jobs, arguments, progress)
+        code = _paper(name, study, made)
         worst = worst or code
         if code == EXIT_INTERRUPTED:
             break
     return worst
 
 
-# What is not there yet of a paper's experiment.
-Todo = dict[tuple[str, str], list[Point]]
+@dataclass
+class Made:
+    """What the papers of one command share."""
+
+    arguments: argparse.Namespace
+    jobs: int
+    # What is not there yet of a paper's experiment.
+    todo: dict[tuple[str, str], list[Point]] = field(default_factory=dict)
+    pace: Pace = field(default_factory=Pace)
+    progress: Progress = field(default_factory=Progress)
+
+    @property
+    def left(self) -> list[Point]:
+        return [point for points in self.todo.values() for point in points]
 
 
 def _study(name: str, arguments: argparse.Namespace, back_end: BackEnd) -> Study:
@@ -153,59 +166,43 @@ def _missing(study: Study, experiment: str) -> list[Point]:
     return [p for p in study.points(experiment) if not store.is_complete(p.run_id)]
 
 
-def _estimate(
-    studies: dict[str, Study], todo: Todo, pace: Pace, jobs: int, progress: Progress
-) -> None:
+def _estimate(studies: dict[str, Study], made: Made) -> None:
     """Tells what is to be run and how long it takes, by what the runs that are there took."""
     there = 0
-    for name, study in studies.items():
-        for experiment in PAPERS[name].experiments:
-            points = {p.run_id: p for p in study.points(experiment)}
-            for run in study.find(experiment):
-                there += 1
-                if took_s := run.record.get("took_s"):
-                    pace.add(points[run.path.name].experiment, took_s)
-    left = [point for points in todo.values() for point in points]
+    of_each = [(s, e) for name, s in studies.items() for e in PAPERS[name].experiments]
+    for study, experiment in of_each:
+        points = {p.run_id: p for p in study.points(experiment)}
+        for run in study.find(experiment):
+            there += 1
+            if took_s := run.record.get("took_s"):
+                made.pace.add(points[run.path.name].experiment, took_s)
+    left = made.left
     text = f"paper {', '.join(studies)}: {there + len(left)} runs, {there} are there"
     if left:
-        real = not next(iter(studies.values())).back_end.several
-        left_s = execute.real_time_s(left) if real else pace.left_s(left, jobs)
-        text += f"; about {execute.duration(left_s)} left, {jobs} at a time"
-    progress.say(text)
-    for name, study in studies.items():
-        for experiment in PAPERS[name].experiments:
-            for line in study.left_out(experiment):
-                progress.say(f"left out: {line}")
+        real = not of_each[0][0].back_end.several
+        left_s = execute.real_time_s(left) if real else made.pace.left_s(left, made.jobs)
+        text += f"; about {execute.duration(left_s)} left, {made.jobs} at a time"
+    made.progress.say(text)
+    for study, experiment in of_each:
+        for line in study.left_out(experiment):
+            made.progress.say(f"left out: {line}")
 
 
-def _paper(
-    name: str,
-    study: Study,
-    todo: Todo,
-    pace: Pace,
-    jobs: int,
-    arguments: argparse.Namespace,
-    progress: Progress,
-) -> int:
-    paper = PAPERS[name]
-    if not arguments.report:
-        for experiment in paper.experiments:
-            todo.pop((name, experiment), None)
-            later = [point for points in todo.values() for point in points]
-            if not study.points(experiment):
-                continue
-            if code := _run(study, experiment, pace, later, jobs, progress):
-                return code
+def _paper(name: str, study: Study, made: Made) -> int:
+    paper, progress = PAPERS[name], made.progress
+    for experiment in () if made.arguments.report else paper.experiments:
+        del made.todo[name, experiment]
+        if study.points(experiment) and (code := _run(study, experiment, made)):
+            return code
     try:
         figures = _figures(paper, study)
         if not figures:
             progress.say(f"paper: no runs of it are in {study.root}")
             return EXIT_FAILED
-        about = _about(paper, study)
         title = f"{paper.title}: paper beside ours"
-        page = report.write(study.root.parent, title, about, figures)
-        if arguments.docs:
-            _write_docs(name, study, figures, arguments.quick)
+        page = report.write(study.root.parent, title, _about(paper, study), figures)
+        if made.arguments.docs:
+            _write_docs(name, study, figures, made.arguments.quick)
     except (LabError, OSError) as error:
         progress.say(f"paper {name}: {error}")
         return EXIT_FAILED
@@ -251,22 +248,15 @@ def _about(paper: Paper, study: Study) -> str:
     return text
 
 
-def _run(
-    study: Study,
-    experiment: str,
-    pace: Pace,
-    later: Sequence[Point],
-    jobs: int,
-    progress: Progress,
-) -> int:
+def _run(study: Study, experiment: str, made: Made) -> int:
     sweep = execute.Sweep(
         study.points(experiment),
         study.back_end,
         study.store(experiment),
         Paths.find(),
         keep_captures=study.captures(experiment),
-        jobs=jobs,
-        pace=pace,
-        later=later,
+        jobs=made.jobs,
+        pace=made.pace,
+        later=made.left,
     )
-    return execute.run(sweep, progress)
+    return execute.run(sweep, made.progress)

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..report.style import subplots, to_svg
+from ..report.style import GREY, subplots, to_svg
 
 Rows = list[Sequence[object]]
+# A column's number, its style, colour, and label.
+Line = tuple[int, str, str, str | None]
 # Of what a repetition looks like behind the mean of all.
 PALE, PALE_WIDTH = 0.25, 0.5
 # More cannot be told apart at a figure's width.
@@ -31,6 +33,20 @@ class Drawing:
     # Of every axis, and of the first.
     x: str = ""
     y: str = ""
+
+    @classmethod
+    def of_curves(
+        cls, name: str, x: str, y: str, *lines: Line, level: float | None = None, **more: Any
+    ) -> Drawing:
+        """Columns over the first one. `level`: of a dashed line; `more`: of the axis."""
+
+        def fill(axes: Any, rows: Rows) -> None:
+            curves(axes[0], rows, *lines)
+            if level is not None:
+                axes[0].axhline(level, color=GREY, linestyle="--", linewidth=0.8)
+            axes[0].set(**more)
+
+        return cls(name, 1, 2.2, fill, x, y)
 
     def svg(self, rows: Rows, repeated: Sequence[Rows] = ()) -> str:
         """`repeated`: what the rows are the mean of, drawn pale behind it."""
@@ -63,6 +79,18 @@ class Bins:
     low: np.ndarray
     high: np.ndarray
 
+    @classmethod
+    def of(cls, rows: Rows, first: int) -> Bins:
+        """From the columns that `rows` has made, from that number on."""
+        return cls(*(np.array(column(rows, first + k)) for k in range(3)))
+
+    def rows(self, *key: object, digits: int = 5) -> Rows:
+        """Key, time, smallest and largest value."""
+        return [
+            (*key, round(float(t), digits), round(float(low), 2), round(float(high), 2))
+            for t, low, high in zip(self.time_s, self.low, self.high, strict=True)
+        ]
+
 
 def bins(time_s: np.ndarray, values: np.ndarray, end_s: float, most: int = MOST_BINS) -> Bins:
     """Of values in the order of their times, from 0 to `end_s`; NaN counts as none."""
@@ -87,6 +115,12 @@ def band(axis: Any, found: Bins, colour: str, label: str = "") -> None:
 
 def column(rows: Sequence[Sequence[object]], number: int) -> list[Any]:
     return [r[number] for r in rows]
+
+
+def curves(axis: Any, rows: Rows, *lines: Line, x: int = 0) -> None:
+    """Columns over another."""
+    for number, style, colour, label in lines:
+        axis.plot(*pairs(rows, x, number), style, color=colour, label=label)
 
 
 def pairs(rows: Sequence[Sequence[object]], x: int, y: int) -> tuple[list[Any], list[Any]]:

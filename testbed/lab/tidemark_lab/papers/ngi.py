@@ -11,9 +11,9 @@ import numpy as np
 
 from ..report.style import DROP, GREY, WATER
 from . import ngi_protocols, runs
-from .draw import Drawing, Rows, column
-from .ngi_runs import TRACE_COLUMNS, drawn, residual_share, scaled, traces
-from .paper import Check, Figure
+from .draw import Drawing, Rows, column, curves
+from .ngi_runs import residual_share, traced
+from .paper import Check, Figure, within
 from .runs import RunData
 from .study import Study
 
@@ -23,6 +23,7 @@ SCHEDULING = "topology.switches.s1.scheduling"
 # §IV-B: with 20 packets one flow acquires "around 40 % of the residual bandwidth".
 SMALL_SHARE, SHARE_OFF = 0.4, 0.15
 FULL = 0.98
+LARGER = ("b100", "b625")
 # §III-B: processor sharing at load 0.5: more than 4 flows with probability 0.03.
 LOAD_OF_TEXT, MANY_FLOWS, MANY_PROBABILITY = 0.5, 4, 0.03
 MANY_OFF = 0.03
@@ -37,19 +38,13 @@ THEORY = (
 def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
     one = {(r.setting(ALGORITHM), r.setting(SCHEDULING)): r for r in study.find("ngi-one")}
-    made = []
-    for run in study.find("ngi-sharing")[:1]:
-        made.append(under_way(run))
-    for run in study.find("ngi-transparent")[:1]:
-        made.append(transparent(run))
+    made = [under_way(run) for run in study.find("ngi-sharing")[:1]]
+    made += [transparent(run) for run in study.find("ngi-transparent")[:1]]
     small = one.get(("reno", "fifo"))
     if small:
-        by_buffer = [(small, "b20")]
-        for run in study.find("ngi-buffer")[:1]:
-            by_buffer += [(run, "b100"), (run, "b625")]
-        made.append(over_buffer(by_buffer))
-        more = sorted(study.find("ngi-flows"), key=lambda r: int(r.setting(COUNT)))
-        if more:
+        large = study.find("ngi-buffer")[:1]
+        made.append(over_buffer([(small, "b20"), *((r, p) for r in large for p in LARGER)]))
+        if more := study.by_number("ngi-flows", COUNT):
             made.append(over_flows([small, *more]))
     four = {str(r.setting(SCHEDULING)): r for r in study.find("ngi-four")}
     mixed = {str(r.setting(SCHEDULING)): r for r in study.find("ngi-mixed")}
@@ -85,111 +80,87 @@ def under_way(run: RunData) -> Figure:
     phase = run.phases[0]
     load, count = float(run.row(phase)["utilisation"]), in_progress(run, phase)
     length = runs.seconds([run])
-    rows: Rows = [
-        (k, float(np.mean(count == k)), sharing(load, k), sharing(LOAD_OF_TEXT, k))
-        for k in range(11)
-    ]
 
     def fill(axes: Any, rows: Rows) -> None:
         axes[0].bar(column(rows, 0), column(rows, 1), color=WATER, label="ours")
-        axes[0].plot(column(rows, 0), column(rows, 2), "o--", color=GREY, label="(1-r)r^k")
+        curves(axes[0], rows, (2, "o--", GREY, "(1-r)r^k"))
 
-    return Figure(
+    figure = Figure(
         "Section III-B",
         "Elastic transfers under way against processor sharing",
         Drawing("ngi-sharing", 1, 2.0, fill, "transfers under way", "share of time"),
         ("flows", "ours", "processor_sharing", "processor_sharing_at_half"),
-        rows,
-        [
-            Check(
-                f"probability of more than {MANY_FLOWS} transfers at a load of 0.5",
-                f"{MANY_PROBABILITY:g}",
-                float(np.mean(count > MANY_FLOWS)),
-                MANY_PROBABILITY - MANY_OFF,
-                MANY_PROBABILITY + MANY_OFF,
-                why=f"the load is {load:.2f} in {length}; in slow start transfers share nothing",
-            )
-        ],
-        "50 Mb/s, 10 ms, transfers of 1 MB on average; "
+        note="50 Mb/s, 10 ms, transfers of 1 MB on average; "
         f"{run.row(phase)['true_short']} in {length}.",
         keys=1,
     )
+    for k in range(11):
+        figure.row(k, float(np.mean(count == k)), sharing(load, k), sharing(LOAD_OF_TEXT, k))
+    what = f"probability of more than {MANY_FLOWS} transfers at a load of 0.5"
+    more = float(np.mean(count > MANY_FLOWS))
+    why = f"the load is {load:.2f} in {length}; in slow start transfers share nothing"
+    figure.checks.append(within(what, MANY_PROBABILITY, more, MANY_OFF, why=why))
+    return figure
 
 
 def transparent(run: RunData) -> Figure:
     """§IV-A: loss of Poisson packets over the buffer."""
-    rows: Rows = []
-    checks = []
-    for phase in run.phases:
-        row = run.row(phase)
-        packets = float(row["limit_bytes"]) / runs.FRAME_BYTES
-        load = float(row["utilisation"]) / (1 - float(row["loss_rate"]))
-        model = transparent_loss(load, packets)
-        rows.append((round(packets), load, row["loss_rate"], model))
-        checks.append(
-            Check(
-                f"{packets:.0f} packets: loss",
-                f"at most {model:.2g} (r^n)",
-                row["loss_rate"],
-                0.0,
-                model,
-                about=f"load {load:.2f}",
-            )
-        )
 
     def fill(axes: Any, rows: Rows) -> None:
         at = column(rows, 0)
         axes[0].plot(at, [max(v, 1e-6) for v in column(rows, 2)], "o", color=DROP, label="ours")
-        axes[0].plot(at, column(rows, 3), "--", color=GREY, label="r^n")
+        curves(axes[0], rows, (3, "--", GREY, "r^n"))
         axes[0].set_yscale("log")
 
-    return Figure(
+    figure = Figure(
         "Section IV-A",
         "Transparent regime: loss of Poisson packets",
         Drawing("ngi-transparent", 1, 2.0, fill, "buffer (packets)", "loss"),
         ("buffer_packets", "load", "loss", "model"),
-        rows,
-        checks,
-        "Packets of one size, of which fewer are lost than of the exponential sizes of the model.",
+        note="Packets of one size, of which fewer are lost than of the exponential sizes of the "
+        "model.",
         keys=1,
     )
+    for phase in run.phases:
+        row, packets = run.row(phase), run.limit(phase)
+        loss, load = row["loss_rate"], float(row["utilisation"]) / (1 - float(row["loss_rate"]))
+        model = transparent_loss(load, packets)
+        figure.row(round(packets), load, loss, model)
+        what, law = f"{packets:.0f} packets: loss", f"at most {model:.2g} (r^n)"
+        figure.check(what, law, loss, 0.0, model, about=f"load {load:.2f}")
+    return figure
 
 
 def over_buffer(found: Sequence[tuple[RunData, str]]) -> Figure:
     """Fig. 3: one Reno flow over the background."""
     shares = {phase: residual_share(run, phase) for run, phase in found}
     cases = [(f"{phase[1:]} packets", run, phase) for run, phase in found]
+    why = f"{runs.seconds([found[0][0]])} of a seed: few sawteeth"
     checks = [
-        Check(
+        within(
             "20 packets: share of the residual bandwidth",
-            "around 40 %",
+            SMALL_SHARE,
             shares["b20"],
-            SMALL_SHARE - SHARE_OFF,
-            SMALL_SHARE + SHARE_OFF,
-            why=f"{runs.seconds([found[0][0]])} of a seed: few sawteeth",
+            SHARE_OFF,
+            "around 40 %",
+            why=why,
         )
     ]
     if "b625" in shares:
-        run = {p: r for r, p in found}["b625"]
+        full = found[-1][0].row("b625")["utilisation"]
+        what = "100 packets: share of the residual bandwidth, over that of 20 packets"
+        more = shares["b100"] / shares["b20"]
         checks += [
-            Check("625 packets: utilisation", "100 %", run.row("b625")["utilisation"], FULL, 1.01),
-            Check(
-                "100 packets: share of the residual bandwidth, over that of 20 packets",
-                "reasonable throughput",
-                shares["b100"] / shares["b20"],
-                1.0,
-                float("inf"),
-            ),
+            Check("625 packets: utilisation", "100 %", full, FULL, 1.01),
+            Check(what, "reasonable throughput", more, 1.0, float("inf")),
         ]
     told = ", ".join(f"{k[1:]} packets {v:.2f}" for k, v in shares.items())
-    return Figure(
-        "Fig. 3",
-        "One Reno flow over the buffer",
-        drawn("ngi-3", cases, theory=True),
-        TRACE_COLUMNS,
-        traces(cases),
+    return traced(
+        *("Fig. 3", "One Reno flow over the buffer"),
+        cases,
         checks,
-        f"{scaled(cases)} Shares: {told}. {THEORY}",
+        f" Shares: {told}. {THEORY}",
+        theory=True,
     )
 
 
@@ -216,12 +187,9 @@ def over_flows(found: Sequence[RunData]) -> Figure:
         ),
     ]
     told = ", ".join(f"n = {n} {s:.2f}" for n, s in zip(counts, shares, strict=True))
-    return Figure(
-        "Fig. 5",
-        "Reno flows over the background, 20 packets",
-        drawn("ngi-5", cases),
-        TRACE_COLUMNS,
-        traces(cases),
+    return traced(
+        *("Fig. 5", "Reno flows over the background, 20 packets"),
+        cases,
         checks,
-        f"{scaled(cases)} Shares of the residual bandwidth: {told}.",
+        f" Shares of the residual bandwidth: {told}.",
     )

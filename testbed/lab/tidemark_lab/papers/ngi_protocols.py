@@ -86,15 +86,8 @@ def protocols(number: int, one: One, mixed: dict[str, RunData], four: dict[str, 
     ]
     checks = _fair(one, mixed, four) if fair else _fifo(one, mixed)
     title = "fair queueing, drop from the longest" if fair else "first come, first served"
-    return Figure(
-        f"Fig. {number}",
-        f"HSTCP and Reno over the background, {title}",
-        ngi_runs.drawn(f"ngi-{number}", cases),
-        ngi_runs.TRACE_COLUMNS,
-        ngi_runs.traces(cases),
-        checks,
-        ngi_runs.scaled(cases),
-    )
+    about = f"HSTCP and Reno over the background, {title}"
+    return ngi_runs.traced(f"Fig. {number}", about, cases, checks)
 
 
 def _drops(run: RunData) -> int:

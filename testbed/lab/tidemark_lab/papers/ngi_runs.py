@@ -10,13 +10,16 @@ import numpy as np
 
 from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
 from .draw import MOST_BINS, Bins, Drawing, Rows, band, bins, column
-from .runs import FRAME_BYTES, RunData
+from .paper import Check, Figure
+from .runs import RunData
 
 # Of the background, 25 of 50 Mb/s.
 BACKGROUND = 0.5
+# Title, run and phase.
+Case = tuple[str, RunData, str]
 
 
-def scaled(cases: Sequence[tuple[str, RunData, str]]) -> str:
+def scaled(cases: Sequence[Case]) -> str:
     """What is as in the paper, and what is not."""
     times = sorted({round(float(run.row(phase)["seconds"])) for _, run, phase in cases})
     length = f"{times[0]} s" if len(times) == 1 else f"{times[0]} to {times[-1]} s"
@@ -31,44 +34,48 @@ def residual_share(run: RunData, phase: str) -> float:
     return (float(run.row(phase)["utilisation"]) - BACKGROUND) / (1 - BACKGROUND)
 
 
-TRACE_COLUMNS = ("case", "flow", "s", "low_packets", "high_packets")
-
-
-def traces(cases: Sequence[tuple[str, RunData, str]]) -> Rows:
+def traced(
+    name: str,
+    title: str,
+    cases: Sequence[Case],
+    checks: list[Check],
+    more: str = "",
+    **theory: bool,
+) -> Figure:
     """Windows over time of each case: smallest and largest in equal parts of the phase, which are
     longer where many flows share a column."""
-    rows: Rows = []
-    for title, run, phase in cases:
+    figure = Figure(
+        name,
+        title,
+        drawn(f"ngi-{name.removeprefix('Fig. ')}", cases, **theory),
+        ("case", "flow", "s", "low_packets", "high_packets"),
+        checks=checks,
+        note=scaled(cases) + more,
+    )
+    for label, run, phase in cases:
         p, end_s = run.packets(phase), float(run.row(phase)["seconds"])
         p = p.where(np.isfinite(p.window))
         flows = np.unique(p.flow)
-        parts = MOST_BINS // max(2, len(flows))
         for number, flow in enumerate(flows):
             own = p.where(p.flow == flow)
-            seen = bins(own.time_s, own.window, end_s, parts)
-            rows += [
-                (title, number, round(float(t), 3), float(low), float(high))
-                for t, low, high in zip(seen.time_s, seen.low, seen.high, strict=True)
-            ]
-    return rows
+            seen = bins(own.time_s, own.window, end_s, MOST_BINS // max(2, len(flows)))
+            figure.rows += seen.rows(label, number, digits=3)
+    return figure
 
 
-def drawn(name: str, cases: Sequence[tuple[str, RunData, str]], theory: bool = False) -> Drawing:
+def drawn(name: str, cases: Sequence[Case], theory: bool = False) -> Drawing:
     """The traces, a case in each column. `theory`: with the window that fills what the background
     leaves: its rate times the round trip, and so much more as the buffer has."""
     titles = [title for title, _, _ in cases]
-    limits = [float(run.row(p)["limit_bytes"]) / FRAME_BYTES for _, run, p in cases]
-    residual = [
-        float(run.row(p)["bdp_bytes"]) / FRAME_BYTES * (1 - BACKGROUND) for _, run, p in cases
-    ]
+    limits = [run.limit(p) for _, run, p in cases]
+    residual = [run.bdp(p) * (1 - BACKGROUND) for _, run, p in cases]
 
     def fill(axes: Any, rows: Rows) -> None:
         for axis, title, limit, least in zip(axes, titles, limits, residual, strict=True):
             own = [r for r in rows if r[0] == title]
             for number in dict.fromkeys(column(own, 1)):
                 of_flow = [r for r in own if r[1] == number]
-                seen = Bins(*(np.array(column(of_flow, k)) for k in (2, 3, 4)))
-                band(axis, seen, (WATER, DROP, LIMIT, SECOND)[number % 4])
+                band(axis, Bins.of(of_flow, 2), (WATER, DROP, LIMIT, SECOND)[number % 4])
             if theory:
                 axis.axhline(least, color=GREY, linestyle="--", linewidth=0.8)
                 axis.axhline(least + limit, color=GREY, linestyle=":", linewidth=0.8)

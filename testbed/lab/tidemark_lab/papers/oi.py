@@ -8,8 +8,8 @@ from typing import Any
 
 from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
 from . import flows, oi_flows, runs
-from .draw import Drawing, Rows, column
-from .paper import Check, Figure
+from .draw import Drawing, Rows, column, curves
+from .paper import Figure
 from .runs import RunData
 from .study import Study
 
@@ -70,80 +70,66 @@ def loss_persistent(flows: int, bdp_packets: float, buffer_packets: float) -> fl
 
 def loss_over_buffer(found: dict[str, RunData]) -> Figure:
     """Fig. 1: loss over the buffer and the kind of traffic."""
-    rows: list[tuple[object, ...]] = []
-    checks = []
-    measured: dict[tuple[str, str], float] = {}
-    for name, run in found.items():
-        for phase in run.phases:
-            row = run.row(phase)
-            packets = float(row["limit_bytes"]) / runs.FRAME_BYTES
-            loss = float(row["loss_rate"])
-            measured[name, phase] = loss
-            rows.append(
-                (TRAFFICS[name], packets, loss, row["utilisation"], row["true_short"], row["drops"])
-            )
-            if (said := LOSS.get((name, phase))) is None:
-                continue
-            low, high = said
-            text = f"{low:.0%}" if low == high else f"{low:.0%} to {high:.0%}"
-            checks.append(
-                Check(
-                    f"{TRAFFICS[name]}, {packets:.0f} packets: loss",
-                    text,
-                    loss,
-                    low / LOSS_FACTOR,
-                    high * LOSS_FACTOR,
-                    why=_why(run, name, phase),
-                )
-            )
-            checks.append(
-                Check(
-                    f"{TRAFFICS[name]}, {packets:.0f} packets: utilisation",
-                    "almost 100 %",
-                    row["utilisation"],
-                    LEAST_UTILISATION,
-                    1.01,
-                    why=_why_idle(run, phase),
-                )
-            )
-    if {"oi-open", "oi-closed"} <= set(found):
-        falls = {
-            n: measured[n, "b18"] / max(measured[n, "b500"], 1e-6) for n in ("oi-open", "oi-closed")
-        }
-        checks.append(
-            Check(
-                "how much less the large buffer loses, open over closed loop",
-                "much slower reduction in the closed loop",
-                falls["oi-open"] / falls["oi-closed"],
-                1.5,
-                float("inf"),
-            )
-        )
 
     def fill(axes: Any, rows: Rows) -> None:
         axis = axes[0]
         for name in found:
-            own = sorted(
-                (r for r in rows if r[0] == TRAFFICS[name]), key=lambda r: float(str(r[1]))
-            )
-            x, y = column(own, 1), column(own, 2)
-            axis.plot(x, y, "o-", color=COLOURS[name], label=TRAFFICS[name])
+            own = [r for r in rows if r[0] == TRAFFICS[name]]
+            own.sort(key=lambda r: float(str(r[1])))
+            curves(axis, own, (2, "o-", COLOURS[name], TRAFFICS[name]), x=1)
         at = list(range(18, 501, 4))
         model = [loss_persistent(PERSISTENT, 250, b) for b in at]
         axis.plot(at, model, "--", color=GREY, label="eq. 3, persistent")
         axis.axvline(18, color=LIMIT, linewidth=0.8)
         axis.set_ylim(0, 0.2)
 
-    return Figure(
+    figure = Figure(
         "Fig. 1",
         "Loss over the buffer for three kinds of traffic",
         Drawing("oi-1", 1, 2.4, fill, "buffer (packets)", "loss"),
         ("traffic", "buffer_packets", "loss", "utilisation", "transfers", "drops"),
-        list(rows),
-        checks,
-        scaled(list(found.values())) + " The red line is the small buffer of 18 packets.",
+        note=scaled(list(found.values())) + " The red line is the small buffer of 18 packets.",
         keys=2,
     )
+    measured: dict[tuple[str, str], float] = {}
+    for name, run in found.items():
+        for phase in run.phases:
+            row, packets = run.row(phase), run.limit(phase)
+            loss = measured[name, phase] = float(row["loss_rate"])
+            utilisation = row["utilisation"]
+            figure.row(TRAFFICS[name], packets, loss, utilisation, row["true_short"], row["drops"])
+            if (said := LOSS.get((name, phase))) is None:
+                continue
+            low, high = said
+            what = f"{TRAFFICS[name]}, {packets:.0f} packets"
+            figure.check(
+                f"{what}: loss",
+                f"{low:.0%}" if low == high else f"{low:.0%} to {high:.0%}",
+                loss,
+                low / LOSS_FACTOR,
+                high * LOSS_FACTOR,
+                why=_why(run, name, phase),
+            )
+            figure.check(
+                f"{what}: utilisation",
+                "almost 100 %",
+                utilisation,
+                LEAST_UTILISATION,
+                1.01,
+                why=_why_idle(run, phase),
+            )
+    if {"oi-open", "oi-closed"} <= set(found):
+        falls = {
+            n: measured[n, "b18"] / max(measured[n, "b500"], 1e-6) for n in ("oi-open", "oi-closed")
+        }
+        figure.check(
+            "how much less the large buffer loses, open over closed loop",
+            "much slower reduction in the closed loop",
+            falls["oi-open"] / falls["oi-closed"],
+            1.5,
+            float("inf"),
+        )
+    return figure
 
 
 def _why(run: RunData, name: str, phase: str) -> str:
@@ -171,48 +157,37 @@ def _why_idle(run: RunData, phase: str) -> str:
 
 def never_saturated(found: dict[str, RunData]) -> Figure:
     """§3.2: links that no buffer saturates."""
-    rows: list[tuple[object, ...]] = []
-    checks = []
-    for name, run in found.items():
-        about, load = NEVER_SATURATED[name]
-        row = run.row(run.phases[0])
-        rows.append((about, load, row["utilisation"], row["loss_rate"]))
-        checks += [
-            # The load is what the file configures: the check says that the scaling is right.
-            Check(
-                f"{about}: load",
-                "never saturated" if load is None else f"{load:.2f}",
-                row["utilisation"],
-                0.0 if load is None else load - LOAD_OFF,
-                MOST_ELSEWHERE if load is None else load + LOAD_OFF,
-                computed=True,
-            ),
-            Check(
-                f"{about}: loss with 20 packets",
-                "a very small number of buffers",
-                row["loss_rate"],
-                0.0,
-                MOST_LOSS,
-            ),
-        ]
 
     def fill(axes: Any, rows: Rows) -> None:
         at = range(len(rows))
-        axes[0].barh(
-            [a + 0.2 for a in at], [r[1] or 0 for r in rows], 0.35, color=GREY, label="paper"
-        )
-        axes[0].barh([a - 0.2 for a in at], [r[2] for r in rows], 0.35, color=WATER, label="ours")
+        for number, label, colour, off in ((1, "paper", GREY, 0.2), (2, "ours", WATER, -0.2)):
+            values = [v or 0 for v in column(rows, number)]
+            axes[0].barh([a + off for a in at], values, 0.35, color=colour, label=label)
         axes[0].set_yticks(list(at), [str(r[0]) for r in rows])
         axes[0].set_xlim(0, 1)
 
-    return Figure(
+    figure = Figure(
         "Section 3-2",
         "Links that are never saturated",
         Drawing("oi-s32", 1, 1.8, fill, "load"),
         ("link", "load_of_the_paper", "load", "loss"),
-        list(rows),
-        checks,
-        "Scaled to 50 Mb/s: users and flows as the capacity; the third example has no number in "
-        "the paper, ours has 8 last miles of 2 Mb/s. Loads follow from the settings.",
+        note="Scaled to 50 Mb/s: users and flows as the capacity; the third example has no number "
+        "in the paper, ours has 8 last miles of 2 Mb/s. Loads follow from the settings.",
         keys=1,
     )
+    for name, run in found.items():
+        about, load = NEVER_SATURATED[name]
+        row = run.row(run.phases[0])
+        figure.row(about, load, row["utilisation"], row["loss_rate"])
+        # The load is what the file configures: the check says that the scaling is right.
+        figure.check(
+            f"{about}: load",
+            "never saturated" if load is None else f"{load:.2f}",
+            row["utilisation"],
+            0.0 if load is None else load - LOAD_OFF,
+            MOST_ELSEWHERE if load is None else load + LOAD_OFF,
+            computed=True,
+        )
+        what = f"{about}: loss with 20 packets"
+        figure.check(what, "a very small number of buffers", row["loss_rate"], 0.0, MOST_LOSS)
+    return figure

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from .draw import Drawing
+from .draw import Drawing, Rows
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Figure:
     # Drawn from the rows, or an SVG document.
     picture: Drawing | str
     columns: tuple[str, ...]
-    rows: list[Sequence[object]]
+    rows: Rows = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     # How it was scaled, and what of it is not the paper's.
     note: str = ""
@@ -95,7 +95,16 @@ class Figure:
     # repetition is shown. None: the rows of all are shown together.
     keys: int | None = 0
     # The repetitions that the rows are the mean of.
-    repeated: list[list[Sequence[object]]] = field(default_factory=list)
+    repeated: list[Rows] = field(default_factory=list)
+
+    def row(self, *values: object) -> None:
+        self.rows.append(values)
+
+    def check(
+        self, what: str, paper: str, ours: float | None, low: float, high: float, **more: Any
+    ) -> None:
+        """A `Check`, with its fields."""
+        self.checks.append(Check(what, paper, ours, low, high, **more))
 
     @cached_property
     def svg(self) -> str:

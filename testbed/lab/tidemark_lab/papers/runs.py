@@ -72,6 +72,27 @@ class RunData:
         found: JsonObject = next(r for r in self.record["rows"] if r["phase"] == phase)
         return found
 
+    def limit(self, phase: str) -> float:
+        """Packets."""
+        return float(self.row(phase)["limit_bytes"]) / FRAME_BYTES
+
+    def bdp(self, phase: str) -> float:
+        """Packets."""
+        return float(self.row(phase)["bdp_bytes"]) / FRAME_BYTES
+
+    def limit_bdp(self, phase: str) -> float:
+        """The limit over the BDP."""
+        row = self.row(phase)
+        return float(row["limit_bytes"]) / float(row["bdp_bytes"])
+
+    def points(self, column: str) -> list[tuple[float, float]]:
+        """Buffer in packets and a column's value, of every phase; by buffer."""
+        return sorted((self.limit(p), float(self.row(p)[column])) for p in self.phases)
+
+    def estimates(self, phase: str) -> JsonObject:
+        found: JsonObject = self.link(phase)["estimates"]
+        return found
+
     def link(self, phase: str) -> JsonObject:
         """Everything that the estimators say."""
         row = self.row(phase)

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..report.style import GREY, LIMIT, SECOND, WATER
 from . import runs
-from .draw import Drawing, Rows, column, pairs
-from .paper import Check, Figure, within_factor
+from .draw import Drawing, Line, Rows, curves
+from .paper import Figure, within_factor
 from .runs import Packets, RunData
 from .study import Study
 
@@ -51,7 +51,7 @@ BURST_GAP = 2.0
 
 def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
-    found = sorted(study.find("srb-oc3"), key=lambda r: int(r.setting(COUNT)))
+    found = study.by_number("srb-oc3", COUNT)
     short = study.find("srb-short")
     return ([oc3(found)] if found else []) + [short_flows(r) for r in short[:1]]
 
@@ -92,55 +92,44 @@ def length_at(load: float, bursts: Sequence[int] | np.ndarray, probability: floa
 
 def oc3(found: Sequence[RunData]) -> Figure:
     """Fig. 14: utilisation of an OC3 link."""
-    by_count = {int(r.setting(COUNT)): r for r in found}
-    rows: list[tuple[object, ...]] = []
-    checks = []
-    for n, phase, packets, model, simulated, router in FIG_14:
-        run = by_count.get(n)
-        row = run.row(phase) if run else None
-        ours = 100 * row["utilisation"] if row else None
-        limit = row["limit_bytes"] / runs.FRAME_BYTES if row else None
-        rows.append((n, phase, packets, limit, model, simulated, router, ours))
-        checks.append(
-            Check(
-                f"n = {n}, {packets} packets: utilisation "
-                f"(model {model:g} %, ns-2 {simulated:g} %)",
-                f"{router:g} % (router)",
-                ours,
-                router - POINTS_OFF,
-                router + POINTS_OFF,
-                " %",
-                why=_why(run, phase) if run and _off(ours, router) else "",
-            )
-        )
 
     def fill(axes: Any, rows: Rows) -> None:
+        lines: list[Line] = [
+            (4, "--", GREY, "model"),
+            (6, "s-", LIMIT, "router"),
+            (7, "o-", WATER, "ours"),
+        ]
         for axis, n in zip(axes, (100, 200, 300, 400), strict=True):
-            own = [r for r in rows if r[0] == n]
-            for number, label, style, colour in (
-                (4, "model", "--", GREY),
-                (6, "router", "s-", LIMIT),
-                (7, "ours", "o-", WATER),
-            ):
-                axis.plot(*pairs(own, 2, number), style, color=colour, label=label)
+            curves(axis, [r for r in rows if r[0] == n], *lines, x=2)
             axis.set_title(f"n = {n}", loc="left")
 
-    return Figure(
+    figure = Figure(
         "Fig. 14",
         "Utilisation of an OC3 link over flows and buffers",
         Drawing("srb-14", 4, 2.0, fill, "packets", "utilisation (%)"),
         ("flows", "phase", "packets", "our_packets", "model", "ns2", "router", "ours"),
-        list(rows),
-        checks,
-        "Not scaled: 155 Mb/s of IP, mean round trip 98.4 ms; "
+        note="Not scaled: 155 Mb/s of IP, mean round trip 98.4 ms; "
         f"{runs.seconds(found)} of each setting. The model's column is the printed one: the "
         "excerpt does not have its formula.",
         keys=3,
     )
-
-
-def _off(ours: float | None, router: float) -> bool:
-    return ours is not None and abs(ours - router) > POINTS_OFF
+    by_count = {int(r.setting(COUNT)): r for r in found}
+    for n, phase, packets, model, simulated, router in FIG_14:
+        run = by_count.get(n)
+        ours = 100 * run.row(phase)["utilisation"] if run else None
+        limit = run.limit(phase) if run else None
+        figure.row(n, phase, packets, limit, model, simulated, router, ours)
+        off = run and ours is not None and abs(ours - router) > POINTS_OFF
+        figure.check(
+            f"n = {n}, {packets} packets: utilisation (model {model:g} %, ns-2 {simulated:g} %)",
+            f"{router:g} % (router)",
+            ours,
+            router - POINTS_OFF,
+            router + POINTS_OFF,
+            unit=" %",
+            why=_why(run, phase) if run and off else "",
+        )
+    return figure
 
 
 def _why(run: RunData, phase: str) -> str:
@@ -182,17 +171,36 @@ def short_flows(run: RunData) -> Figure:
     delayed = ": acknowledgements are delayed" if run.simulated else ""
     seen = run.queue_over_time(phase)
     most = int(np.ceil(seen.max())) if len(seen) else 0
-    rows: Rows = [
-        (
-            *(b, float(np.mean(seen >= b)), float(np.mean(queue >= b))),
-            *(tail(load, bursts, b), tail(load, came, b)),
+
+    def fill(axes: Any, rows: Rows) -> None:
+        curves(
+            axes[0],
+            rows,
+            (1, "-", WATER, "ours, over time"),
+            (2, ":", SECOND, "ours, met by packets"),
         )
-        for b in range(most + 1)
-    ]
-    checks = []
+        # Both are straight on this axis.
+        ends = [rows[0], rows[-1]]
+        curves(axes[0], ends, (3, "--", GREY, "M/G/1"), (4, "-.", GREY, "M/G/1, bursts that came"))
+        axes[0].set_yscale("log")
+        axes[0].set_ylim(1e-4, 1.2)
+
+    figure = Figure(
+        "Fig. 15",
+        "Queue of short transfers against M/G/1",
+        Drawing("srb-15", 1, 2.4, fill, "queue (packets)", "P(Q ≥ b)"),
+        ("packets", "share_of_time", "share_of_packets", "m_g_1", "m_g_1_bursts_that_came"),
+        note=f"Scaled: 50 Mb/s; transfers of {TRANSFER_PACKETS} segments in bursts of "
+        f"{', '.join(map(str, bursts))}; the model's load is the utilisation measured, "
+        f"{load:.2f}.",
+        keys=1,
+    )
+    for b in range(most + 1):
+        shares = float(np.mean(seen >= b)), float(np.mean(queue >= b))
+        figure.row(b, *shares, tail(load, bursts, b), tail(load, came, b))
     for probability in TAILS:
         model = length_at(load, bursts, probability)
-        checks.append(
+        figure.checks.append(
             within_factor(
                 f"queue exceeded {probability:.0%} of the time, packets",
                 model,
@@ -205,27 +213,4 @@ def short_flows(run: RunData) -> Figure:
                 "each other by a round trip, where the model has independent ones",
             )
         )
-
-    def fill(axes: Any, rows: Rows) -> None:
-        at = column(rows, 0)
-        axes[0].plot(at, column(rows, 1), color=WATER, label="ours, over time")
-        axes[0].plot(at, column(rows, 2), ":", color=SECOND, label="ours, met by packets")
-        # Both are straight on this axis.
-        ends = [rows[0], rows[-1]]
-        axes[0].plot(*pairs(ends, 0, 3), "--", color=GREY, label="M/G/1")
-        axes[0].plot(*pairs(ends, 0, 4), "-.", color=GREY, label="M/G/1, bursts that came")
-        axes[0].set_yscale("log")
-        axes[0].set_ylim(1e-4, 1.2)
-
-    return Figure(
-        "Fig. 15",
-        "Queue of short transfers against M/G/1",
-        Drawing("srb-15", 1, 2.4, fill, "queue (packets)", "P(Q ≥ b)"),
-        ("packets", "share_of_time", "share_of_packets", "m_g_1", "m_g_1_bursts_that_came"),
-        list(rows),
-        checks,
-        f"Scaled: 50 Mb/s; transfers of {TRANSFER_PACKETS} segments in bursts of "
-        f"{', '.join(map(str, bursts))}; the model's load is the utilisation measured, "
-        f"{load:.2f}.",
-        keys=1,
-    )
+    return figure

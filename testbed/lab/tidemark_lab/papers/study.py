@@ -73,6 +73,10 @@ class Study:
         there = sorted(p.run_id for p in self.points(experiment) if store.is_complete(p.run_id))
         return [RunData(store.root / run_id) for run_id in there]
 
+    def by_number(self, experiment: str, setting: str) -> list[RunData]:
+        """Those that are complete, by a setting that is a number."""
+        return sorted(self.find(experiment), key=lambda r: int(r.setting(setting)))
+
     def doubted(self, experiment: str) -> list[str]:
         """Phases of its runs that the machine was too slow for, and why."""
         rows = [(run, row) for run in self.find(experiment) for row in run.record["rows"]]

@@ -39,16 +39,8 @@ def theory_utilisation(algorithm: str, buffer_bdp: float) -> float:
 def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
     found = {str(r.setting(ALGORITHM)): r for r in study.find("utb-single")}
-    made = []
-    if "reno" in found:
-        made.append(through_a_loss(found["reno"]))
-    if found:
-        made += [over_time(found), over_buffer(found)]
-    return made
-
-
-def _bdp_packets(run: RunData, phase: str) -> float:
-    return float(run.row(phase)["bdp_bytes"]) / runs.FRAME_BYTES
+    first = [through_a_loss(found["reno"])] if "reno" in found else []
+    return [*first, over_time(found), over_buffer(found)] if found else []
 
 
 def through_a_loss(run: RunData) -> Figure:
@@ -64,7 +56,6 @@ def through_a_loss(run: RunData) -> Figure:
     window, queue = p.window[here], p.queue[here]
     before = float(np.nanmax(window[ms < 0])) if (ms < 0).any() else float("nan")
     after = float(np.nanmin(window[ms > 0]))
-    limit = float(row["limit_bytes"]) / runs.FRAME_BYTES
 
     end_ms = float(ms[-1] - ms[0]) + 1e-6
 
@@ -91,7 +82,7 @@ def through_a_loss(run: RunData) -> Figure:
             Check(
                 "smallest queue after it, of the buffer",
                 "nearly empty",
-                float(queue[ms > 0].min()) / limit,
+                float(queue[ms > 0].min()) / run.limit("b100"),
                 0.0,
                 0.1,
             ),
@@ -123,56 +114,44 @@ def _depth(queue: np.ndarray) -> float:
 
 def over_time(found: dict[str, RunData]) -> Figure:
     """Fig. 2: queue over time at 1 BDP, an algorithm each."""
-    names = [a for a in ("reno", "cubic", "bbr", "scalable") if a in found]
-    packets = {a: found[a].packets("b100") for a in names}
-    rows: list[tuple[object, ...]] = []
-    checks = []
-    for name in names:
-        p, bdp = packets[name], _bdp_packets(found[name], "b100")
-        seconds = float(found[name].row("b100")["seconds"])
-        seen = bins(p.time_s, p.queue, seconds, MOST_BINS // 2)
-        limit = float(found[name].row("b100")["limit_bytes"]) / runs.FRAME_BYTES
-        least = least_queue(1, bdp, limit, name)
-        rows += [
-            (name, round(float(t), 4), round(float(q), 2), round(float(r), 2), limit, least)
-            for t, q, r in zip(seen.time_s, seen.low, seen.high, strict=True)
-        ]
-        low, high = DRAINS[name]
-        said = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-        drain = _drain(p, bdp, name)
-        checks.append(
-            Check(
-                f"{name}: drains, in BDP",
-                said,
-                drain,
-                low - DRAIN_OFF,
-                high + DRAIN_OFF,
-                why=runs.disturbance(p, name, found[name].simulated),
-            )
-        )
+    names = [a for a in DRAINS if a in found]
 
     def fill(axes: Any, rows: Rows) -> None:
         for axis, name in zip(axes, names, strict=True):
             own = [r for r in rows if r[0] == name]
-            band(axis, Bins(*(np.array(column(own, k)) for k in (1, 2, 3))), WATER)
+            band(axis, Bins.of(own, 1), WATER)
             limit, least = float(str(own[0][4])), float(str(own[0][5]))
             axis.axhline(limit, color=LIMIT, linestyle=":", linewidth=0.8)
             axis.axhline(least, color=GREY, linestyle="--", linewidth=0.8)
             axis.set_title(name, loc="left")
             axis.set_ylim(0, limit * 1.08)
 
-    return Figure(
+    figure = Figure(
         "Fig. 2",
         "Queue over time of one flow, B = BDP",
         Drawing("utb-2", len(names), 1.9, fill, "s", "queue (packets)"),
         ("algorithm", "s", "low_packets", "high_packets", "limit_packets", "least_packets"),
-        list(rows),
-        checks,
-        SCALED + " From the smallest to the largest queue of each 1/150 of the time. Dotted: the "
-        "limit; dashed: what theory has as the least, β·(BDP + B) - BDP, of BBR B - BDP/4 (§3.5). "
-        "BBR is version 1; its drain is that of a cycle of its gains while it probes for bandwidth "
-        "(Table 1).",
+        note=SCALED + " From the smallest to the largest queue of each 1/150 of the time. Dotted: "
+        "the limit; dashed: what theory has as the least, β·(BDP + B) - BDP, of BBR B - BDP/4 "
+        "(§3.5). BBR is version 1; its drain is that of a cycle of its gains while it probes for "
+        "bandwidth (Table 1).",
     )
+    for name in names:
+        run = found[name]
+        p, bdp, limit = run.packets("b100"), run.bdp("b100"), run.limit("b100")
+        seen = bins(p.time_s, p.queue, float(run.row("b100")["seconds"]), MOST_BINS // 2)
+        least = least_queue(1, bdp, limit, name)
+        figure.rows += [(*row, limit, least) for row in seen.rows(name, digits=4)]
+        low, high = DRAINS[name]
+        figure.check(
+            f"{name}: drains, in BDP",
+            f"{low:g}" if low == high else f"{low:g} to {high:g}",
+            _drain(p, bdp, name),
+            low - DRAIN_OFF,
+            high + DRAIN_OFF,
+            why=runs.disturbance(p, name, run.simulated),
+        )
+    return figure
 
 
 def _lowest(run: RunData, phase: str, algorithm: str) -> float:
@@ -200,27 +179,6 @@ def _why(run: RunData, phase: str, algorithm: str) -> str:
 
 def over_buffer(found: dict[str, RunData]) -> Figure:
     """Fig. 3: 1st percentile of the utilisation over the buffer."""
-    rows: list[tuple[object, ...]] = []
-    checks = []
-    for name, run in found.items():
-        for phase in run.phases:
-            row = run.row(phase)
-            packets = float(row["limit_bytes"]) / runs.FRAME_BYTES
-            part = float(row["limit_bytes"]) / float(row["bdp_bytes"])
-            measured = _lowest(run, phase, name)
-            theory = theory_utilisation(name, part)
-            rows.append((name, packets, part, measured, row["utilisation"], theory))
-            if packets > LEAST_PACKETS:
-                checks.append(
-                    Check(
-                        f"{name}, {part:.2f} BDP: utilisation, 1st percentile",
-                        f"{theory:.3f} (§3.5)",
-                        measured,
-                        theory - UTILISATION_OFF,
-                        theory + UTILISATION_OFF,
-                        why=_why(run, phase, name),
-                    )
-                )
 
     def fill(axes: Any, rows: Rows) -> None:
         for axis, name in zip(axes, found, strict=True):
@@ -233,17 +191,30 @@ def over_buffer(found: dict[str, RunData]) -> Figure:
             axis.set_title(name, loc="left")
             axis.set_ylim(0, 1.03)
 
-    return Figure(
+    figure = Figure(
         "Fig. 3",
         "Utilisation of one flow over the buffer",
         Drawing("utb-3", len(found), 1.9, fill, "B / BDP", "utilisation, 1st percentile"),
         ("algorithm", "buffer_packets", "buffer_bdp", "utilisation_p01", "utilisation", "theory"),
-        list(rows),
-        checks,
-        SCALED
-        + " Utilisation is that of ten round trips by departures from the queue, where the paper "
-        "has iperf's throughput over 10 ms; of BBR without its probes of the round trip, which the "
-        "theory leaves out. Dashed: theory of §3.5; above 20 packets it is held "
+        note=SCALED + " Utilisation is that of ten round trips by departures from the queue, where "
+        "the paper has iperf's throughput over 10 ms; of BBR without its probes of the round trip, "
+        "which the theory leaves out. Dashed: theory of §3.5; above 20 packets it is held "
         f"to within {UTILISATION_OFF:g}.",
         keys=3,
     )
+    for name, run in found.items():
+        for phase in run.phases:
+            packets, part = run.limit(phase), run.limit_bdp(phase)
+            measured, theory = _lowest(run, phase, name), theory_utilisation(name, part)
+            average = run.row(phase)["utilisation"]
+            figure.row(name, packets, part, measured, average, theory)
+            if packets > LEAST_PACKETS:
+                figure.check(
+                    f"{name}, {part:.2f} BDP: utilisation, 1st percentile",
+                    f"{theory:.3f} (§3.5)",
+                    measured,
+                    theory - UTILISATION_OFF,
+                    theory + UTILISATION_OFF,
+                    why=_why(run, phase, name),
+                )
+    return figure

@@ -9,8 +9,8 @@ from typing import Any
 from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
 from ..theory import most_with_loss
 from . import runs
-from .draw import Drawing, Rows, pairs
-from .paper import Check, Figure, within_factor
+from .draw import Drawing, Rows, curves
+from .paper import Figure, within_factor
 from .runs import RunData
 from .utb import SCALED
 
@@ -32,114 +32,108 @@ COLOURS = (GREY, WATER, LIMIT, SECOND, DROP)
 
 
 def _few_losses(run: RunData) -> str:
-    estimate = run.link("full")["estimates"].get("d_mean")
-    return (
-        f"{estimate['samples']} round trips have a loss in {runs.seconds([run], ['full'])}"
-        if estimate
-        else ""
-    )
+    if not (estimate := run.estimates("full").get("d_mean")):
+        return ""
+    return f"{estimate['samples']} round trips have a loss in {runs.seconds([run], ['full'])}"
 
 
 def flows_with_loss(reno: Sequence[RunData]) -> Figure:
     """Fig. 10: flows that lose in a round trip with a loss, over n at 1 BDP."""
-    rows: list[tuple[object, ...]] = []
-    checks = []
-    for run in reno:
-        n, row = int(run.setting(COUNT)), run.row("full")
-        theory = most_with_loss(n, float(row["bdp_bytes"]) / runs.FRAME_BYTES)
-        rows.append((n, row["d_mean"], row["d_max"], theory, AUTHORS_D.get(n)))
-        if (authors := AUTHORS_D.get(n)) is not None:
-            what = f"n = {n}: flows with a loss"
-            checks.append(
-                within_factor(what, authors, row["d_mean"], D_FACTOR, why=_few_losses(run))
-            )
-    largest = rows[-1]
-    checks.append(
-        Check(
-            f"n = {largest[0]}: over the bound of Theorem 5",
-            "an overestimate for many flows",
-            None if largest[1] is None else float(str(largest[1])) / float(str(largest[3])),
-            0.0,
-            1.0,
-            why="so is the authors' own value of their table, 10.7 over a bound of 8.8",
-        )
-    )
 
     def fill(axes: Any, rows: Rows) -> None:
-        axis = axes[0]
-        axis.plot(*pairs(rows, 0, 1), "o-", color=WATER, label="ours")
-        axis.plot(*pairs(rows, 0, 4), "s", color=LIMIT, label="authors' table")
-        axis.plot(*pairs(rows, 0, 3), "--", color=GREY, label="√n + n²/(2·BDP)")
-        axis.set_xscale("log", base=2)
+        curves(
+            axes[0],
+            rows,
+            (1, "o-", WATER, "ours"),
+            (4, "s", LIMIT, "authors' table"),
+            (3, "--", GREY, "√n + n²/(2·BDP)"),
+        )
+        axes[0].set_xscale("log", base=2)
 
-    return Figure(
+    figure = Figure(
         "Fig. 10",
         "Reno flows that see a loss in a round trip with one, B = BDP",
         Drawing("utb-10", 1, 2.2, fill, "flows", "flows with a loss in an RTT"),
         ("flows", "d_mean", "d_max", "theorem_5", "authors"),
-        list(rows),
-        checks,
-        SCALED + " The authors' values are means of their table of 5 ms intervals.",
+        note=SCALED + " The authors' values are means of their table of 5 ms intervals.",
         keys=1,
     )
+    for run in reno:
+        n, row = int(run.setting(COUNT)), run.row("full")
+        mean, theory = row["d_mean"], most_with_loss(n, run.bdp("full"))
+        figure.row(n, mean, row["d_max"], theory, AUTHORS_D.get(n))
+        if (authors := AUTHORS_D.get(n)) is not None:
+            what = f"n = {n}: flows with a loss"
+            figure.checks.append(within_factor(what, authors, mean, D_FACTOR, why=_few_losses(run)))
+    figure.check(
+        f"n = {n}: over the bound of Theorem 5",
+        "an overestimate for many flows",
+        None if mean is None else mean / theory,
+        0.0,
+        1.0,
+        why="so is the authors' own value of their table, 10.7 over a bound of 8.8",
+    )
+    return figure
 
 
 def fairness(reno: Sequence[RunData]) -> Figure:
     """Fig. 11: Δ-almost fairness over n at 1 BDP, and over the buffer."""
-    rows: list[tuple[int, float, float | None, float | None, float | None]] = []
-    checks = []
-    for run in reno:
-        n = int(run.setting(COUNT))
-        for phase in run.phases:
-            estimates = run.link(phase)["estimates"]
-            low, high = estimates.get("delta_low"), estimates.get("delta_high")
-            part = float(run.row(phase)["limit_bytes"]) / float(run.row(phase)["bdp_bytes"])
-            rows.append((n, part, high, None if not low else 1 / low, AUTHORS_DELTA.get(n)))
-            if phase == "full" and (authors := AUTHORS_DELTA.get(n)) is not None:
-                what = f"n = {n}: largest window over BDP/n"
-                checks.append(within_factor(what, authors, high, DELTA_FACTOR))
-    full = [r for r in rows if r[1] == 1.0]
-    if len(full) > 1 and full[0][2] and full[-1][2]:
-        growth = full[-1][2] / full[0][2]
-        checks.append(Check("Δ of most flows over that of fewest", "increases", growth, 1.0, 10.0))
-    checks += [
-        within_factor(
-            f"n = {AUTHORS_FLOWS}, B = {part:.2g} BDP: largest window over BDP/n",
-            DELTA_OF_16,
-            high,
-            DELTA_FACTOR,
-            "Δ is about 4 at any B",
-            why="Δ grows with the buffer, in the authors' table too: 2.6 at 45 packets, 4.0 at 166",
-        )
-        for n, part, high in ((r[0], r[1], r[2]) for r in rows)
-        if n == AUTHORS_FLOWS
-    ]
 
     def fill(axes: Any, rows: Rows) -> None:
-        full = [r for r in rows if r[1] == 1.0]
-        axes[0].plot(*pairs(full, 0, 2), "o-", color=WATER, label="largest / fair")
-        axes[0].plot(*pairs(full, 0, 3), "o--", color=SECOND, label="smallest / fair")
-        axes[0].plot(*pairs(full, 0, 4), "s", color=LIMIT, label="authors' table")
+        curves(
+            axes[0],
+            [r for r in rows if r[1] == 1.0],
+            (2, "o-", WATER, "largest / fair"),
+            (3, "o--", SECOND, "smallest / fair"),
+            (4, "s", LIMIT, "authors' table"),
+        )
         axes[0].set_xscale("log", base=2)
         axes[0].set_xlabel("flows")
         counts = sorted({int(str(r[0])) for r in rows})
         for n, colour in zip(counts, COLOURS, strict=False):
             own = sorted((r for r in rows if r[0] == n), key=lambda r: float(str(r[1])))
-            axes[1].plot(*pairs(own, 1, 2), "o-", color=colour, label=f"n = {n}")
+            curves(axes[1], own, (2, "o-", colour, f"n = {n}"), x=1)
         parts = [b / AUTHORS_BDP for b in AUTHORS_DELTA_OVER_B]
         label = f"authors' table, n = {AUTHORS_FLOWS}"
         axes[1].plot(parts, list(AUTHORS_DELTA_OVER_B.values()), "s:", color=LIMIT, label=label)
         axes[1].set_xlabel("B / BDP")
         axes[1].legend()
 
-    return Figure(
+    figure = Figure(
         "Fig. 11",
         "Worst-case Δ-almost fairness over n and over the buffer",
         Drawing("utb-11", 2, 2.2, fill, y="window over BDP/n"),
         ("flows", "buffer_bdp", "largest_over_fair", "smallest_over_fair", "authors_largest"),
-        list(rows),
-        checks,
-        SCALED + " Ours: 1st and 99th percentile of windows in flight. The "
+        note=SCALED + " Ours: 1st and 99th percentile of windows in flight. The "
         "authors' are 95th percentiles of their calculated_deltas.csv.",
         keys=2,
     )
+    full, over_b = [], []
+    for run in reno:
+        n, authors = int(run.setting(COUNT)), AUTHORS_DELTA.get(int(run.setting(COUNT)))
+        for phase in run.phases:
+            estimates, part = run.estimates(phase), run.limit_bdp(phase)
+            low, high = estimates.get("delta_low"), estimates.get("delta_high")
+            figure.row(n, part, high, None if not low else 1 / low, authors)
+            what = "largest window over BDP/n"
+            if phase == "full" and authors is not None:
+                figure.checks.append(within_factor(f"n = {n}: {what}", authors, high, DELTA_FACTOR))
+            if part == 1.0:
+                full.append(high)
+            if n == AUTHORS_FLOWS:
+                over_b.append(
+                    within_factor(
+                        f"n = {n}, B = {part:.2g} BDP: {what}",
+                        DELTA_OF_16,
+                        high,
+                        DELTA_FACTOR,
+                        "Δ is about 4 at any B",
+                        why="Δ grows with the buffer, in the authors' table too: 2.6 at 45 "
+                        "packets, 4.0 at 166",
+                    )
+                )
+    if len(full) > 1 and full[0] and full[-1]:
+        growth = full[-1] / full[0]
+        figure.check("Δ of most flows over that of fewest", "increases", growth, 1.0, 10.0)
+    figure.checks += over_b
+    return figure

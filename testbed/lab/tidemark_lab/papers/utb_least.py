@@ -13,8 +13,8 @@ import numpy as np
 from ..report.style import GREY, LIMIT, WATER
 from . import runs
 from .bscl import crossing
-from .draw import Drawing, Rows, pairs
-from .paper import Check, Figure, within
+from .draw import Drawing, Rows, curves
+from .paper import Figure, within
 from .runs import RunData
 from .study import Study
 from .utb import SCALED
@@ -46,62 +46,77 @@ def exponent(points: Sequence[tuple[float, float]]) -> float | None:
 
 def _with_queue(run: RunData, phase: str) -> tuple[float, float]:
     """The buffer in packets, and the share of packets that found a queue."""
-    limit = float(run.row(phase)["limit_bytes"]) / runs.FRAME_BYTES
-    return limit, float(np.mean(run.packets(phase).queue > 0))
+    return run.limit(phase), float(np.mean(run.packets(phase).queue > 0))
 
 
 def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
     """`found`: n, its run of three buffers, its run of 20 packets."""
-    rows: list[tuple[object, ...]] = []
-    checks = []
-    idle, smallest, losing = [], [], []
-    for n, many, least in found:
-        points = sorted(
-            [*(_with_queue(many, p) for p in many.phases), _with_queue(least, SMALLEST)]
+
+    def fill(axes: Any, rows: Rows) -> None:
+        curves(
+            axes[0],
+            rows,
+            (1, "o", WATER, None),
+            (3, "--", GREY, "BDP/√n"),
+            (4, ":", LIMIT, "Δ·BDP/√n"),
         )
-        buffer, why = crossing(points, lambda share: share >= NOT_EMPTY, NOT_EMPTY)
-        delta = many.link("full")["estimates"].get("delta_high")
-        bdp = float(many.row("full")["bdp_bytes"]) / runs.FRAME_BYTES
+        axes[0].set(yscale="log", ylabel="smallest buffer (packets)")
+        curves(axes[1], rows, (5, "o-", WATER, "ours"), (6, ":", LIMIT, "1 - Δ/√n"))
+        axes[1].set(ylabel="utilisation, 1st percentile", ylim=(0, 1.03))
+        for axis in axes:
+            axis.set_xscale("log", base=2)
+            axis.legend()
+
+    figure = Figure(
+        "Fig. 5",
+        "Smallest buffer, and utilisation with 20 packets, over Reno flows",
+        Drawing("utb-5", 2, 2.2, fill, "flows"),
+        (
+            *("flows", "smallest_buffer_packets", "not_enclosed", "bdp_sqrt_n_packets"),
+            *("delta_bdp_sqrt_n_packets", "utilisation_p01", "theorem_7"),
+        ),
+        note=SCALED + " Left: where 99 % of the packets find a queue, between two of four buffers; "
+        "where none enclose it, nothing is held against the theory. Right: of ten round trips "
+        "each. Δ is the largest window in flight over the fair one with a full buffer.",
+        keys=1,
+    )
+    idle, smallest, losing, outside = [], [], [], ""
+    for n, many, least in found:
+        with_queue = [*(_with_queue(many, p) for p in many.phases), _with_queue(least, SMALLEST)]
+        buffer, why = crossing(sorted(with_queue), lambda share: share >= NOT_EMPTY, NOT_EMPTY)
+        delta, bdp = many.estimates("full").get("delta_high"), many.bdp("full")
         bound = delta * bdp / math.sqrt(n) if delta else None
         lowest = float(least.link(SMALLEST)["utilisation_parts"]["p01"])
         theory = max(1 - delta / math.sqrt(n), 0.0) if delta else None
-        rows.append((n, buffer, why, bdp / math.sqrt(n), bound, lowest, theory))
+        figure.row(n, buffer, why, bdp / math.sqrt(n), bound, lowest, theory)
         idle.append((n, 1 - lowest))
         if (together := least.row(SMALLEST)["d_mean"]) is not None:
             losing.append(f"{together:.1f} of {n}")
-        if buffer is not None:
+        if buffer is None:
+            outside += f"; n = {n}: {why} packets"
+        else:
             smallest.append((n, buffer))
             if bound is not None:
-                checks.append(
-                    Check(
-                        f"n = {n}: smallest buffer over Δ·BDP/√n",
-                        "an overestimate (Theorem 6)",
-                        buffer / bound,
-                        0.0,
-                        1.0,
-                    )
-                )
+                what = f"n = {n}: smallest buffer over Δ·BDP/√n"
+                figure.check(what, "an overestimate (Theorem 6)", buffer / bound, 0.0, 1.0)
         # At 0 the theorem says nothing.
         if theory:
-            checks.append(
-                Check(
-                    f"n = {n}: utilisation with 20 packets, 1st percentile",
-                    "at least 1 - Δ/√n (Theorem 7)",
-                    lowest,
-                    theory,
-                    1.01,
-                    why=runs.disturbance(least.packets(SMALLEST), "reno", least.simulated),
-                )
+            figure.check(
+                f"n = {n}: utilisation with 20 packets, 1st percentile",
+                "at least 1 - Δ/√n (Theorem 7)",
+                lowest,
+                theory,
+                1.01,
+                why=runs.disturbance(least.packets(SMALLEST), "reno", least.simulated),
             )
-    outside = "; ".join(f"n = {r[0]}: {r[2]} packets" for r in rows if r[2])
-    checks += [
+    figure.checks += [
         within(
             "smallest buffer as n to the power of",
             EXPONENT,
             exponent(smallest),
             EXPONENT_OFF,
             "-0.5 (√n rule)",
-            why=f"flows lose together, as in Fig. 4{'; ' + outside if outside else ''}",
+            why=f"flows lose together, as in Fig. 4{outside}",
         ),
         within(
             "idle share with 20 packets as n to the power of",
@@ -113,33 +128,4 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
             f"of a dip that becomes smaller with n ({', '.join(losing)} flows lose together)",
         ),
     ]
-
-    def fill(axes: Any, rows: Rows) -> None:
-        axes[0].plot(*pairs(rows, 0, 1), "o", color=WATER)
-        axes[0].plot(*pairs(rows, 0, 3), "--", color=GREY, label="BDP/√n")
-        axes[0].plot(*pairs(rows, 0, 4), ":", color=LIMIT, label="Δ·BDP/√n")
-        axes[0].set_yscale("log")
-        axes[0].set_ylabel("smallest buffer (packets)")
-        axes[1].plot(*pairs(rows, 0, 5), "o-", color=WATER, label="ours")
-        axes[1].plot(*pairs(rows, 0, 6), ":", color=LIMIT, label="1 - Δ/√n")
-        axes[1].set_ylabel("utilisation, 1st percentile")
-        axes[1].set_ylim(0, 1.03)
-        for axis in axes:
-            axis.set_xscale("log", base=2)
-            axis.legend()
-
-    return Figure(
-        "Fig. 5",
-        "Smallest buffer, and utilisation with 20 packets, over Reno flows",
-        Drawing("utb-5", 2, 2.2, fill, "flows"),
-        (
-            *("flows", "smallest_buffer_packets", "not_enclosed", "bdp_sqrt_n_packets"),
-            *("delta_bdp_sqrt_n_packets", "utilisation_p01", "theorem_7"),
-        ),
-        list(rows),
-        checks,
-        SCALED + " Left: where 99 % of the packets find a queue, between two of four buffers; "
-        "where none enclose it, nothing is held against the theory. Right: of ten round trips "
-        "each. Δ is the largest window in flight over the fair one with a full buffer.",
-        keys=1,
-    )
+    return figure

@@ -13,7 +13,7 @@ import numpy as np
 from ..report.style import LIMIT
 from . import runs, utb_fairness, utb_time
 from .draw import Drawing, Rows, column
-from .paper import Check, Figure
+from .paper import Figure
 from .runs import RunData
 from .study import Study
 from .utb import ALGORITHM, SCALED
@@ -25,22 +25,18 @@ MOST_BELOW = 0.02
 
 def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
-    reno = sorted(study.find("utb-many"), key=lambda r: int(r.setting(COUNT)))
+    reno = study.by_number("utb-many", COUNT)
     others = sorted(
         study.find("utb-others"), key=lambda r: (r.setting(ALGORITHM), int(r.setting(COUNT)))
     )
-    made = []
-    if reno:
-        made += [distributions(reno)]
-    if others:
-        made.append(other_distributions(others))
-    for run in study.find("utb-ecn")[:1]:
-        made.append(utb_time.marks_against_drops(run))
+    made = [distributions(reno)] if reno else []
+    made += [other_distributions(others)] if others else []
+    made += [utb_time.marks_against_drops(run) for run in study.find("utb-ecn")[:1]]
     made += [utb_time.unfair(r) for r in reno if int(r.setting(COUNT)) == 4][:1]
     made += [utb_time.window_distributions(r) for r in reno if int(r.setting(COUNT)) == 16][:1]
-    if reno:
-        made += [utb_fairness.flows_with_loss(reno), utb_fairness.fairness(reno)]
-    return made
+    return made + (
+        [utb_fairness.flows_with_loss(reno), utb_fairness.fairness(reno)] if reno else []
+    )
 
 
 @dataclass(frozen=True)
@@ -69,10 +65,8 @@ class Distribution:
 
 
 def _distribution(run: RunData, phase: str, spare: float) -> Distribution:
-    row = run.row(phase)
-    limit = float(row["limit_bytes"]) / runs.FRAME_BYTES
-    bdp = float(row["bdp_bytes"]) / runs.FRAME_BYTES
-    least = limit - spare * bdp / math.sqrt(int(row["true_n_b"]))
+    limit = run.limit(phase)
+    least = limit - spare * run.bdp(phase) / math.sqrt(int(run.row(phase)["true_n_b"]))
     queue = run.packets(phase).queue
     width = float(np.quantile(queue, 0.99) - np.quantile(queue, 0.01))
     below = float(np.mean(queue < least - 1))
@@ -81,7 +75,7 @@ def _distribution(run: RunData, phase: str, spare: float) -> Distribution:
 
 def _not_independent(run: RunData, phase: str) -> str:
     """Theorem 4 has independent windows, uniform within a third of the fair one."""
-    estimates = run.link(phase)["estimates"]
+    estimates = run.estimates(phase)
     together, delta = estimates.get("d_mean"), estimates.get("delta_high")
     if not together or not delta:
         return ""
@@ -99,20 +93,31 @@ def _runs_empty(run: RunData, phase: str) -> str:
 
 def distributions(reno: Sequence[RunData]) -> Figure:
     """Fig. 4: queue of Reno flows over n at three buffers."""
-    rows: Rows = []
-    checks: list[Check] = []
-    phases = reno[0].phases
+    phases, counts = reno[0].phases, [int(r.setting(COUNT)) for r in reno]
     found: dict[tuple[int, str], Distribution] = {}
+
+    def fill(axes: Any, rows: Rows) -> None:
+        for axis, phase in zip(axes, phases, strict=True):
+            for n, colour in zip(counts, COLOURS, strict=False):
+                own = [r for r in rows if (r[0], r[1]) == (n, phase)]
+                found[n, phase].draw(axis, own, colour, f"n = {n}")
+            axis.set_title(f"B = {reno[0].limit_bdp(phase):.2g} BDP", loc="left")
+
+    figure = Figure(
+        "Fig. 4",
+        "Queue distributions of Reno flows with decreasing buffers",
+        Drawing("utb-4", len(phases), 2.2, fill, "queue (packets)", "share of packets"),
+        ("flows", "phase", "queue_packets", "share"),
+        note=SCALED + " Dotted: the limit; dashed: B - BDP/√n of each n.",
+        keys=3,
+    )
     for phase in phases:
-        for run in reno:
-            n = int(run.setting(COUNT))
+        for n, run in zip(counts, reno, strict=True):
             seen = found[n, phase] = _distribution(run, phase, 1.0)
-            rows += seen.rows(n, phase)
+            figure.rows += seen.rows(n, phase)
             row = run.row(phase)
-            if float(row["limit_bytes"]) < float(row["bdp_bytes"]) / math.sqrt(n):
-                continue
-            checks.append(
-                Check(
+            if float(row["limit_bytes"]) >= float(row["bdp_bytes"]) / math.sqrt(n):
+                figure.check(
                     f"n = {n}, {phase}: packets below B - BDP/√n",
                     "at most 0.02 (Theorem 4)",
                     seen.below,
@@ -120,62 +125,16 @@ def distributions(reno: Sequence[RunData]) -> Figure:
                     MOST_BELOW,
                     why=_not_independent(run, phase),
                 )
-            )
-        few, many = (found[int(r.setting(COUNT)), phase] for r in (reno[0], reno[-1]))
-        checks.append(
-            Check(
-                f"{phase}: width of the distribution, most flows over fewest",
-                "narrower",
-                many.width / few.width,
-                0.0,
-                0.9,
-                why=_runs_empty(reno[0], phase),
-            )
-        )
-    counts = [int(r.setting(COUNT)) for r in reno]
-
-    def fill(axes: Any, rows: Rows) -> None:
-        for axis, phase in zip(axes, phases, strict=True):
-            for n, colour in zip(counts, COLOURS, strict=False):
-                own = [r for r in rows if (r[0], r[1]) == (n, phase)]
-                found[n, phase].draw(axis, own, colour, f"n = {n}")
-            parts = reno[0].row(phase)
-            part = float(parts["limit_bytes"]) / float(parts["bdp_bytes"])
-            axis.set_title(f"B = {part:.2g} BDP", loc="left")
-
-    return Figure(
-        "Fig. 4",
-        "Queue distributions of Reno flows with decreasing buffers",
-        Drawing("utb-4", len(phases), 2.2, fill, "queue (packets)", "share of packets"),
-        ("flows", "phase", "queue_packets", "share"),
-        rows,
-        checks,
-        SCALED + " Dotted: the limit; dashed: B - BDP/√n of each n.",
-        keys=3,
-    )
+        narrower = found[counts[-1], phase].width / found[counts[0], phase].width
+        what = f"{phase}: width of the distribution, most flows over fewest"
+        figure.check(what, "narrower", narrower, 0.0, 0.9, why=_runs_empty(reno[0], phase))
+    return figure
 
 
 def other_distributions(others: Sequence[RunData]) -> Figure:
     """Fig. 6: CUBIC and BBR at 0.8 BDP."""
-    rows: Rows = []
-    checks: list[Check] = []
     names = list(dict.fromkeys(str(r.setting(ALGORITHM)) for r in others))
     found: dict[tuple[str, int], Distribution] = {}
-    for run in others:
-        name, n = str(run.setting(ALGORITHM)), int(run.setting(COUNT))
-        # The figure's unshaded area: 2·BDP/√n.
-        seen = found[name, n] = _distribution(run, "b80", 2.0)
-        rows += seen.rows(name, n)
-        checks.append(
-            Check(
-                f"{name}, n = {n}: packets below B - 2·BDP/√n",
-                "about none",
-                seen.below,
-                0.0,
-                MOST_BELOW,
-                why=runs.disturbance(run.packets("b80"), name, run.simulated),
-            )
-        )
 
     def fill(axes: Any, rows: Rows) -> None:
         for axis, name in zip(axes, names, strict=True):
@@ -186,13 +145,25 @@ def other_distributions(others: Sequence[RunData]) -> Figure:
             axis.set_title(name, loc="left")
             axis.legend()
 
-    return Figure(
+    figure = Figure(
         "Fig. 6",
         "Queue distributions of other algorithms, B = 0.8 BDP",
         Drawing("utb-6", len(names), 2.2, fill, "queue (packets)", "share of packets"),
         ("algorithm", "flows", "queue_packets", "share"),
-        rows,
-        checks,
-        SCALED + " BBR is version 1. Dashed: B - 2·BDP/√n of each n.",
+        note=SCALED + " BBR is version 1. Dashed: B - 2·BDP/√n of each n.",
         keys=3,
     )
+    for run in others:
+        name, n = str(run.setting(ALGORITHM)), int(run.setting(COUNT))
+        # The figure's unshaded area: 2·BDP/√n.
+        seen = found[name, n] = _distribution(run, "b80", 2.0)
+        figure.rows += seen.rows(name, n)
+        figure.check(
+            f"{name}, n = {n}: packets below B - 2·BDP/√n",
+            "about none",
+            seen.below,
+            0.0,
+            MOST_BELOW,
+            why=runs.disturbance(run.packets("b80"), name, run.simulated),
+        )
+    return figure

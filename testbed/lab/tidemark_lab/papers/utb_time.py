@@ -34,21 +34,13 @@ ALIKE = (
 def marks_against_drops(run: RunData) -> Figure:
     """Fig. 8: 16 Reno flows whose packets are dropped, or marked, at the same depth."""
     packets = {phase: run.packets(phase) for phase in ("drop", "mark")}
-    at = float(run.row("drop")["limit_bytes"]) / FRAME_BYTES
+    at = run.limit("drop")
     spread = {phase: float(np.std(p.queue)) for phase, p in packets.items()}
-
-    rows: Rows = []
-    for phase, p in packets.items():
-        seen = bins(p.time_s, p.queue, SHOWN_S)
-        rows += [
-            (phase, round(float(t), 5), round(float(low), 2), round(float(high), 2))
-            for t, low, high in zip(seen.time_s, seen.low, seen.high, strict=True)
-        ]
 
     def fill(axes: Any, rows: Rows) -> None:
         for phase, colour in (("drop", LIMIT), ("mark", WATER)):
             own = [r for r in rows if r[0] == phase]
-            band(axes[0], Bins(*(np.array(column(own, k)) for k in (1, 2, 3))), colour, phase)
+            band(axes[0], Bins.of(own, 1), colour, phase)
         axes[0].axhline(at, color=GREY, linestyle="--", linewidth=0.8)
 
     return Figure(
@@ -56,7 +48,11 @@ def marks_against_drops(run: RunData) -> Figure:
         "Queue over time of 16 Reno flows, marks against drops",
         Drawing("utb-8", 1, 2.2, fill, "s", "queue (packets)"),
         ("phase", "s", "low_packets", "high_packets"),
-        rows,
+        [
+            row
+            for phase, p in packets.items()
+            for row in bins(p.time_s, p.queue, SHOWN_S).rows(phase)
+        ],
         [
             Check(
                 "standard deviation of the queue, marks over drops",
@@ -156,25 +152,19 @@ def unfair(run: RunData) -> Figure:
     """Fig. 9: windows and queue of four flows."""
     p, row = run.packets("half"), run.row("half")
     end_s = 4 * SHOWN_S
-    fair = float(row["bdp_bytes"]) / FRAME_BYTES / int(row["true_n_b"])
-    limit = float(row["limit_bytes"]) / FRAME_BYTES
+    fair, limit = run.bdp("half") / int(row["true_n_b"]), run.limit("half")
     drops = np.unique((p.time_s[p.dropped & (p.time_s < end_s)] * 100).astype(int)) / 100
     series = {"queue": bins(p.time_s, p.queue, end_s, MOST_BINS // 2)}
     for number, flow in enumerate(np.unique(p.flow)):
         own = p.where(p.flow == flow)
         series[f"window of flow {number + 1}"] = bins(own.time_s, own.window, end_s, MOST_BINS // 2)
-    rows: Rows = [
-        (what, round(float(t), 5), round(float(low), 2), round(float(high), 2))
-        for what, seen in series.items()
-        for t, low, high in zip(seen.time_s, seen.low, seen.high, strict=True)
-    ]
 
     def fill(axes: Any, rows: Rows) -> None:
         colours = dict(zip(series, (WATER, *COLOURS[1:]), strict=False))
         for what, colour in colours.items():
             own = [r for r in rows if r[0] == what]
             axis = axes[1] if what == "queue" else axes[0]
-            band(axis, Bins(*(np.array(column(own, k)) for k in (1, 2, 3))), colour)
+            band(axis, Bins.of(own, 1), colour)
         axes[0].axhline(fair, color=GREY, linestyle="--", linewidth=0.8)
         axes[1].axhline(limit, color=GREY, linestyle=":", linewidth=0.8)
         axes[0].set_ylabel("windows (packets)")
@@ -190,9 +180,9 @@ def unfair(run: RunData) -> Figure:
         "Windows and queue of four Reno flows that share a link",
         Drawing("utb-9", 2, 2.2, fill, "s"),
         ("what", "s", "low_packets", "high_packets"),
-        rows,
-        [],
-        SCALED + " From the smallest to the largest value of each 1/150 of the time. Red ticks: "
+        [row for what, seen in series.items() for row in seen.rows(what)],
+        note=SCALED
+        + " From the smallest to the largest value of each 1/150 of the time. Red ticks: "
         "drops; dashed: BDP/n, a fair window; dotted: the limit. The paper prints no value of this "
         "figure.",
     )

@@ -9,28 +9,6 @@ use serde::{Deserialize, Serialize};
 /// Version of the spec's layout.
 pub const VERSION: u32 = 1;
 
-/// Why a spec cannot be run.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
-pub enum SpecError {
-    #[error("cannot read {path}: {source}")]
-    Read {
-        path: String,
-        source: std::io::Error,
-    },
-    #[error("{path}: {source}")]
-    Parse {
-        path: String,
-        source: serde_json::Error,
-    },
-    #[error("{path}: {field}: {problem}")]
-    Invalid {
-        path: String,
-        field: String,
-        problem: String,
-    },
-}
-
 /// Everything that one process runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +18,6 @@ pub struct Spec {
     /// Of all that is random.
     pub seed: u64,
     /// End of the run; absent: until a signal.
-    #[serde(default)]
     pub duration_s: Option<f64>,
     /// Who receives.
     #[serde(default)]
@@ -79,10 +56,8 @@ pub struct Listener {
     /// Address and port to listen on.
     pub address: SocketAddr,
     /// Network namespace; absent: that of the process.
-    #[serde(default)]
     pub netns: Option<String>,
     /// SO_RCVBUF of its connections; absent: the kernel tunes it.
-    #[serde(default)]
     pub receive_buffer_bytes: Option<u32>,
 }
 
@@ -97,28 +72,21 @@ pub struct Flow {
     /// Address and port of a listener.
     pub destination: SocketAddr,
     /// Address and port to send from; absent: the kernel chooses.
-    #[serde(default)]
     pub source: Option<SocketAddr>,
     /// Network namespace; absent: that of the process.
-    #[serde(default)]
     pub netns: Option<String>,
     /// Absent: the namespace's default.
-    #[serde(default)]
     pub congestion_control: Option<String>,
     /// SO_PRIORITY, by which the host's own qdisc can tell the flow.
-    #[serde(default)]
     pub priority: Option<u32>,
     /// After the start of the run.
     #[serde(default)]
     pub start_s: f64,
     /// After the start of the run; absent: its end.
-    #[serde(default)]
     pub stop_s: Option<f64>,
     /// Absent: sends until its stop or the end of the run.
-    #[serde(default)]
     pub bytes: Option<u64>,
     /// Only copied into the truth.
-    #[serde(default)]
     pub base_rtt_ms: Option<f64>,
 }
 
@@ -131,13 +99,10 @@ pub struct Poisson {
     /// Address and port of a listener.
     pub destination: SocketAddr,
     /// Address and port to send from; absent: the kernel chooses.
-    #[serde(default)]
     pub source: Option<SocketAddr>,
     /// Network namespace; absent: that of the process.
-    #[serde(default)]
     pub netns: Option<String>,
     /// Absent: the namespace's default.
-    #[serde(default)]
     pub congestion_control: Option<String>,
     /// Mean rate of arrivals.
     pub arrivals_per_s: f64,
@@ -147,14 +112,12 @@ pub struct Poisson {
     #[serde(default)]
     pub start_s: f64,
     /// No flow starts later; absent: until the end of the run.
-    #[serde(default)]
     pub stop_s: Option<f64>,
     /// Arrivals while this many are open are not started (and counted as
     /// flows with an error), so that a jammed link cannot eat all sockets.
     #[serde(default = "default_max_open")]
     pub max_open: usize,
     /// Only copied into the truth.
-    #[serde(default)]
     pub base_rtt_ms: Option<f64>,
 }
 
@@ -175,13 +138,10 @@ pub struct ClosedLoop {
     /// Address and port of a listener.
     pub destination: SocketAddr,
     /// Address and port to send from; absent: the kernel chooses.
-    #[serde(default)]
     pub source: Option<SocketAddr>,
     /// Network namespace; absent: that of the process.
-    #[serde(default)]
     pub netns: Option<String>,
     /// Absent: the namespace's default.
-    #[serde(default)]
     pub congestion_control: Option<String>,
     /// Bytes of each transfer.
     pub size: Size,
@@ -189,31 +149,23 @@ pub struct ClosedLoop {
     #[serde(default)]
     pub start_s: f64,
     /// No transfer starts later.
-    #[serde(default)]
     pub stop_s: Option<f64>,
     /// Only copied into the truth.
-    #[serde(default)]
     pub base_rtt_ms: Option<f64>,
 }
 
 impl Spec {
     /// Reads and checks a file.
-    pub fn read(path: &Path) -> Result<Self, SpecError> {
-        let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|source| SpecError::Read {
-            path: shown.clone(),
-            source,
-        })?;
-        let spec: Self = serde_json::from_str(&text).map_err(|source| SpecError::Parse {
-            path: shown.clone(),
-            source,
-        })?;
-        spec.check()
-            .map_err(|(field, problem)| SpecError::Invalid {
-                path: shown,
-                field,
-                problem,
-            })?;
+    ///
+    /// # Errors
+    /// Names the file, and the field at fault.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let shown = path.display();
+        let text =
+            std::fs::read_to_string(path).map_err(|e| format!("cannot read {shown}: {e}"))?;
+        let spec: Self = serde_json::from_str(&text).map_err(|e| format!("{shown}: {e}"))?;
+        let checked = spec.check();
+        checked.map_err(|(field, problem)| format!("{shown}: {field}: {problem}"))?;
         Ok(spec)
     }
 

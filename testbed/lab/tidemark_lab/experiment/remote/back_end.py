@@ -83,7 +83,7 @@ class Remote:
         script = self._script(plan, run_dir, NO_TOKEN)
         lines = [f"mkdir -m 700 {script.sockets}"]
         for step in script.steps():
-            lines += step.words()
+            lines += step.words
         return [*lines, f"rm -r {script.sockets}"]
 
     def _script(self, plan: Plan, run_dir: Path, token: str) -> Script:
@@ -99,7 +99,7 @@ class Remote:
         with _cleared(run):
             session.open()
             for step in script.steps():
-                run.told(step.words())
+                run.told(step.words)
                 step.do(run)
         return run.measured
 

@@ -79,39 +79,39 @@ class Script:
         yield from self._reach()
         yield from self._start_here()
         yield from self._start_there()
-        yield steps.Note(tuple(f"{self._api}{live.path(p)}" for p in self.machines.places))
+        yield steps.note([f"{self._api}{live.path(p)}" for p in self.machines.places])
         limits = plan.first_limits()
-        yield steps.Begin(tuple(self._first_posts(limits)), plan.experiment.targets)
-        yield steps.Pass(f"{name}: warm-up", plan.experiment.run.warmup)
+        yield steps.begin(list(self._first_posts(limits)), plan.experiment.targets)
+        yield steps.let_pass(f"{name}: warm-up", plan.experiment.run.warmup)
         for phase in plan.experiment.phases:
             after = limits if phase.apply_advice else plan.limits_in(phase, limits)
-            yield steps.SetPhase(tuple(self._phase_posts(phase, limits, after)), phase)
+            yield steps.set_phase(list(self._phase_posts(phase, limits, after)), phase)
             limits = after
-            yield steps.Pass(f"{name}: {phase.name}: settling", phase.settle)
-            yield steps.Measure(phase, f"{name}: {phase.name}")
+            yield steps.let_pass(f"{name}: {phase.name}: settling", phase.settle)
+            yield steps.measure(phase, f"{name}: {phase.name}")
         yield from self._end_there()
-        yield steps.Restore()
+        yield steps.restore()
         yield from self._capture()
         if self.machines.lab.controller.config is not None:
-            yield steps.End(CONTROLLER)
+            yield steps.end(CONTROLLER)
         for host in self._hosts:
-            yield steps.Disconnect(self._name(host))
+            yield steps.disconnect(self._name(host))
         if collector := self._collector():
-            yield steps.Disconnect(collector[0])
+            yield steps.disconnect(collector[0])
 
     def _capture(self) -> Iterator[Step]:
         """Made here, or fetched once all of it is there."""
         collector = self._collector()
         if collector is None:
-            yield steps.End(COLLECTOR)
+            yield steps.end(COLLECTOR)
             return
         name, line, there = collector
         what = f"{self.machines.plan.experiment.name}: the collector's last files"
         # What waits for its sample, then the files that have it.
-        yield steps.Pass(what, 2.0 + there.rotate)
+        yield steps.let_pass(what, 2.0 + there.rotate)
         copy = since(line.path("begin"), there.capture, line.path("capture"))
-        yield steps.Call(name, line.call(copy))
-        yield steps.Call(name, line.get("capture", self.capture_dir))
+        yield steps.call(name, line.call(copy))
+        yield steps.call(name, line.get("capture", self.capture_dir))
 
     def _reach(self) -> Iterator[Step]:
         """Connections, what the hosts are, and their clocks."""
@@ -120,11 +120,11 @@ class Script:
             led = None
             if host is not None:
                 led = f"127.0.0.1:{self._agent_port(host)}:{lab.collector.grpc}"
-            yield steps.Connect(self._name(host), self._line(host).connect(led))
+            yield steps.connect(self._name(host), self._line(host).connect(led))
         if collector := self._collector():
             name, line, _ = collector
-            yield steps.Connect(name, line.connect())
-            yield steps.Call(name, line.call(f"touch {line.path('begin')}"))
+            yield steps.connect(name, line.connect())
+            yield steps.call(name, line.call(f"touch {line.path('begin')}"))
         for host in self._hosts:
             ecn: tuple[str, ...]
             if host is not None:
@@ -133,11 +133,11 @@ class Script:
                 ecn = GRANTS_ECN if any(h.ecn for h in plan.hosts) else ()
             controls = self._controls(host) if host else ()
             call = self._line(host).call(LOOK)
-            yield steps.Look(self._name(host), call, controls, ecn)
+            yield steps.look(self._name(host), call, controls, ecn)
         yield self._clocks("before")
 
     def _clocks(self, when: str) -> Step:
-        return steps.Clocks(when, self.machines.lab.most_clock_offset)
+        return steps.ask_clocks(when, self.machines.lab.most_clock_offset)
 
     def _controls(self, host: Host) -> tuple[str, ...]:
         plan = self.machines.plan
@@ -152,15 +152,15 @@ class Script:
         lab = self.machines.lab
         if lab.collector.there is None:
             config = self.run_dir / "collector.toml"
-            yield steps.Write(config, tomli_w.dumps(self.machines.collector(self.capture_dir)))
+            yield steps.write(config, tomli_w.dumps(self.machines.collector(self.capture_dir)))
             program = str(self.paths.binary(COLLECTOR_PROGRAM))
-            yield steps.Start(COLLECTOR, [program, "run", "--config", str(config)])
-        yield steps.AwaitPort(COLLECTOR, lab.collector.grpc)
+            yield steps.start(COLLECTOR, [program, "run", "--config", str(config)])
+        yield steps.await_port(COLLECTOR, lab.collector.grpc)
         if lab.controller.config is not None:
             program = str(self.paths.binary("tidemark-controller"))
             own = str(Path(lab.controller.config).expanduser())
             argv = [program, "run", "--config", own]
-            yield steps.Start(CONTROLLER, argv, ready="console: http")
+            yield steps.start(CONTROLLER, argv, ready="console: http")
 
     def _start_there(self) -> Iterator[Step]:
         for host in self._hosts:
@@ -168,33 +168,33 @@ class Script:
         argv = [self._program(None, TRAFFIC_PROGRAM), "serve", *self.machines.listening()]
         argv += ["--truth", self._line(None).path("truth.json")]
         receiver = self._line(None).hold(argv)
-        yield steps.Start(RECEIVER, receiver, self._name(None), ready="ready:")
+        yield steps.start(RECEIVER, receiver, self._name(None), ready="ready:")
         for host in self.machines.plan.hosts:
             agent = self._line(host).hold(self._agent(host))
             name = f"agent-{host.name}"
-            yield steps.Start(name, agent, self._name(host), ready="ready:")
+            yield steps.start(name, agent, self._name(host), ready="ready:")
         for host in self.machines.plan.hosts:
             line = self._line(host)
             argv = [self._program(host, TRAFFIC_PROGRAM), "send"]
             argv += ["--spec", line.path("traffic.json"), "--truth", line.path("truth.json")]
             name = f"traffic-{host.name}"
             held = line.hold(argv)
-            yield steps.Start(name, held, self._name(host), ready="ready:", may_end=True)
+            yield steps.start(name, held, self._name(host), ready="ready:", may_end=True)
 
     def _copy(self, host: Host | None) -> Iterator[Step]:
         line, lab = self._line(host), self.machines.lab
         if lab.programs is None:
             for program in (TRAFFIC_PROGRAM, COLLECTOR_PROGRAM) if host else (TRAFFIC_PROGRAM,):
                 put = line.put(self.paths.binary(program), program)
-                yield steps.Call(self._name(host), put)
+                yield steps.call(self._name(host), put)
         if host is None:
             return
         if lab.collector.token_file is not None:
             token = Path(lab.collector.token_file).expanduser()
-            yield steps.Call(self._name(host), line.put(token, "collector.token"))
+            yield steps.call(self._name(host), line.put(token, "collector.token"))
         file = self.run_dir / f"traffic-{host.name}.json"
-        yield steps.Write(file, json.dumps(self.machines.traffic(host), indent=1))
-        yield steps.Call(self._name(host), line.put(file, "traffic.json"))
+        yield steps.write(file, json.dumps(self.machines.traffic(host), indent=1))
+        yield steps.call(self._name(host), line.put(file, "traffic.json"))
 
     def _program(self, host: Host | None, name: str) -> str:
         programs = self.machines.lab.programs
@@ -241,17 +241,17 @@ class Script:
     def _end_there(self) -> Iterator[Step]:
         plan = self.machines.plan
         for host in plan.hosts:
-            yield steps.End(f"traffic-{host.name}")
-        yield steps.End(RECEIVER)
+            yield steps.end(f"traffic-{host.name}")
+        yield steps.end(RECEIVER)
         for host in plan.hosts:
-            yield steps.End(f"agent-{host.name}")
+            yield steps.end(f"agent-{host.name}")
         parts = []
         for one in [*plan.hosts, None]:
             local = self.run_dir / f"truth-{one.name if one else 'rx'}.json"
-            yield steps.Call(self._name(one), self._line(one).get("truth.json", local))
+            yield steps.call(self._name(one), self._line(one).get("truth.json", local))
             parts.append((self._name(one), local))
         yield self._clocks("after")
-        yield steps.Truth(tuple(parts), self.run_dir / "truth.json")
+        yield steps.one_truth(parts, self.run_dir / "truth.json")
 
 
 def _expanded(machine: SshLine) -> SshLine:

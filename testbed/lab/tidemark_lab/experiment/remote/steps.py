@@ -8,7 +8,7 @@ import json
 import os
 import shlex
 import time
-from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,156 +24,111 @@ from . import clocks
 from .run import Run
 from .session import START_TIMEOUT_S
 
-
-class Step(ABC):
-    @abstractmethod
-    def words(self) -> list[str]:
-        """A line for each thing that it does."""
-
-    @abstractmethod
-    def do(self, run: Run) -> None: ...
+# Path and body of requests to the controller.
+Posts = list[tuple[str, JsonObject]]
 
 
 @dataclass(frozen=True)
-class Write(Step):
+class Step:
+    """One of them: a line for each thing that it does, and doing it."""
+
+    words: list[str]
+    do: Callable[[Run], object]
+    # A command that it runs, or requests that it makes, as far as they are known beforehand.
+    argv: Sequence[str] = ()
+    posts: Sequence[tuple[str, JsonObject]] = ()
+
+
+def write(path: Path, text: str) -> Step:
     """A file of the run's directory."""
-
-    path: Path
-    text: str
-
-    def words(self) -> list[str]:
-        return [f"write {self.path} ({len(self.text)} characters)"]
-
-    def do(self, run: Run) -> None:
-        self.path.write_text(self.text)
+    words = [f"write {path} ({len(text)} characters)"]
+    return Step(words, lambda _: path.write_text(text))
 
 
-@dataclass(frozen=True)
-class Call(Step):
+def call(host: str, argv: list[str]) -> Step:
     """A command that runs to its end."""
-
-    host: str
-    argv: list[str]
-
-    def words(self) -> list[str]:
-        return [shlex.join(self.argv)]
-
-    def do(self, run: Run) -> None:
-        run.session.call(self.host, self.argv)
+    return Step([shlex.join(argv)], lambda run: run.session.call(host, argv), argv)
 
 
-@dataclass(frozen=True)
-class Connect(Call):
+def connect(host: str, argv: list[str]) -> Step:
     """The session that keeps a host's connection and directory."""
-
-    def do(self, run: Run) -> None:
-        run.session.connect(self.host, self.argv)
+    return Step([shlex.join(argv)], lambda run: run.session.connect(host, argv), argv)
 
 
-@dataclass(frozen=True)
-class Look(Call):
-    """A host is asked for its kernel, its congestion controls, and whether it asks for ECN."""
+def look(
+    host: str, argv: list[str], congestion_controls: tuple[str, ...], ecn: tuple[str, ...]
+) -> Step:
+    """A host is asked for its kernel, its congestion controls, and whether it asks for ECN; `ecn`:
+    values of net.ipv4.tcp_ecn, empty where any will do."""
 
-    congestion_controls: tuple[str, ...]
-    # Of net.ipv4.tcp_ecn; empty where any will do.
-    ecn: tuple[str, ...]
-
-    def do(self, run: Run) -> None:
-        lines = run.session.call(self.host, self.argv).splitlines()
+    def do(run: Run) -> None:
+        lines = run.session.call(host, argv).splitlines()
         if len(lines) != 3:
-            raise LabError(f"{self.host}: is no Linux host: it says {lines}")
-        kernel, controls, ecn = lines
-        run.hosts[self.host] = {"kernel": kernel, "tcp_ecn": ecn}
-        if missing := [c for c in self.congestion_controls if c not in controls.split()]:
+            raise LabError(f"{host}: is no Linux host: it says {lines}")
+        kernel, controls, has_ecn = lines
+        run.hosts[host] = {"kernel": kernel, "tcp_ecn": has_ecn}
+        if missing := [c for c in congestion_controls if c not in controls.split()]:
             raise LabError(
-                f"{self.host}: has no congestion control {missing[0]} ({controls}): modprobe "
+                f"{host}: has no congestion control {missing[0]} ({controls}): modprobe "
                 f"tcp_{missing[0]} there"
             )
-        if self.ecn and ecn not in self.ecn:
+        if ecn and has_ecn not in ecn:
             raise LabError(
-                f"{self.host}: net.ipv4.tcp_ecn is {ecn}, the flows need "
-                f"{' or '.join(self.ecn)}: set it there (sysctl -w)"
+                f"{host}: net.ipv4.tcp_ecn is {has_ecn}, the flows need "
+                f"{' or '.join(ecn)}: set it there (sysctl -w)"
             )
 
-
-@dataclass(frozen=True)
-class Start(Step):
-    """A program that runs until it is told to end. `host` None: here."""
-
-    name: str
-    argv: list[str]
-    host: str | None = None
-    # Its log says this when it is there.
-    ready: str | None = None
-    # A host's flows may all end before the run does.
-    may_end: bool = False
-
-    def words(self) -> list[str]:
-        until = f" (until it says {self.ready!r})" if self.ready else ""
-        return [f"{shlex.join(self.argv)} &{until}"]
-
-    def do(self, run: Run) -> None:
-        run.session.start(self.name, self.argv, self.host, self.ready, self.may_end)
+    return Step([shlex.join(argv)], do, argv)
 
 
-@dataclass(frozen=True)
-class End(Step):
+def start(
+    name: str,
+    argv: list[str],
+    host: str | None = None,
+    ready: str | None = None,
+    may_end: bool = False,
+) -> Step:
+    """A program that runs until it is told to end. `host` None: here; `ready`: what its log says
+    when it is there; `may_end`: a host's flows may all end before the run does."""
+    until = f" (until it says {ready!r})" if ready else ""
+    return Step(
+        [f"{shlex.join(argv)} &{until}"],
+        lambda run: run.session.start(name, argv, host, ready, may_end),
+        argv,
+    )
+
+
+def end(name: str) -> Step:
     """Its end is waited for; its exit code must be 0."""
-
-    name: str
-
-    def words(self) -> list[str]:
-        return [f"end {self.name}"]
-
-    def do(self, run: Run) -> None:
-        run.session.end(self.name)
+    return Step([f"end {name}"], lambda run: run.session.end(name))
 
 
-@dataclass(frozen=True)
-class Clocks(Step):
+def ask_clocks(when: str, most_s: float) -> Step:
     """The clock of every host, over the sessions that are there."""
 
-    when: str
-    most_s: float
-
-    def words(self) -> list[str]:
-        return [f"ask every host for its time, 10 times ({self.when})"]
-
-    def do(self, run: Run) -> None:
+    def do(run: Run) -> None:
         now = {host: run.session.clock(host) for host in run.session.keepers}
         for host, offset in now.items():
             clock = run.hosts.setdefault(host, {}).setdefault("clock", {})
-            clock[self.when] = offset.document()
+            clock[when] = offset.document()
         write_json(run.run_dir / "hosts.json", run.hosts)
         run.offsets = {**now, **run.offsets}
         for host, offset in now.items():
-            clocks.check(host, self.when, offset, self.most_s)
+            clocks.check(host, when, offset, most_s)
+
+    return Step([f"ask every host for its time, 10 times ({when})"], do)
 
 
-@dataclass(frozen=True)
-class AwaitPort(Step):
+def await_port(name: str, address: str) -> Step:
     """A server takes connections."""
-
-    name: str
-    address: str
-
-    def words(self) -> list[str]:
-        return [f"wait until {self.name} takes connections at {self.address}"]
-
-    def do(self, run: Run) -> None:
-        run.session.await_port(self.name, self.address)
+    words = [f"wait until {name} takes connections at {address}"]
+    return Step(words, lambda run: run.session.await_port(name, address))
 
 
-@dataclass(frozen=True)
-class Note(Step):
+def note(paths: list[str]) -> Step:
     """Limits, targets and mode as they are before the run."""
 
-    paths: tuple[str, ...]
-
-    def words(self) -> list[str]:
-        return [f"GET {p}" for p in self.paths]
-
-    def do(self, run: Run) -> None:
+    def do(run: Run) -> None:
         links = run.links
         deadline = time.monotonic() + START_TIMEOUT_S
         while True:
@@ -181,7 +136,7 @@ class Note(Step):
             try:
                 found = [links.link(k) for k in range(len(links.places))]
                 unknown = [k for k, link in enumerate(found) if not link.get("limit")]
-                why = f"it does not know the limit of {self.paths[unknown[0]]}" if unknown else ""
+                why = f"it does not know the limit of {paths[unknown[0]]}" if unknown else ""
             except ApiError as error:
                 unknown, why = [0], str(error)
             if not unknown:
@@ -192,73 +147,54 @@ class Note(Step):
         run.mode = links.controller.get("/status")["mode"]
         run.before = [{"limit": link["limit"], "targets": link["targets"]} for link in found]
 
-
-@dataclass(frozen=True)
-class _Posts(Step):
-    # As far as they are known beforehand.
-    posts: tuple[tuple[str, JsonObject], ...]
-
-    def words(self) -> list[str]:
-        return [f"POST {path} {json.dumps(body)}" for path, body in self.posts]
+    return Step([f"GET {p}" for p in paths], do)
 
 
-@dataclass(frozen=True)
-class Begin(_Posts):
+def _posts(posts: Posts, do: Callable[[Run], object]) -> Step:
+    words = [f"POST {path} {json.dumps(body)}" for path, body in posts]
+    return Step(words, do, posts=posts)
+
+
+def begin(posts: Posts, targets: Targets) -> Step:
     """The experiment's targets, and the limits before its first phase."""
 
-    targets: Targets
-
-    def do(self, run: Run) -> None:
+    def do(run: Run) -> None:
         run.links.controller.post("/mode", {"mode": live.FIRST_MODE})
-        run.links.set_targets(self.targets)
+        run.links.set_targets(targets)
         run.limits = run.machines.plan.first_limits()
         for k, wanted in enumerate(run.limits):
             run.links.set_limits(k, wanted, live.FIRST)
 
+    return _posts(posts, do)
 
-@dataclass(frozen=True)
-class SetPhase(_Posts):
+
+def set_phase(posts: Posts, phase: Phase) -> Step:
     """The settings of a phase."""
 
-    phase: Phase
+    def do(run: Run) -> None:
+        run.limits = run.links.set_phase(phase, run.limits)
 
-    def do(self, run: Run) -> None:
-        run.limits = run.links.set_phase(self.phase, run.limits)
+    return _posts(posts, do)
 
 
-@dataclass(frozen=True)
-class Pass(Step):
+def let_pass(label: str, seconds: float) -> Step:
     """Time in which nothing is done."""
-
-    label: str
-    seconds: float
-
-    def words(self) -> list[str]:
-        return [f"let {self.seconds:g} s pass: {self.label}"]
-
-    def do(self, run: Run) -> None:
-        run.let_pass(self.label, self.seconds)
+    words = [f"let {seconds:g} s pass: {label}"]
+    return Step(words, lambda run: run.let_pass(label, seconds))
 
 
-@dataclass(frozen=True)
-class Measure(Step):
+def measure(phase: Phase, label: str) -> Step:
     """A phase, from the switches' clocks at its start to those at its end."""
 
-    phase: Phase
-    label: str
-
-    def words(self) -> list[str]:
-        return [f"measure for {self.phase.duration:g} s: {self.label}"]
-
-    def do(self, run: Run) -> None:
+    def do(run: Run) -> None:
         run.limits = run.links.in_force(run.limits)
         cpu = CpuTime.now()
         starts = run.links.now()
-        run.let_pass(self.label, self.phase.duration)
+        run.let_pass(label, phase.duration)
         ends = run.links.now()
         run.measured.append(
             MeasuredPhase(
-                name=self.phase.name,
+                name=phase.name,
                 limits=run.limits,
                 windows=[
                     Window(start[0], end[0], start[1], end[1])
@@ -270,47 +206,35 @@ class Measure(Step):
             )
         )
 
+    return Step([f"measure for {phase.duration:g} s: {label}"], do)
 
-@dataclass(frozen=True)
-class Truth(Step):
+
+def one_truth(of_hosts: list[tuple[str, Path]], to: Path) -> Step:
     """One truth of what the hosts wrote, in this machine's time."""
 
-    parts: tuple[tuple[str, Path], ...]
-    path: Path
-
-    def words(self) -> list[str]:
-        return [f"write {self.path} from {len(self.parts)} truths of hosts"]
-
-    def do(self, run: Run) -> None:
+    def do(run: Run) -> None:
         parts = []
-        for host, path in self.parts:
+        for host, path in of_hosts:
             try:
                 parts.append((json.loads(path.read_text()), run.offsets[host]))
             except (OSError, ValueError) as error:
                 raise LabError(f"{host}: its truth cannot be read: {path}: {error}") from error
-        write_json(self.path, clocks.one_truth(run.machines.plan.seed, parts))
+        write_json(to, clocks.one_truth(run.machines.plan.seed, parts))
+
+    return Step([f"write {to} from {len(of_hosts)} truths of hosts"], do)
 
 
-@dataclass(frozen=True)
-class Restore(Step):
+def restore() -> Step:
     """Limits, targets and mode are set as they were noted."""
 
-    def words(self) -> list[str]:
-        return ["POST limits, targets and mode as they were"]
-
-    def do(self, run: Run) -> None:
+    def do(run: Run) -> None:
         if problems := run.restore():
             raise LabError("; ".join(problems))
 
+    return Step(["POST limits, targets and mode as they were"], do)
 
-@dataclass(frozen=True)
-class Disconnect(Step):
+
+def disconnect(host: str) -> Step:
     """Ends a host's session, which removes its directory."""
-
-    host: str
-
-    def words(self) -> list[str]:
-        return [f"end the session at {self.host}, which removes its directory"]
-
-    def do(self, run: Run) -> None:
-        run.session.disconnect(self.host)
+    words = [f"end the session at {host}, which removes its directory"]
+    return Step(words, lambda run: run.session.disconnect(host))
