@@ -2,8 +2,6 @@
 // The senders' state, as the kernel's tracepoints print it to trace_pipe.
 #pragma once
 
-#include "outcome.h"
-
 #include "ns3/simulator.h"
 
 #include <cinttypes>
@@ -13,6 +11,16 @@
 
 namespace tidemark
 {
+
+// Of one socket.
+struct Ends
+{
+    std::string source;
+    std::string destination;
+    uint16_t sourcePort;
+    uint16_t destinationPort;
+    uint32_t cookie;
+};
 
 struct Sample
 {
@@ -45,6 +53,8 @@ class ProbeWriter
     ProbeWriter(const ProbeWriter&) = delete;
     ProbeWriter& operator=(const ProbeWriter&) = delete;
 
+    uint64_t Samples() const { return m_samples; }
+
     void Probe(const Ends& e, const Sample& s)
     {
         Heading();
@@ -64,6 +74,7 @@ class ProbeWriter
                      s.sndWndBytes,
                      s.srttUs,
                      e.cookie);
+        m_samples++;
     }
 
     void Retransmit(const Ends& e)
@@ -92,6 +103,7 @@ class ProbeWriter
     }
 
     std::FILE* m_file;
+    uint64_t m_samples = 0;
 };
 
 } // namespace tidemark
