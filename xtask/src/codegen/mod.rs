@@ -35,8 +35,6 @@ const GENERATORS: &[(&str, Generator)] = &[
     ("rules", programs::rules::generate),
     #[cfg(feature = "proto")]
     ("protobuf", proto::generate),
-    #[cfg(feature = "proto")]
-    ("text schema", proto::text_schema::generate),
 ];
 
 /// One generated file, or one generated block of a file written by hand.
@@ -48,17 +46,17 @@ pub(crate) struct Generated {
 
 enum Content {
     /// The whole file.
-    File(String),
+    File(Vec<u8>),
     /// What stands between the markers of this name.
     Block { name: String, text: String },
 }
 
 impl Generated {
     /// The whole of a file.
-    pub(crate) fn file(path: impl Into<PathBuf>, text: String) -> Self {
+    pub(crate) fn file(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
         Self {
             path: path.into(),
-            content: Content::File(text),
+            content: Content::File(content.into()),
         }
     }
 
@@ -78,14 +76,15 @@ impl Generated {
 
 /// Writes every generated file that differs from what it should be.
 pub(crate) fn write(root: &Path) -> Result<bool> {
-    for (path, text, stale) in outputs(root)? {
+    for (path, content, stale) in outputs(root)? {
         if stale {
             let to = root.join(&path);
             if let Some(folder) = to.parent() {
                 std::fs::create_dir_all(folder)
                     .with_context(|| format!("cannot create {}", folder.display()))?;
             }
-            std::fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))?;
+            std::fs::write(&to, content)
+                .with_context(|| format!("cannot write {}", to.display()))?;
             println!("wrote {}", path.display());
         }
     }
@@ -107,9 +106,9 @@ pub(crate) fn check(root: &Path) -> Result<bool> {
     Ok(fresh)
 }
 
-/// Path, full text and whether the file differs from it, for every generated file.
-fn outputs(root: &Path) -> Result<Vec<(PathBuf, String, bool)>> {
-    let mut files: Vec<(PathBuf, String)> = Vec::new();
+/// Path, full content and whether the file differs from it, for every generated file.
+fn outputs(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>, bool)>> {
+    let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     for (name, generator) in GENERATORS {
         for g in generator(root).with_context(|| format!("generator {name}"))? {
             let earlier = files.iter().position(|(path, _)| *path == g.path);
@@ -121,12 +120,12 @@ fn outputs(root: &Path) -> Result<Vec<(PathBuf, String, bool)>> {
                 (Content::Block { name, text }, earlier) => {
                     // A file may hold several blocks.
                     let before = match earlier {
-                        Some(i) => files.swap_remove(i).1,
+                        Some(i) => String::from_utf8(files.swap_remove(i).1)?,
                         None => read(&root.join(&g.path))?,
                     };
                     let after = replace_block(&before, &name, &text)
                         .with_context(|| g.path.display().to_string())?;
-                    files.push((g.path, after));
+                    files.push((g.path, after.into()));
                 }
             }
         }
@@ -134,9 +133,9 @@ fn outputs(root: &Path) -> Result<Vec<(PathBuf, String, bool)>> {
     files.sort();
     Ok(files
         .into_iter()
-        .map(|(path, text)| {
-            let stale = std::fs::read_to_string(root.join(&path)).ok().as_ref() != Some(&text);
-            (path, text, stale)
+        .map(|(path, content)| {
+            let stale = std::fs::read(root.join(&path)).ok().as_ref() != Some(&content);
+            (path, content, stale)
         })
         .collect())
 }

@@ -1,45 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Field tables of the messages that are read from text.
+//! Messages and enums of the contract, from the descriptors that the code generator writes.
 
-/// A message: its fields, sorted by name.
-#[derive(Debug)]
-pub struct Message {
-    pub name: &'static str,
-    pub fields: &'static [Field],
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use prost::Message as _;
+use prost_types::{DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet};
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::decode);
+
+/// Types by their full names, which begin with a full stop: `.p4.v1.Update`.
+#[derive(Default)]
+pub(super) struct Schema {
+    messages: HashMap<String, DescriptorProto>,
+    enums: HashMap<String, EnumDescriptorProto>,
 }
 
-/// A field: how it is named in text and numbered on the wire.
-#[derive(Debug)]
-pub struct Field {
-    pub name: &'static str,
-    pub number: u32,
-    pub kind: Kind,
-    pub repeated: bool,
-    /// Number of the `oneof` it belongs to, within its message.
-    pub oneof: Option<i32>,
-}
+/// A message's full name and descriptor.
+#[derive(Clone, Copy)]
+pub(super) struct Message(&'static str, &'static DescriptorProto);
 
-/// Type of a field's value.
-#[derive(Debug)]
-pub enum Kind {
-    Int32,
-    Int64,
-    Uint32,
-    Uint64,
-    Bool,
-    String,
-    Bytes,
-    /// Names and numbers, sorted by name.
-    Enum(&'static [(&'static str, i32)]),
-    Message(&'static Message),
-}
+impl Schema {
+    pub(super) fn get() -> &'static Self {
+        &SCHEMA
+    }
 
-impl Message {
-    /// The field of this name.
-    pub fn field(&self, name: &str) -> Option<&'static Field> {
-        let at = self.fields.binary_search_by(|f| f.name.cmp(name)).ok()?;
-        self.fields.get(at)
+    /// Damaged descriptors have no messages; a test reads the committed ones.
+    fn decode() -> Self {
+        let bytes = include_bytes!("../generated/descriptors.bin");
+        let mut schema = Self::default();
+        for file in FileDescriptorSet::decode(&bytes[..])
+            .unwrap_or_default()
+            .file
+        {
+            schema.add(
+                &format!(".{}", file.package()),
+                file.message_type,
+                file.enum_type,
+            );
+        }
+        schema
+    }
+
+    fn add(
+        &mut self,
+        scope: &str,
+        messages: Vec<DescriptorProto>,
+        enums: Vec<EnumDescriptorProto>,
+    ) {
+        for e in enums {
+            self.enums.insert(format!("{scope}.{}", e.name()), e);
+        }
+        for mut m in messages {
+            let name = format!("{scope}.{}", m.name());
+            let nested = std::mem::take(&mut m.nested_type);
+            self.add(&name, nested, std::mem::take(&mut m.enum_type));
+            self.messages.insert(name, m);
+        }
+    }
+
+    /// The message of this full name, or the error that there is none.
+    pub(super) fn message(&'static self, name: &str) -> Result<Message, String> {
+        let found = self.messages.get_key_value(name);
+        found
+            .map(|(name, m)| Message(name, m))
+            .ok_or_else(|| format!("no message {name} is known"))
+    }
+
+    /// Number of an enum's value.
+    pub(super) fn enum_value(&self, name: &str, value: &str) -> Option<i32> {
+        let values = &self.enums.get(name)?.value;
+        values
+            .iter()
+            .find(|v| v.name() == value)
+            .map(|v| v.number())
     }
 }
 
-include!("../generated/text_schema.rs");
+impl Message {
+    /// Full name without the full stop it begins with.
+    pub(super) fn name(self) -> &'static str {
+        &self.0[1..]
+    }
+
+    pub(super) fn fields(self) -> impl Iterator<Item = &'static FieldDescriptorProto> {
+        self.1.field.iter()
+    }
+
+    /// The field of this name.
+    pub(super) fn field(self, name: &str) -> Option<&'static FieldDescriptorProto> {
+        self.fields().find(|f| f.name() == name)
+    }
+}

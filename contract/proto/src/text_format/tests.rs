@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 use super::*;
-use crate::p4::v1::{entity, update};
+use crate::p4::config::v1::P4Info;
+use crate::p4::v1::{WriteRequest, entity, update};
 
 fn write(text: &str) -> WriteRequest {
     parse(text).unwrap()

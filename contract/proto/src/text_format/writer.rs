@@ -4,26 +4,33 @@
 use std::collections::BTreeSet;
 
 use prost::encoding::{WireType, encode_key, encode_varint};
+use prost_types::FieldDescriptorProto as Field;
+use prost_types::field_descriptor_proto::{Label, Type};
 
 use super::TextError;
 use super::lexer::{Lexer, Token};
-use super::schema::{Field, Kind, Message};
+use super::schema::{Message, Schema};
 
 /// Messages in messages, as many as prost decodes.
 const MAX_DEPTH: usize = 100;
 
-/// Wire format of the message that `text` is.
-pub(super) fn encode(text: &str, message: &'static Message) -> Result<Vec<u8>, TextError> {
+/// Wire format of the message that `text` is, of the type `name`.
+pub(super) fn encode(text: &str, name: &str) -> Result<Vec<u8>, TextError> {
+    let schema = Schema::get();
     let mut writer = Writer {
+        schema,
         lexer: Lexer::new(text)?,
         depth: 0,
     };
     let mut out = Vec::new();
+    let lexer = &writer.lexer;
+    let message = schema.message(name).map_err(|e| lexer.error(0, e))?;
     writer.fields(message, None, &mut out)?;
     Ok(out)
 }
 
 struct Writer<'a> {
+    schema: &'static Schema,
     lexer: Lexer<'a>,
     depth: usize,
 }
@@ -32,7 +39,7 @@ impl Writer<'_> {
     /// Fields up to the sign `end`, or to the end of the text.
     fn fields(
         &mut self,
-        message: &'static Message,
+        message: Message,
         end: Option<u8>,
         out: &mut Vec<u8>,
     ) -> Result<(), TextError> {
@@ -44,7 +51,7 @@ impl Writer<'_> {
                 (Token::Sign(s), Some(end)) if s == end => return Ok(()),
                 (Token::Name(name), _) => {
                     let field = message.field(name).ok_or_else(|| {
-                        let what = format!("{} has no field {name}", message.name);
+                        let what = format!("{} has no field {name}", message.name());
                         self.lexer.error(at, what)
                     })?;
                     self.once(message, field, &mut seen, at)?;
@@ -55,7 +62,7 @@ impl Writer<'_> {
                     return Err(self.lexer.error(at, what));
                 }
                 (token, _) => {
-                    let what = format!("expected a field of {}, found {token}", message.name);
+                    let what = format!("expected a field of {}, found {token}", message.name());
                     return Err(self.lexer.error(at, what));
                 }
             }
@@ -66,23 +73,28 @@ impl Writer<'_> {
     /// another of its `oneof`.
     fn once(
         &self,
-        message: &Message,
+        message: Message,
         field: &Field,
-        seen: &mut BTreeSet<u32>,
+        seen: &mut BTreeSet<i32>,
         at: usize,
     ) -> Result<(), TextError> {
-        if field.repeated {
+        if field.label() == Label::Repeated {
             return Ok(());
         }
-        let other = message.fields.iter().find(|f| {
-            let same = f.number == field.number;
-            seen.contains(&f.number) && (same || f.oneof.is_some() && f.oneof == field.oneof)
+        let other = message.fields().find(|f| {
+            let same = f.number() == field.number();
+            let oneof = f.oneof_index.is_some() && f.oneof_index == field.oneof_index;
+            seen.contains(&f.number()) && (same || oneof)
         });
         if let Some(other) = other {
-            let what = format!("{} is given, and {} already was", field.name, other.name);
+            let what = format!(
+                "{} is given, and {} already was",
+                field.name(),
+                other.name()
+            );
             return Err(self.lexer.error(at, what));
         }
-        seen.insert(field.number);
+        seen.insert(field.number());
         Ok(())
     }
 
@@ -90,11 +102,11 @@ impl Writer<'_> {
     fn field(&mut self, field: &'static Field, out: &mut Vec<u8>) -> Result<(), TextError> {
         let at = self.lexer.position();
         let colon = self.lexer.accept(b':')?;
-        if !colon && !matches!(field.kind, Kind::Message(_)) {
-            let what = format!("expected `:` after {}", field.name);
+        if !colon && field.r#type() != Type::Message {
+            let what = format!("expected `:` after {}", field.name());
             return Err(self.lexer.error(at, what));
         }
-        if field.repeated && self.lexer.accept(b'[')? {
+        if field.label() == Label::Repeated && self.lexer.accept(b'[')? {
             if !self.lexer.accept(b']')? {
                 loop {
                     self.value(field, out)?;
@@ -112,30 +124,31 @@ impl Writer<'_> {
     }
 
     fn value(&mut self, field: &'static Field, out: &mut Vec<u8>) -> Result<(), TextError> {
-        match field.kind {
-            Kind::Message(message) => self.message(field, message, out),
-            Kind::String | Kind::Bytes => self.literal(field, out),
-            Kind::Enum(values) => self.enumeration(field, values, out),
-            Kind::Bool => self.boolean(field, out),
-            Kind::Int32 => self.integer(field, i32::MIN.into()..=i32::MAX.into(), out),
-            Kind::Int64 => self.integer(field, i64::MIN.into()..=i64::MAX.into(), out),
-            Kind::Uint32 => self.integer(field, 0..=u32::MAX.into(), out),
-            Kind::Uint64 => self.integer(field, 0..=u64::MAX.into(), out),
+        match field.r#type() {
+            Type::Message => self.message(field, out),
+            Type::String | Type::Bytes => self.literal(field, out),
+            Type::Enum => self.enumeration(field, out),
+            Type::Bool => self.boolean(field, out),
+            Type::Int32 => self.integer(field, i32::MIN.into()..=i32::MAX.into(), out),
+            Type::Int64 => self.integer(field, i64::MIN.into()..=i64::MAX.into(), out),
+            Type::Uint32 => self.integer(field, 0..=u32::MAX.into(), out),
+            Type::Uint64 => self.integer(field, 0..=u64::MAX.into(), out),
+            other => {
+                let what = format!("{} has a type that is not read: {other:?}", field.name());
+                Err(self.lexer.error(self.lexer.position(), what))
+            }
         }
     }
 
-    fn message(
-        &mut self,
-        field: &Field,
-        message: &'static Message,
-        out: &mut Vec<u8>,
-    ) -> Result<(), TextError> {
+    fn message(&mut self, field: &Field, out: &mut Vec<u8>) -> Result<(), TextError> {
         let at = self.lexer.position();
+        let message = self.schema.message(field.type_name());
+        let message = message.map_err(|e| self.lexer.error(at, e))?;
         let end = match self.lexer.take()? {
             Token::Sign(b'{') => b'}',
             Token::Sign(b'<') => b'>',
             token => {
-                let what = format!("expected `{{` after {}, found {token}", field.name);
+                let what = format!("expected `{{` after {}, found {token}", field.name());
                 return Err(self.lexer.error(at, what));
             }
         };
@@ -155,7 +168,7 @@ impl Writer<'_> {
     fn literal(&mut self, field: &Field, out: &mut Vec<u8>) -> Result<(), TextError> {
         let at = self.lexer.position();
         let Token::Literal(mut bytes) = self.lexer.take()? else {
-            let what = format!("expected a string for {}", field.name);
+            let what = format!("expected a string for {}", field.name());
             return Err(self.lexer.error(at, what));
         };
         while matches!(self.lexer.peek(), Token::Literal(_)) {
@@ -163,31 +176,25 @@ impl Writer<'_> {
                 bytes.extend(more);
             }
         }
-        if matches!(field.kind, Kind::String) && std::str::from_utf8(&bytes).is_err() {
-            let what = format!("{} is not UTF-8", field.name);
+        if field.r#type() == Type::String && std::str::from_utf8(&bytes).is_err() {
+            let what = format!("{} is not UTF-8", field.name());
             return Err(self.lexer.error(at, what));
         }
         length_delimited(field, &bytes, out);
         Ok(())
     }
 
-    fn enumeration(
-        &mut self,
-        field: &Field,
-        values: &[(&str, i32)],
-        out: &mut Vec<u8>,
-    ) -> Result<(), TextError> {
+    fn enumeration(&mut self, field: &Field, out: &mut Vec<u8>) -> Result<(), TextError> {
         let Token::Name(name) = *self.lexer.peek() else {
             return self.integer(field, i32::MIN.into()..=i32::MAX.into(), out);
         };
         let at = self.lexer.position();
-        let found = values.binary_search_by(|(n, _)| (*n).cmp(name));
-        let Some((_, number)) = found.ok().and_then(|i| values.get(i)) else {
-            let what = format!("{} has no value {name}", field.name);
+        let Some(number) = self.schema.enum_value(field.type_name(), name) else {
+            let what = format!("{} has no value {name}", field.name());
             return Err(self.lexer.error(at, what));
         };
         self.lexer.take()?;
-        varint(field, i64::from(*number).cast_unsigned(), out);
+        varint(field, i64::from(number).cast_unsigned(), out);
         Ok(())
     }
 
@@ -197,7 +204,7 @@ impl Writer<'_> {
             Token::Name("true" | "True" | "t") | Token::Number("1") => 1,
             Token::Name("false" | "False" | "f") | Token::Number("0") => 0,
             token => {
-                let what = format!("expected true or false for {}, found {token}", field.name);
+                let what = format!("expected true or false for {}, found {token}", field.name());
                 return Err(self.lexer.error(at, what));
             }
         };
@@ -221,7 +228,10 @@ impl Writer<'_> {
         let value = value.map(|v| if negative { -i128::from(v) } else { v.into() });
         let Some(value) = value.filter(|v| range.contains(v)) else {
             let (low, high) = range.into_inner();
-            let what = format!("expected a number from {low} to {high} for {}", field.name);
+            let what = format!(
+                "expected a number from {low} to {high} for {}",
+                field.name()
+            );
             return Err(self.lexer.error(at, what));
         };
         // Negative numbers go as ten bytes of their two's complement.
@@ -253,12 +263,16 @@ fn unsigned(digits: &str) -> Option<u64> {
 }
 
 fn varint(field: &Field, value: u64, out: &mut Vec<u8>) {
-    encode_key(field.number, WireType::Varint, out);
+    encode_key(field.number().cast_unsigned(), WireType::Varint, out);
     encode_varint(value, out);
 }
 
 fn length_delimited(field: &Field, bytes: &[u8], out: &mut Vec<u8>) {
-    encode_key(field.number, WireType::LengthDelimited, out);
+    encode_key(
+        field.number().cast_unsigned(),
+        WireType::LengthDelimited,
+        out,
+    );
     encode_varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
 }

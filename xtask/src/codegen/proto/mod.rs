@@ -3,11 +3,10 @@
 //! (tonic). Committed, so that a build needs neither `protoc` nor its
 //! replacements.
 
-pub(super) mod text_schema;
-
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use prost::Message as _;
 use prost_types::FileDescriptorSet;
 
 use super::{Generated, head, read};
@@ -35,21 +34,34 @@ fn descriptors(root: &Path) -> Result<FileDescriptorSet> {
 
 pub(in crate::codegen) fn generate(root: &Path) -> Result<Vec<Generated>> {
     let out = tempfile::tempdir()?;
+    let descriptors = descriptors(root)?;
+    let binary = Generated::file(
+        folder().join("descriptors.bin"),
+        without_comments(&descriptors),
+    );
     tonic_prost_build::configure()
         .out_dir(out.path())
         .emit_rerun_if_changed(false)
-        .compile_fds(descriptors(root)?)?;
+        .compile_fds(descriptors)?;
     let mut names = std::fs::read_dir(out.path())?
         .map(|e| Ok(e?.file_name()))
         .collect::<Result<Vec<_>>>()?;
     names.sort();
-    names
-        .into_iter()
-        .map(|name| {
-            let text = format(&read(&out.path().join(&name))?)?;
-            Ok(Generated::file(folder().join(name), text))
-        })
-        .collect()
+    let rust = names.into_iter().map(|name| {
+        let text = format(&read(&out.path().join(&name))?)?;
+        Ok(Generated::file(folder().join(name), text))
+    });
+    rust.chain([Ok(binary)]).collect()
+}
+
+/// Descriptors of P4Runtime's messages, for the reader of text format.
+fn without_comments(set: &FileDescriptorSet) -> Vec<u8> {
+    let mut set = set.clone();
+    set.file.retain(|f| f.package().starts_with("p4."));
+    for file in &mut set.file {
+        file.source_code_info = None;
+    }
+    set.encode_to_vec()
 }
 
 /// Rust source laid out for reading, below a line that says where it comes from.
@@ -57,4 +69,46 @@ fn format(source: &str) -> Result<String> {
     let file = syn::parse_file(source).context("generated Rust does not parse")?;
     let text = prettyplease::unparse(&file);
     Ok(format!("{}\n{text}", head(PROTO)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prost_reflect::{DescriptorPool, DynamicMessage};
+    use std::fmt::Debug;
+    use tidemark_proto::p4::config::v1::P4Info;
+    use tidemark_proto::p4::v1::WriteRequest;
+    use tidemark_proto::text_format::{self, FromText};
+
+    /// The reader and prost-reflect's, on one text.
+    fn same<M: FromText + PartialEq + Debug>(pool: &DescriptorPool, name: &str, file: &str) {
+        let text = crate::codegen::read(&crate::root().join(file)).unwrap();
+        let descriptor = pool.get_message_by_name(name).unwrap();
+        let reflected = DynamicMessage::parse_text_format(descriptor, &text).unwrap();
+        let wire = reflected.encode_to_vec();
+        assert!(!wire.is_empty(), "{file} is empty");
+        let expected = M::decode(wire.as_slice()).unwrap();
+        assert_eq!(text_format::parse::<M>(&text).unwrap(), expected, "{file}");
+    }
+
+    /// Every text of the tree but the P4Info of Tofino's compiler: these have `Any`
+    /// in its expanded form, of messages whose definitions are not public.
+    #[test]
+    fn the_reader_agrees_with_reflection() {
+        let set = descriptors(&crate::root()).unwrap();
+        let pool = DescriptorPool::from_file_descriptor_set(set).unwrap();
+        for file in [
+            "p4src/build/tidemark.p4info.txtpb",
+            "switch/p4runtime-server/tests/data/mixed.p4info.txtpb",
+            "switch/daemon/tests/data/entities/entities.p4info.txtpb",
+        ] {
+            same::<P4Info>(&pool, "p4.config.v1.P4Info", file);
+        }
+        for file in [
+            "switch/daemon/tests/data/entities/writes.txtpb",
+            "switch/daemon/tests/data/forward-and-report.txtpb",
+        ] {
+            same::<WriteRequest>(&pool, "p4.v1.WriteRequest", file);
+        }
+    }
 }
