@@ -9,8 +9,7 @@ import { keep, keptWords, SLICE, type Span } from './model/keeping';
 import { linkKey, place } from './model/links';
 import { Recording } from './model/recording';
 import { WindowRecord } from './model/windows';
-import type { Packets } from './model/columns';
-import type { Link } from './model/types';
+import type { Link, Packets } from './model/types';
 import type { Held, State } from './state';
 
 /** Longest span shown packet by packet, seconds. */

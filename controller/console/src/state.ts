@@ -11,8 +11,7 @@ import { Series } from './model/series';
 import { CounterWindow, LimitWatch } from './model/trust';
 import { firstChoice, MOST_CHOSEN, WindowRecord } from './model/windows';
 import type { EstimateRow } from './api/over-time';
-import type { Distribution, Packets } from './model/columns';
-import type { AdviceState, AuditEntry, Brief, CurvePoint, EstimateColumn, Link, Phase, Rule, Status } from './model/types';
+import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, EstimateColumn, Link, Packets, Phase, Rule, Status } from './model/types';
 import { ESTIMATES, estimateColumns } from './model/types';
 import type { Shown, Snapshot } from './views/panel';
 

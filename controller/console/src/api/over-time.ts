@@ -2,14 +2,16 @@
 // The controller's answers about spans of time, as columns in the page's units:
 // seconds since the link's first interval.
 
-import type { Distribution, Packets, SeriesColumns, WindowColumns } from '../model/columns';
 import type { EstimateColumn, EstimateName, Link } from '../model/types';
 import type * as api from './generated';
 import { fields, list, number, numbers } from './json';
 
 const NS = 1e9;
 
-export function series(v: unknown, startNs: number): SeriesColumns {
+export type SeriesColumns = ReturnType<typeof series>;
+
+/** Columns of equal length. */
+export function series(v: unknown, startNs: number) {
   const o = fields<api.Series>(v);
   const time = numbers(o.time_ns);
   const drops = numbers(o.drops);
@@ -39,7 +41,10 @@ export function spanOf(link: Link, span: { from: number; to: number }): { from_n
   return { from_ns: Math.max(0, link.startNs + span.from * NS), to_ns: link.startNs + span.to * NS };
 }
 
-export function packets(v: unknown, startNs: number): Packets {
+export type Packets = ReturnType<typeof packets>;
+
+/** Packets at packet resolution, columns of equal length: there are millions. */
+export function packets(v: unknown, startNs: number) {
   const o = fields<api.Packets>(v);
   const arrived = list(o.ingress_ns);
   const left = list(o.egress_ns);
@@ -48,6 +53,7 @@ export function packets(v: unknown, startNs: number): Packets {
   const flag = (b: unknown): number => Number(b === true);
   return {
     time: Float64Array.from(arrived, seconds),
+    /** Departure; of a packet dropped its arrival. */
     left: Float64Array.from(arrived, (t, i) => seconds(left[i] || t)),
     occupancy: Float64Array.from(list(o.occupancy_bytes), count),
     dropped: Uint8Array.from(list(o.dropped), flag),
@@ -57,11 +63,16 @@ export function packets(v: unknown, startNs: number): Packets {
     seq: Uint32Array.from(list(o.tcp_seq), count),
     ipBytes: Uint16Array.from(list(o.ip_bytes), count),
     truncated: o.truncated === true,
+    /** Arrival of the oldest that the collector remembers. */
     oldest: number(o.oldest_ns) === null ? null : ((number(o.oldest_ns) ?? 0) - startNs) / NS,
   };
 }
 
-export function windows(v: unknown, startNs: number): WindowColumns {
+export type WindowColumns = ReturnType<typeof windows>;
+export type FlowWindowColumns = WindowColumns['flows'][number];
+
+/** Windows over time, columns of equal length. */
+export function windows(v: unknown, startNs: number) {
   const o = fields<api.Windows>(v);
   const column = (x: unknown): number[] => numbers(x).map((n) => n ?? 0);
   return {
@@ -114,8 +125,11 @@ export function estimateHistory(v: unknown, startNs: number): EstimateRow[] {
   });
 }
 
+export type Distribution = NonNullable<ReturnType<typeof distribution>>;
+export type DistributionBin = Distribution['bins'][number];
+
 /** Null where nothing has arrived. */
-export function distribution(v: unknown): Distribution | null {
+export function distribution(v: unknown) {
   const o = fields<api.Distribution>(v);
   const [low, high, count] = [numbers(o.low_bytes), numbers(o.high_bytes), numbers(o.count)];
   const total = count.reduce<number>((a, b) => a + (b ?? 0), 0);

@@ -3,7 +3,7 @@
 // vertical axis.
 
 import { attr, h, svg, text } from '../dom';
-import type { Distribution } from '../model/columns';
+import type { Distribution } from '../model/types';
 import type { Picture } from './picture';
 
 /** Room right of the bars. */

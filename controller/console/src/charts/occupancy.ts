@@ -4,7 +4,7 @@
 // mark. Zoomed in far enough it shows every packet instead.
 
 import uPlot from 'uplot';
-import type { Packets } from '../model/columns';
+import type { Packets } from '../model/types';
 import { nearest, neighbours } from '../model/packets';
 import type { Pen, View } from './pen';
 import { Plot } from './plot';

@@ -5,7 +5,7 @@
 
 import type uPlot from 'uplot';
 import { MOST_CHOSEN } from '../model/windows';
-import type { FlowWindowColumns } from '../model/columns';
+import type { FlowWindowColumns } from '../model/types';
 import type { Pen, View } from './pen';
 import { Plot } from './plot';
 import { StickyMax } from './scale';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single packets: which one is meant, what stood around it, parts and sums of them.
 
-import type { Packets } from './columns';
+import type { Packets } from './types';
 
 /** Flows with a colour of their own. */
 export const COLOURS = 8;

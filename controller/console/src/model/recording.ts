@@ -2,7 +2,7 @@
 // The record of one port kept in the browser.
 
 import { Series } from './series';
-import type { SeriesColumns } from './columns';
+import type { SeriesColumns } from './types';
 
 export const COLUMNS = [
   'occP50',

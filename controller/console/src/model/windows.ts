@@ -4,8 +4,7 @@
 
 import type { Series } from './series';
 import type { Column } from './recording';
-import type { WindowColumns } from './columns';
-import type { Flow, Link } from './types';
+import type { Flow, Link, WindowColumns } from './types';
 
 /** Steps kept: twenty minutes at 100 ms. */
 const CAPACITY = 12_000;

@@ -5,8 +5,7 @@ import { attr, h, text } from '../dom';
 import { count, formatSize, milliseconds, MISSING, type SizeContext, type SizeUnit } from '../format/units';
 import { clockText } from '../charts/clock';
 import { neighbours } from '../model/packets';
-import type { Packets } from '../model/columns';
-import type { Flow } from '../model/types';
+import type { Flow, Packets } from '../model/types';
 
 export interface PacketState {
   packets: Packets | null;

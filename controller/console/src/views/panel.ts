@@ -6,8 +6,7 @@ import type { SizeContext, SizeUnit } from '../format/units';
 import type { Freshness } from '../model/freshness';
 import type { Recording } from '../model/recording';
 import type { Series } from '../model/series';
-import type { Distribution, Packets, WindowColumns } from '../model/columns';
-import type { AdviceState, AuditEntry, Brief, CurvePoint, EstimateColumn, Link, Phase, Rule, Status } from '../model/types';
+import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, EstimateColumn, Link, Packets, Phase, Rule, Status, WindowColumns } from '../model/types';
 import type { TokenStore } from './confirm';
 
 /** The span of time that the recorder shows. */
