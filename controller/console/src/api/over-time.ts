@@ -2,7 +2,8 @@
 // The controller's answers about spans of time, as columns in the page's units:
 // seconds since the link's first interval.
 
-import type { EstimateColumn, EstimateName, Link } from '../model/types';
+import { type EstimateValues, estimateRow } from '../model/estimates';
+import type { Link } from './link';
 import type * as api from './generated';
 import { fields, list, number, numbers } from './json';
 
@@ -98,29 +99,18 @@ export function windows(v: unknown, startNs: number) {
 /** A row of estimates, with its time in seconds. */
 export interface EstimateRow {
   time: number;
-  row: Partial<Record<EstimateColumn, number | null>>;
+  row: EstimateValues;
 }
 
 export function estimateHistory(v: unknown, startNs: number): EstimateRow[] {
   const o = fields<api.EstimateHistory>(v);
-  const columns: [EstimateName, unknown][] = [
-    ['nB', o.n_b],
-    ['alpha', o.alpha],
-    ['delta', o.delta],
-    ['tE', o.t_e_ms],
-    ['cE', o.c_e_share],
-  ];
-  const parts = columns.map(([name, c]) => {
+  const columns = (c: unknown) => {
     const x = fields<api.EstimateColumns>(c);
-    return { name, value: numbers(x.value), low: numbers(x.low), high: numbers(x.high) };
-  });
+    return { value: numbers(x.value), low: numbers(x.low), high: numbers(x.high) };
+  };
+  const all = { nB: columns(o.n_b), alpha: columns(o.alpha), delta: columns(o.delta), tE: columns(o.t_e_ms), cE: columns(o.c_e_share) };
   return numbers(o.time_ns).map((t, i) => {
-    const row: EstimateRow['row'] = {};
-    for (const p of parts) {
-      row[p.name] = p.value[i] ?? null;
-      row[`${p.name}Low`] = p.low[i] ?? null;
-      row[`${p.name}High`] = p.high[i] ?? null;
-    }
+    const row = estimateRow((n) => ({ value: all[n].value[i] ?? null, low: all[n].low[i] ?? null, high: all[n].high[i] ?? null }));
     return { time: ((t ?? startNs) - startNs) / NS, row };
   });
 }

@@ -8,11 +8,3 @@ export type { Estimate, Flow, LinkEstimate } from '../api/estimate';
 export type { Brief, Link } from '../api/link';
 export type { Distribution, DistributionBin, FlowWindowColumns, Packets, SeriesColumns, WindowColumns } from '../api/over-time';
 export type { AuditEntry, FinishedRun, Phase, PhaseLink, Status } from '../api/status';
-
-export const ESTIMATES = ['nB', 'alpha', 'delta', 'tE', 'cE'] as const;
-export type EstimateName = (typeof ESTIMATES)[number];
-export type EstimateColumn = EstimateName | `${EstimateName}Low` | `${EstimateName}High`;
-
-export function estimateColumns(): EstimateColumn[] {
-  return ESTIMATES.flatMap((n): EstimateColumn[] => [n, `${n}Low`, `${n}High`]);
-}

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a panel is. A new panel is one file beside this one and one line in
-// panels.ts.
+// What a panel is. A new panel is one file beside this one and its place in
+// layout.ts.
 
 import type { SizeContext, SizeUnit } from '../format/units';
 import type { Freshness } from '../model/freshness';
 import type { Recording } from '../model/recording';
 import type { Series } from '../model/series';
-import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, EstimateColumn, Link, Packets, Phase, Rule, Status, WindowColumns } from '../model/types';
+import type { EstimateColumn } from '../model/estimates';
+import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, Link, Packets, Phase, Rule, Status, WindowColumns } from '../model/types';
 import type { TokenStore } from './confirm';
 
 /** The span of time that the recorder shows. */
@@ -32,6 +33,8 @@ export interface Snapshot {
   link: Link | null;
   fresh: Freshness;
   status: Status | null;
+  /** A run that goes on no more. */
+  finished: boolean;
   /** Limit in force, bytes. */
   limit: number | null;
   /** Limit advised, bytes. */
@@ -85,5 +88,3 @@ export interface Panel {
   /** Another port was chosen: forget scales and cursors. */
   reset?: () => void;
 }
-
-export type MakePanel = (actions: Actions) => Panel;
