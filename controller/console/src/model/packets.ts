@@ -50,16 +50,8 @@ export function nearest(p: Packets, x: number, y: number, reach: number, place: 
   return best;
 }
 
-export interface Neighbours {
-  /** The arrivals before and after it. */
-  before: number | null;
-  after: number | null;
-  /** Of the same flow. */
-  flowBefore: number | null;
-  flowAfter: number | null;
-}
-
-export function neighbours(p: Packets, i: number): Neighbours {
+/** The arrivals before and after it, of all and of the same flow; null where there is none. */
+export function neighbours(p: Packets, i: number) {
   const n = p.time.length;
   const flow = p.flow[i];
   const find = (step: number): number | null => {

@@ -8,6 +8,7 @@ import type { Recording } from '../model/recording';
 import type { Series } from '../model/series';
 import type { EstimateColumn } from '../model/estimates';
 import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, Link, Packets, Phase, Rule, Status, WindowColumns } from '../model/types';
+import type { TargetValues } from '../model/targets';
 import type { TokenStore } from './confirm';
 
 /** The span of time that the recorder shows. */
@@ -57,10 +58,7 @@ export interface Snapshot {
   context: SizeContext;
 }
 
-export interface NewTargets {
-  utilisation: number;
-  lossRate: number | null;
-  delayMs: number | null;
+export interface NewTargets extends TargetValues {
   priority: string[];
 }
 
