@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's answers (docs/reference/api.md) about a made-up link. The numbers are
-// near what the formulas give for it; they are not computed by the product.
+// The controller's answers (docs/reference/api.md) about a made-up link: recorded ones,
+// with the numbers that show this link. They are near what the formulas give for it, and
+// are not computed by the product.
 
+import { readFileSync } from 'node:fs';
 import { ADVISED, advice, M, predicted } from './advice.mjs';
 
 export { ADVISED, advice };
 
-function around(value, error, evidence = 'probed', samples = 400) {
-  return { value, low: value * (1 - error), high: value * (1 + error), evidence, samples };
+function around(value, error, samples = 400) {
+  return { value, low: value * (1 - error), high: value * (1 + error), evidence: 'probed', samples };
 }
 
 export const TARGETS = { utilisation: 0.98, loss_rate: 0.01, delay_ms: 30, priority: ['utilisation', 'loss', 'delay'] };
+
+/** An answer that a controller gave (dev/record.mjs): what does not depend on the made-up link. */
+function recorded(name) {
+  return JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8'));
+}
+
+const [LINK] = recorded('links').links;
+const STATUS = recorded('status');
 
 const WHY = {
   LBP: (f) => `${Math.max(3, f.drops)} of ${Math.max(3, f.drops) + 1} reductions follow a drop here within two RTTs`,
@@ -20,26 +30,22 @@ const WHY = {
 };
 
 function flow(f, queueDelay) {
-  const window = Math.round(Math.min(f.window, f.maxWindow ?? Infinity));
+  const lbp = f.cls === 'LBP';
   return {
+    ...LINK.estimate.flows[0],
     flow: f.id,
     key: { src: `10.0.${1 + ((f.id - 1) % 4)}.2`, dst: '10.0.5.2', src_port: 40000 + f.id * 17, dst_port: 5001, protocol: 6 },
     class: f.cls,
-    confidence: f.cls === 'LBP' ? 0.97 : 0.88,
-    p_lbp: f.cls === 'LBP' ? 0.97 : 0.06,
+    confidence: lbp ? 0.97 : 0.88,
+    p_lbp: lbp ? 0.97 : 0.06,
     why: WHY[f.cls](f),
-    evidence: 'probed',
     rate_bps: f.rate * 8000,
-    packets: 1000,
     drops: f.drops,
-    active_fraction: 1,
-    cwnd: window,
+    cwnd: Math.round(Math.min(f.window, f.maxWindow ?? Infinity)),
     srtt_ms: f.rtt + queueDelay,
     base_rtt_ms: f.rtt * 1.01,
     congestion_control: f.control,
     beta: f.control === 'cubic' ? 0.7 : 0.5,
-    reductions_local: f.drops,
-    reductions_remote: 0,
   };
 }
 
@@ -52,9 +58,9 @@ export function estimate(link) {
   const to = Math.floor(link.now / 10) * 10;
   const count = (c) => link.flows.filter((f) => f.cls === c).length;
   return {
+    ...LINK.estimate,
     node: link.node,
     port: link.port,
-    node_name: 'lab',
     port_name: link.name,
     from_ns: Math.max(0, to - 10_000) * 1e6,
     to_ns: to * 1e6,
@@ -62,39 +68,14 @@ export function estimate(link) {
     queue_drain_bps: link.capacityBps * (1514 / 1538),
     segment_bytes: M,
     limit_bytes: link.limitBytes,
-    utilisation: { mean: 0.991, non_empty: 0.97, p01: 0.94, windows: 40 },
-    loss_rate: 0.0062,
-    arrivals: 81_000,
-    drops: 502,
-    ce_marked: 0,
-    delay_ms: { mean: 12.1, p50: 12.4, p99: 24.8, max: 25.1 },
-    occupancy_bytes: { mean: 151_000, p50: 154_000, p99: 309_000, max: 312_900 },
-    reports_lost: 0,
-    unrecorded_s: 0,
-    loss_events: 31,
-    overshoot_drops: 40,
     estimates: {
+      ...LINK.estimate.estimates,
       n_b: { value: lbp.length + (wobble > 0.9 ? 1 : 0), low: lbp.length - 1, high: lbp.length + 1, evidence: 'probed', samples: link.flows.length },
-      alpha: around(0.52 + 0.05 * wobble, 0.18, 'probed', 31),
-      mean_loss_burst: around(6.3, 0.2, 'probed', 31),
-      median_loss_burst: around(5, 0.2, 'probed', 31),
-      q: around(0.41, 0.2, 'probed', 31),
+      alpha: around(0.52 + 0.05 * wobble, 0.18, 31),
       delta: around(3.4 + 0.2 * wobble, 0.15),
-      delta_low: 2.9,
-      delta_high: 3.4,
-      jain: 0.71,
-      window_p01_pkts: 3,
-      d_mean: around(4.1, 0.2),
-      d_max: around(9, 0),
-      s: around(0.6, 0.4),
-      condition_fraction: around(0.93, 0.05),
       t_e_ms: around(te * (1 + 0.01 * wobble), 0.04),
-      t_mean_ms: around(25, 0.04),
       c_e_share: around(share * 0.98, 0.03),
-      rho: around(1.01, 0.01),
-      rho_other: around(1 - share, 0.05),
       regime: { value: 'elastic', evidence: 'probed', why: `${lbp.length} flows are bottlenecked here, the others offer ${(100 * (1 - share)).toFixed(0)} % of capacity` },
-      saturable: { value: true, bounded_share: 0.11 },
     },
     classes: { lbp: count('LBP'), rbp: count('RBP'), wl: count('WL'), short: count('SHORT'), other: 0 },
     flows: link.flows.map((f) => flow(f, link.queue / link.bytesPerMs)),
@@ -104,14 +85,10 @@ export function estimate(link) {
 
 export function link(l, full, ageS) {
   return {
+    ...LINK,
     node: l.node,
     port: l.port,
     name: l.name,
-    node_name: 'lab',
-    collector: '127.0.0.1:9560',
-    wire_overhead_bytes: 38,
-    queue_overhead_bytes: 14,
-    depth_unit_bytes: 1,
     capacity_bps: l.capacityBps,
     capture_start_ns: 0,
     capture_start_unix_ms: l.startUnixMs,
@@ -122,21 +99,9 @@ export function link(l, full, ageS) {
     stale: ageS > 3,
     limit: { action: 'drop_tail', limit_bytes: l.limitBytes },
     reported_limit_bytes: l.reportedLimitBytes ?? l.limitBytes,
-    recent: {
-      start_ns: Math.max(0, l.now - 1000) * 1e6,
-      utilisation: 0.99,
-      loss_rate: 0.006,
-      occupancy_bytes: { p50: 150_000, p99: 309_000, max: l.limitBytes },
-      delay_ms: { p50: 12, p99: 24.7, max: 25 },
-      packets: 8130,
-      arrivals: 8180,
-      drops: 50,
-      ce_marked: 0,
-      reports_lost: 0,
-    },
+    recent: { ...LINK.recent, utilisation: 0.99, loss_rate: 0.006, delay_ms: { p50: 12, p99: 24.7, max: 25 }, packets: 8130 },
     targets: TARGETS,
     estimate: estimate(l),
-    steadiness: { steady: true, latest_bytes: ADVISED.bytes, low_bytes: ADVISED.bytes, high_bytes: ADVISED.bytes, seconds: 5, since_ns: 0 },
     advice: advice(l, full),
     watching: null,
   };
@@ -185,64 +150,16 @@ export function curve(l) {
   return { node: l.node, port: l.port, limit_bytes: l.limitBytes, points };
 }
 
+/** Its counters follow the number of reports. */
 export function status(links, reports, ageS) {
+  const [collector] = STATUS.collectors;
+  const [device] = STATUS.switches;
+  const samples = Math.round(reports * 0.95);
+  const counted = { reports_received: reports, probe_samples: Math.round(reports * 0.9), join_candidates: samples, join_matched: Math.round(samples * 0.996) };
   return {
-    version: '0.1.0',
-    mode: 'confirm',
-    dry_run: false,
-    audit: { file: true, policy: 'best_effort', not_written: 0, problem: null },
-    drift: [],
-    state_problem: null,
-    recording: null,
-    uptime_s: 12,
-    window_s: 10,
-    retention_s: 120,
-    collectors: [
-      {
-        address: '127.0.0.1:9560',
-        connected: true,
-        problem: null,
-        connections: 1,
-        instance: 'mock',
-        version: '0.1.0',
-        capture_dir: '',
-        updates: Math.round(reports / 81),
-        updates_lost: 0,
-        interval_ms: 10,
-        age_s: ageS,
-        status: {
-          reports_received: reports,
-          ...COUNTERS,
-          reports_late: 0,
-          reports_duplicate: 0,
-          datagrams_received: Math.round(reports / 3),
-          datagrams_malformed: 0,
-          kernel_drops: 0,
-          probe_samples: Math.round(reports * 0.9),
-          probe_lost: 0,
-          join_candidates: Math.round(reports * 0.95),
-          join_matched: Math.round(reports * 0.95 * 0.996),
-          flows: 17,
-          flows_evicted: 0,
-          capture_rows: 0,
-          capture_rows_lost: 0,
-        },
-      },
-    ],
-    switches: [
-      {
-        node: 10,
-        driver: 'p4runtime',
-        address: '127.0.0.1:9559',
-        device_id: 1,
-        limit_unit_bytes: 1,
-        ready: true,
-        health: { connected: true, primary: true, program_loaded: true, api_version: '1.5.0', problem: null },
-        provisioned: true,
-        provision_problem: null,
-        limits: Object.fromEntries(links.map((l) => [l.port, { action: 'drop_tail', limit_bytes: l.limitBytes }])),
-      },
-    ],
+    ...STATUS,
+    collectors: [{ ...collector, age_s: ageS, status: { ...collector.status, ...counted, ...COUNTERS } }],
+    switches: [{ ...device, limits: Object.fromEntries(links.map((l) => [l.port, { action: 'drop_tail', limit_bytes: l.limitBytes }])) }],
     targets: TARGETS,
     links: links.map((l) => ({ node: l.node, port: l.port })),
   };

@@ -4,19 +4,17 @@
 
 import { pieces } from './format/typeset';
 
-type Attributes = Record<string, string | number | boolean | null | undefined>;
+type Value = string | number | boolean | null | undefined;
+type Attributes = Record<string, Value | ((e: Event) => void)>;
 export type Child = Node | string | null | undefined;
 
-/** Creates an element; attributes with null/undefined/false are left out. */
+/** Creates an element; attributes with null/undefined/false are left out, functions such as `onclick` listen. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
   ...children: Child[]
 ): HTMLElementTagNameMap[K] {
-  const e = document.createElement(tag);
-  assign(e, attributes);
-  append(e, children);
-  return e;
+  return fill(document.createElement(tag), attributes, children);
 }
 
 /** The same for SVG. */
@@ -25,22 +23,20 @@ export function svg<K extends keyof SVGElementTagNameMap>(
   attributes: Attributes = {},
   ...children: Child[]
 ): SVGElementTagNameMap[K] {
-  const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  assign(e, attributes);
-  append(e, children);
+  return fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+}
+
+function fill<E extends Element>(e: E, attributes: Attributes, children: Child[]): E {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') e.addEventListener(name.slice(2), value);
+    else attr(e, name, value);
+  }
+  e.append(...children.filter((c) => c != null));
   return e;
 }
 
-function assign(e: Element, attributes: Attributes): void {
-  for (const [name, value] of Object.entries(attributes)) attr(e, name, value);
-}
-
-function append(e: Element, children: Child[]): void {
-  for (const c of children) if (c != null) e.append(c);
-}
-
 /** Sets or removes an attribute, only when it changes. */
-export function attr(e: Element, name: string, value: string | number | boolean | null | undefined): void {
+export function attr(e: Element, name: string, value: Value): void {
   if (value == null || value === false) {
     if (e.hasAttribute(name)) e.removeAttribute(name);
     return;

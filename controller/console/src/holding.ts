@@ -9,8 +9,7 @@ import { keep, keptWords, SLICE, type Span } from './model/keeping';
 import { linkKey, place } from './model/links';
 import { Recording } from './model/recording';
 import { WindowRecord } from './model/windows';
-import type { Packets } from './model/columns';
-import type { Link } from './model/types';
+import type { Link, Packets } from './model/types';
 import type { Held, State } from './state';
 
 /** Longest span shown packet by packet, seconds. */
@@ -44,41 +43,34 @@ export class Holding {
     this.state.held = held;
     this.draw();
     const closest = floor ? ` This is the closest zoom, ${MIN_SPAN * 1000} ms.` : '';
-    await Promise.all([this.series(link, held), this.windows(link, held), short ? this.packets(link, held, closest) : this.keepPackets(link, held)]);
+    // Of what cannot be read that which is already there stays.
+    await Promise.allSettled([this.series(link, held), this.windows(link, held), short ? this.packets(link, held, closest) : this.keepPackets(link, held)]);
   }
 
   private async series(link: Link, held: Held): Promise<void> {
-    try {
-      const [columns, occupancy] = await Promise.all([
-        get('/links/{node}/{port}/series', place(link), { ...spanOf(link, held), max_points: 2000 }),
-        get('/links/{node}/{port}/distribution', place(link), spanOf(link, held)),
-      ]);
-      const recording = new Recording(0); // takes any step
-      recording.add(series(columns, link.startNs));
-      if (this.state.held !== held || recording.series.length === 0) return;
-      held.recording = recording;
-      held.distribution = distribution(occupancy);
-      this.draw();
-    } catch {
-      // What is already there stays.
-    }
+    const [columns, occupancy] = await Promise.all([
+      get('/links/{node}/{port}/series', place(link), { ...spanOf(link, held), max_points: 2000 }),
+      get('/links/{node}/{port}/distribution', place(link), spanOf(link, held)),
+    ]);
+    const recording = new Recording(0); // takes any step
+    recording.add(series(columns, link.startNs));
+    if (this.state.held !== held || recording.series.length === 0) return;
+    held.recording = recording;
+    held.distribution = distribution(occupancy);
+    this.draw();
   }
 
   /** Windows of the chosen flows within the held span. */
   private async windows(link: Link, held: Held): Promise<void> {
     const flows = this.state.chosen;
-    try {
-      // A little around it: a line needs its ends.
-      const around = { from: held.from - 1, to: held.to + 1 };
-      const answer = await get('/links/{node}/{port}/windows', place(link), { ...spanOf(link, around), max_points: 1000, flows: flows.join(',') });
-      const record = new WindowRecord(flows);
-      record.add(windows(answer, link.startNs));
-      if (this.state.held !== held || record.columns.time.length === 0) return;
-      held.windows = record;
-      this.draw();
-    } catch {
-      // What is already there stays.
-    }
+    // A little around it: a line needs its ends.
+    const around = { from: held.from - 1, to: held.to + 1 };
+    const answer = await get('/links/{node}/{port}/windows', place(link), { ...spanOf(link, around), max_points: 1000, flows: flows.join(',') });
+    const record = new WindowRecord(flows);
+    record.add(windows(answer, link.startNs));
+    if (this.state.held !== held || record.columns.time.length === 0) return;
+    held.windows = record;
+    this.draw();
   }
 
   private async read(link: Link, span: Span): Promise<Packets> {

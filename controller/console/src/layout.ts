@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts panels into their places.
+// Every panel with its place on the page.
 
 import { h } from './dom';
+import { AdviceView } from './views/advice';
+import { Audit } from './views/audit';
+import { Estimates } from './views/estimates';
+import { Flows } from './views/flows';
+import { Header } from './views/header';
+import { Health } from './views/health';
+import { Outlook } from './views/outlook';
+import { Overview } from './views/overview';
 import type { Actions, Panel } from './views/panel';
-import { PANELS } from './views/panels';
+import { Phases } from './views/phases';
+import { Recorder } from './views/recorder';
+import { Rules } from './views/rules';
 
 /** Makes every panel and appends it to the page. */
 export function layOut(root: HTMLElement, actions: Actions): Panel[] {
-  const main = h('main');
-  const right = h('div', { class: 'stack' });
-  const sizing = h('div', { class: 'sizing' });
   const panels: Panel[] = [];
-  for (const [place, make] of PANELS) {
-    const panel = make(actions);
+  const put = (Kind: new (actions: Actions) => Panel): HTMLElement => {
+    const panel = new Kind(actions);
     panels.push(panel);
-    if (place === 'top') root.append(panel.element);
-    else if (place === 'main') main.append(panel.element);
-    else {
-      // The first panel of the pair puts the pair where it is itself.
-      if (!sizing.parentElement) main.append(sizing);
-      if (place === 'left') sizing.append(panel.element);
-      else {
-        if (!right.parentElement) sizing.append(right);
-        right.append(panel.element);
-      }
-    }
-  }
-  root.append(main);
+    return panel.element;
+  };
+  // On the page first: its text brings the font that the charts draw with.
+  root.append(put(Header), put(Health));
+  const charts = [put(Overview), put(Recorder), put(Phases), put(Estimates)];
+  const sizing = h('div', { class: 'sizing' }, put(Rules), h('div', { class: 'stack' }, put(AdviceView), put(Outlook)));
+  root.append(h('main', {}, ...charts, sizing, put(Flows), put(Audit)));
   return panels;
 }

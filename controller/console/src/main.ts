@@ -7,7 +7,6 @@ import './styles/charts.css';
 import './styles/recorder.css';
 import './styles/packet.css';
 import './styles/estimates.css';
-import './styles/sizing.css';
 import './styles/rules.css';
 import './styles/advice.css';
 import './styles/tables.css';

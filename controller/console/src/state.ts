@@ -11,9 +11,8 @@ import { Series } from './model/series';
 import { CounterWindow, LimitWatch } from './model/trust';
 import { firstChoice, MOST_CHOSEN, WindowRecord } from './model/windows';
 import type { EstimateRow } from './api/over-time';
-import type { Distribution, Packets } from './model/columns';
-import type { AdviceState, AuditEntry, Brief, CurvePoint, EstimateColumn, Link, Phase, Rule, Status } from './model/types';
-import { ESTIMATES, estimateColumns } from './model/types';
+import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, Link, Packets, Phase, Rule, Status } from './model/types';
+import { type EstimateColumn, estimateColumns, estimateRow } from './model/estimates';
 import type { Shown, Snapshot } from './views/panel';
 
 /** Rows of history of the estimates of the port shown: an hour at one per second, and as many from before. */
@@ -69,17 +68,22 @@ export class State {
   /** Chooses a port and clears what was shown of the previous one. */
   select(key: string): void {
     this.selected = key;
-    this.recording = new Recording(this.window);
-    this.distribution = null;
     this.advice = null;
     this.rules = [];
     this.curve = [];
-    this.held = null;
     this.picked = null;
     this.first = [];
+    this.forget();
+  }
+
+  /** Clears all that has a time. */
+  private forget(): void {
+    this.history = null;
+    this.recording = new Recording(this.window);
     this.windows = new WindowRecord([]);
     this.shelf.clear();
-    this.history = null;
+    this.distribution = null;
+    this.held = null;
   }
 
   /** Flows whose windows are shown. */
@@ -144,23 +148,10 @@ export class State {
     // Another zero of time: the switch or the collector restarted.
     const known = this.link;
     const last = this.history?.lastTime ?? null;
-    if ((last !== null && l.estimate.to < last - 1) || (known && known.startNs !== l.startNs)) {
-      this.history = null;
-      this.recording = new Recording(this.window);
-      this.windows = new WindowRecord([]);
-      this.shelf.clear();
-      this.distribution = null;
-      this.held = null;
-    }
+    if ((last !== null && l.estimate.to < last - 1) || (known && known.startNs !== l.startNs)) this.forget();
     this.history ??= new Series(estimateColumns(), ESTIMATE_ROWS);
-    const row: Partial<Record<EstimateColumn, number | null>> = {};
-    for (const n of ESTIMATES) {
-      const e = l.estimate.values[n];
-      row[n] = e?.value ?? null;
-      row[`${n}Low`] = e?.low ?? null;
-      row[`${n}High`] = e?.high ?? null;
-    }
-    this.history.push(l.estimate.to, row);
+    const { values } = l.estimate;
+    this.history.push(l.estimate.to, estimateRow((n) => values[n]));
   }
 
   private shown(link: Link | null): Shown {
@@ -190,6 +181,7 @@ export class State {
       link,
       fresh,
       status: this.status,
+      finished: this.status?.finished != null,
       limit: link ? limitBytes(link) : null,
       advised: this.advice?.advice.advisedBytes ?? null,
       advice: this.advice,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets for tests of what shows and keeps them.
 
-import type { Packets } from '../src/model/columns';
+import type { Packets } from '../src/model/types';
 
 /** Packets at these times, of these flows; each meets 1000 bytes more than the one before. */
 export function packetsAt(time: readonly number[], flow: readonly number[] = time.map(() => 1), more: Partial<Packets> = {}): Packets {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advice, its rules and targets, and limits.
+// Advice, its rules and targets, and limits. The page's types follow from the readers.
 
-import type { Advice, AdviceState, CurvePoint, Limit, Marking, Prediction, Rule, Targets } from '../model/types';
 import type * as api from './generated';
 import { interval } from './estimate';
 import { boolean, fields, list, number, string, strings } from './json';
 
-export function targets(v: unknown): Targets {
+export type Targets = ReturnType<typeof targets>;
+
+export function targets(v: unknown) {
   const o = fields<api.Targets>(v);
   return {
     utilisation: number(o.utilisation),
@@ -16,13 +17,17 @@ export function targets(v: unknown): Targets {
   };
 }
 
-function prediction(v: unknown): Prediction | null {
+type Prediction = NonNullable<ReturnType<typeof prediction>>;
+
+function prediction(v: unknown) {
   const o = fields<api.Prediction>(v);
   const p = { utilisation: interval(o.utilisation), lossRate: interval(o.loss_rate), delayMs: interval(o.delay_ms) };
   return p.utilisation || p.lossRate || p.delayMs ? p : null;
 }
 
-export function rule(v: unknown): Rule {
+export type Rule = ReturnType<typeof rule>;
+
+export function rule(v: unknown) {
   const o = fields<api.Rule>(v);
   return {
     id: string(o.id),
@@ -45,26 +50,36 @@ export function rule(v: unknown): Rule {
   };
 }
 
-export function limit(v: unknown): Limit | null {
+export type Limit = NonNullable<ReturnType<typeof limit>>;
+
+export function limit(v: unknown) {
   const o = fields<Partial<Record<'action' | 'threshold_bytes' | 'limit_bytes', unknown>>>(v);
   const action = string(o.action);
   if (!action) return null;
+  /** From here on every packet is refused; null where only the switch's own queue depth holds. */
   const refusesAtBytes = number(o.limit_bytes);
-  return { action, bytes: action === 'mark_ce' ? number(o.threshold_bytes) : refusesAtBytes, refusesAtBytes };
+  /** Acts first: the limit, or of a port that marks its threshold. */
+  const bytes = action === 'mark_ce' ? number(o.threshold_bytes) : refusesAtBytes;
+  return { action, bytes, refusesAtBytes };
 }
 
-function marking(v: unknown): Marking | null {
+export type Marking = NonNullable<ReturnType<typeof marking>>;
+
+/** For a port that marks: the limit above the advised threshold. */
+function marking(v: unknown) {
   const o = fields<api.Marking>(v);
   const limitBytes = number(o.limit_bytes);
   return limitBytes === null ? null : { limitBytes, limitMs: number(o.limit_ms), reason: string(o.reason) };
 }
 
-export function advice(v: unknown): Advice | null {
+/** Without its rules where the message came without them. */
+export function advice(v: unknown) {
   const o = fields<api.Advice>(v);
   if (Object.keys(o).length === 0) return null;
   const present = fields<api.Present>(o.present);
   const measured = fields<api.Observed>(present.measured);
   return {
+    /** The limit, or of a port that marks its threshold. */
     advisedBytes: number(o.limit_bytes),
     marking: marking(o.marking),
     rule: string(o.rule),
@@ -87,7 +102,10 @@ export function advice(v: unknown): Advice | null {
   };
 }
 
-export function adviceState(v: unknown): AdviceState | null {
+export type AdviceState = NonNullable<ReturnType<typeof adviceState>>;
+
+/** Advice together with whether it may be applied now. */
+export function adviceState(v: unknown) {
   const o = fields<api.AdviceState>(v);
   const a = advice(o.advice);
   const node = number(o.node);
@@ -95,6 +113,8 @@ export function adviceState(v: unknown): AdviceState | null {
   if (!a || node === null || port === null) return null;
   return { link: { node, port }, advice: a, targets: targets(o.targets), canApply: o.can_apply === true, whyNot: string(o.why_not) };
 }
+
+export type CurvePoint = { bufferBytes: number; predicted: Prediction };
 
 export function curve(v: unknown): CurvePoint[] {
   return list(fields<api.Curve>(v).points).flatMap((p) => {

@@ -3,33 +3,35 @@
 // interval, shares, words. Names of fields are those of the generated types; a
 // value that is missing or of another type becomes null or empty.
 
-import type { Estimate, Flow, FlowClass, Interval, LinkEstimate, Quantiles, Regime } from '../model/types';
 import type * as api from './generated';
 import { fields, list, number, string, strings } from './json';
 
 const NS = 1e9;
-const CLASSES: readonly FlowClass[] = ['LBP', 'RBP', 'WL', 'SHORT', 'OTHER'];
+const CLASSES: readonly api.FlowClass[] = ['LBP', 'RBP', 'WL', 'SHORT', 'OTHER'];
 
-export function interval(v: unknown): Interval | null {
+export function interval(v: unknown): api.Interval | null {
   const o = fields<api.Interval>(v);
   const value = number(o.value);
   if (value === null) return null;
   return { value, low: number(o.low) ?? value, high: number(o.high) ?? value };
 }
 
-function estimate(v: unknown): Estimate | null {
+export type Estimate = NonNullable<ReturnType<typeof estimate>>;
+
+function estimate(v: unknown) {
   const i = interval(v);
   if (!i) return null;
   const o = fields<api.Estimate>(v);
+  // Evidence: probed, passive, mixed, assumed.
   return { ...i, evidence: string(o.evidence), samples: number(o.samples) };
 }
 
-export function quantiles(v: unknown): Quantiles {
+export function quantiles(v: unknown) {
   const o = fields<api.Quantiles>(v);
   return { p50: number(o.p50), p99: number(o.p99), max: number(o.max) };
 }
 
-function regime(v: unknown): Regime {
+function regime(v: unknown): api.Regime {
   return v === 'transparent' || v === 'elastic' || v === 'overload' ? v : 'unknown';
 }
 
@@ -40,17 +42,19 @@ function endpoint(address: unknown, port: unknown): string {
   return `${a.includes(':') ? `[${a}]` : a}:${number(port) ?? '?'}`;
 }
 
-function flow(v: unknown): Flow {
+export type Flow = ReturnType<typeof flow>;
+
+function flow(v: unknown) {
   const o = fields<api.Flow>(v);
   const key = fields<api.FlowKey>(o.key);
-  const cls = string(o.class).toUpperCase() as FlowClass;
+  const cls = string(o.class).toUpperCase() as api.FlowClass;
   const protocol = number(key.protocol);
   return {
     id: String(o.flow ?? ''),
     src: endpoint(key.src, key.src_port),
     dst: endpoint(key.dst, key.dst_port),
     protocol: protocol === null ? '' : (PROTOCOLS[protocol] ?? `protocol ${protocol}`),
-    cls: CLASSES.includes(cls) ? cls : 'OTHER',
+    cls: CLASSES.includes(cls) ? cls : ('OTHER' as const),
     confidence: number(o.confidence),
     why: string(o.why),
     evidence: string(o.evidence),
@@ -64,7 +68,9 @@ function flow(v: unknown): Flow {
   };
 }
 
-export function linkEstimate(v: unknown, startNs: number): LinkEstimate | null {
+export type LinkEstimate = NonNullable<ReturnType<typeof linkEstimate>>;
+
+export function linkEstimate(v: unknown, startNs: number) {
   const o = fields<api.LinkEstimate>(v);
   const e = fields<api.Estimates>(o.estimates);
   if (Object.keys(e).length === 0) return null;
@@ -73,7 +79,9 @@ export function linkEstimate(v: unknown, startNs: number): LinkEstimate | null {
   return {
     from: ((number(o.from_ns) ?? startNs) - startNs) / NS,
     to: ((number(o.to_ns) ?? startNs) - startNs) / NS,
+    /** M as the queue counts it; null when no data packet was seen. */
     segmentBytes: number(o.segment_bytes) || null,
+    /** Capacity in bytes of the queue, bits/s. */
     drainBps: number(o.queue_drain_bps) || null,
     regime: regime(r.value),
     regimeWhy: string(r.why),
@@ -84,8 +92,6 @@ export function linkEstimate(v: unknown, startNs: number): LinkEstimate | null {
       tE: estimate(e.t_e_ms),
       cE: estimate(e.c_e_share),
     },
-    meanLossBurst: estimate(e.mean_loss_burst),
-    rho: estimate(e.rho),
     utilisation: number(fields<api.Utilisation>(o.utilisation).mean),
     lossRate: number(o.loss_rate),
     delayMs: quantiles(o.delay_ms),

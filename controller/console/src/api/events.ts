@@ -28,11 +28,8 @@ export class Events {
   private heard = 0;
   private attempts = 0;
   private retryAt = 0;
-  private readonly options: EventsOptions;
 
-  constructor(options: EventsOptions) {
-    this.options = options;
-  }
+  constructor(private readonly options: EventsOptions) {}
 
   get connection(): Connection {
     return this.state;
@@ -43,20 +40,11 @@ export class Events {
     return this.heard === 0 ? null : this.options.now() - this.heard;
   }
 
-  start(): void {
-    this.connect();
-  }
-
   /** Opens another stream in place of this one: what is asked for has changed. */
   restart(): void {
     if (!this.source) return;
     this.source.close();
-    this.connect();
-  }
-
-  stop(): void {
-    this.source?.close();
-    this.source = null;
+    this.start();
   }
 
   /** Called a few times a second. */
@@ -66,11 +54,11 @@ export class Events {
       if (now - this.heard > SILENCE_MS && this.heard !== 0 && this.state === 'live') this.lost();
       else if (this.state !== 'live' && now - this.retryAt > SILENCE_MS + 4000) this.lost();
     } else if (now >= this.retryAt) {
-      this.connect();
+      this.start();
     }
   }
 
-  private connect(): void {
+  start(): void {
     const source = this.options.open();
     this.source = source;
     this.retryAt = this.options.now();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Links, in full and in brief.
 
-import type { Brief, Link, Recent } from '../model/types';
 import type * as api from './generated';
 import { advice, limit, targets } from './advice';
 import { linkEstimate, quantiles } from './estimate';
@@ -21,20 +20,20 @@ function milliseconds(seconds: unknown): number | null {
   return s === null ? null : s * 1000;
 }
 
-function recent(v: unknown): Recent {
+function recent(v: unknown) {
   const o = fields<api.Recent>(v);
   return {
     utilisation: number(o.utilisation),
     lossRate: number(o.loss_rate),
-    occupancy: quantiles(o.occupancy_bytes),
     delayMs: quantiles(o.delay_ms),
     packets: number(o.packets),
-    drops: number(o.drops),
-    reportsLost: number(o.reports_lost),
   };
 }
 
-function brief(v: unknown): Brief | null {
+export type Brief = NonNullable<ReturnType<typeof brief>>;
+
+/** A link in brief, for the overview. */
+function brief(v: unknown) {
   const o = fields<api.LinkSummary>(v);
   const node = number(o.node);
   const port = number(o.port);
@@ -60,7 +59,10 @@ export function briefs(v: unknown): Brief[] | null {
   return others.length === 0 ? null : others.map(brief).filter((b): b is Brief => b !== null);
 }
 
-export function link(v: unknown): Link | null {
+export type Link = NonNullable<ReturnType<typeof link>>;
+
+/** One egress port as the controller knows it now. Times are seconds since `startNs`. */
+export function link(v: unknown) {
   const o = fields<api.Link>(v);
   const node = number(o.node);
   const port = number(o.port);
@@ -71,20 +73,28 @@ export function link(v: unknown): Link | null {
     port,
     name: string(o.name),
     capacityBps: number(o.capacity_bps) || null,
+    /** Switch time of the first interval. */
     startNs,
     startUnixMs: number(o.capture_start_unix_ms),
+    /** Bytes per unit in which the switch reports occupancy. */
     depthUnitBytes: number(o.depth_unit_bytes) ?? 1,
+    /** Newest telemetry. */
     now: ((number(o.now_ns) ?? startNs) - startNs) / NS,
+    /** Age of the newest report of the link, and of any link of its node. */
     ageMs: milliseconds(o.age_s),
     nodeAgeMs: milliseconds(o.node_age_s),
+    /** How late what arrives is. */
     lagMs: milliseconds(o.lag_s),
     stale: o.stale === true,
+    /** As read from the switch; null without a switch. */
     limit: limit(o.limit),
+    /** As the reports say. */
     reportedLimitBytes: number(o.reported_limit_bytes) || null,
     recent: recent(o.recent),
     targets: targets(o.targets),
     estimate: linkEstimate(o.estimate, startNs),
     advice: advice(o.advice),
+    /** A change being watched, in words; empty when none. */
     watching: watching(o.watching, startNs),
   };
 }

@@ -2,14 +2,17 @@
 // The controller's answers about spans of time, as columns in the page's units:
 // seconds since the link's first interval.
 
-import type { Distribution, Packets, SeriesColumns, WindowColumns } from '../model/columns';
-import type { EstimateColumn, EstimateName, Link } from '../model/types';
+import { type EstimateValues, estimateRow } from '../model/estimates';
+import type { Link } from './link';
 import type * as api from './generated';
 import { fields, list, number, numbers } from './json';
 
 const NS = 1e9;
 
-export function series(v: unknown, startNs: number): SeriesColumns {
+export type SeriesColumns = ReturnType<typeof series>;
+
+/** Columns of equal length. */
+export function series(v: unknown, startNs: number) {
   const o = fields<api.Series>(v);
   const time = numbers(o.time_ns);
   const drops = numbers(o.drops);
@@ -39,7 +42,10 @@ export function spanOf(link: Link, span: { from: number; to: number }): { from_n
   return { from_ns: Math.max(0, link.startNs + span.from * NS), to_ns: link.startNs + span.to * NS };
 }
 
-export function packets(v: unknown, startNs: number): Packets {
+export type Packets = ReturnType<typeof packets>;
+
+/** Packets at packet resolution, columns of equal length: there are millions. */
+export function packets(v: unknown, startNs: number) {
   const o = fields<api.Packets>(v);
   const arrived = list(o.ingress_ns);
   const left = list(o.egress_ns);
@@ -48,6 +54,7 @@ export function packets(v: unknown, startNs: number): Packets {
   const flag = (b: unknown): number => Number(b === true);
   return {
     time: Float64Array.from(arrived, seconds),
+    /** Departure; of a packet dropped its arrival. */
     left: Float64Array.from(arrived, (t, i) => seconds(left[i] || t)),
     occupancy: Float64Array.from(list(o.occupancy_bytes), count),
     dropped: Uint8Array.from(list(o.dropped), flag),
@@ -57,11 +64,16 @@ export function packets(v: unknown, startNs: number): Packets {
     seq: Uint32Array.from(list(o.tcp_seq), count),
     ipBytes: Uint16Array.from(list(o.ip_bytes), count),
     truncated: o.truncated === true,
+    /** Arrival of the oldest that the collector remembers. */
     oldest: number(o.oldest_ns) === null ? null : ((number(o.oldest_ns) ?? 0) - startNs) / NS,
   };
 }
 
-export function windows(v: unknown, startNs: number): WindowColumns {
+export type WindowColumns = ReturnType<typeof windows>;
+export type FlowWindowColumns = WindowColumns['flows'][number];
+
+/** Windows over time, columns of equal length. */
+export function windows(v: unknown, startNs: number) {
   const o = fields<api.Windows>(v);
   const column = (x: unknown): number[] => numbers(x).map((n) => n ?? 0);
   return {
@@ -87,35 +99,27 @@ export function windows(v: unknown, startNs: number): WindowColumns {
 /** A row of estimates, with its time in seconds. */
 export interface EstimateRow {
   time: number;
-  row: Partial<Record<EstimateColumn, number | null>>;
+  row: EstimateValues;
 }
 
 export function estimateHistory(v: unknown, startNs: number): EstimateRow[] {
   const o = fields<api.EstimateHistory>(v);
-  const columns: [EstimateName, unknown][] = [
-    ['nB', o.n_b],
-    ['alpha', o.alpha],
-    ['delta', o.delta],
-    ['tE', o.t_e_ms],
-    ['cE', o.c_e_share],
-  ];
-  const parts = columns.map(([name, c]) => {
+  const columns = (c: unknown) => {
     const x = fields<api.EstimateColumns>(c);
-    return { name, value: numbers(x.value), low: numbers(x.low), high: numbers(x.high) };
-  });
+    return { value: numbers(x.value), low: numbers(x.low), high: numbers(x.high) };
+  };
+  const all = { nB: columns(o.n_b), alpha: columns(o.alpha), delta: columns(o.delta), tE: columns(o.t_e_ms), cE: columns(o.c_e_share) };
   return numbers(o.time_ns).map((t, i) => {
-    const row: EstimateRow['row'] = {};
-    for (const p of parts) {
-      row[p.name] = p.value[i] ?? null;
-      row[`${p.name}Low`] = p.low[i] ?? null;
-      row[`${p.name}High`] = p.high[i] ?? null;
-    }
+    const row = estimateRow((n) => ({ value: all[n].value[i] ?? null, low: all[n].low[i] ?? null, high: all[n].high[i] ?? null }));
     return { time: ((t ?? startNs) - startNs) / NS, row };
   });
 }
 
+export type Distribution = NonNullable<ReturnType<typeof distribution>>;
+export type DistributionBin = Distribution['bins'][number];
+
 /** Null where nothing has arrived. */
-export function distribution(v: unknown): Distribution | null {
+export function distribution(v: unknown) {
   const o = fields<api.Distribution>(v);
   const [low, high, count] = [numbers(o.low_bytes), numbers(o.high_bytes), numbers(o.count)];
   const total = count.reduce<number>((a, b) => a + (b ?? 0), 0);

@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // State of the controller, phases and changes.
 
-import type { AuditEntry, Collector, FinishedRun, Phase, PhaseLink, Status } from '../model/types';
 import type * as api from './generated';
 import { limitText } from '../model/links';
 import { advice, limit } from './advice';
 import { linkEstimate } from './estimate';
 import { boolean, fields, list, number, string, strings } from './json';
 
-function collector(v: unknown): Collector {
+function collector(v: unknown) {
   const o = fields<api.Collector>(v);
   return { address: string(o.address), connected: boolean(o.connected), problem: string(o.problem) };
 }
 
-function switchState(v: unknown): Collector {
-  const o = fields<api.Switch>(v);
-  const health = fields<api.Health>(o.health);
-  return { address: string(o.address), connected: boolean(health.connected), problem: string(health.problem) };
-}
+export type Status = ReturnType<typeof status>;
 
-export function status(v: unknown): Status {
+export function status(v: unknown) {
   const o = fields<api.Status>(v);
   const collectors = list(o.collectors);
   const counters = collectors.map((c) => fields<api.CollectorCounters>(fields<api.Collector>(c).status));
@@ -29,14 +24,13 @@ export function status(v: unknown): Status {
     return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
   };
   return {
+    /** The finished run that is shown in the place of a live one. */
     finished: finishedRun(o.recording),
-    version: string(o.version),
     mode: string(o.mode),
-    windowSeconds: number(o.window_s),
     collectors: collectors.map(collector),
-    switches: list(o.switches).map(switchState),
     reportsReceived: sum('reports_received'),
     reportsLost: sum('reports_lost'),
+    /** Reports whose numbers do not go on from those before. */
     implausible: sum('reports_implausible_sequence'),
     malformed: sum('datagrams_malformed'),
     kernelDrops: sum('kernel_drops'),
@@ -44,32 +38,39 @@ export function status(v: unknown): Status {
     probeLost: sum('probe_lost'),
     joinCandidates: sum('join_candidates'),
     joinMatched: sum('join_matched'),
+    /** What the operator should know of the limits, in words. */
     warnings: [...auditWarnings(o.audit), ...stateWarning(o.state_problem), ...list(o.drift).map(driftWarning)],
   };
 }
 
-function finishedRun(v: unknown): FinishedRun | null {
+export type FinishedRun = NonNullable<ReturnType<typeof finishedRun>>;
+
+function finishedRun(v: unknown) {
   if (v === null || v === undefined) return null;
   const o = fields<api.Recording>(v);
   return {
     capture: string(o.capture),
-    startedUnixMs: number(o.started_unix_ms),
     seconds: number(o.seconds) ?? 0,
+    /** Part of it that was read, 0 to 1. */
     read: number(o.read_fraction) ?? 0,
     notes: strings(o.notes),
     problem: string(o.problem),
   };
 }
 
+export type Phase = ReturnType<typeof phases>[number];
+
 /** Phases that have ended or run, oldest first. */
-export function phases(v: unknown): Phase[] {
+export function phases(v: unknown) {
   return list(fields<api.Phases>(v).phases).map((p) => {
     const o = fields<api.Phase>(p);
     return { name: string(o.name), running: o.state === 'running', links: list(o.links).map(phaseLink) };
   });
 }
 
-function phaseLink(v: unknown): PhaseLink {
+export type PhaseLink = ReturnType<typeof phaseLink>;
+
+function phaseLink(v: unknown) {
   const o = fields<api.PhaseLink>(v);
   const start = number(o.capture_start_ns) ?? 0;
   const e = linkEstimate(o.estimate, start);
@@ -137,7 +138,9 @@ const ORIGINS: Record<api.Origin, string> = {
   foreign: 'someone else',
 };
 
-export function change(v: unknown): AuditEntry {
+export type AuditEntry = ReturnType<typeof change>;
+
+export function change(v: unknown) {
   const o = fields<api.Change>(v);
   const outcome = string(o.outcome);
   const origin = string(o.origin);
@@ -157,7 +160,7 @@ export function change(v: unknown): AuditEntry {
 }
 
 /** Newest first. */
-export function changes(v: unknown): AuditEntry[] {
+export function changes(v: unknown) {
   return list(fields<api.Changes>(v).changes)
     .map(change)
     .sort((a, b) => (b.unixMs ?? 0) - (a.unixMs ?? 0));

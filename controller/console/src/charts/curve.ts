@@ -2,9 +2,9 @@
 // A predicted quantity over the size of the buffer, with the range that the
 // uncertainty of the estimates leaves, the limit in force and the advised one.
 
-import type uPlot from 'uplot';
 import type { Pen, View } from './pen';
-import { Plot, type XAxis } from './plot';
+import type { XAxis } from './axis';
+import { Plot, RANGED } from './plot';
 import { niceStep } from './scale';
 import { ink, type Ink } from './theme';
 
@@ -23,31 +23,23 @@ export class CurveChart {
   readonly plot: Plot;
   private data: CurveData | null = null;
 
-  constructor(element: HTMLElement, name: string, column: string, label: string, factor: number, x: XAxis) {
-    const hidden: uPlot.Series = { stroke: 'transparent', width: 0, points: { show: false } };
-    this.plot = new Plot(element, {
+  constructor(name: string, column: string, label: string, x: XAxis) {
+    this.plot = new Plot({
       name,
       columns: [`${column}_high`, `${column}_low`, column],
       height: 132,
       showX: true,
       x,
-      y: { label, factor: () => factor, wanted: 3 },
+      y: { label, factor: () => 100, wanted: 3 },
       yRange: () => this.data?.range ?? [0, 1],
-      series: [hidden, hidden, { stroke: () => ink('water'), width: 1.75, points: { show: false } }],
-      bands: [{ series: [1, 2], fill: () => ink('water-band') } as unknown as uPlot.Band],
+      ...RANGED,
       draw: (pen, view) => this.draw(pen, view),
     });
   }
 
   set(data: CurveData): void {
     this.data = data;
-    this.plot.set([data.bytes, data.high, data.low, data.value], data.bytes[0] ?? 0, data.bytes.at(-1) ?? 1);
-  }
-
-  relabel(label: string): void {
-    const axis = this.plot.u.axes[0];
-    if (axis) axis.label = label;
-    this.plot.redraw();
+    this.plot.set([data.bytes, data.high, data.low, data.value], data.bytes[0] ?? 0, data.bytes.at(-1) ?? 1, { target: data.target });
   }
 
   private draw(pen: Pen, v: View): void {
@@ -59,9 +51,6 @@ export class CurveChart {
     };
     if (d.limit !== null) upright(d.limit, 'limit', [7, 4]);
     if (d.advised !== null) upright(d.advised, 'advised', []);
-    if (d.target === null) return;
-    const y = v.y(d.target);
-    if (y >= v.top && y <= v.top + v.height) pen.segments([v.left, y, v.left + v.width, y], { colour: ink('advised'), width: 1.25, dash: [1.5, 3] });
   }
 }
 

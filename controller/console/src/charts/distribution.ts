@@ -3,7 +3,7 @@
 // vertical axis.
 
 import { attr, h, svg, text } from '../dom';
-import type { Distribution } from '../model/columns';
+import type { Distribution, DistributionBin } from '../model/types';
 import type { Picture } from './picture';
 
 /** Room right of the bars. */
@@ -24,38 +24,19 @@ export class DistributionChart implements Picture {
   private readonly axis = svg('line', { class: 'marginal-axis', x1: 0.5, x2: 0.5 });
   private readonly baseline = svg('line', { class: 'marginal-axis', x1: 0 });
   private readonly limit = svg('line', { class: 'mark-limit', x1: 0 });
-  private readonly marks = {
-    p50: svg('text', { class: 'marginal-mark', 'text-anchor': 'end' }, 'p50'),
-    p99: svg('text', { class: 'marginal-mark', 'text-anchor': 'end' }, 'p99'),
-  };
-  private readonly lines = {
-    p50: svg('line', { class: 'marginal-line', x1: 0 }),
-    p99: svg('line', { class: 'marginal-line', x1: 0 }),
-  };
+  private readonly marks = ['p50', 'p99'].map((name) => svg('text', { class: 'marginal-mark', 'text-anchor': 'end' }, name));
+  private readonly lines = this.marks.map(() => svg('line', { class: 'marginal-line', x1: 0 }));
   private readonly scaleEnd = svg('text', { class: 'marginal-tick', 'text-anchor': 'end' });
   private readonly scaleZero = svg('text', { class: 'marginal-tick', x: 0 }, '0');
-  private readonly caption = svg('text', { class: 'marginal-tick', 'text-anchor': 'middle' }, );
+  private readonly caption = svg('text', { class: 'marginal-tick', 'text-anchor': 'middle' });
   private readonly spoken = h('p', { class: 'visually-hidden' });
   private frame: DistributionFrame = { maxBytes: 1, top: 8, height: 290 };
   private data: Distribution | null = null;
   private limitBytes: number | null = null;
-
   private width = 190;
 
   constructor() {
-    this.picture.append(
-      this.bars,
-      this.lines.p50,
-      this.lines.p99,
-      this.limit,
-      this.axis,
-      this.baseline,
-      this.marks.p50,
-      this.marks.p99,
-      this.scaleZero,
-      this.scaleEnd,
-      this.caption,
-    );
+    this.picture.append(this.bars, ...this.lines, this.limit, this.axis, this.baseline, ...this.marks, this.scaleZero, this.scaleEnd, this.caption);
     this.element = h('div', { class: 'marginal-box' }, this.picture, this.spoken);
     new ResizeObserver(() => {
       const w = this.element.clientWidth;
@@ -65,14 +46,8 @@ export class DistributionChart implements Picture {
     }).observe(this.element);
   }
 
-  setFrame(frame: DistributionFrame): void {
-    const f = this.frame;
-    if (f.maxBytes === frame.maxBytes && f.top === frame.top && f.height === frame.height) return;
+  set(frame: DistributionFrame, data: Distribution | null, limitBytes: number | null, words: string): void {
     this.frame = frame;
-    this.render();
-  }
-
-  set(data: Distribution | null, limitBytes: number | null, words: string): void {
     this.data = data;
     this.limitBytes = limitBytes;
     text(this.spoken, words);
@@ -91,8 +66,8 @@ export class DistributionChart implements Picture {
     attr(this.picture, 'width', this.width);
     attr(this.picture, 'height', bottom + BOTTOM);
     for (const l of [this.baseline, this.limit]) attr(l, 'x2', right);
-    for (const l of [this.lines.p50, this.lines.p99]) attr(l, 'x2', right - 26);
-    for (const t of [this.marks.p50, this.marks.p99, this.scaleEnd]) attr(t, 'x', right);
+    for (const l of this.lines) attr(l, 'x2', right - 26);
+    for (const t of [...this.marks, this.scaleEnd]) attr(t, 'x', right);
     attr(this.caption, 'x', right / 2);
     text(this.caption, this.width > 150 ? 'share of arrivals, %' : 'arrivals, %');
     attr(this.axis, 'y1', top);
@@ -103,29 +78,26 @@ export class DistributionChart implements Picture {
     attr(this.caption, 'y', bottom + 29);
     this.place(this.limit, this.limitBytes);
     const d = this.data;
-    this.place(this.lines.p50, d?.p50 ?? null);
-    this.place(this.lines.p99, d?.p99 ?? null);
-    this.placeText('p99', d?.p99 ?? null);
+    const values = [d?.p50 ?? null, d?.p99 ?? null] as const;
+    this.lines.forEach((line, i) => {
+      this.place(line, values[i] ?? null);
+    });
     // Two labels on one another say nothing: the median gives way.
-    const apart = d?.p50 != null && d.p99 != null && this.y(d.p50) - this.y(d.p99) >= 13;
-    this.placeText('p50', apart ? d.p50 : null);
-    const peak = d ? d.bins.reduce((m, b) => Math.max(m, b.share), 0) : 0;
-    const usable = right;
+    const apart = values[0] !== null && values[1] !== null && this.y(values[0]) - this.y(values[1]) >= 13;
+    this.marks.forEach((mark, i) => {
+      const bytes = i === 0 && !apart ? null : (values[i] ?? null);
+      attr(mark, 'visibility', bytes === null ? 'hidden' : 'visible');
+      if (bytes !== null) attr(mark, 'y', (this.y(bytes) + 4).toFixed(1));
+    });
+    const bins = d?.bins.filter((b) => b.share > 0) ?? [];
+    const peak = Math.max(0, ...bins.map((b) => b.share));
     const full = peak > 0 ? Math.ceil(peak * 20) / 20 : 1;
     text(this.scaleEnd, peak > 0 ? String(Math.round(full * 100)) : '');
-    const path =
-      d && peak > 0
-        ? d.bins
-            .filter((b) => b.share > 0)
-            .map((b) => {
-              const y1 = this.y(b.lowBytes);
-              const y2 = this.y(b.highBytes);
-              const w = Math.max(0.75, (b.share / full) * usable);
-              return `M0 ${y1.toFixed(1)}H${w.toFixed(1)}V${y2.toFixed(1)}H0Z`;
-            })
-            .join('')
-        : '';
-    attr(this.bars, 'd', path);
+    const bar = (b: DistributionBin): string => {
+      const w = Math.max(0.75, (b.share / full) * right);
+      return `M0 ${this.y(b.lowBytes).toFixed(1)}H${w.toFixed(1)}V${this.y(b.highBytes).toFixed(1)}H0Z`;
+    };
+    attr(this.bars, 'd', bins.map(bar).join(''));
   }
 
   csv(): string {
@@ -155,11 +127,5 @@ export class DistributionChart implements Picture {
     const y = this.y(bytes).toFixed(1);
     attr(line, 'y1', y);
     attr(line, 'y2', y);
-  }
-
-  private placeText(name: 'p50' | 'p99', bytes: number | null): void {
-    const e = this.marks[name];
-    attr(e, 'visibility', bytes === null ? 'hidden' : 'visible');
-    if (bytes !== null) attr(e, 'y', (this.y(bytes) + 4).toFixed(1));
   }
 }

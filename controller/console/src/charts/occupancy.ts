@@ -4,11 +4,11 @@
 // mark. Zoomed in far enough it shows every packet instead.
 
 import uPlot from 'uplot';
-import type { Packets } from '../model/columns';
+import type { Packets } from '../model/types';
 import { nearest, neighbours } from '../model/packets';
 import type { Pen, View } from './pen';
-import { Plot } from './plot';
-import { StickyMax } from './scale';
+import { band, HIDDEN, line, Plot } from './plot';
+import { largest } from './scale';
 import { flowInk, ink } from './theme';
 
 export interface OccupancyData {
@@ -20,7 +20,6 @@ export interface OccupancyData {
   drops: (number | null)[];
   from: number;
   to: number;
-  advised: number | null;
   packets: Packets | null;
   /** Number of the colour of a flow. */
   colours: ReadonlyMap<string, number>;
@@ -33,7 +32,6 @@ export interface OccupancyOptions {
   onCursor: (index: number | null) => void;
   /** Another packet is under the pointer; null when none is. */
   onPacket: (index: number | null) => void;
-  /** The y range or the plot's place changed: whoever shares the axis follows. */
   onScale: (maxBytes: number, top: number, height: number) => void;
 }
 
@@ -41,27 +39,19 @@ const HEIGHT = 312;
 /** A packet is meant from so many CSS pixels. */
 const REACH = 18;
 
-function largest(values: Iterable<number | null>): number {
-  let m = 0;
-  for (const v of values) if (v !== null && v > m) m = v;
-  return m;
-}
-
 export class OccupancyChart {
   readonly plot: Plot;
-  private readonly sticky = new StickyMax(3000);
   private data: OccupancyData | null = null;
   private pointed: number | null = null;
-  private readonly axis;
 
-  constructor(element: HTMLElement, private readonly options: OccupancyOptions) {
-    this.axis = { label: `occupancy, ${options.unitLabel()}`, factor: options.factor, wanted: 5 };
-    this.plot = new Plot(element, {
+  constructor(private readonly options: OccupancyOptions) {
+    this.plot = new Plot({
       name: 'Queue occupancy',
       height: HEIGHT,
       showX: false,
-      y: this.axis,
-      yRange: () => [0, this.sticky.value],
+      y: { label: this.label(), factor: options.factor, wanted: 5 },
+      floor: 3000,
+      headroom: 1.12,
       sync: 'recorder',
       onSelect: options.onSelect,
       onCursor: options.onCursor,
@@ -69,53 +59,43 @@ export class OccupancyChart {
       columns: ['occupancy_max_bytes', 'occupancy_p99_bytes', 'occupancy_p50_bytes', 'limit_bytes'],
       csv: () => this.csv(),
       series: [
-        { stroke: () => ink('water-faint'), width: 1, points: { show: false } },
-        { stroke: 'transparent', width: 0, points: { show: false } },
-        { stroke: () => ink('water'), width: 1.75, fill: () => ink('water-band'), points: { show: false } },
-        {
-          stroke: () => ink('limit'),
-          width: 1.75,
-          dash: [7, 4],
-          points: { show: false },
-          ...(uPlot.paths.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
-        },
+        line('water-faint', 1),
+        HIDDEN,
+        line('water', 1.75, { fill: () => ink('water-band') }),
+        line('limit', 1.75, { dash: [7, 4], ...(uPlot.paths.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}) }),
       ],
-      bands: [{ series: [2, 3], fill: () => ink('water-band') } as unknown as uPlot.Band],
+      bands: [band(2, 3)],
       draw: (pen, view) => this.draw(pen, view),
-      onLayout: (u) => this.layout(u),
+      onScale: options.onScale,
     });
+    this.plot.element.classList.add('plot-occupancy');
   }
 
   set(data: OccupancyData): void {
     if (data.packets !== this.data?.packets) this.showPacket(null);
     this.data = data;
-    const top = Math.max(largest(data.max), largest(data.limit), data.advised ?? 0, largest(data.packets?.occupancy ?? []));
-    this.sticky.update(top * 1.12);
     const blank = data.time.map(() => null);
     const hide = data.packets !== null;
     this.plot.set(
       [data.time, hide ? blank : data.max, hide ? blank : data.p99, hide ? blank : data.p50, data.limit],
       data.from,
       data.to,
+      { most: largest(data.max, data.limit, data.packets?.occupancy ?? []) },
     );
-    this.layout(this.plot.u);
   }
 
   /** Another port or unit: forget the axis. */
   reset(): void {
-    this.sticky.reset();
+    this.plot.reset();
     this.relabel();
   }
 
   relabel(): void {
-    const axis = this.plot.u.axes[1];
-    if (axis) axis.label = `occupancy, ${this.options.unitLabel()}`;
-    this.plot.redraw();
+    this.plot.relabel(1, this.label());
   }
 
-  private layout(u: uPlot): void {
-    const r = devicePixelRatio || 1;
-    this.options.onScale(this.sticky.value, u.bbox.top / r, u.bbox.height / r);
+  private label(): string {
+    return `occupancy, ${this.options.unitLabel()}`;
   }
 
   private draw(pen: Pen, v: View): void {

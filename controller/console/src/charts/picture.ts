@@ -49,7 +49,7 @@ export interface SvgParts {
   bands: readonly uPlot.Band[];
   x: AxisPicture;
   y: AxisPicture;
-  draw: ((pen: Pen, view: View) => void) | null;
+  draw: (pen: Pen, view: View) => void;
 }
 
 type Paint = string | (() => string) | undefined;
@@ -79,7 +79,7 @@ export function svgOf(p: SvgParts): string {
     const colour = paint(s.stroke);
     if (colour !== 'transparent' && (s.width ?? 1) > 0) inside.line(xs, y, { colour, width: s.width ?? 1, dash: s.dash ?? [] });
   });
-  p.draw?.(inside, v);
+  p.draw(inside, v);
   pen.parts.push(`<g clip-path="url(#plot)">${inside.parts.join('')}</g>`);
   p.y.at.forEach((y, i) => {
     pen.text(v.left - 8, v.y(y) + 4, p.y.labels[i] ?? '', 'end', soft);

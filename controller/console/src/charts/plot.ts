@@ -1,102 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all charts share: size follows the element, colours follow the theme,
-// axes have round ticks and name their unit; x is time unless said otherwise.
+// What all charts share: size follows the element, colours follow the theme; x is
+// time unless said otherwise.
 
 import uPlot from 'uplot';
-import { clockText, unixMsOf } from './clock';
+import { labels, TIME, type XAxis, type YAxis, xAxis, xSplits, yAxis, ySplits } from './axis';
+import { unixMsOf } from './clock';
+import { h } from '../dom';
 import { csvOf, type Picture, svgOf } from './picture';
 import { CanvasPen, type Pen, type View } from './pen';
-import { decimalsFor, niceStep, ticks } from './scale';
+import { largest, StickyMax } from './scale';
 import { touchSelects } from './touch';
-import { ink, onTheme } from './theme';
+import { type Ink, ink, onTheme } from './theme';
 
-/** Left gutter of every time chart, so that their plots line up. */
-export const GUTTER = 62;
 /** Half of the last time of day under an axis, which may stand at its end. */
 const RIGHT = 30;
 
-export interface YAxis {
-  label: string;
-  /** Shown value per stored value, e.g. 100 for a share shown in per cent. */
-  factor: () => number;
-  /** Ticks wanted. */
-  wanted: number;
+/** A line of this colour. */
+export function line(colour: Ink, width: number, more: Partial<uPlot.Series> = {}): uPlot.Series {
+  return { stroke: () => ink(colour), width, points: { show: false }, ...more };
 }
 
-const FONT = '12px "IBM Plex Sans", system-ui, sans-serif';
+export const HIDDEN: uPlot.Series = { stroke: 'transparent', width: 0, points: { show: false } };
 
-export interface XAxis {
-  label: string;
-  /** Shown value per stored value. */
-  factor: () => number;
-  /** Time: the wall clock stands below. */
-  clock?: boolean;
+/** The area between two series. */
+export function band(upper: number, lower: number): uPlot.Band {
+  return { series: [upper, lower], fill: () => ink('water-band') } as unknown as uPlot.Band;
 }
 
-const TIME: XAxis = { label: 'time since the first report, s, and of day', factor: () => 1, clock: true };
-
-function xLabels(axis: XAxis, at: readonly number[]): string[] {
-  const shown = at.map((v) => v * axis.factor());
-  const step = shown.length > 1 ? (shown[1] ?? 0) - (shown[0] ?? 0) : 1;
-  const d = decimalsFor(Number(step.toPrecision(6)));
-  const clock = (v: number): string => {
-    const t = axis.clock ? clockText(v, step < 1 ? 3 : 0) : '';
-    return t ? `\n${t}` : '';
-  };
-  return shown.map((v, i) => v.toFixed(d) + clock(at[i] ?? 0));
-}
-
-function xSplits(axis: XAxis, min: number, max: number, width: number): number[] {
-  const f = axis.factor();
-  const apart = axis.clock && max - min < 8 ? 100 : 75;
-  return ticks(min * f, max * f, Math.max(2, Math.floor((width - GUTTER) / apart))).map((v) => v / f);
-}
-
-function ySplits(axis: YAxis, min: number, max: number): number[] {
-  const f = axis.factor();
-  return ticks(min * f, max * f, axis.wanted).map((v) => v / f);
-}
-
-function yLabels(axis: YAxis, at: readonly number[]): string[] {
-  const shown = at.map((v) => v * axis.factor());
-  const step = shown.length > 1 ? (shown[1] ?? 0) - (shown[0] ?? 0) : niceStep(Math.abs(shown[0] ?? 1));
-  const d = decimalsFor(Number(step.toPrecision(6)));
-  return shown.map((v) => v.toFixed(d));
-}
-
-export function xAxis(visible: boolean, axis: XAxis): uPlot.Axis {
-  return {
-    stroke: () => ink('ink-soft'),
-    font: FONT,
-    labelFont: FONT,
-    size: visible ? (axis.clock ? 40 : 26) : 8,
-    label: visible ? axis.label : undefined,
-    labelSize: visible ? 18 : 0,
-    labelGap: 0,
-    gap: 3,
-    grid: { stroke: () => ink('rule'), width: 1, dash: [2, 3] },
-    ticks: { show: visible, stroke: () => ink('rule-strong'), width: 1, size: 5 },
-    splits: (u, _axis, min, max) => xSplits(axis, min, max, u.width),
-    values: visible ? (_u, splits) => xLabels(axis, splits) : (_u, splits) => splits.map(() => ''),
-  };
-}
-
-export function yAxis(axis: YAxis): uPlot.Axis {
-  return {
-    stroke: () => ink('ink-soft'),
-    font: FONT,
-    labelFont: FONT,
-    label: axis.label,
-    labelSize: 18,
-    labelGap: 0,
-    size: GUTTER - 18,
-    gap: 4,
-    grid: { stroke: () => ink('rule'), width: 1, dash: [2, 3] },
-    ticks: { stroke: () => ink('rule-strong'), width: 1, size: 4 },
-    splits: (_u, _axis, min, max) => ySplits(axis, min, max),
-    values: (_u, splits) => yLabels(axis, splits),
-  };
-}
+/** A value within a range: its highest, its lowest, and the value itself. */
+export const RANGED = { series: [HIDDEN, HIDDEN, line('water', 1.75)], bands: [band(1, 2)] };
 
 export interface PlotOptions {
   /** Name of the chart, of its files too. */
@@ -106,7 +38,12 @@ export interface PlotOptions {
   /** Time, unless said otherwise. */
   x?: XAxis;
   y: YAxis;
-  yRange: () => [number, number];
+  /** Smallest range of the y axis, which else follows what is set, from 0. */
+  floor?: number;
+  /** Room above the largest value: a factor. */
+  headroom?: number;
+  /** Instead of a range from 0. */
+  yRange?: () => [number, number];
   series: uPlot.Series[];
   /** Column of each series in a file, with its unit. */
   columns: string[];
@@ -119,19 +56,25 @@ export interface PlotOptions {
   /** The pointer within the plot, CSS pixels; null when it leaves. */
   onPointer?: (at: { left: number; top: number } | null) => void;
   draw?: (pen: Pen, view: View) => void;
-  onLayout?: (u: uPlot) => void;
+  /** The y range or the plot's place changed: whoever shares the axis follows. */
+  onScale?: (most: number, top: number, height: number) => void;
   /** Instead of the series, where the chart draws something else itself. */
   csv?: () => string | null;
 }
 
-/** A uPlot that fills its element. */
+/** A uPlot that fills its element. The chart is drawn, not read: a text beside it says what it shows. */
 export class Plot implements Picture {
+  readonly element = h('div', { class: 'plot', 'aria-hidden': 'true' });
   readonly u: uPlot;
   private range: [number, number] = [0, 1];
-  private readonly stop: (() => void)[] = [];
+  private readonly sticky: StickyMax;
+  /** The operator's bound, drawn as a fine dotted line. */
+  private target: number | null = null;
 
-  constructor(element: HTMLElement, private readonly options: PlotOptions) {
+  constructor(private readonly options: PlotOptions) {
+    const { element } = this;
     const o = this.options;
+    this.sticky = new StickyMax(o.floor ?? 1);
     const u = new uPlot(
       {
         width: Math.max(120, element.clientWidth),
@@ -147,14 +90,13 @@ export class Plot implements Picture {
         select: { show: o.onSelect !== undefined, left: 0, top: 0, width: 0, height: 0 },
         scales: {
           x: { time: false, range: () => this.range },
-          y: { range: () => o.yRange() },
+          y: { range: () => this.yRange() },
         },
         axes: [xAxis(o.showX, o.x ?? TIME), yAxis(o.y)],
         series: [{}, ...o.series],
         bands: o.bands ?? [],
         hooks: {
-          draw: o.draw ? [(p) => this.drawOn(p)] : [],
-          drawClear: [],
+          draw: [(p) => this.drawOn(p)],
           setSelect: [
             (p) => {
               const { left, width } = p.select;
@@ -170,7 +112,8 @@ export class Plot implements Picture {
               o.onPointer?.(left === undefined || top === undefined || left < 0 || top < 0 ? null : { left, top });
             },
           ],
-          ...(o.onLayout ? { setSize: [o.onLayout], ready: [o.onLayout] } : {}),
+          setSize: [(p) => this.tellScale(p)],
+          ready: [(p) => this.tellScale(p)],
         },
       },
       [[], ...o.series.map(() => [])] as unknown as uPlot.AlignedData,
@@ -183,7 +126,7 @@ export class Plot implements Picture {
       if (w > 0 && Math.abs(w - u.width) >= 1) u.setSize({ width: w, height: o.height });
     });
     resize.observe(element);
-    this.stop.push(() => resize.disconnect(), onTheme(() => u.redraw(false, true)));
+    onTheme(() => u.redraw(false, true));
     // Text on a canvas is drawn once: again when the page's font has arrived.
     void document.fonts?.ready.then(() => u.redraw(false, true));
   }
@@ -192,18 +135,38 @@ export class Plot implements Picture {
     return this.options.name;
   }
 
-  set(data: (number | null)[][], from: number, to: number): void {
+  /** Columns: that of x, and one for every series. There is room for `most`, else for all of them. */
+  set(data: (number | null)[][], from: number, to: number, { target = null, most }: { target?: number | null; most?: number } = {}): void {
+    this.target = target;
+    this.sticky.update((most ?? largest(...data.slice(1))) * (this.options.headroom ?? 1.1));
     this.range = to > from ? [from, to] : [from, from + 1];
     this.u.setData(data as uPlot.AlignedData, true);
+    this.tellScale(this.u);
   }
 
   redraw(): void {
     this.u.redraw(false, true);
   }
 
-  destroy(): void {
-    for (const f of this.stop) f();
-    this.u.destroy();
+  /** Other data: forgets the axis. */
+  reset(): void {
+    this.sticky.reset();
+  }
+
+  /** Another name of an axis: 0 for x, 1 for y. */
+  relabel(which: 0 | 1, label: string): void {
+    const axis = this.u.axes[which];
+    if (axis) axis.label = label;
+    this.redraw();
+  }
+
+  private yRange(): [number, number] {
+    return this.options.yRange?.() ?? [0, this.sticky.value];
+  }
+
+  private tellScale(u: uPlot): void {
+    const r = devicePixelRatio || 1;
+    this.options.onScale?.(this.yRange()[1], u.bbox.top / r, u.bbox.height / r);
   }
 
   /** Place of the plot within the chart, and of values in it. */
@@ -227,8 +190,16 @@ export class Plot implements Picture {
     c.beginPath();
     c.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
     c.clip();
-    this.options.draw?.(new CanvasPen(c, devicePixelRatio || 1), this.view());
+    this.draw(new CanvasPen(c, devicePixelRatio || 1), this.view());
     c.restore();
+  }
+
+  /** What the chart draws itself. */
+  private draw(pen: Pen, v: View): void {
+    this.options.draw?.(pen, v);
+    if (this.target === null) return;
+    const y = v.y(this.target);
+    if (y >= v.top && y <= v.top + v.height) pen.segments([v.left, y, v.left + v.width, y], { colour: ink('advised'), width: 1.25, dash: [1.5, 3] });
   }
 
   canvas(): HTMLCanvasElement {
@@ -253,7 +224,7 @@ export class Plot implements Picture {
     const o = this.options;
     const x = o.x ?? TIME;
     const [xMin, xMax] = this.range;
-    const [yMin, yMax] = o.yRange();
+    const [yMin, yMax] = this.yRange();
     const xAt = xSplits(x, xMin, xMax, u.width);
     const yAt = ySplits(o.y, yMin, yMax);
     return svgOf({
@@ -264,9 +235,9 @@ export class Plot implements Picture {
       u,
       series: o.series,
       bands: o.bands ?? [],
-      x: { at: xAt, labels: xLabels(x, xAt), label: x.label },
-      y: { at: yAt, labels: yLabels(o.y, yAt), label: String(u.axes[1]?.label ?? o.y.label) },
-      draw: o.draw ?? null,
+      x: { at: xAt, labels: labels(x, xAt), label: x.label },
+      y: { at: yAt, labels: labels(o.y, yAt), label: String(u.axes[1]?.label ?? o.y.label) },
+      draw: (pen, view) => this.draw(pen, view),
     });
   }
 }

@@ -20,6 +20,13 @@ export function ticks(min: number, max: number, wanted: number): number[] {
   return out;
 }
 
+/** The largest of all values; 0 where there is none. */
+export function largest(...columns: Iterable<number | null>[]): number {
+  let m = 0;
+  for (const c of columns) for (const v of c) if (v !== null && v > m) m = v;
+  return m;
+}
+
 /** Decimals needed to tell `step` apart. */
 export function decimalsFor(step: number): number {
   if (!(step > 0)) return 0;
@@ -37,13 +44,11 @@ export function decimalsFor(step: number): number {
 export class StickyMax {
   private current = 0;
   private small = 0;
-  private readonly floor: number;
-  private readonly patience: number;
 
-  constructor(floor: number, patience = 8) {
-    this.floor = floor;
-    this.patience = patience;
-  }
+  constructor(
+    private readonly floor: number,
+    private readonly patience = 8,
+  ) {}
 
   get value(): number {
     return this.current || this.floor;

@@ -35,12 +35,11 @@ export function ink(name: Ink): string {
 
 export type Theme = 'light' | 'dark';
 const KEY = 'tidemark.theme';
-const listeners = new Set<() => void>();
+const listeners: (() => void)[] = [];
 
 /** Called after every change of theme; charts redraw themselves. */
-export function onTheme(f: () => void): () => void {
-  listeners.add(f);
-  return () => listeners.delete(f);
+export function onTheme(f: () => void): void {
+  listeners.push(f);
 }
 
 export function theme(): Theme {

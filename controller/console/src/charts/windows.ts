@@ -5,44 +5,31 @@
 
 import type uPlot from 'uplot';
 import { MOST_CHOSEN } from '../model/windows';
-import type { FlowWindowColumns } from '../model/columns';
+import type { FlowWindowColumns } from '../model/types';
 import type { Pen, View } from './pen';
-import { Plot } from './plot';
-import { StickyMax } from './scale';
+import { line, Plot, type PlotOptions } from './plot';
 import { flowInk, ink } from './theme';
-
-export interface WindowsChartOptions {
-  onSelect: (from: number, to: number) => void;
-  onCursor: (index: number | null) => void;
-}
-
-const largest = (columns: readonly (readonly (number | null)[])[]): number => {
-  let m = 0;
-  for (const c of columns) for (const v of c) if (v !== null && v > m) m = v;
-  return m;
-};
 
 export class FlowWindowsChart {
   readonly plot: Plot;
-  private readonly sticky = new StickyMax(10);
   private flows: readonly FlowWindowColumns[] = [];
   private time: readonly number[] = [];
   private colours: readonly number[] = [];
 
-  constructor(element: HTMLElement, o: WindowsChartOptions) {
+  constructor(onSelect: PlotOptions['onSelect']) {
     const lines = (style: Partial<uPlot.Series>): uPlot.Series[] =>
       Array.from({ length: MOST_CHOSEN }, (_, i) => ({ stroke: () => flowInk(this.colours[i]), points: { show: false }, spanGaps: true, ...style }));
     const series = [...lines({ width: 1.5 }), ...lines({ width: 1.5, dash: [1.5, 3] })];
-    this.plot = new Plot(element, {
+    this.plot = new Plot({
       name: 'Windows of flows',
       height: 140,
       showX: false,
       y: { label: 'window, pkts', factor: () => 1, wanted: 3 },
-      yRange: () => [0, this.sticky.value],
+      floor: 10,
       series,
       columns: series.map((_, i) => `${i < MOST_CHOSEN ? 'cwnd' : 'in_flight'}_pkts_${(i % MOST_CHOSEN) + 1}`),
       sync: 'recorder',
-      ...o,
+      onSelect,
       draw: (pen, view) => this.draw(pen, view),
       csv: () => this.csv(),
     });
@@ -55,14 +42,9 @@ export class FlowWindowsChart {
     this.colours = colours;
     const blank = time.map(() => null);
     const inFlight = flows.map((f) => f.inFlightBytes.map((b) => (b === null ? null : b / packetBytes)));
-    this.sticky.update(largest([...flows.map((f) => f.cwndPkts), ...inFlight]) * 1.1);
     const places = Array.from({ length: MOST_CHOSEN }, (_, i) => i);
     const columns = [...places.map((i) => flows[i]?.cwndPkts ?? blank), ...places.map((i) => inFlight[i] ?? blank)];
     this.plot.set([[...time], ...columns], from, to);
-  }
-
-  reset(): void {
-    this.sticky.reset();
   }
 
   /** A cross where packets of a flow were dropped, a ring where they were marked. */
@@ -88,39 +70,17 @@ export class FlowWindowsChart {
   }
 }
 
-export class SumChart {
-  readonly plot: Plot;
-  private readonly sticky = new StickyMax(3000);
-
-  constructor(element: HTMLElement, factor: () => number, label: () => string, o: WindowsChartOptions) {
-    this.plot = new Plot(element, {
-      name: 'W against Q and BDP',
-      height: 116,
-      showX: false,
-      y: { label: label(), factor, wanted: 3 },
-      yRange: () => [0, this.sticky.value],
-      series: [
-        { stroke: () => ink('water'), width: 1.75, points: { show: false } },
-        { stroke: () => ink('advised'), width: 1.5, points: { show: false } },
-      ],
-      columns: ['queue_plus_bdp_bytes', 'in_flight_bytes'],
-      sync: 'recorder',
-      ...o,
-    });
-  }
-
-  set(time: readonly number[], queuePlusBdp: (number | null)[], inFlight: (number | null)[], from: number, to: number): void {
-    this.sticky.update(largest([queuePlusBdp, inFlight]) * 1.1);
-    this.plot.set([[...time], queuePlusBdp, inFlight], from, to);
-  }
-
-  relabel(label: string): void {
-    const axis = this.plot.u.axes[1];
-    if (axis) axis.label = label;
-    this.plot.redraw();
-  }
-
-  reset(): void {
-    this.sticky.reset();
-  }
+/** W(t) against Q(t) + BDP. */
+export function sumChart(factor: () => number, label: string, onSelect: PlotOptions['onSelect']): Plot {
+  return new Plot({
+    name: 'W against Q and BDP',
+    height: 116,
+    showX: false,
+    y: { label, factor, wanted: 3 },
+    floor: 3000,
+    series: [line('water', 1.75), line('advised', 1.5)],
+    columns: ['queue_plus_bdp_bytes', 'in_flight_bytes'],
+    sync: 'recorder',
+    onSelect,
+  });
 }

@@ -14,36 +14,25 @@ export function significant(value: number, digits = 3): string {
   return value.toFixed(decimals);
 }
 
-interface Scaled {
-  value: string;
-  unit: string;
-}
-
-function scaled(value: number, base: string, prefixes: readonly string[], digits: number): Scaled {
+/** With the prefix that keeps it below 1000. */
+function scaled(value: number, base: string): string {
   let v = value;
+  const prefixes = ['', 'k', 'M', 'G', 'T'];
   let i = 0;
   while (Math.abs(v) >= 999.5 && i < prefixes.length - 1) {
     v /= 1000;
     i += 1;
   }
-  return { value: significant(v, digits), unit: `${prefixes[i] ?? ''}${base}` };
+  return `${significant(v)} ${prefixes[i]}${base}`;
 }
 
-const SI = ['', 'k', 'M', 'G', 'T'] as const;
-
-function joined(s: Scaled): string {
-  return `${s.value} ${s.unit}`;
-}
-
-export function bytes(value: number | null | undefined, digits = 3): string {
+export function bytes(value: number | null | undefined): string {
   if (value == null || !Number.isFinite(value)) return MISSING;
-  if (Math.abs(value) < 999.5) return `${Math.round(value)} B`;
-  return joined(scaled(value, 'B', SI, digits));
+  return Math.abs(value) < 999.5 ? `${Math.round(value)} B` : scaled(value, 'B');
 }
 
-export function bitRate(bps: number | null | undefined, digits = 3): string {
-  if (bps == null || !Number.isFinite(bps)) return MISSING;
-  return joined(scaled(bps, 'b/s', SI, digits));
+export function bitRate(bps: number | null | undefined): string {
+  return bps == null || !Number.isFinite(bps) ? MISSING : scaled(bps, 'b/s');
 }
 
 /** A share as per cent; small shares keep two significant digits. */
@@ -60,12 +49,12 @@ export function percent(fraction: number | null | undefined): string {
 }
 
 /** A duration given in milliseconds. */
-export function milliseconds(ms: number | null | undefined, digits = 3): string {
+export function milliseconds(ms: number | null | undefined): string {
   if (ms == null || !Number.isFinite(ms)) return MISSING;
   const a = Math.abs(ms);
-  if (a !== 0 && a < 1) return `${significant(ms * 1000, digits)} µs`;
-  if (a >= 10_000) return `${significant(ms / 1000, digits)} s`;
-  return `${significant(ms, digits)} ms`;
+  if (a !== 0 && a < 1) return `${significant(ms * 1000)} µs`;
+  if (a >= 10_000) return `${significant(ms / 1000)} s`;
+  return `${significant(ms)} ms`;
 }
 
 /** Whole counts with thin spaces between thousands: 1 234 567. */
@@ -97,38 +86,25 @@ export interface SizeContext {
 
 /** A buffer size in `unit`; null when the context cannot convert. */
 export function sizeIn(unit: SizeUnit, sizeBytes: number, ctx: SizeContext): number | null {
-  switch (unit) {
-    case 'bytes':
-      return sizeBytes;
-    case 'packets':
-      return ctx.packetBytes > 0 ? sizeBytes / ctx.packetBytes : null;
-    case 'ms':
-      return ctx.capacityBps > 0 ? (sizeBytes * 8000) / ctx.capacityBps : null;
-  }
+  if (unit === 'bytes') return sizeBytes;
+  if (unit === 'packets') return ctx.packetBytes > 0 ? sizeBytes / ctx.packetBytes : null;
+  return ctx.capacityBps > 0 ? (sizeBytes * 8000) / ctx.capacityBps : null;
 }
 
 export function formatSize(unit: SizeUnit, sizeBytes: number | null | undefined, ctx: SizeContext): string {
   if (sizeBytes == null || !Number.isFinite(sizeBytes)) return MISSING;
   const v = sizeIn(unit, sizeBytes, ctx);
-  if (v == null) return MISSING;
-  switch (unit) {
-    case 'bytes':
-      return bytes(v);
-    case 'packets':
-      return `${significant(v, v < 10 ? 2 : 3)} pkts`;
-    case 'ms':
-      return milliseconds(v);
-  }
+  if (v === null) return MISSING;
+  if (unit === 'packets') return `${significant(v, v < 10 ? 2 : 3)} pkts`;
+  return unit === 'bytes' ? bytes(v) : milliseconds(v);
 }
 
-/** Label of an axis of buffer sizes. */
-export function sizeAxisLabel(unit: SizeUnit): string {
-  switch (unit) {
-    case 'bytes':
-      return 'bytes';
-    case 'packets':
-      return 'packets';
-    case 'ms':
-      return 'ms at capacity';
-  }
+/** Unit of an axis of buffer sizes. */
+export function axisUnit(unit: SizeUnit): string {
+  return { bytes: 'kB', packets: 'packets', ms: 'ms at capacity' }[unit];
+}
+
+/** Value on an axis of buffer sizes per byte. */
+export function axisFactor(unit: SizeUnit, ctx: SizeContext): number {
+  return unit === 'bytes' ? 1e-3 : (sizeIn(unit, 1, ctx) ?? 1e-3);
 }

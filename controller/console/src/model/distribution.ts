@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distributions as bins with shares.
 
-import type { Distribution, DistributionBin, Packets } from './columns';
+import type { Distribution, DistributionBin, Packets } from './types';
 
 /**
  * Spreads fine bins over `rows` equal bins up to `maxBytes`. A fine bin that

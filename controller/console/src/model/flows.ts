@@ -6,7 +6,7 @@ export type SortKey = 'cls' | 'src' | 'rate' | 'share' | 'cwnd' | 'srtt' | 'base
 const CLASS_ORDER: Record<FlowClass, number> = { LBP: 0, RBP: 1, WL: 2, OTHER: 3, SHORT: 4 };
 
 /** Rate over the whole window, also where the flow paused; bits/s. */
-export function meanRate(f: Flow): number | null {
+function meanRate(f: Flow): number | null {
   return f.rateBps === null ? null : f.rateBps * (f.activeFraction ?? 1);
 }
 
@@ -26,26 +26,16 @@ export function filterFlows(flows: readonly Flow[], words: string): Flow[] {
   });
 }
 
-function value(f: Flow, key: SortKey): number | string | null {
-  switch (key) {
-    case 'cls':
-      return CLASS_ORDER[f.cls];
-    case 'src':
-      return f.src;
-    case 'rate':
-      return f.rateBps;
-    case 'share':
-      return meanRate(f);
-    case 'cwnd':
-      return f.cwndPkts;
-    case 'srtt':
-      return f.srttMs;
-    case 'base':
-      return f.baseRttMs;
-    case 'drops':
-      return f.drops;
-  }
-}
+const VALUES: Record<SortKey, (f: Flow) => number | string | null> = {
+  cls: (f) => CLASS_ORDER[f.cls],
+  src: (f) => f.src,
+  rate: (f) => f.rateBps,
+  share: meanRate,
+  cwnd: (f) => f.cwndPkts,
+  srtt: (f) => f.srttMs,
+  base: (f) => f.baseRttMs,
+  drops: (f) => f.drops,
+};
 
 /**
  * Sorted copy; unknown values last in either direction. Ties are broken by the
@@ -55,8 +45,8 @@ export function sortFlows(flows: readonly Flow[], key: SortKey, descending: bool
   const sign = descending ? -1 : 1;
   const tie = (a: Flow, b: Flow): number => a.src.localeCompare(b.src, 'en', { numeric: true }) || a.id.localeCompare(b.id);
   return [...flows].sort((a, b) => {
-    const x = value(a, key);
-    const y = value(b, key);
+    const x = VALUES[key](a);
+    const y = VALUES[key](b);
     if (x === null || y === null) return x === y ? tie(a, b) : x === null ? 1 : -1;
     const d = typeof x === 'string' ? x.localeCompare(String(y), 'en', { numeric: true }) : x - Number(y);
     return d === 0 ? tie(a, b) : d * sign;

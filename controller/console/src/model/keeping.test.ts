@@ -4,7 +4,7 @@ import { packetsAt } from '../../test/packets';
 import { type Kept, keep, keptWords, type Read, SLICE, type Span } from './keeping';
 import { PacketShelf } from './packet-shelf';
 import { within } from './packets';
-import type { Packets } from './columns';
+import type { Packets } from './types';
 
 /** A bottleneck of 100 Mb/s: so many packets a second. */
 const RATE = 8127;

@@ -5,7 +5,7 @@
 import { count } from '../format/units';
 import type { PacketShelf } from './packet-shelf';
 import { within } from './packets';
-import type { Packets } from './columns';
+import type { Packets } from './types';
 
 /** Packets asked for at once: an answer of some MB, read without the page standing still. */
 export const SLICE = 50_000;

@@ -4,8 +4,7 @@
 import { linkTitle } from './links';
 import type { Brief, Link } from './types';
 
-export const GOALS = ['utilisation', 'loss', 'delay'] as const;
-export type GoalName = (typeof GOALS)[number];
+export type GoalName = 'utilisation' | 'loss' | 'delay';
 
 export function briefOf(l: Link): Brief {
   return {

@@ -3,7 +3,7 @@
 // forgotten it.
 
 import { indexAt, joined, within } from './packets';
-import type { Packets } from './columns';
+import type { Packets } from './types';
 
 interface Read {
   from: number;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single packets: which one is meant, what stood around it, parts and sums of them.
 
-import type { Packets } from './columns';
+import type { Packets } from './types';
 
 /** Flows with a colour of their own. */
 export const COLOURS = 8;
@@ -50,16 +50,8 @@ export function nearest(p: Packets, x: number, y: number, reach: number, place: 
   return best;
 }
 
-export interface Neighbours {
-  /** The arrivals before and after it. */
-  before: number | null;
-  after: number | null;
-  /** Of the same flow. */
-  flowBefore: number | null;
-  flowAfter: number | null;
-}
-
-export function neighbours(p: Packets, i: number): Neighbours {
+/** The arrivals before and after it, of all and of the same flow; null where there is none. */
+export function neighbours(p: Packets, i: number) {
   const n = p.time.length;
   const flow = p.flow[i];
   const find = (step: number): number | null => {
@@ -72,23 +64,18 @@ export function neighbours(p: Packets, i: number): Neighbours {
 /** Memory of one packet, bytes: its part of every column. */
 export const PACKET_BYTES = 4 * 8 + 2 * 4 + 2 + 2 * 1;
 
+type Column = Float64Array | Uint32Array | Uint16Array | Uint8Array;
+
+/** The same with every column changed. */
+function withColumns(p: Packets, change: (column: Column, name: keyof Packets) => Column): Packets {
+  const entries = Object.entries(p).map(([name, v]) => [name, ArrayBuffer.isView(v) ? change(v as Column, name as keyof Packets) : v]);
+  return { ...(Object.fromEntries(entries) as Packets), truncated: false };
+}
+
 /** The packets of a part of a span, in the same memory. */
 export function within(p: Packets, from: number, to: number): Packets {
-  const a = indexAt(p, from);
-  const b = indexAt(p, to);
-  return {
-    time: p.time.subarray(a, b),
-    left: p.left.subarray(a, b),
-    occupancy: p.occupancy.subarray(a, b),
-    dropped: p.dropped.subarray(a, b),
-    ce: p.ce.subarray(a, b),
-    flow: p.flow.subarray(a, b),
-    cwnd: p.cwnd.subarray(a, b),
-    seq: p.seq.subarray(a, b),
-    ipBytes: p.ipBytes.subarray(a, b),
-    truncated: false,
-    oldest: p.oldest,
-  };
+  const [a, b] = [indexAt(p, from), indexAt(p, to)];
+  return withColumns(p, (column) => column.subarray(a, b));
 }
 
 /** The packets of spans that follow one another, as one; null of none. */
@@ -96,25 +83,13 @@ export function joined(parts: readonly Packets[]): Packets | null {
   const [first] = parts;
   if (!first || parts.length === 1) return first ?? null;
   const length = parts.reduce((n, p) => n + p.time.length, 0);
-  const column = <T extends Float64Array | Uint32Array | Uint16Array | Uint8Array>(into: T, of: (p: Packets) => T): T => {
+  return withColumns(first, (column, name) => {
+    const all = new (column.constructor as new (n: number) => Column)(length);
     let at = 0;
     for (const p of parts) {
-      into.set(of(p), at);
+      all.set(p[name] as Column, at);
       at += p.time.length;
     }
-    return into;
-  };
-  return {
-    time: column(new Float64Array(length), (p) => p.time),
-    left: column(new Float64Array(length), (p) => p.left),
-    occupancy: column(new Float64Array(length), (p) => p.occupancy),
-    dropped: column(new Uint8Array(length), (p) => p.dropped),
-    ce: column(new Uint8Array(length), (p) => p.ce),
-    flow: column(new Float64Array(length), (p) => p.flow),
-    cwnd: column(new Uint32Array(length), (p) => p.cwnd),
-    seq: column(new Uint32Array(length), (p) => p.seq),
-    ipBytes: column(new Uint16Array(length), (p) => p.ipBytes),
-    truncated: false,
-    oldest: first.oldest,
-  };
+    return all;
+  });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { Recording } from './recording';
-import type { SeriesColumns } from './columns';
+import type { SeriesColumns } from './types';
 
 function columns(times: number[], stepSeconds: number): SeriesColumns {
   const c = times.map(() => 1);

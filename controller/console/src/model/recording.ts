@@ -2,7 +2,7 @@
 // The record of one port kept in the browser.
 
 import { Series } from './series';
-import type { SeriesColumns } from './columns';
+import type { SeriesColumns } from './types';
 
 export const COLUMNS = [
   'occP50',
@@ -26,12 +26,6 @@ const FINE_WINDOW = 10;
 const COARSE_STEP = 0.1;
 /** Answers of another step in a row before they are believed. */
 const PATIENCE = 5;
-
-export interface SeriesQuery {
-  from_ns: number;
-  to_ns: number;
-  max_points: number;
-}
 
 export class Recording {
   readonly series = new Series<Column>(COLUMNS, CAPACITY);
@@ -57,7 +51,7 @@ export class Recording {
    * null when nothing can be. Its answer has steps of the wanted length when
    * `max_points` is the number of such steps, on a grid when `from_ns` is.
    */
-  query(startNs: number, now: number): SeriesQuery | null {
+  query(startNs: number, now: number) {
     const last = this.series.lastTime;
     const nowNs = startNs + now * 1e9;
     const stepNs = last === null && this.fine ? 1e7 : this.step * 1e9;

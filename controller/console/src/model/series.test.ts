@@ -9,7 +9,7 @@ describe('Series', () => {
     expect(s.length).toBeLessThanOrEqual(100 + 16);
     expect(s.length).toBeGreaterThanOrEqual(100);
     expect(s.lastTime).toBe(9999);
-    expect(s.last('a')).toBe(9999);
+    expect(s.column('a').at(-1)).toBe(9999);
     expect(s.column('a').length).toBe(s.length);
   });
 

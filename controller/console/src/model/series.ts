@@ -9,14 +9,11 @@ export class Series<Name extends string> {
   /** Seconds; strictly increasing. */
   readonly time: number[] = [];
   private readonly columns = new Map<Name, Cell[]>();
-  private readonly names: readonly Name[];
-  private readonly capacity: number;
-  /** Rises with every change; lets a view skip a redraw. */
-  revision = 0;
 
-  constructor(names: readonly Name[], capacity: number) {
-    this.names = names;
-    this.capacity = capacity;
+  constructor(
+    private readonly names: readonly Name[],
+    private readonly capacity: number,
+  ) {
     for (const n of names) this.columns.set(n, []);
   }
 
@@ -32,10 +29,6 @@ export class Series<Name extends string> {
     return this.columns.get(name) ?? [];
   }
 
-  last(name: Name): Cell {
-    return this.column(name).at(-1) ?? null;
-  }
-
   /**
    * Adds a row. A row at the last time replaces it; an older one is refused
    * (returns false): after a reconnect the server may repeat what we have.
@@ -46,7 +39,6 @@ export class Series<Name extends string> {
     if (last === time) this.pop();
     this.time.push(time);
     for (const n of this.names) this.column(n).push(row[n] ?? null);
-    this.revision += 1;
     // Trimmed in blocks: a splice per row would move the whole column each time.
     if (this.time.length > this.capacity + Math.max(16, this.capacity >> 3)) {
       const extra = this.time.length - this.capacity;
@@ -59,7 +51,6 @@ export class Series<Name extends string> {
   clear(): void {
     this.time.length = 0;
     for (const n of this.names) this.column(n).length = 0;
-    this.revision += 1;
   }
 
   /** First index with time >= t. */

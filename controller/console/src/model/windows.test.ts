@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Series } from './series';
 import { COLUMNS } from './recording';
-import type { WindowColumns } from './columns';
-import type { Flow, Link } from './types';
+import type { Flow, Link, WindowColumns } from './types';
 import { bdpBytes, firstChoice, queueAt, WindowRecord } from './windows';
 
 function columns(time: number[], cwnd: number): WindowColumns {

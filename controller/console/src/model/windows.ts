@@ -4,8 +4,7 @@
 
 import type { Series } from './series';
 import type { Column } from './recording';
-import type { WindowColumns } from './columns';
-import type { Flow, Link } from './types';
+import type { Flow, Link, WindowColumns } from './types';
 
 /** Steps kept: twenty minutes at 100 ms. */
 const CAPACITY = 12_000;
@@ -40,25 +39,15 @@ export class WindowRecord {
     let keep = c.time.length;
     while (keep > 0 && (c.time[keep - 1] ?? 0) > first - more.stepSeconds / 2) keep -= 1;
     const skip = Math.max(0, keep + more.time.length - CAPACITY);
-    const joined = <T,>(a: readonly T[], b: readonly T[]): T[] => [...a.slice(skip, keep), ...b];
-    this.columns = {
-      stepSeconds: more.stepSeconds,
-      time: joined(c.time, more.time),
-      cwndSumPkts: joined(c.cwndSumPkts, more.cwndSumPkts),
-      inFlightSumBytes: joined(c.inFlightSumBytes, more.inFlightSumBytes),
-      probedFlows: joined(c.probedFlows, more.probedFlows),
-      dataFlows: joined(c.dataFlows, more.dataFlows),
-      flows: more.flows.map((f, i) => {
-        const old = c.flows[i];
-        return {
-          id: f.id,
-          cwndPkts: joined(old?.cwndPkts ?? [], f.cwndPkts),
-          inFlightBytes: joined(old?.inFlightBytes ?? [], f.inFlightBytes),
-          drops: joined(old?.drops ?? [], f.drops),
-          ce: joined(old?.ce ?? [], f.ce),
-        };
-      }),
+    /** Every column of both, end to end. */
+    const joined = <T extends object>(old: Partial<T>, added: T): T => {
+      const columns = Object.entries(added).map(([name, b]) => {
+        const a = old[name as keyof T];
+        return [name, Array.isArray(b) ? [...(Array.isArray(a) ? a.slice(skip, keep) : []), ...b] : b];
+      });
+      return Object.fromEntries(columns) as T;
     };
+    this.columns = { ...joined(c, more), flows: more.flows.map((f, i) => joined(c.flows[i] ?? {}, f)) };
   }
 }
 

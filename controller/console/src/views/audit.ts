@@ -3,8 +3,8 @@
 
 import { attr, h, keyed, prose, text } from '../dom';
 import { MISSING } from '../format/units';
-import type { AuditEntry } from '../model/types';
-import type { MakePanel } from './panel';
+import type { Panel, Snapshot } from './panel';
+import { heading, section, table } from './parts';
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
 
@@ -19,7 +19,7 @@ export function brief(why: string): [string, string] {
   return short.replace(/\.$/, '') === why.replace(/\.$/, '') ? [why, ''] : [short, why];
 }
 
-export class Audit {
+export class Audit implements Panel {
   readonly element: HTMLElement;
   private readonly body = h('tbody');
   private readonly warnings = h('div', { class: 'warnings', role: 'alert' });
@@ -27,23 +27,16 @@ export class Audit {
   private readonly table: HTMLElement;
 
   constructor() {
-    const head = ['Time', 'Port', 'Limit', 'By', 'Outcome', 'Reason'].map((t) => h('th', { scope: 'col' }, t));
-    this.table = h('div', { class: 'scroll', hidden: true, tabindex: 0, role: 'region', 'aria-label': 'Table of changes' }, h('table', { class: 'audit-table' }, h('thead', {}, h('tr', {}, ...head)), this.body));
-    this.element = h(
-      'section',
-      { class: 'audit', 'aria-labelledby': 'audit-title' },
-      h('div', { class: 'bar' }, h('h2', { id: 'audit-title' }, 'Changes')),
-      this.warnings,
-      this.empty,
-      this.table,
-    );
+    const head = ['Time', 'Port', 'Limit', 'By', 'Outcome', 'Reason'].map((t) => heading(t));
+    this.table = table('Table of changes', 'audit', head, this.body);
+    this.element = section('audit', 'Changes', [], this.warnings, this.empty, this.table);
   }
 
-  update(entries: readonly AuditEntry[], warnings: readonly string[], finished: boolean): void {
+  update({ changes: entries, status, finished }: Snapshot): void {
     text(this.empty, finished ? 'The run has no log of limit changes.' : 'No limit has been changed since the controller started.');
     keyed(
       this.warnings,
-      warnings,
+      status?.warnings ?? [],
       (w) => w,
       () => h('p', { class: 'warning' }),
       (p, w) => prose(p, w),
@@ -73,8 +66,3 @@ export class Audit {
     );
   }
 }
-
-export const auditPanel: MakePanel = () => {
-  const view = new Audit();
-  return { element: view.element, update: (s) => view.update(s.changes, s.status?.warnings ?? [], s.status?.finished != null) };
-};

@@ -24,39 +24,39 @@ export class ConfirmDialog {
   readonly element: HTMLDialogElement;
   private readonly title = h('h2', { id: 'confirm-title' });
   private readonly words = h('p');
-  private readonly more = h('ul', { class: 'expected' });
+  private readonly more = h('ul', { class: 'soft small expected' });
   private readonly input = h('input', { type: 'password', id: 'token', name: 'token', autocomplete: 'off', required: true });
-  private readonly error = h('p', { class: 'form-error', role: 'alert' });
+  private readonly error = h('p', { class: 'kept form-error', role: 'alert' });
   private readonly submit = h('button', { type: 'submit', class: 'primary' });
-  private readonly forget = h('button', { type: 'button', class: 'quiet forget' }, 'Forget token');
+  private readonly forget = h('button', { type: 'button', class: 'quiet forget', onclick: () => this.forgetToken() }, 'Forget token');
   private asked: Confirmation | null = null;
 
   constructor(private readonly store: TokenStore) {
-    const cancel = h('button', { type: 'button', class: 'quiet' }, 'Cancel');
+    const cancel = h('button', { type: 'button', class: 'quiet', onclick: () => this.element.close() }, 'Cancel');
+    const submit = (e: Event): void => {
+      e.preventDefault();
+      void this.run();
+    };
     const form = h(
       'form',
-      { method: 'dialog' },
+      { method: 'dialog', onsubmit: submit },
       this.title,
       this.words,
       this.more,
       h('label', { for: 'token' }, 'Control token'),
       this.input,
-      h('p', { class: 'hint' }, 'The controller printed it at its first start, or it is in its token file. Kept for this tab only.'),
+      h('p', { class: 'soft small' }, 'The controller printed it at its first start, or it is in its token file. Kept for this tab only.'),
       this.error,
       h('div', { class: 'buttons' }, this.forget, cancel, this.submit),
     );
     this.element = h('dialog', { class: 'confirm', 'aria-labelledby': 'confirm-title' }, form);
-    cancel.addEventListener('click', () => this.element.close());
-    this.forget.addEventListener('click', () => {
-      store.clear();
-      this.input.value = '';
-      attr(this.forget, 'hidden', true);
-      this.input.focus();
-    });
-    form.addEventListener('submit', (e) => {
-      e.preventDefault();
-      void this.run();
-    });
+  }
+
+  private forgetToken(): void {
+    this.store.clear();
+    this.input.value = '';
+    attr(this.forget, 'hidden', true);
+    this.input.focus();
   }
 
   ask(c: Confirmation): void {

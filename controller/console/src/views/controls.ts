@@ -2,21 +2,10 @@
 // Which span the recorder shows: a live window, or a held one, moved and zoomed.
 
 import { attr, h, text } from '../dom';
-import type { Actions } from './panel';
+import type { Actions, Snapshot } from './panel';
+import { Choice, nudge, segments } from './parts';
 
 export const WINDOWS = [10, 30, 120] as const;
-
-export interface ControlsState {
-  from: number;
-  to: number;
-  /** Width of the live window, seconds. */
-  window: number;
-  held: boolean;
-  /** A run that goes on no more. */
-  finished: boolean;
-}
-
-export type ControlsActions = Pick<Actions, 'setWindow' | 'hold' | 'follow'>;
 
 /** A span from another. */
 type Change = (from: number, to: number) => [number, number];
@@ -38,49 +27,40 @@ function shift(k: number): Change {
 
 export class Controls {
   readonly element = h('div', { class: 'controls' });
-  private readonly windowButtons = new Map<number, HTMLButtonElement>();
-  private readonly windows = h('div', { class: 'segments', role: 'group', 'aria-label': 'Span shown' });
-  private readonly holdButton = h('button', { type: 'button', class: 'hold' }, 'Hold');
-  private state: ControlsState | null = null;
+  private readonly windows: Choice<number>;
+  private readonly holdButton = h('button', { type: 'button', class: 'hold', onclick: () => this.holdOrFollow() }, 'Hold');
+  private state: Snapshot | null = null;
 
-  constructor(private readonly actions: ControlsActions) {
-    for (const s of WINDOWS) {
-      const b = h('button', { type: 'button', 'aria-pressed': 'false' }, `${s} s`);
-      b.addEventListener('click', () => actions.setWindow(s));
-      this.windowButtons.set(s, b);
-      this.windows.append(b);
-    }
-    this.holdButton.addEventListener('click', () => {
-      const s = this.state;
-      if (!s) return;
-      if (s.held || s.finished) actions.follow();
-      else actions.hold(s.from, s.to);
-    });
-    const steps = h(
-      'div',
-      { class: 'segments', role: 'group', 'aria-label': 'Move and zoom' },
-      this.nudge('←', 'Earlier', shift(-0.5)),
-      this.nudge('→', 'Later', shift(0.5)),
-      this.nudge('+', 'Zoom in', zoom(0.4)),
-      this.nudge('−', 'Zoom out', zoom(2.5)),
+  constructor(private readonly actions: Actions) {
+    this.windows = new Choice('Span shown', WINDOWS.map((s) => [s, `${s} s`] as const), actions.setWindow);
+    const step = (sign: string, words: string, change: Change): HTMLElement =>
+      nudge(sign, words, () => {
+        const s = this.state?.shown;
+        if (s) actions.hold(...change(s.from, s.to));
+      });
+    const steps = segments(
+      'Move and zoom',
+      step('←', 'Earlier', shift(-0.5)),
+      step('→', 'Later', shift(0.5)),
+      step('+', 'Zoom in', zoom(0.4)),
+      step('−', 'Zoom out', zoom(2.5)),
     );
-    this.element.append(this.windows, steps, this.holdButton);
+    this.element.append(this.windows.element, steps, this.holdButton);
   }
 
-  update(s: ControlsState): void {
+  update(s: Snapshot): void {
     this.state = s;
-    for (const [w, b] of this.windowButtons) attr(b, 'aria-pressed', !s.held && w === s.window ? 'true' : 'false');
-    text(this.holdButton, s.finished ? 'Whole run' : s.held ? 'Back to live' : 'Hold');
-    attr(this.windows, 'hidden', s.finished);
-    attr(this.holdButton, 'data-active', s.held);
+    const { held, window } = s.shown;
+    this.windows.show(held ? null : window);
+    text(this.holdButton, s.finished ? 'Whole run' : held ? 'Back to live' : 'Hold');
+    attr(this.windows.element, 'hidden', s.finished);
+    attr(this.holdButton, 'data-active', held);
   }
 
-  private nudge(label: string, words: string, change: Change): HTMLButtonElement {
-    const b = h('button', { type: 'button', class: 'nudge', 'aria-label': words, title: words }, label);
-    b.addEventListener('click', () => {
-      const s = this.state;
-      if (s) this.actions.hold(...change(s.from, s.to));
-    });
-    return b;
+  private holdOrFollow(): void {
+    const s = this.state;
+    if (!s) return;
+    if (s.shown.held || s.finished) this.actions.follow();
+    else this.actions.hold(s.shown.from, s.shown.to);
   }
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The five quantities that buffer sizing rests on, now and over time.
 
-import { EstimateChart } from '../charts/estimate';
+import { Plot, RANGED } from '../charts/plot';
 import { attr, h, prose, symbol, text } from '../dom';
 import { MISSING, percent, significant } from '../format/units';
 import type { Series } from '../model/series';
-import { ESTIMATES, type Estimate, type EstimateColumn, type EstimateName, type LinkEstimate } from '../model/types';
-import type { MakePanel } from './panel';
+import { ESTIMATES, type EstimateColumn, type EstimateName } from '../model/estimates';
+import type { Estimate } from '../model/types';
+import type { Panel, Snapshot } from './panel';
+import { section } from './parts';
 import { chartBox } from './save';
 import { docs, type Term, term } from './terms';
 
@@ -34,22 +36,30 @@ const KINDS: Record<EstimateName, Kind> = {
 class Tile {
   readonly element: HTMLElement;
   private readonly value = h('b', { class: 'value' }, MISSING);
-  private readonly range = h('span', { class: 'range' }, '');
+  private readonly range = h('span', { class: 'soft small range' }, '');
   private readonly evidence = h('span', { class: 'evidence' }, '');
-  private readonly chart: EstimateChart;
+  private readonly chart: Plot;
 
   constructor(private readonly kind: Kind) {
-    const plot = h('div', { class: 'plot' });
     const name = `${kind.base}${kind.sub ? `_${kind.sub}` : ''} over time`;
+    this.chart = new Plot({
+      name,
+      columns: ['high', 'low', 'value'],
+      height: 142,
+      showX: true,
+      y: { label: kind.axis, factor: () => kind.factor, wanted: 3 },
+      floor: kind.floor,
+      headroom: 1.08,
+      ...RANGED,
+    });
     this.element = h(
       'article',
       { class: 'estimate' },
-      h('h3', {}, term(kind.term, symbol(kind.base, kind.sub)), h('span', { class: 'words' }, kind.words)),
-      h('p', { class: 'figure' }, this.value, h('span', { class: 'unit' }, kind.unit), this.range),
-      chartBox(name, plot, () => this.chart.plot),
-      h('p', { class: 'foot' }, this.evidence),
+      h('h3', {}, term(kind.term, symbol(kind.base, kind.sub)), h('span', { class: 'soft words' }, kind.words)),
+      h('p', { class: 'figure' }, this.value, h('span', { class: 'soft small' }, kind.unit), this.range),
+      chartBox(this.chart),
+      h('p', { class: 'soft kept foot' }, this.evidence),
     );
-    this.chart = new EstimateChart(plot, name, kind.axis, kind.factor, kind.floor);
   }
 
   update(e: Estimate | null, history: Series<EstimateColumn>, name: EstimateName, from: number, to: number): void {
@@ -59,13 +69,7 @@ class Tile {
     const samples = e?.samples === null || e?.samples === undefined ? '' : `, ${e.samples} samples`;
     text(this.evidence, e?.evidence ? `${e.evidence}${samples}` : '');
     attr(this.element, 'data-evidence', e?.evidence ?? null);
-    const [time, high, low, value] = history.slice(from, [`${name}High`, `${name}Low`, name]) as [
-      number[],
-      (number | null)[],
-      (number | null)[],
-      (number | null)[],
-    ];
-    this.chart.set(time, high, low, value, from, to);
+    this.chart.set(history.slice(from, [`${name}High`, `${name}Low`, name]), from, to);
   }
 
   reset(): void {
@@ -83,33 +87,24 @@ const REGIMES: Record<string, string> = {
 /** Shortest span of time the charts show, seconds. */
 const SHORTEST_SPAN = 60;
 
-export class Estimates {
+export class Estimates implements Panel {
   readonly element: HTMLElement;
-  private readonly tiles = new Map<EstimateName, Tile>();
-  private readonly regime = h('p', { class: 'regime' });
+  private readonly tiles = ESTIMATES.map((name) => [name, new Tile(KINDS[name])] as const);
   private readonly regimeWord = h('b', {}, MISSING);
   private readonly regimeText = h('span');
-  private readonly window = h('span', { class: 'when' });
-  private readonly caveats = h('ul', { class: 'caveats' });
+  private readonly window = h('span', { class: 'soft' });
+  private readonly caveats = h('ul', { class: 'soft small caveats' });
 
   constructor() {
-    this.regime.append(this.regimeWord, ' ', this.regimeText);
-    const grid = h('div', { class: 'estimates-grid' });
-    for (const n of ESTIMATES) {
-      const tile = new Tile(KINDS[n]);
-      this.tiles.set(n, tile);
-      grid.append(tile.element);
-    }
-    this.element = h(
-      'section',
-      { class: 'estimates', 'aria-labelledby': 'estimates-title' },
-      h('div', { class: 'bar' }, h('h2', { id: 'estimates-title' }, 'Estimates'), docs('explanation/estimators.html', '?', 'How these are estimated'), this.window, this.regime),
-      grid,
-      this.caveats,
-    );
+    const regime = h('p', { class: 'soft kept regime' }, this.regimeWord, ' ', this.regimeText);
+    const bar = [docs('explanation/estimators.html', '?', 'How these are estimated'), this.window, regime];
+    const grid = h('div', { class: 'estimates-grid' }, ...this.tiles.map(([, tile]) => tile.element));
+    this.element = section('estimates', 'Estimates', bar, grid, this.caveats);
   }
 
-  update(e: LinkEstimate | null, history: Series<EstimateColumn>): void {
+  update({ link, history }: Snapshot): void {
+    if (!history) return;
+    const e = link?.estimate;
     const to = history.lastTime ?? 0;
     const first = history.time[0] ?? to;
     const from = Math.max(0, Math.min(first, to - SHORTEST_SPAN));
@@ -126,15 +121,6 @@ export class Estimates {
   }
 
   reset(): void {
-    for (const t of this.tiles.values()) t.reset();
+    for (const [, tile] of this.tiles) tile.reset();
   }
 }
-
-export const estimatesPanel: MakePanel = () => {
-  const view = new Estimates();
-  return {
-    element: view.element,
-    update: (s) => s.history && view.update(s.link?.estimate ?? null, s.history),
-    reset: () => view.reset(),
-  };
-};

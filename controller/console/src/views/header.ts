@@ -5,14 +5,9 @@ import { onTheme, theme, toggleTheme } from '../charts/theme';
 import { attr, h, keyed, svg, text } from '../dom';
 import { bitRate, type SizeUnit } from '../format/units';
 import { linkKey, linkTitle } from '../model/links';
-import type { Brief, Link } from '../model/types';
+import type { Actions, Panel, Snapshot } from './panel';
+import { Choice } from './parts';
 import { docs } from './terms';
-import type { MakePanel } from './panel';
-
-export interface HeaderActions {
-  selectLink: (key: string) => void;
-  selectUnit: (unit: SizeUnit) => void;
-}
 
 const UNITS: readonly [SizeUnit, string][] = [
   ['bytes', 'bytes'],
@@ -29,54 +24,40 @@ function mark(): SVGElement {
   );
 }
 
-export class Header {
+export class Header implements Panel {
   readonly element: HTMLElement;
   private readonly select: HTMLSelectElement;
-  private readonly facts = h('p', { class: 'port-facts' });
-  private readonly unitButtons = new Map<SizeUnit, HTMLButtonElement>();
+  private readonly facts = h('p', { class: 'soft port-facts' });
+  private readonly units: Choice<SizeUnit>;
   private readonly themeButton: HTMLButtonElement;
 
-  constructor(actions: HeaderActions) {
-    this.select = h('select', { id: 'port', name: 'port' });
-    this.select.addEventListener('change', () => actions.selectLink(this.select.value));
-    const units = h('div', { class: 'segments', role: 'group', 'aria-label': 'Unit of buffer sizes' });
-    for (const [unit, label] of UNITS) {
-      const b = h('button', { type: 'button', 'aria-pressed': 'false' }, label);
-      b.addEventListener('click', () => actions.selectUnit(unit));
-      this.unitButtons.set(unit, b);
-      units.append(b);
-    }
-    this.themeButton = h('button', { type: 'button', class: 'quiet theme' });
-    this.themeButton.addEventListener('click', () => {
-      toggleTheme();
-      this.showTheme();
-    });
+  constructor(actions: Actions) {
+    this.select = h('select', { id: 'port', name: 'port', onchange: () => actions.selectLink(this.select.value) });
+    this.units = new Choice('Unit of buffer sizes', UNITS, actions.selectUnit);
+    this.themeButton = h('button', { type: 'button', class: 'quiet theme', onclick: toggleTheme });
     this.showTheme();
     onTheme(() => this.showTheme());
     this.element = h(
       'header',
-      { class: 'masthead' },
-      h('h1', {}, mark(), 'Tidemark'),
-      h('div', { class: 'port-choice' }, h('label', { for: 'port' }, 'Egress port'), this.select, this.facts),
-      h('div', { class: 'settings' }, units, docs('reference/console.html', 'Help', 'What this page shows'), this.themeButton),
+      { class: 'row wrap masthead' },
+      h('h1', { class: 'row' }, mark(), 'Tidemark'),
+      h('div', { class: 'row wrap port-choice' }, h('label', { class: 'soft', for: 'port' }, 'Egress port'), this.select, this.facts),
+      h('div', { class: 'row settings' }, this.units.element, docs('reference/console.html', 'Help', 'What this page shows'), this.themeButton),
     );
   }
 
-  update(links: readonly Brief[], selected: Link | null): void {
+  update({ overview, link: selected, unit }: Snapshot): void {
     keyed(
       this.select,
-      links,
+      overview,
       linkKey,
       (l) => h('option', { value: linkKey(l) }),
       (o, l) => text(o, linkTitle(l)),
     );
-    attr(this.select, 'disabled', links.length === 0);
+    attr(this.select, 'disabled', overview.length === 0);
     if (selected && this.select.value !== linkKey(selected)) this.select.value = linkKey(selected);
     text(this.facts, selected ? `C ${bitRate(selected.capacityBps)}` : 'waiting for the first port');
-  }
-
-  showUnit(unit: SizeUnit): void {
-    for (const [u, b] of this.unitButtons) attr(b, 'aria-pressed', u === unit ? 'true' : 'false');
+    this.units.show(unit);
   }
 
   private showTheme(): void {
@@ -85,14 +66,3 @@ export class Header {
     attr(this.themeButton, 'aria-label', dark ? 'Use the light theme' : 'Use the dark theme');
   }
 }
-
-export const headerPanel: MakePanel = (actions) => {
-  const view = new Header(actions);
-  return {
-    element: view.element,
-    update: (s) => {
-      view.update(s.overview, s.link);
-      view.showUnit(s.unit);
-    },
-  };
-};

@@ -5,7 +5,7 @@ import { attr, h, text } from '../dom';
 import { count, MISSING, percent } from '../format/units';
 import type { Freshness } from '../model/freshness';
 import type { Status } from '../model/types';
-import type { MakePanel } from './panel';
+import type { Panel, Snapshot } from './panel';
 
 interface Cell {
   root: HTMLElement;
@@ -27,10 +27,10 @@ type Name = (typeof CELLS)[number][0];
 /** Below this share of joined packets the windows shown are not all of them. */
 const JOIN_GOOD = 0.95;
 
-export class Health {
+export class Health implements Panel {
   readonly element: HTMLElement;
   private readonly headline = h('strong', { class: 'state-word' });
-  private readonly detail = h('span', { class: 'state-detail' });
+  private readonly detail = h('span', { class: 'soft state-detail' });
   private readonly cells = new Map<Name, Cell>();
 
   constructor() {
@@ -44,12 +44,16 @@ export class Health {
     this.element = h(
       'section',
       { class: 'health', 'aria-label': 'State of the measurement', 'data-level': 'waiting' },
-      h('p', { class: 'state', role: 'status' }, h('span', { class: 'lamp', 'aria-hidden': 'true' }), this.headline, this.detail),
+      h('p', { class: 'row state', role: 'status' }, h('span', { class: 'lamp', 'aria-hidden': 'true' }), this.headline, this.detail),
       list,
     );
   }
 
-  update(fresh: Freshness, status: Status | null): void {
+  update(s: Snapshot): void {
+    this.tick(s.fresh, s.status);
+  }
+
+  tick(fresh: Freshness, status: Status | null): void {
     attr(this.element, 'data-level', fresh.level);
     text(this.headline, fresh.headline);
     text(this.detail, fresh.detail);
@@ -72,8 +76,3 @@ export class Health {
     attr(c.root, 'data-bad', bad);
   }
 }
-
-export const healthPanel: MakePanel = () => {
-  const view = new Health();
-  return { element: view.element, update: (s) => view.update(s.fresh, s.status), tick: (fresh, status) => view.update(fresh, status) };
-};

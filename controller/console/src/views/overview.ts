@@ -6,49 +6,35 @@ import { bitRate, formatSize, milliseconds, MISSING, percent, significant } from
 import { linkKey, linkTitle } from '../model/links';
 import { type GoalName, matches, missed, sortOverview } from '../model/overview';
 import type { Brief } from '../model/types';
-import type { Actions, MakePanel, Snapshot } from './panel';
+import type { Actions, Panel, Snapshot } from './panel';
+import { heading, section, table } from './parts';
+import { N_B } from './terms';
 
-const COLUMNS: readonly { label: string; goal?: GoalName; numeric: boolean }[] = [
-  { label: 'Port', numeric: false },
-  { label: 'C', numeric: true },
-  { label: 'Utilisation', goal: 'utilisation', numeric: true },
-  { label: 'Loss', goal: 'loss', numeric: true },
-  { label: 'Largest delay', goal: 'delay', numeric: true },
-  { label: 'N_b', numeric: true },
-  { label: 'Limit', numeric: true },
-  { label: 'Advised', numeric: true },
+/** Columns after the port, with the target that each is held against. */
+const COLUMNS: readonly [string | (() => HTMLElement), GoalName?][] = [
+  ['C'],
+  ['Utilisation', 'utilisation'],
+  ['Loss', 'loss'],
+  ['Largest delay', 'delay'],
+  [N_B],
+  ['Limit'],
+  ['Advised'],
 ];
 /** Rows shown; a search finds the others. */
 const MOST = 50;
 
-export class Overview {
+export class Overview implements Panel {
   readonly element: HTMLElement;
   private readonly body = h('tbody');
-  private readonly search = h('input', { type: 'search', id: 'port-search', placeholder: 'name, node:port', autocomplete: 'off' });
-  private readonly sum = h('span', { class: 'when' });
+  private readonly search = h('input', { type: 'search', id: 'port-search', placeholder: 'name, node:port', autocomplete: 'off', oninput: () => this.last && this.update(this.last) });
+  private readonly sum = h('span', { class: 'soft when' });
   private readonly more = h('p', { class: 'empty' });
   private last: Snapshot | null = null;
 
-  constructor(private readonly actions: Pick<Actions, 'selectLink'>) {
-    this.search.addEventListener('input', () => this.last && this.update(this.last));
-    const head = COLUMNS.map((c) => h('th', { scope: 'col', class: c.numeric ? 'num' : null }, c.label === 'N_b' ? h('var', { class: 'symbol' }, 'N', h('sub', {}, 'b')) : c.label));
-    this.element = h(
-      'section',
-      { class: 'overview', 'aria-labelledby': 'overview-title', hidden: true },
-      h(
-        'div',
-        { class: 'bar' },
-        h('h2', { id: 'overview-title' }, 'Ports'),
-        this.sum,
-        h('label', { class: 'choice', for: 'port-search' }, 'Search', this.search),
-      ),
-      h(
-        'div',
-        { class: 'scroll overview-rows', tabindex: 0, role: 'region', 'aria-label': 'Table of ports' },
-        h('table', { class: 'overview-table' }, h('thead', {}, h('tr', {}, ...head)), this.body),
-      ),
-      this.more,
-    );
+  constructor(private readonly actions: Actions) {
+    const head = [heading('Port'), ...COLUMNS.map(([label]) => heading(typeof label === 'string' ? label : label(), true))];
+    const search = h('label', { class: 'row soft choice', for: 'port-search' }, 'Search', this.search);
+    this.element = section('overview', 'Ports', [this.sum, search], table('Table of ports', 'overview', head, this.body), this.more);
   }
 
   update(s: Snapshot): void {
@@ -64,10 +50,9 @@ export class Overview {
   }
 
   private row(b: Brief): HTMLElement {
-    const button = h('button', { type: 'button', class: 'quiet' });
     const key = linkKey(b);
-    button.addEventListener('click', () => this.actions.selectLink(key));
-    return h('tr', {}, h('td', {}, button), ...COLUMNS.slice(1).map(() => h('td', { class: 'num' })));
+    const button = h('button', { type: 'button', class: 'quiet', onclick: () => this.actions.selectLink(key) });
+    return h('tr', {}, h('td', {}, button), ...COLUMNS.map(() => h('td', { class: 'num' })));
   }
 
   private show(tr: Element, b: Brief, s: Snapshot): void {
@@ -93,14 +78,10 @@ export class Overview {
     const misses = missed(b);
     cells.forEach((c, i) => {
       text(c, values[i] ?? '');
-      const goal = COLUMNS[i + 1]?.goal;
-      attr(c, 'data-bad', goal !== undefined && misses[goal] !== undefined);
-      attr(c, 'title', goal !== undefined && misses[goal] !== undefined ? 'misses its target' : null);
+      const goal = COLUMNS[i]?.[1];
+      const bad = goal !== undefined && misses[goal] !== undefined;
+      attr(c, 'data-bad', bad);
+      attr(c, 'title', bad ? 'misses its target' : null);
     });
   }
 }
-
-export const overviewPanel: MakePanel = (actions) => {
-  const view = new Overview(actions);
-  return { element: view.element, update: (s) => view.update(s) };
-};

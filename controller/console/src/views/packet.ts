@@ -2,19 +2,11 @@
 // One packet and what stood around it in the queue.
 
 import { attr, h, text } from '../dom';
-import { count, formatSize, milliseconds, MISSING, type SizeContext, type SizeUnit } from '../format/units';
+import { count, formatSize, milliseconds, MISSING } from '../format/units';
 import { clockText } from '../charts/clock';
 import { neighbours } from '../model/packets';
-import type { Packets } from '../model/columns';
-import type { Flow } from '../model/types';
-
-export interface PacketState {
-  packets: Packets | null;
-  index: number | null;
-  flows: readonly Flow[];
-  unit: SizeUnit;
-  context: SizeContext;
-}
+import type { Snapshot } from './panel';
+import { nudge } from './parts';
 
 const ROWS = ['Flow', 'Sequence', 'cwnd', 'IP packet', 'Met', 'Waited', 'Before it', 'After it', 'Same flow'] as const;
 
@@ -24,29 +16,20 @@ export class PacketCard {
   private readonly values = new Map<string, HTMLElement>();
 
   constructor(step: (by: number) => void) {
-    const list = h('dl', { class: 'packet-facts' });
+    const list = h('dl', { class: 'small packet-facts' });
     for (const r of ROWS) {
-      const value = h('dd', {}, MISSING);
+      const value = h('dd', { class: 'kept' }, MISSING);
       this.values.set(r, value);
       list.append(h('div', {}, h('dt', {}, r), value));
     }
-    const button = (words: string, by: number, label: string): HTMLButtonElement => {
-      const b = h('button', { type: 'button', class: 'nudge', 'aria-label': words, title: words }, label);
-      b.addEventListener('click', () => step(by));
-      return b;
-    };
-    this.element = h(
-      'div',
-      { class: 'packet', hidden: true },
-      h('div', { class: 'packet-title' }, button('Packet before', -1, '‹'), button('Packet after', 1, '›'), this.title),
-      list,
-    );
+    const steps = [nudge('‹', 'Packet before', () => step(-1)), nudge('›', 'Packet after', () => step(1))];
+    this.element = h('div', { class: 'packet', hidden: true }, h('div', { class: 'row packet-title' }, ...steps, this.title), list);
   }
 
-  update(s: PacketState): void {
-    attr(this.element, 'hidden', s.packets === null);
-    const p = s.packets;
-    const i = s.index;
+  /** Shows the packet `i` of the span shown; null for none. */
+  update(s: Snapshot, i: number | null): void {
+    const p = s.shown.packets;
+    attr(this.element, 'hidden', p === null);
     if (!p || i === null || p.time[i] === undefined) {
       text(this.title, 'Point at a packet, or step through them.');
       for (const v of this.values.values()) text(v, MISSING);
@@ -56,7 +39,7 @@ export class PacketCard {
     const size = (k: number): string => formatSize(s.unit, p.occupancy[k] ?? 0, s.context);
     const name = (k: number): string => {
       const id = String(p.flow[k] ?? '');
-      const f = s.flows.find((x) => x.id === id);
+      const f = s.link?.estimate?.flows.find((x) => x.id === id);
       return f ? `${f.src} → ${f.dst}` : `flow ${id}`;
     };
     const clock = clockText(at, 3);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a panel is. A new panel is one file beside this one and one line in
-// panels.ts.
+// What a panel is. A new panel is one file beside this one and its place in
+// layout.ts.
 
 import type { SizeContext, SizeUnit } from '../format/units';
 import type { Freshness } from '../model/freshness';
 import type { Recording } from '../model/recording';
 import type { Series } from '../model/series';
-import type { Distribution, Packets, WindowColumns } from '../model/columns';
-import type { AdviceState, AuditEntry, Brief, CurvePoint, EstimateColumn, Link, Phase, Rule, Status } from '../model/types';
+import type { EstimateColumn } from '../model/estimates';
+import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, Link, Packets, Phase, Rule, Status, WindowColumns } from '../model/types';
+import type { TargetValues } from '../model/targets';
 import type { TokenStore } from './confirm';
 
 /** The span of time that the recorder shows. */
@@ -33,6 +34,8 @@ export interface Snapshot {
   link: Link | null;
   fresh: Freshness;
   status: Status | null;
+  /** A run that goes on no more. */
+  finished: boolean;
   /** Limit in force, bytes. */
   limit: number | null;
   /** Limit advised, bytes. */
@@ -55,10 +58,7 @@ export interface Snapshot {
   context: SizeContext;
 }
 
-export interface NewTargets {
-  utilisation: number;
-  lossRate: number | null;
-  delayMs: number | null;
+export interface NewTargets extends TargetValues {
   priority: string[];
 }
 
@@ -86,5 +86,3 @@ export interface Panel {
   /** Another port was chosen: forget scales and cursors. */
   reset?: () => void;
 }
-
-export type MakePanel = (actions: Actions) => Panel;

@@ -5,9 +5,9 @@
 import { attr, h, keyed, text } from '../dom';
 import { formatSize, milliseconds, MISSING, percent, significant } from '../format/units';
 import type { Link, Phase, PhaseLink } from '../model/types';
-import type { Actions, MakePanel, Snapshot } from './panel';
-
-const COLUMNS = ['Phase', 'Span', 'Limit', 'Utilisation', 'Loss', 'Delay p99', 'N_b', 'Advised'] as const;
+import type { Actions, Panel, Snapshot } from './panel';
+import { heading, section, table } from './parts';
+import { N_B } from './terms';
 
 interface Row {
   phase: Phase;
@@ -22,22 +22,13 @@ export function phasesOf(phases: readonly Phase[], link: Link | null): Row[] {
   });
 }
 
-export class Phases {
+export class Phases implements Panel {
   readonly element: HTMLElement;
   private readonly body = h('tbody');
 
-  constructor(private readonly actions: Pick<Actions, 'hold'>) {
-    const head = COLUMNS.map((c, i) => h('th', { scope: 'col', class: i > 1 ? 'num' : null }, c === 'N_b' ? h('var', { class: 'symbol' }, 'N', h('sub', {}, 'b')) : c));
-    this.element = h(
-      'section',
-      { class: 'overview phases', 'aria-labelledby': 'phases-title', hidden: true },
-      h('div', { class: 'bar' }, h('h2', { id: 'phases-title' }, 'Phases')),
-      h(
-        'div',
-        { class: 'scroll overview-rows', tabindex: 0, role: 'region', 'aria-label': 'Table of phases' },
-        h('table', { class: 'overview-table' }, h('thead', {}, h('tr', {}, ...head)), this.body),
-      ),
-    );
+  constructor(private readonly actions: Actions) {
+    const head = ['Limit', 'Utilisation', 'Loss', 'Delay p99', N_B(), 'Advised'].map((label) => heading(label, true));
+    this.element = section('phases', 'Phases', [], table('Table of phases', 'overview', [heading('Phase'), heading('Span'), ...head], this.body));
   }
 
   update(s: Snapshot): void {
@@ -53,11 +44,10 @@ export class Phases {
   }
 
   private row(r: Row): HTMLElement {
-    const button = h('button', { type: 'button', class: 'quiet' }, r.phase.name);
     const { from, to } = r.at;
-    if (to === null) attr(button, 'disabled', true);
-    else button.addEventListener('click', () => this.actions.hold(from, to));
-    return h('tr', {}, h('td', {}, button), h('td'), ...COLUMNS.slice(2).map(() => h('td', { class: 'num' })));
+    const onclick = (): void => this.actions.hold(from, to ?? from);
+    const button = h('button', { type: 'button', class: 'quiet', disabled: to === null, onclick }, r.phase.name);
+    return h('tr', {}, h('td', {}, button), h('td'), ...Array.from({ length: 6 }, () => h('td', { class: 'num' })));
   }
 }
 
@@ -78,8 +68,3 @@ function show(tr: Element, { phase, at }: Row, s: Snapshot): void {
   });
   attr(tr, 'title', at.incomplete || null);
 }
-
-export const phasesPanel: MakePanel = (actions) => {
-  const view = new Phases(actions);
-  return { element: view.element, update: (s) => view.update(s) };
-};

@@ -5,34 +5,14 @@
 import { ticks } from '../charts/scale';
 import { attr, h, keyed, prose, text, variable } from '../dom';
 import { formula } from '../format/typeset';
-import { formatSize, MISSING, significant, type SizeContext, sizeIn, type SizeUnit } from '../format/units';
+import { axisUnit, formatSize, MISSING, significant, sizeIn } from '../format/units';
 import { ordered, type Standing, scaleEnd, standing, whyNot } from '../model/rules';
 import type { Rule } from '../model/types';
 import { RulesPicture } from '../charts/rules';
-import type { MakePanel } from './panel';
+import type { Panel, Snapshot } from './panel';
+import { section } from './parts';
 import { saveMenu } from './save';
 import { docs, explained } from './terms';
-
-export interface RulesState {
-  rules: readonly Rule[];
-  deciding: string;
-  limit: number | null;
-  advised: number | null;
-  unit: SizeUnit;
-  context: SizeContext;
-}
-
-interface Row {
-  name: Element;
-  bar: HTMLElement;
-  value: Element;
-  why: Element;
-  formula: Element;
-  source: Element;
-  inputs: Element;
-  assumptions: Element;
-  verdict: Element;
-}
 
 /** After the name of a rule, for those who do not see its bar. */
 const VERDICTS: Record<Standing, string> = {
@@ -49,25 +29,29 @@ const LOOKS: readonly [Standing, string][] = [
   ['fails', 'set aside'],
 ];
 
-const rows = new WeakMap<Element, Row>();
+const rows = new WeakMap<Element, ReturnType<typeof partsOfRow>>();
 
-function createRow(): HTMLElement {
-  const r: Row = {
+function partsOfRow() {
+  return {
     name: h('span', { class: 'rule-name' }),
     bar: h('span', { class: 'rule-bar' }),
     value: h('span', { class: 'rule-value' }),
-    why: h('span', { class: 'rule-why' }),
+    why: h('span', { class: 'soft rule-why' }),
     formula: h('p', { class: 'rule-formula' }),
-    source: h('p', { class: 'rule-source' }),
-    inputs: h('p', { class: 'rule-inputs' }),
+    source: h('p', { class: 'soft' }),
+    inputs: h('p', { class: 'soft' }),
     assumptions: h('ul', { class: 'rule-assumptions' }),
     verdict: h('span', { class: 'visually-hidden' }),
   };
+}
+
+function createRow(): HTMLElement {
+  const r = partsOfRow();
   const e = h(
     'details',
     { class: 'rule' },
     h('summary', {}, r.name, r.verdict, h('span', { class: 'rule-track', 'aria-hidden': 'true' }, r.bar), r.value, r.why),
-    h('div', { class: 'rule-more' }, r.formula, r.inputs, r.assumptions, r.source),
+    h('div', { class: 'small rule-more' }, r.formula, r.inputs, r.assumptions, r.source),
   );
   rows.set(e, r);
   return e;
@@ -77,30 +61,29 @@ function mark(holds: boolean | null): string {
   return holds === null ? 'not known: ' : holds ? 'holds: ' : 'fails: ';
 }
 
-export class Rules {
+export class Rules implements Panel {
   readonly element: HTMLElement;
   private readonly list = h('div', { class: 'rules-list' });
   private readonly axis = h('div', { class: 'rules-axis', 'aria-hidden': 'true' });
   private readonly limitMark = h('span', { class: 'rules-mark limit', 'aria-hidden': 'true' }, h('i', {}, 'limit'));
   private readonly advisedMark = h('span', { class: 'rules-mark advised', 'aria-hidden': 'true' }, h('i', {}, 'advised'));
   private readonly empty = h('p', { class: 'empty' }, 'The rules appear when the first estimate is there.');
-  private readonly unit = h('span', { class: 'when' });
+  private readonly unit = h('span', { class: 'soft' });
   private readonly picture = new RulesPicture();
-  private readonly looks = h('ul', { class: 'rules-looks', 'aria-label': 'Bars' });
 
   constructor() {
-    for (const [look, words] of LOOKS) this.looks.append(h('li', { 'data-standing': look }, h('span', { class: 'rule-bar', 'aria-hidden': 'true' }), words));
-    this.element = h(
-      'section',
-      { class: 'rules', 'aria-labelledby': 'rules-title' },
-      h('div', { class: 'bar' }, h('h2', { id: 'rules-title' }, 'Buffer by rule'), docs('reference/rules.html', '?', 'Every rule with its formula and paper'), this.unit, saveMenu('Buffer by rule', () => this.picture)),
+    const looks = LOOKS.map(([look, words]) => h('li', { class: 'row', 'data-standing': look }, h('span', { class: 'rule-bar', 'aria-hidden': 'true' }), words));
+    this.element = section(
+      'rules',
+      'Buffer by rule',
+      [docs('reference/rules.html', '?', 'Every rule with its formula and paper'), this.unit, saveMenu(this.picture)],
       this.empty,
-      this.looks,
+      h('ul', { class: 'row wrap soft small rules-looks', 'aria-label': 'Bars' }, ...looks),
       h('div', { class: 'rules-stage' }, h('div', { class: 'rules-marks' }, this.limitMark, this.advisedMark), this.list, this.axis),
     );
   }
 
-  update(s: RulesState): void {
+  update(s: Snapshot): void {
     const rules = ordered(s.rules);
     this.picture.set(rules, s.limit, s.advised);
     attr(this.empty, 'hidden', rules.length > 0);
@@ -121,18 +104,18 @@ export class Rules {
       () => h('span'),
       (e, t) => {
         variable(e, '--at', `${((t / full) * 100).toFixed(3)}%`);
-        text(e, s.unit === 'bytes' ? significant(t / 1000, 3) : significant(t, 3));
+        text(e, significant(s.unit === 'bytes' ? t / 1000 : t));
       },
     );
-    text(this.unit, s.unit === 'bytes' ? 'kB' : s.unit === 'ms' ? 'ms at capacity' : `packets of ${Math.round(s.context.packetBytes)} B`);
+    text(this.unit, s.unit === 'packets' ? `packets of ${Math.round(s.context.packetBytes)} B` : axisUnit(s.unit));
   }
 
-  private showRow(e: Element, r: Rule, end: number, s: RulesState): void {
+  private showRow(e: Element, r: Rule, end: number, s: Snapshot): void {
     const v = rows.get(e);
     if (!v) return;
     const stands = standing(r);
     attr(e, 'data-standing', stands);
-    attr(e, 'data-deciding', r.id !== '' && r.id === s.deciding);
+    attr(e, 'data-deciding', r.id !== '' && r.id === s.advice?.advice.rule);
     prose(v.name, r.name);
     text(v.verdict, VERDICTS[stands]);
     const share = r.bufferBytes === null ? 0 : r.bufferBytes / end;
@@ -160,8 +143,3 @@ export class Rules {
     if (bytes !== null) variable(e, '--share', Math.min(1, bytes / end).toFixed(5));
   }
 }
-
-export const rulesPanel: MakePanel = () => {
-  const view = new Rules();
-  return { element: view.element, update: (s) => view.update({ ...s, deciding: s.advice?.advice.rule ?? '' }) };
-};

@@ -2,6 +2,7 @@
 // A chart with the ways to save it: PNG, SVG, CSV.
 
 import type { Picture } from '../charts/picture';
+import type { Plot } from '../charts/plot';
 import { ink } from '../charts/theme';
 import { h } from '../dom';
 
@@ -49,16 +50,17 @@ async function save(p: Picture, kind: (typeof KINDS)[number]): Promise<void> {
 }
 
 /** What to save a chart with. */
-export function saveMenu(name: string, picture: () => Picture): HTMLElement {
+export function saveMenu(picture: Picture): HTMLElement {
+  const { name } = picture;
   const menu = h('details', { class: 'save' }, h('summary', { 'aria-label': `Save the chart: ${name}`, title: `Save: ${name}` }, '⤓'));
   const list = h('div', { class: 'save-list' });
-  const error = h('p', { class: 'form-error', role: 'alert', hidden: true });
+  const error = h('p', { class: 'kept form-error', role: 'alert', hidden: true });
   for (const kind of KINDS) {
     const b = h('button', { type: 'button' }, kind);
     b.addEventListener('click', () => {
       menu.open = false;
       error.hidden = true;
-      save(picture(), kind).catch((e: unknown) => {
+      save(picture, kind).catch((e: unknown) => {
         error.textContent = `${kind} not saved: ${e instanceof Error ? e.message : String(e)}`;
         error.hidden = false;
         menu.open = true;
@@ -75,8 +77,7 @@ export function saveMenu(name: string, picture: () => Picture): HTMLElement {
   return menu;
 }
 
-/** A chart's element with its menu. The chart itself is drawn, not read: a text beside it says what it shows. */
-export function chartBox(name: string, plot: HTMLElement, picture: () => Picture): HTMLElement {
-  plot.setAttribute('aria-hidden', 'true');
-  return h('div', { class: 'chart-box' }, plot, saveMenu(name, picture));
+/** A chart's element with its menu. */
+export function chartBox(plot: Plot): HTMLElement {
+  return h('div', { class: 'chart-box' }, plot.element, saveMenu(plot));
 }

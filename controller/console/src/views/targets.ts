@@ -21,16 +21,22 @@ export class TargetsForm {
   private readonly loss = this.field('target-loss');
   private readonly delay = this.field('target-delay');
   private readonly order = h('select', { id: 'target-order' });
-  private readonly error = h('p', { class: 'form-error', role: 'alert' });
+  private readonly error = h('p', { class: 'kept form-error', role: 'alert' });
   private shown: Targets | null = null;
 
   constructor(submit: (t: NewTargets) => void) {
     for (const o of ORDERS) this.order.append(h('option', { value: o.join(',') }, o.join(', ')));
     const row = (input: HTMLElement, label: string, unit: string): HTMLElement =>
       h('p', { class: 'field' }, h('label', { for: input.id }, label), h('span', {}, input, unit ? ` ${unit}` : null));
+    const onsubmit = (e: Event): void => {
+      e.preventDefault();
+      const t = parseTargets({ utilisationPercent: this.utilisation.value, lossPercent: this.loss.value, delayMs: this.delay.value });
+      text(this.error, typeof t === 'string' ? t : '');
+      if (typeof t !== 'string') submit({ ...t, priority: this.order.value.split(',') });
+    };
     const form = h(
       'form',
-      { novalidate: true },
+      { novalidate: true, onsubmit },
       row(this.utilisation, 'Utilisation at least', '%'),
       row(this.loss, 'Loss at most', '%'),
       row(this.delay, 'Delay at most', 'ms'),
@@ -38,14 +44,7 @@ export class TargetsForm {
       this.error,
       h('button', { type: 'submit' }, 'Set targets'),
     );
-    form.addEventListener('submit', (e) => {
-      e.preventDefault();
-      const t = parseTargets({ utilisationPercent: this.utilisation.value, lossPercent: this.loss.value, delayMs: this.delay.value });
-      text(this.error, typeof t === 'string' ? t : '');
-      if (typeof t !== 'string') submit({ ...t, priority: this.order.value.split(',') });
-    });
-    this.element = h('details', { class: 'targets' }, h('summary', {}, 'Change the targets'), form);
-    this.element.addEventListener('toggle', () => this.fill());
+    this.element = h('details', { class: 'targets', ontoggle: () => this.fill() }, h('summary', { class: 'soft' }, 'Change the targets'), form);
   }
 
   /** Shows the targets in force; what is being typed is left alone. */

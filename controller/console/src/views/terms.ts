@@ -2,7 +2,7 @@
 // Terms of the field, explained where they stand: a short text on the term
 // itself, and a link into the documentation that the controller serves.
 
-import { h } from '../dom';
+import { h, symbol } from '../dom';
 
 const TERMS = {
   LBP: 'Locally bottlenecked, persistent: a long flow that loses packets here and nowhere else',
@@ -33,6 +33,9 @@ export type Term = keyof typeof TERMS;
 export function term(name: Term, shown: string | HTMLElement = name): HTMLElement {
   return h('abbr', { title: TERMS[name] }, shown);
 }
+
+/** The symbol at the head of a column. */
+export const N_B = (): HTMLElement => symbol('N', 'b');
 
 /** What a class of flows means. */
 export function meaning(name: Term): string {

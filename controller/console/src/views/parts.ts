@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts that panels have in common.
+
+import { attr, type Child, h } from '../dom';
+
+/** A panel under its heading, with what stands beside the heading. */
+export function section(name: string, title: string, bar: Child[], ...children: Child[]): HTMLElement {
+  const id = `${name}-title`;
+  return h('section', { class: name, 'aria-labelledby': id }, h('div', { class: 'row wrap bar' }, h('h2', { id }, title), ...bar), ...children);
+}
+
+
+/** A table that is scrolled where it is wider than its panel. */
+export function table(about: string, name: string, headings: readonly HTMLElement[], body: HTMLElement): HTMLElement {
+  const head = h('thead', {}, h('tr', {}, ...headings));
+  return h('div', { class: `scroll ${name}-rows`, tabindex: 0, role: 'region', 'aria-label': about }, h('table', { class: `${name}-table` }, head, body));
+}
+
+export function heading(label: Child, numeric = false): HTMLElement {
+  return h('th', { scope: 'col', class: numeric ? 'num' : null }, label);
+}
+
+/** Buttons in a row. */
+export function segments(about: string, ...buttons: HTMLElement[]): HTMLElement {
+  return h('div', { class: 'segments', role: 'group', 'aria-label': about }, ...buttons);
+}
+
+/** Buttons of which one is chosen. */
+export class Choice<T> {
+  readonly element: HTMLElement;
+  private readonly buttons: [T, HTMLElement][];
+
+  constructor(about: string, options: readonly (readonly [T, string])[], choose: (value: T) => void) {
+    this.buttons = options.map(([value, label]) => [value, h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => choose(value) }, label)]);
+    this.element = segments(about, ...this.buttons.map(([, b]) => b));
+  }
+
+  show(chosen: T | null): void {
+    for (const [value, b] of this.buttons) attr(b, 'aria-pressed', String(value === chosen));
+  }
+}
+
+/** A small button whose label is a sign. */
+export function nudge(sign: string, words: string, onclick: () => void): HTMLElement {
+  return h('button', { type: 'button', class: 'nudge', 'aria-label': words, title: words, onclick }, sign);
+}
