@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use daemon_kit::credentials::{ServerCredentials, incoming};
 use int_report::keys::ReportKeys;
-use p4runtime_server::{Options, Server};
+use p4runtime_server::Server;
 use tidemark_proto::p4::v1::ForwardingPipelineConfig;
 use tidemark_proto::switch::switch_control_server::SwitchControlServer;
 use tokio::net::TcpListener;
@@ -147,13 +147,7 @@ async fn serve(
     let (handle, thread) = data_plane::start(switch, interfaces, args.cpu_port, args.coalesce)?;
     data_plane::give_way();
     let target = Arc::new(EmbeddedTarget::new(handle.clone()));
-    let server = Server::new(
-        target,
-        Options {
-            device_id: args.device_id,
-            ..Options::default()
-        },
-    );
+    let server = Server::new(target, args.device_id);
     if let Some(c) = config {
         server
             .load(c)

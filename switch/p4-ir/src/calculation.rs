@@ -28,8 +28,6 @@ impl Piece {
 /// An algorithm and its input.
 #[derive(Debug, Clone)]
 pub struct Calculation {
-    /// Name in the JSON.
-    pub name: String,
     /// How the input becomes a number.
     pub algorithm: Algorithm,
     /// The input's parts, in order.
@@ -81,8 +79,6 @@ pub enum CalcInput {
         /// Width in bits.
         width_bits: u32,
     },
-    /// All fields of this header, if it is valid.
-    Header(u32),
     /// The packet after the parsed headers.
     Payload,
 }

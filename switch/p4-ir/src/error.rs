@@ -7,6 +7,22 @@ use serde_json::Value;
 
 pub(crate) type Result<T> = std::result::Result<T, LoadError>;
 
+/// Returns the error that these arguments of `format!` describe.
+macro_rules! bail {
+    ($($what:tt)*) => {
+        return Err($crate::error::LoadError::new(format!($($what)*)))
+    };
+}
+pub(crate) use bail;
+
+/// As `bail!`, at the source line of the JSON object that comes first.
+macro_rules! bail_at {
+    ($v:expr, $($what:tt)*) => {
+        return Err($crate::error::LoadError::new(format!($($what)*)).at($v))
+    };
+}
+pub(crate) use bail_at;
+
 /// Why a program cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {

@@ -8,16 +8,12 @@ use crate::field::FieldRef;
 /// An instance of a header or of a metadata struct.
 #[derive(Debug, Clone)]
 pub struct Header {
-    /// Name of the instance.
-    pub name: String,
-    /// Name of its type.
-    pub type_name: String,
     /// Metadata is never parsed or deparsed, and always valid.
     pub metadata: bool,
     /// Slot of the word that is 1 when the header is valid.
     pub valid: u32,
     /// In the order of the header's type.
-    pub fields: Vec<HeaderField>,
+    pub fields: Vec<FieldRef>,
     /// Slots of all fields, contiguous.
     pub words: Range<usize>,
     /// Width without the variable-length field.
@@ -28,8 +24,6 @@ pub struct Header {
     /// and can be divided into words of whole bytes: then parsing and deparsing
     /// move words, not fields. Otherwise empty, and each field is alone.
     pub word_bytes: Vec<u8>,
-    /// Stack and index in it, for an element of a header stack.
-    pub stack: Option<(u32, u32)>,
 }
 
 /// Fields that a copy of a packet takes over.
@@ -41,48 +35,44 @@ pub struct FieldList {
     pub parts: Vec<FieldRef>,
 }
 
-/// A field of a header.
-#[derive(Debug, Clone)]
-pub struct HeaderField {
-    /// Name within the header.
-    pub name: String,
-    /// Place in the header vector.
-    pub field: FieldRef,
-    /// From the start of the header; meaningless after a variable-length field.
-    pub bit_offset: u32,
-}
-
 /// A header stack.
 #[derive(Debug, Clone)]
 pub struct Stack {
-    /// Name of the stack.
-    pub name: String,
     /// Numbers of the elements.
     pub headers: Vec<u32>,
     /// Slot with the number of elements in use.
     pub next: u32,
 }
 
-/// Fields of v1model's standard metadata, each under its P4 name; `None` where
-/// the program lacks the field.
-#[derive(Debug, Default, Clone)]
-#[allow(missing_docs)]
-pub struct StandardMetadata {
-    pub ingress_port: Option<FieldRef>,
-    pub egress_spec: Option<FieldRef>,
-    pub egress_port: Option<FieldRef>,
-    pub instance_type: Option<FieldRef>,
-    pub packet_length: Option<FieldRef>,
-    pub enq_timestamp: Option<FieldRef>,
-    pub enq_qdepth: Option<FieldRef>,
-    pub deq_timedelta: Option<FieldRef>,
-    pub deq_qdepth: Option<FieldRef>,
-    pub ingress_global_timestamp: Option<FieldRef>,
-    pub egress_global_timestamp: Option<FieldRef>,
-    pub mcast_grp: Option<FieldRef>,
-    pub egress_rid: Option<FieldRef>,
-    pub checksum_error: Option<FieldRef>,
-    pub parser_error: Option<FieldRef>,
-    pub priority: Option<FieldRef>,
-    pub qid: Option<FieldRef>,
+macro_rules! standard_metadata {
+    ($($name:ident)*) => {
+        /// Fields of v1model's standard metadata, each under its P4 name; `None` where
+        /// the program lacks the field.
+        #[derive(Debug, Default, Clone)]
+        #[allow(missing_docs)]
+        pub struct StandardMetadata {
+            $(pub $name: Option<FieldRef>,)*
+        }
+
+        impl StandardMetadata {
+            /// `find` knows fields by their names.
+            pub(crate) fn new(find: impl Fn(&str) -> Option<FieldRef>) -> Self {
+                Self {
+                    $($name: find(stringify!($name)),)*
+                }
+            }
+
+            /// All that the program has.
+            pub fn fields(&self) -> impl Iterator<Item = FieldRef> + use<> {
+                [$(self.$name),*].into_iter().flatten()
+            }
+        }
+    };
+}
+
+standard_metadata! {
+    ingress_port egress_spec egress_port instance_type packet_length
+    enq_timestamp enq_qdepth deq_timedelta deq_qdepth
+    ingress_global_timestamp egress_global_timestamp
+    mcast_grp egress_rid checksum_error parser_error priority qid
 }

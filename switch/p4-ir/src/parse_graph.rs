@@ -21,8 +21,6 @@ pub struct ParserErrors {
 /// A state of the parser.
 #[derive(Debug, Default)]
 pub struct ParseState {
-    /// Name in the P4 source.
-    pub name: String,
     /// Executed in order.
     pub ops: Vec<ParseOp>,
     /// What `select` compares.

@@ -70,6 +70,13 @@ pub struct Program {
     pub learn_lists: FxHashMap<u32, LearnList>,
 }
 
+impl Program {
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|t| t.name == name)
+    }
+}
+
 impl Widths for Program {
     fn stack_field(&self, stack: u32, field: u32) -> (u32, bool) {
         self.stacks
@@ -77,7 +84,7 @@ impl Widths for Program {
             .and_then(|s| s.headers.first())
             .and_then(|h| self.headers.get(*h as usize))
             .and_then(|h| h.fields.get(field as usize))
-            .map_or((0, false), |f| (f.field.width, f.field.signed))
+            .map_or((0, false), |f| (f.width, f.signed))
     }
 }
 
@@ -162,6 +169,4 @@ pub struct MeterArray {
     pub table: Option<u32>,
     /// Counts bytes; otherwise packets.
     pub bytes: bool,
-    /// Number of rates.
-    pub rates: usize,
 }

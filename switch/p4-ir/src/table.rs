@@ -129,8 +129,6 @@ pub struct ConstEntry {
 pub struct Profile {
     /// Name in the P4Info.
     pub name: String,
-    /// Most members.
-    pub max_size: usize,
     /// Hash that selects a group's member.
     pub selector: Option<Calculation>,
     /// Actions of its tables, each once.

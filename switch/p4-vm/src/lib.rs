@@ -19,10 +19,10 @@ mod packet;
 mod state;
 mod vector;
 
-pub use engine::{DEFAULT_DROP_PORT, Engine};
+pub use engine::Engine;
 pub use image::Image;
 pub use metadata::{get, put};
-pub use packet::{Frame, Packet, Requests, instance_type};
+pub use packet::{DROP_PORT, Frame, Packet, Requests, instance_type};
 pub use state::cells::{Count, Meter, MeterRates, Register};
 pub use state::profiles::{Choice, Member, ProfileState};
 pub use state::tables::{Entry, EntryId, TableError, TableState};

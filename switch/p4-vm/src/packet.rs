@@ -4,6 +4,9 @@
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+/// The egress port of dropped packets, as in BMv2.
+pub const DROP_PORT: u32 = 511;
+
 /// Values of `standard_metadata.instance_type`.
 pub mod instance_type {
     /// Received.

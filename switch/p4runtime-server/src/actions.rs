@@ -2,7 +2,7 @@
 //! Action calls: checked, and put in the order of the action's parameters.
 
 use crate::bytestring;
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::Pipeline;
 use crate::target::ActionCall;
 use tidemark_proto::p4::config::v1::action_ref::Scope;
@@ -28,24 +28,17 @@ pub(crate) fn parse(
         .find(|(id, _)| *id == given.action_id)
         .map(|(_, scope)| *scope);
     let (Some(scope), Some(action)) = (scope, pipeline.actions.get(&given.action_id)) else {
-        return Err(Failure::invalid(format!(
-            "no action with id {} here",
-            given.action_id
-        )));
+        refuse!(invalid: "no action with id {} here", given.action_id);
     };
     match (scope, place) {
-        (Scope::DefaultOnly, Place::Entry) => {
-            return Err(Failure::denied(format!(
-                "action {} is for the default entry only",
-                action.name
-            )));
-        }
-        (Scope::TableOnly, Place::Default) => {
-            return Err(Failure::denied(format!(
-                "action {} is not for the default entry",
-                action.name
-            )));
-        }
+        (Scope::DefaultOnly, Place::Entry) => refuse!(denied:
+            "action {} is for the default entry only",
+            action.name
+        ),
+        (Scope::TableOnly, Place::Default) => refuse!(denied:
+            "action {} is not for the default entry",
+            action.name
+        ),
         _ => {}
     }
     if let Some(p) = given
@@ -53,10 +46,7 @@ pub(crate) fn parse(
         .iter()
         .find(|p| action.params.iter().all(|known| known.id != p.param_id))
     {
-        return Err(Failure::invalid(format!(
-            "action {} has no parameter with id {}",
-            action.name, p.param_id
-        )));
+        refuse!(invalid: "action {} has no parameter with id {}", action.name, p.param_id);
     }
     let mut params = Vec::with_capacity(action.params.len());
     let mut canonical = Vec::with_capacity(action.params.len());

@@ -2,11 +2,14 @@
 //! Who may write: per role, the client with the highest election id ever seen.
 //! Pure bookkeeping; messages are returned, not sent.
 
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse};
 use std::collections::{BTreeMap, HashMap};
 use tidemark_proto::google::rpc;
 use tidemark_proto::p4::v1 as p4;
 use tonic::Code;
+
+/// Clients at a time, and roles ever: roles are remembered for their highest election id.
+const MAX_STREAMS: usize = 64;
 
 /// Names a client's open stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,16 +36,14 @@ struct Role {
 /// Arbitration of one device.
 pub(crate) struct Arbitration {
     device_id: u64,
-    max_streams: usize,
     clients: BTreeMap<StreamId, Client>,
     roles: HashMap<String, Role>,
 }
 
 impl Arbitration {
-    pub(crate) fn new(device_id: u64, max_streams: usize) -> Self {
+    pub(crate) fn new(device_id: u64) -> Self {
         Self {
             device_id,
-            max_streams,
             clients: BTreeMap::new(),
             roles: HashMap::new(),
         }
@@ -60,9 +61,9 @@ impl Arbitration {
         match self.clients.get(&from) {
             None => self.check_newcomer(request.device_id, &role)?,
             Some(c) if request.device_id != self.device_id || c.role != role => {
-                return Err(Failure::precondition(
-                    "a stream keeps the device and the role it began with; open another",
-                ));
+                refuse!(precondition:
+                    "a stream keeps the device and the role it began with; open another"
+                )
             }
             Some(_) => {}
         }
@@ -72,9 +73,9 @@ impl Arbitration {
                 .iter()
                 .any(|(&s, c)| s != from && c.role == role && c.election_id == Some(id))
         {
-            return Err(Failure::invalid(format!(
+            refuse!(invalid:
                 "election id {id} is in use by another client of this role; take another"
-            )));
+            );
         }
         self.clients.insert(
             from,
@@ -153,14 +154,13 @@ impl Arbitration {
         if device_id != self.device_id {
             return Err(unknown_device(device_id, self.device_id));
         }
-        // Roles are remembered for their highest election id, so bound them.
-        if self.clients.len() >= self.max_streams
-            || (!self.roles.contains_key(role) && self.roles.len() >= self.max_streams)
+        if self.clients.len() >= MAX_STREAMS
+            || (!self.roles.contains_key(role) && self.roles.len() >= MAX_STREAMS)
         {
-            return Err(Failure::new(
-                Code::ResourceExhausted,
-                format!("more than {} clients or roles", self.max_streams),
-            ));
+            return Err(Failure::exhausted(format!(
+                "more than {} clients or roles",
+                MAX_STREAMS
+            )));
         }
         Ok(())
     }

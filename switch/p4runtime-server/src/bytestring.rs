@@ -2,7 +2,7 @@
 //! Integers on the wire: big-endian, any number of leading zero bytes on the
 //! way in, the shortest form on the way out.
 
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Outcome, refuse};
 
 /// Bytes that hold `bits`.
 pub(crate) const fn bytes_for(bits: u32) -> usize {
@@ -15,19 +15,17 @@ pub(crate) const fn bytes_for(bits: u32) -> usize {
 /// `OUT_OF_RANGE` when empty or when it does not fit.
 pub(crate) fn parse(value: &[u8], bits: u32) -> Outcome<Vec<u8>> {
     if value.is_empty() {
-        return Err(Failure::out_of_range(
-            "empty value; zero is written as one zero byte",
-        ));
+        refuse!(out_of_range: "empty value; zero is written as one zero byte");
     }
     let short = strip(value);
     let used_bits = short
         .first()
         .map_or(0, |b| short.len() as u32 * 8 - b.leading_zeros());
     if used_bits > bits {
-        return Err(Failure::out_of_range(format!(
+        refuse!(out_of_range:
             "value 0x{} takes {used_bits} bits, the field has {bits}",
             hex(short)
-        )));
+        );
     }
     let mut out = vec![0; bytes_for(bits)];
     let start = out.len() - short.len();

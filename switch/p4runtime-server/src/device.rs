@@ -3,7 +3,7 @@
 //! the target that runs the first.
 
 use crate::device_config;
-use crate::errors::{Failure, Outcome, batch_status};
+use crate::errors::{Failure, Outcome, batch_status, refuse};
 use crate::idle;
 use crate::pipeline::Pipeline;
 use crate::read::Reader;
@@ -37,15 +37,14 @@ pub(crate) struct Device {
     saved: Option<Saved>,
 }
 
-impl Configured {
-    fn new(config: p4::ForwardingPipelineConfig) -> Outcome<Self> {
-        let pipeline = Pipeline::new(config)?;
-        let store = Store::new(&pipeline)?;
-        Ok(Self {
-            pipeline: Arc::new(pipeline),
-            store,
-        })
-    }
+fn verified(config: Option<p4::ForwardingPipelineConfig>) -> Outcome<Configured> {
+    let config = config.ok_or_else(|| Failure::invalid("the request has no config"))?;
+    let pipeline = Pipeline::new(config)?;
+    let store = Store::new(&pipeline)?;
+    Ok(Configured {
+        pipeline: Arc::new(pipeline),
+        store,
+    })
 }
 
 impl Device {
@@ -91,7 +90,7 @@ impl Device {
         match action {
             Action::Unspecified => Err(Failure::invalid("the action is not set")),
             Action::ReconcileAndCommit => {
-                let configured = self.verified(config).await?;
+                let configured = verified(config)?;
                 self.reconcile(configured).await?;
                 self.saved = None;
                 Ok(())
@@ -100,9 +99,9 @@ impl Device {
                 "COMMIT takes no config, it uses the saved",
             )),
             Action::Commit => self.commit_saved().await,
-            Action::Verify => self.verified(config).await.map(|_| ()),
+            Action::Verify => verified(config).map(|_| ()),
             Action::VerifyAndSave => {
-                let configured = self.verified(config).await?;
+                let configured = verified(config)?;
                 self.saved = Some(Saved {
                     configured,
                     updates: Vec::new(),
@@ -110,23 +109,12 @@ impl Device {
                 Ok(())
             }
             Action::VerifyAndCommit => {
-                let configured = self.verified(config).await?;
+                let configured = verified(config)?;
                 self.load(configured).await?;
                 self.saved = None;
                 Ok(())
             }
         }
-    }
-
-    async fn verified(&self, config: Option<p4::ForwardingPipelineConfig>) -> Outcome<Configured> {
-        let config = config.ok_or_else(|| Failure::invalid("the request has no config"))?;
-        let configured = Configured::new(config)?;
-        self.target
-            .verify(&device_config::program(
-                &configured.pipeline.config.p4_device_config,
-            ))
-            .await?;
-        Ok(configured)
     }
 
     async fn load(&mut self, configured: Configured) -> Outcome<()> {
@@ -180,9 +168,7 @@ impl Device {
 
     async fn commit_saved(&mut self) -> Outcome<()> {
         let Some(saved) = &self.saved else {
-            return Err(Failure::precondition(
-                "no config is saved; use VERIFY_AND_SAVE first",
-            ));
+            refuse!(precondition: "no config is saved; use VERIFY_AND_SAVE first");
         };
         let fresh = Configured {
             pipeline: saved.configured.pipeline.clone(),

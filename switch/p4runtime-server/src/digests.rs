@@ -18,8 +18,6 @@ const MAX_UNACKED: usize = 4096;
 #[derive(Default)]
 pub(crate) struct Digests {
     by_name: HashMap<String, Gatherer>,
-    /// Messages whose data were not of the digest's type.
-    pub malformed: u64,
 }
 
 struct Gatherer {
@@ -52,7 +50,6 @@ impl Digests {
         });
         Self {
             by_name: by_name.collect(),
-            malformed: 0,
         }
     }
 
@@ -67,7 +64,8 @@ impl Digests {
         }
     }
 
-    /// A message of the data plane; returns a list if that completes one.
+    /// A message of the data plane; returns a list if that completes one. Data that are not
+    /// of the digest's type are left out.
     pub(crate) fn message(
         &mut self,
         digest: &str,
@@ -76,10 +74,7 @@ impl Digests {
     ) -> Option<p4::DigestList> {
         let g = self.by_name.get_mut(digest)?;
         let config = g.config?;
-        if g.layout.as_ref().and_then(|l| l.decode(data)).is_none() {
-            self.malformed += 1;
-            return None;
-        }
+        g.layout.as_ref()?.decode(data)?;
         g.expire(now);
         if !g.known.insert(data.to_vec()) {
             return None;

@@ -14,6 +14,22 @@ const MAX_DETAILS_BYTES: usize = 5_500;
 const MAX_MESSAGE_BYTES: usize = 400;
 const ERROR_TYPE: &str = "type.googleapis.com/p4.v1.Error";
 
+/// Returns a refusal: its kind, a colon, arguments of `format!`.
+macro_rules! refuse {
+    ($kind:ident: $($what:tt)*) => {
+        return Err($crate::errors::Failure::$kind(format!($($what)*)))
+    };
+}
+pub(crate) use refuse;
+
+/// As `refuse!`, with the place that the closure `at` puts in front.
+macro_rules! refuse_at {
+    ($at:ident, $kind:ident: $($what:tt)*) => {
+        return Err($at($crate::errors::Failure::$kind(format!($($what)*))))
+    };
+}
+pub(crate) use refuse_at;
+
 /// Why one item of a request (or a whole request) was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -49,6 +65,11 @@ impl Failure {
     /// `OUT_OF_RANGE`.
     pub fn out_of_range(message: impl Into<String>) -> Self {
         Self::new(Code::OutOfRange, message)
+    }
+
+    /// `RESOURCE_EXHAUSTED`.
+    pub fn exhausted(message: impl Into<String>) -> Self {
+        Self::new(Code::ResourceExhausted, message)
     }
 
     /// `PERMISSION_DENIED`.

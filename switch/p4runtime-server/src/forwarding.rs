@@ -7,6 +7,7 @@ use bytes::Bytes;
 use std::sync::Weak;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tidemark_proto::p4::v1 as p4;
+use tidemark_proto::p4::v1::stream_message_response::Update;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -18,21 +19,15 @@ pub(crate) async fn forward_packets(server: Weak<Shared>, mut packets: Receiver<
     loop {
         let frame = match packets.recv().await {
             Ok(frame) => frame,
-            Err(RecvError::Lagged(n)) => {
-                if let Some(shared) = server.upgrade() {
-                    shared.streams().packets_dropped += n;
-                }
-                continue;
-            }
+            Err(RecvError::Lagged(_)) => continue,
             Err(RecvError::Closed) => return,
         };
         let Some(shared) = server.upgrade() else {
             return;
         };
         let pipeline = shared.device.read().await.pipeline().cloned();
-        match pipeline.and_then(|p| p.packet_in.unpack(&frame)) {
-            Some(packet) => shared.streams().packet_in(&packet),
-            None => shared.streams().packets_dropped += 1,
+        if let Some(packet) = pipeline.and_then(|p| p.packet_in.unpack(&frame)) {
+            shared.streams().tell_primaries(&Update::Packet(packet));
         }
     }
 }
@@ -46,12 +41,6 @@ pub(crate) async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<
         let changed = shared.digests_changed.clone();
         let deadline = shared.digests().next_deadline();
         drop(shared);
-        let sleep = async {
-            match deadline {
-                Some(at) => tokio::time::sleep_until(at.into()).await,
-                None => std::future::pending().await,
-            }
-        };
         let sample = tokio::select! {
             s = samples.recv() => match s {
                 Ok(s) => Some(s),
@@ -59,7 +48,7 @@ pub(crate) async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<
                 Err(RecvError::Lagged(_)) => None,
                 Err(RecvError::Closed) => return,
             },
-            () = sleep => None,
+            () = until(deadline) => None,
             () = changed.notified() => None,
         };
         let Some(shared) = server.upgrade() else {
@@ -77,7 +66,7 @@ pub(crate) async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<
         let timestamp = unix_ns();
         for mut list in lists {
             list.timestamp = timestamp;
-            streams.digest(&list);
+            streams.tell_primaries(&Update::Digest(list));
         }
     }
 }
@@ -94,23 +83,26 @@ pub(crate) async fn forward_idle(server: Weak<Shared>) {
             let timestamp = unix_ns();
             let mut streams = shared.streams();
             for entries in found.chunks(IDLE_PER_MESSAGE) {
-                streams.idle(&p4::IdleTimeoutNotification {
+                let idle = p4::IdleTimeoutNotification {
                     table_entry: entries.to_vec(),
                     timestamp,
-                });
+                };
+                streams.tell_primaries(&Update::IdleTimeoutNotification(idle));
             }
         }
         drop(shared);
-        let sleep = async {
-            match next {
-                Some(at) => tokio::time::sleep_until(at.into()).await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
-            () = sleep => {}
+            () = until(next) => {}
             () = changed.notified() => {}
         }
+    }
+}
+
+/// Without a time, for ever.
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -2,7 +2,6 @@
 //! Idle timeouts of table entries. The data plane only remembers when an entry was last hit; here
 //! is when to ask it. Time is an argument.
 
-use crate::matchfields;
 use crate::pipeline::Pipeline;
 use crate::store::{Key, Store};
 use crate::target::{EntryId, Target};
@@ -44,7 +43,7 @@ pub(crate) async fn check(
     }
     let mut found = Vec::new();
     for (number, ids) in by_table {
-        let Ok(table) = pipeline.table(number) else {
+        let Ok(table) = pipeline.tables.get(number) else {
             continue;
         };
         // Where the data plane does not answer, nothing is known; it is asked again.
@@ -63,13 +62,9 @@ pub(crate) async fn check(
             store.idle.set(key, after(now, wait));
             if let Some(e) = store.table(number).ok().and_then(|t| t.get(id)) {
                 found.push(p4::TableEntry {
-                    table_id: number,
-                    r#match: matchfields::to_proto(table, &e.matches),
-                    priority: e.priority,
-                    idle_timeout_ns: e.idle_timeout_ns,
-                    metadata: e.labels.metadata.clone(),
-                    controller_metadata: e.labels.controller_metadata,
-                    ..Default::default()
+                    action: None,
+                    meter_config: None,
+                    ..e.to_proto(table)
                 });
             }
         }

@@ -25,10 +25,8 @@ pub mod errors;
 mod forwarding;
 mod idle;
 mod matchfields;
-mod options;
 mod packetio;
 mod pipeline;
-mod program;
 mod read;
 mod replication;
 mod service;
@@ -39,7 +37,6 @@ mod streams;
 pub mod target;
 mod write;
 
-pub use options::Options;
 pub use service::Server;
 pub use target::Target;
 

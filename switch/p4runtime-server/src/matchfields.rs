@@ -3,7 +3,7 @@
 //! and back.
 
 use crate::bytestring::{self, canonical, exceeds, is_zero, prefix_mask};
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::{Key, KeyKind, Table};
 use crate::target::MatchValue;
 use tidemark_proto::p4::v1::FieldMatch;
@@ -15,10 +15,7 @@ pub(crate) fn parse(table: &Table, fields: &[FieldMatch]) -> Outcome<Vec<MatchVa
         .iter()
         .find(|f| table.keys.iter().all(|k| k.id != f.field_id))
     {
-        return Err(Failure::invalid(format!(
-            "table {} has no match field with id {}",
-            table.name, f.field_id
-        )));
+        refuse!(invalid: "table {} has no match field with id {}", table.name, f.field_id);
     }
     table
         .keys
@@ -97,11 +94,7 @@ fn all(key: &Key, low: &[u8], high: &[u8]) -> bool {
 fn missing(key: &Key) -> Outcome<MatchValue> {
     let zero = vec![0; bytestring::bytes_for(key.bits)];
     Ok(match key.kind {
-        KeyKind::Exact => {
-            return Err(Failure::invalid(
-                "is missing; every exact key needs a value",
-            ));
-        }
+        KeyKind::Exact => refuse!(invalid: "is missing; every exact key needs a value"),
         KeyKind::Lpm => MatchValue::Lpm {
             value: zero,
             prefix_bits: 0,
@@ -129,18 +122,13 @@ fn value(key: &Key, field: &FieldMatch) -> Outcome<MatchValue> {
             let prefix_bits = match u32::try_from(f.prefix_len) {
                 Ok(0) => return Err(omit()),
                 Ok(n) if n <= bits => n,
-                _ => {
-                    return Err(Failure::invalid(format!(
-                        "prefix length {} is not in 1..={bits}",
-                        f.prefix_len
-                    )));
-                }
+                _ => refuse!(invalid: "prefix length {} is not in 1..={bits}", f.prefix_len),
             };
             if exceeds(&value, &prefix_mask(bits, prefix_bits)) {
-                return Err(Failure::invalid(format!(
+                refuse!(invalid:
                     "value 0x{} has bits set below its prefix of {prefix_bits}",
                     bytestring::hex(&value)
-                )));
+                );
             }
             Ok(MatchValue::Lpm { value, prefix_bits })
         }
@@ -150,20 +138,17 @@ fn value(key: &Key, field: &FieldMatch) -> Outcome<MatchValue> {
                 return Err(omit());
             }
             if exceeds(&value, &mask) {
-                return Err(Failure::invalid(format!(
+                refuse!(invalid:
                     "value 0x{} has bits set outside its mask 0x{}",
-                    bytestring::hex(&value),
-                    bytestring::hex(&mask)
-                )));
+                    bytestring::hex(&value), bytestring::hex(&mask)
+                );
             }
             Ok(MatchValue::Ternary { value, mask })
         }
         (KeyKind::Range, Some(FieldMatchType::Range(f))) => {
             let (low, high) = (parse(&f.low)?, parse(&f.high)?);
             if low > high {
-                return Err(Failure::invalid(
-                    "low end of the range is above its high end",
-                ));
+                refuse!(invalid: "low end of the range is above its high end");
             }
             if all(key, &low, &high) {
                 return Err(omit());

@@ -3,8 +3,9 @@
 //! order of P4Info, in front of the payload.
 
 use crate::bytestring;
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse};
 use bytes::Bytes;
+use p4_ir::bits::{BitWriter, bytes_from_words, read_wide, words_for, words_from_bytes};
 use tidemark_proto::p4::config::v1::ControllerPacketMetadata;
 use tidemark_proto::p4::v1 as p4;
 
@@ -55,37 +56,32 @@ impl HeaderInfo {
             .iter()
             .find(|m| self.fields.iter().all(|f| f.id != m.metadata_id))
         {
-            return Err(Failure::invalid(format!(
+            refuse!(invalid:
                 "the program's packet-out header has no field with id {}",
                 m.metadata_id
-            )));
+            );
         }
-        let mut frame = vec![0u8; self.bytes()];
-        let mut at = 0;
+        let mut frame = Vec::new();
+        let mut bits = BitWriter::default();
         for field in &self.fields {
             let mut given = packet.metadata.iter().filter(|m| m.metadata_id == field.id);
-            match (given.next(), given.next()) {
-                (Some(m), None) => {
-                    let value = bytestring::parse(&m.value, field.bits)
-                        .map_err(|f| f.at(format!("metadata {}", field.name)))?;
-                    put_bits(&mut frame, at, field.bits, &value);
-                }
-                (None, _) if field.padding => {}
-                (None, _) => {
-                    return Err(Failure::invalid(format!(
-                        "metadata {} (id {}) is missing",
-                        field.name, field.id
-                    )));
-                }
-                (Some(_), Some(_)) => {
-                    return Err(Failure::invalid(format!(
-                        "metadata {} is given twice",
-                        field.name
-                    )));
-                }
-            }
-            at += field.bits as usize;
+            let value = match (given.next(), given.next()) {
+                (Some(m), None) => bytestring::parse(&m.value, field.bits)
+                    .map_err(|f| f.at(format!("metadata {}", field.name)))?,
+                (None, _) if field.padding => Vec::new(),
+                (None, _) => refuse!(invalid:
+                    "metadata {} (id {}) is missing",
+                    field.name, field.id
+                ),
+                (Some(_), Some(_)) => refuse!(invalid: "metadata {} is given twice", field.name),
+            };
+            bits.push_wide(
+                &mut frame,
+                &words_from_bytes(&value, field.bits),
+                field.bits,
+            );
         }
+        bits.finish(&mut frame);
         frame.extend_from_slice(&packet.payload);
         Ok(frame.into())
     }
@@ -96,9 +92,11 @@ impl HeaderInfo {
         let mut at = 0;
         let mut metadata = Vec::with_capacity(self.fields.len());
         for field in &self.fields {
+            let mut words = vec![0; words_for(field.bits)];
+            read_wide(header, at, field.bits, &mut words);
             metadata.push(p4::PacketMetadata {
                 metadata_id: field.id,
-                value: bytestring::canonical(&get_bits(header, at, field.bits)),
+                value: bytestring::canonical(&bytes_from_words(&words, field.bits)),
             });
             at += field.bits as usize;
         }
@@ -107,30 +105,6 @@ impl HeaderInfo {
             metadata,
         })
     }
-}
-
-fn put_bits(frame: &mut [u8], at: usize, bits: u32, value: &[u8]) {
-    let bits = bits as usize;
-    let skip = value.len() * 8 - bits;
-    for i in 0..bits {
-        let from = skip + i;
-        if value[from / 8] >> (7 - from % 8) & 1 == 1 {
-            frame[(at + i) / 8] |= 0x80 >> ((at + i) % 8);
-        }
-    }
-}
-
-fn get_bits(frame: &[u8], at: usize, bits: u32) -> Vec<u8> {
-    let mut value = vec![0u8; bytestring::bytes_for(bits)];
-    let bits = bits as usize;
-    let skip = value.len() * 8 - bits;
-    for i in 0..bits {
-        let from = at + i;
-        if frame[from / 8] >> (7 - from % 8) & 1 == 1 {
-            value[(skip + i) / 8] |= 0x80 >> ((skip + i) % 8);
-        }
-    }
-    value
 }
 
 #[cfg(test)]

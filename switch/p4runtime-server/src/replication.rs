@@ -2,7 +2,7 @@
 //! Multicast groups and clone sessions: checks and conversion.
 
 use crate::bytestring::to_u32;
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse, refuse_at};
 use crate::target::{CloneSession, Replica};
 use std::collections::HashSet;
 use tidemark_proto::p4::v1 as p4;
@@ -18,9 +18,7 @@ const MAX_PORT: u32 = 511;
 pub(crate) fn group(entry: &p4::MulticastGroupEntry) -> Outcome<Vec<Replica>> {
     let id = entry.multicast_group_id;
     if id == 0 || id > MAX_GROUP {
-        return Err(Failure::invalid(format!(
-            "multicast group id {id} is not in 1..={MAX_GROUP}"
-        )));
+        refuse!(invalid: "multicast group id {id} is not in 1..={MAX_GROUP}");
     }
     replicas(&entry.replicas).map_err(|f| f.at(format!("multicast group {id}")))
 }
@@ -28,25 +26,16 @@ pub(crate) fn group(entry: &p4::MulticastGroupEntry) -> Outcome<Vec<Replica>> {
 pub(crate) fn session(entry: &p4::CloneSessionEntry) -> Outcome<CloneSession> {
     let id = entry.session_id;
     if id == 0 || id > MAX_SESSION {
-        return Err(Failure::invalid(format!(
-            "clone session id {id} is not in 1..={MAX_SESSION}"
-        )));
+        refuse!(invalid: "clone session id {id} is not in 1..={MAX_SESSION}");
     }
     let at = |f: Failure| f.at(format!("clone session {id}"));
     if entry.class_of_service != 0 {
-        return Err(at(Failure::unsupported(
-            "class_of_service is not supported: a port has one queue",
-        )));
+        refuse_at!(at, unsupported: "class_of_service is not supported: a port has one queue");
     }
     let packet_length_bytes = match u32::try_from(entry.packet_length_bytes) {
         Ok(0) => None,
         Ok(n) => Some(n),
-        Err(_) => {
-            return Err(at(Failure::invalid(format!(
-                "packet_length_bytes is {}",
-                entry.packet_length_bytes
-            ))));
-        }
+        Err(_) => refuse_at!(at, invalid: "packet_length_bytes is {}", entry.packet_length_bytes),
     };
     Ok(CloneSession {
         replicas: replicas(&entry.replicas).map_err(at)?,
@@ -60,12 +49,12 @@ fn replicas(given: &[p4::Replica]) -> Outcome<Vec<Replica>> {
         .iter()
         .map(|r| {
             if !r.backup_replicas.is_empty() {
-                return Err(Failure::unsupported("backup replicas are not supported"));
+                refuse!(unsupported: "backup replicas are not supported");
             }
             let port = match &r.port_kind {
                 Some(PortKind::EgressPort(p)) => Some(*p),
                 Some(PortKind::Port(bytes)) => to_u32(bytes),
-                None => return Err(Failure::invalid("a replica has no port")),
+                None => refuse!(invalid: "a replica has no port"),
             }
             .filter(|p| *p <= MAX_PORT)
             .ok_or_else(|| {
@@ -76,9 +65,7 @@ fn replicas(given: &[p4::Replica]) -> Outcome<Vec<Replica>> {
             })?;
             let replica = Replica { port, instance };
             if !seen.insert(replica) {
-                return Err(Failure::invalid(format!(
-                    "port {port} with instance {instance} occurs twice"
-                )));
+                refuse!(invalid: "port {port} with instance {instance} occurs twice");
             }
             Ok(replica)
         })

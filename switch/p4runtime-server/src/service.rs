@@ -3,7 +3,6 @@
 
 use crate::errors::{Failure, Outcome};
 use crate::forwarding;
-use crate::options::Options;
 use crate::shared::Shared;
 use crate::stream_channel::serve_stream;
 use crate::streams::Outgoing;
@@ -27,9 +26,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Must be called within a tokio runtime that has time enabled.
-    pub fn new(target: Arc<dyn Target>, options: Options) -> Self {
-        let shared = Arc::new(Shared::new(target, &options));
+    /// A server whose requests must name `device_id`. Must be called within a tokio runtime
+    /// that has time enabled.
+    pub fn new(target: Arc<dyn Target>, device_id: u64) -> Self {
+        let shared = Arc::new(Shared::new(target, device_id));
         tokio::spawn(forwarding::forward_packets(
             Arc::downgrade(&shared),
             shared.target.packet_in(),
@@ -62,11 +62,6 @@ impl Server {
         let result = device.write(updates).await;
         self.shared.configure_digests(&device);
         result
-    }
-
-    /// Packet-ins that no primary client took in time.
-    pub fn packets_dropped(&self) -> u64 {
-        self.shared.streams().packets_dropped
     }
 
     /// The gRPC service.

@@ -4,8 +4,7 @@
 use crate::arbitration::{Arbitration, unknown_device};
 use crate::device::Device;
 use crate::digests::Digests;
-use crate::errors::{Failure, Outcome};
-use crate::options::Options;
+use crate::errors::{Outcome, refuse};
 use crate::streams::Streams;
 use crate::target::Target;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,14 +24,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(target: Arc<dyn Target>, options: &Options) -> Self {
+    pub(crate) fn new(target: Arc<dyn Target>, device_id: u64) -> Self {
         Self {
-            device_id: options.device_id,
+            device_id,
             device: RwLock::new(Device::new(target.clone())),
-            streams: Mutex::new(Streams::new(Arbitration::new(
-                options.device_id,
-                options.max_streams,
-            ))),
+            streams: Mutex::new(Streams::new(Arbitration::new(device_id))),
             target,
             digests: Mutex::default(),
             digests_changed: Arc::default(),
@@ -80,9 +76,7 @@ impl Shared {
         id: Option<&p4::Uint128>,
     ) -> Outcome<()> {
         if role_id != 0 && role.is_empty() {
-            return Err(Failure::invalid(
-                "numeric role ids are not supported; use role",
-            ));
+            refuse!(invalid: "numeric role ids are not supported; use role");
         }
         self.streams().arbitration().check_primary(role, id)
     }

@@ -2,7 +2,7 @@
 //! Messages on a client's stream.
 
 use crate::arbitration::StreamId;
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::shared::Shared;
 use crate::streams;
 use std::sync::Arc;
@@ -78,9 +78,7 @@ async fn handle(
 
 fn acknowledge(shared: &Shared, id: StreamId, ack: &p4::DigestListAck) -> Outcome<()> {
     if !shared.streams().arbitration().is_primary(id) {
-        return Err(Failure::denied(
-            "only the primary client may acknowledge digests",
-        ));
+        refuse!(denied: "only the primary client may acknowledge digests");
     }
     if shared.digests().ack(ack) {
         return Ok(());
@@ -93,7 +91,7 @@ fn acknowledge(shared: &Shared, id: StreamId, ack: &p4::DigestListAck) -> Outcom
 
 async fn send_packet(shared: &Shared, id: StreamId, packet: &p4::PacketOut) -> Outcome<()> {
     if !shared.streams().arbitration().is_primary(id) {
-        return Err(Failure::denied("only the primary client may send packets"));
+        refuse!(denied: "only the primary client may send packets");
     }
     let pipeline = shared.device.read().await.pipeline().cloned();
     let frame = pipeline

@@ -19,8 +19,6 @@ pub(crate) struct Streams {
     arbitration: Arbitration,
     outboxes: HashMap<StreamId, mpsc::Sender<Outgoing>>,
     next: u64,
-    /// Packets a primary did not take in time.
-    pub packets_dropped: u64,
 }
 
 impl Streams {
@@ -29,7 +27,6 @@ impl Streams {
             arbitration,
             outboxes: HashMap::new(),
             next: 0,
-            packets_dropped: 0,
         }
     }
 
@@ -73,31 +70,12 @@ impl Streams {
             .is_some_and(|o| o.try_send(Ok(message)).is_ok())
     }
 
-    /// A packet goes to every primary client.
-    pub(crate) fn packet_in(&mut self, packet: &p4::PacketIn) {
+    /// Tells every primary client. One that is too slow loses packets and lists of digests;
+    /// of idle entries it is told again.
+    pub(crate) fn tell_primaries(&mut self, update: &Update) {
         let primaries: Vec<_> = self.arbitration.primaries().collect();
         for to in primaries {
-            if !self.send(to, Update::Packet(packet.clone())) {
-                self.packets_dropped += 1;
-            }
-        }
-    }
-
-    /// A list of digests goes to every primary client.
-    pub(crate) fn digest(&mut self, list: &p4::DigestList) {
-        let primaries: Vec<_> = self.arbitration.primaries().collect();
-        for to in primaries {
-            // A client that is too slow loses lists.
-            self.send(to, Update::Digest(list.clone()));
-        }
-    }
-
-    /// Entries that are idle; to every primary client.
-    pub(crate) fn idle(&mut self, notification: &p4::IdleTimeoutNotification) {
-        let primaries: Vec<_> = self.arbitration.primaries().collect();
-        for to in primaries {
-            // A client that is too slow is told again.
-            self.send(to, Update::IdleTimeoutNotification(notification.clone()));
+            self.send(to, update.clone());
         }
     }
 

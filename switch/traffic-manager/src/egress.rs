@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Service of a queue: the egress pipeline, then the wire.
 
-use p4_vm::{Packet, get, instance_type, put};
+use p4_vm::{DROP_PORT, Packet, get, instance_type, put};
 
 use crate::events::Event;
 use crate::loaded::Loaded;
@@ -65,7 +65,7 @@ impl Loaded {
             put(p, std.qid, 0);
         }
         put(p, std.egress_port, u64::from(port));
-        put(p, std.egress_spec, u64::from(e.drop_port()) + 1);
+        put(p, std.egress_spec, u64::from(DROP_PORT) + 1);
         put(p, std.packet_length, u64::from(p.length_bytes));
         e.egress(p, now_us);
         if let Some((session, list)) = p.requests.clone.take() {
@@ -73,7 +73,7 @@ impl Loaded {
         }
         let e = &mut self.engine;
         let spec = get(p, e.image.program.std.egress_spec) as u32;
-        if spec == e.drop_port() || p.requests.failed {
+        if spec == DROP_PORT || p.requests.failed {
             q.stats.dropped_egress += 1;
             return None;
         }

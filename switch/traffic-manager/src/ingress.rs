@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From the ingress pipeline to the queues.
 
-use p4_vm::{Packet, get, instance_type, put};
+use p4_vm::{DROP_PORT, Packet, get, instance_type, put};
 
 use crate::events::Event;
 use crate::loaded::Loaded;
@@ -47,7 +47,7 @@ impl Loaded {
             return;
         }
         let port = get(&p, std.egress_spec) as u32;
-        if port == self.engine.drop_port() {
+        if port == DROP_PORT {
             q.stats.dropped_ingress += 1;
             self.engine.recycle(p);
             return;

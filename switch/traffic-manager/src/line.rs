@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use crate::super_frame::Cutter;
 
-use crate::wire::wire_bytes;
+use crate::wire::Pace;
 
 /// Without a rate of its own, a line is this many times as fast as the fastest
 /// port that has one.
@@ -61,7 +61,7 @@ pub(crate) struct Line {
     waiting_bytes: usize,
     /// When the last frame that was let in has passed.
     free_at_ns: u64,
-    carry: u64,
+    pace: Pace,
     /// An event is under way.
     scheduled: bool,
     /// Frames dropped because too much waited.
@@ -81,7 +81,7 @@ impl Line {
 
     /// A frame passes that did not wait.
     pub(crate) fn pass(&mut self, frame_bytes: usize, rate_bps: u64, now_ns: u64) {
-        self.free_at_ns = self.free_at_ns.max(now_ns) + self.time_ns(frame_bytes, rate_bps);
+        self.free_at_ns = self.free_at_ns.max(now_ns) + self.pace.time_ns(frame_bytes, rate_bps);
     }
 
     /// Puts `what` at the end.
@@ -162,14 +162,5 @@ impl Line {
     /// The clock starts anew while nothing waits.
     pub(crate) fn restart_clock(&mut self) {
         self.free_at_ns = 0;
-    }
-
-    fn time_ns(&mut self, frame_bytes: usize, rate_bps: u64) -> u64 {
-        if rate_bps == 0 {
-            return 0;
-        }
-        let total = u128::from(wire_bytes(frame_bytes)) * 8_000_000_000 + u128::from(self.carry);
-        self.carry = (total % u128::from(rate_bps)) as u64;
-        (total / u128::from(rate_bps)) as u64
     }
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use p4_vm::Packet;
 
 use crate::line::Line;
-use crate::wire::wire_bytes;
+use crate::wire::Pace;
 
 /// Depth of a port's queue unless set otherwise.
 pub const DEFAULT_DEPTH_PACKETS: u32 = 4096;
@@ -46,8 +46,7 @@ pub struct Port {
     pub queue_bytes: u64,
     /// When the service of the last frame ends.
     pub(crate) free_at_ns: u64,
-    /// Rest of the last division, so that rates hold exactly over time.
-    pub(crate) carry: u64,
+    pub(crate) pace: Pace,
     /// A `Serve` event is under way.
     pub(crate) serving: bool,
     pub(crate) flying: VecDeque<(u64, Vec<u8>)>,
@@ -83,16 +82,9 @@ impl Port {
         self.line.waiting_bytes()
     }
 
-    /// Time on the wire of a frame, in ns; the remainder is carried on.
+    /// Time of a frame on the wire, ns.
     pub(crate) fn service_ns(&mut self, frame_bytes: usize) -> u64 {
-        let rate = self.config.rate_bps;
-        if rate == 0 {
-            return 0;
-        }
-        let total =
-            u128::from(wire_bytes(frame_bytes)) * 8 * 1_000_000_000 + u128::from(self.carry);
-        self.carry = (total % u128::from(rate)) as u64;
-        (total / u128::from(rate)) as u64
+        self.pace.time_ns(frame_bytes, self.config.rate_bps)
     }
 }
 

@@ -13,60 +13,13 @@ use crate::loaded::Loaded;
 use crate::port::{Port, PortConfig};
 use crate::queues::{FinishClone, Queues};
 use crate::stats::Stats;
-use crate::wire::Wire;
+use crate::wire::{Pace, Wire};
 
-/// A switch in logical time.
+/// A switch in logical time. Without a program, received frames are counted and dropped.
 #[derive(Default)]
 pub struct Switch {
-    state: State,
+    loaded: Option<Box<Loaded>>,
     queues: Queues,
-}
-
-/// Without a program, received frames are counted and dropped.
-#[derive(Default)]
-enum State {
-    #[default]
-    Empty,
-    Loaded(Box<Loaded>),
-}
-
-impl State {
-    /// The program sees a frame.
-    fn receive(&mut self, q: &mut Queues, port: u32, frame: &[u8], t: u64) {
-        q.stats.received += 1;
-        if let Self::Loaded(l) = self {
-            let p = l.engine.receive(port, frame, t / 1000);
-            l.ingress(q, p, t);
-        }
-    }
-
-    /// Lets in the next frame that waits on the line of `port`. False: none does.
-    fn let_in(&mut self, q: &mut Queues, port: u32, t: u64) -> bool {
-        let mut is_one = false;
-        match self {
-            Self::Loaded(l) => {
-                let frame = l
-                    .engine
-                    .frame_buffer(|out| is_one = q.next_from_line(port, out, t));
-                if is_one {
-                    q.stats.received += 1;
-                    let p = l.engine.receive_shared(port, frame.into(), t / 1000);
-                    l.ingress(q, p, t);
-                }
-            }
-            Self::Empty => {
-                let mut frame = std::mem::take(&mut q.scratch);
-                is_one = q.next_from_line(port, &mut frame, t);
-                q.stats.received += u64::from(is_one);
-                q.scratch = frame;
-            }
-        }
-        is_one
-    }
-
-    fn let_all_in(&mut self, q: &mut Queues, port: u32, t: u64) {
-        while self.let_in(q, port, t) {}
-    }
 }
 
 impl Switch {
@@ -78,7 +31,7 @@ impl Switch {
     /// Replaces the program: tables, counters, registers, groups and sessions
     /// start empty; packets in queues are lost, frames on the wire are not.
     pub fn load(&mut self, image: Image) {
-        self.state = State::Loaded(Box::new(Loaded::new(image)));
+        self.loaded = Some(Box::new(Loaded::new(image)));
         for p in self.queues.ports.values_mut() {
             p.queue.clear();
             p.queue_bytes = 0;
@@ -87,18 +40,12 @@ impl Switch {
 
     /// The program in service.
     pub fn loaded(&self) -> Option<&Loaded> {
-        match &self.state {
-            State::Empty => None,
-            State::Loaded(l) => Some(l),
-        }
+        self.loaded.as_deref()
     }
 
     /// The program in service.
     pub fn loaded_mut(&mut self) -> Option<&mut Loaded> {
-        match &mut self.state {
-            State::Empty => None,
-            State::Loaded(l) => Some(l),
-        }
+        self.loaded.as_deref_mut()
     }
 
     /// Resets time to 0, which is possible while nothing is under way.
@@ -142,7 +89,7 @@ impl Switch {
     pub fn configure(&mut self, port: u32, config: PortConfig) {
         let p = self.port_mut(port);
         p.config = config;
-        p.carry = 0;
+        p.pace = Pace::default();
         let rates = self.queues.ports.iter().map(|(_, p)| p.config.rate_bps);
         self.queues.usual_line_bps = usual_rate_bps(rates.max().unwrap_or(0));
     }
@@ -154,25 +101,47 @@ impl Switch {
 
     /// Handles everything due at or before `until_ns`, each at its own time.
     pub fn run_until(&mut self, until_ns: u64, wire: &mut dyn Wire) {
-        let q = &mut self.queues;
-        while let Some((t, event)) = q.events.next_due(until_ns) {
+        while let Some((t, event)) = self.queues.events.next_due(until_ns) {
+            let q = &mut self.queues;
             q.now_ns = q.now_ns.max(t);
-            match (event, &mut self.state) {
+            match (event, &mut self.loaded) {
                 (Event::Arrive(port), _) => q.arrive(port, t, wire),
-                (Event::Receive(port), state) => {
-                    state.let_in(q, port, t);
-                    q.next_on_line(port, t);
+                (Event::Receive(port), _) => {
+                    self.let_in(port, t);
+                    self.queues.next_on_line(port, t);
                 }
-                (Event::Serve(port), State::Loaded(l)) => l.serve(q, port, t),
-                (Event::Reinject, State::Loaded(l)) => {
+                (Event::Serve(port), Some(l)) => l.serve(q, port, t),
+                (Event::Reinject, Some(l)) => {
                     if let Some(p) = l.reinjected.pop_front() {
                         l.ingress(q, p, t);
                     }
                 }
-                (Event::Serve(_) | Event::Reinject, State::Empty) => {}
+                (Event::Serve(_) | Event::Reinject, None) => {}
             }
         }
-        q.now_ns = q.now_ns.max(until_ns);
+        self.queues.now_ns = self.queues.now_ns.max(until_ns);
+    }
+
+    /// Lets in the next frame that waits on the line of `port`. False: none does.
+    fn let_in(&mut self, port: u32, t: u64) -> bool {
+        let q = &mut self.queues;
+        let mut is_one = false;
+        if let Some(l) = &mut self.loaded {
+            let frame = l
+                .engine
+                .frame_buffer(|out| is_one = q.next_from_line(port, out, t));
+            if is_one {
+                q.stats.received += 1;
+                let p = l.engine.receive_shared(port, frame.into(), t / 1000);
+                l.ingress(q, p, t);
+            }
+        } else {
+            let mut frame = std::mem::take(&mut q.scratch);
+            is_one = q.next_from_line(port, &mut frame, t);
+            q.stats.received += u64::from(is_one);
+            q.scratch = frame;
+        }
+        is_one
     }
 
     /// A frame arrives on `port` at `time_ns`, which must not lie before
@@ -193,7 +162,11 @@ impl Switch {
         if let Some((line, Some(rate))) = q.line(port) {
             line.pass(frame.len(), rate, now);
         }
-        self.state.receive(q, port, frame, now);
+        q.stats.received += 1;
+        if let Some(l) = &mut self.loaded {
+            let p = l.engine.receive(port, frame, now / 1000);
+            l.ingress(q, p, now);
+        }
     }
 
     /// As [`Self::receive`], of a super-frame: each of its segments arrives when
@@ -209,7 +182,7 @@ impl Switch {
         let rate = p.config.in_rate_bps.unwrap_or(self.queues.usual_line_bps);
         if rate == 0 {
             // The event is due now, and would be handled by the next call.
-            self.state.let_all_in(&mut self.queues, port, now);
+            while self.let_in(port, now) {}
         }
     }
 
@@ -226,11 +199,12 @@ impl Switch {
         if let Some(at) = event {
             q.schedule(at, Event::Receive(port));
         }
-        while over && q.line(port).is_some_and(|(l, _)| l.is_over()) {
-            if let Some((line, _)) = q.line(port) {
-                line.early_packets += 1;
-            }
-            self.state.let_in(q, port, now);
+        while over
+            && let Some((line, _)) = self.queues.line(port)
+            && line.is_over()
+        {
+            line.early_packets += 1;
+            self.let_in(port, now);
         }
     }
 

@@ -17,7 +17,26 @@ pub const WIRE_OVERHEAD_BYTES: u64 = 24;
 /// Shorter frames are padded on the wire.
 pub const MIN_FRAME_BYTES: u64 = 60;
 
+/// Frames one after the other at a rate.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    /// Rest of the last division, so that rates hold exactly over time.
+    carry: u64,
+}
+
+impl Pace {
+    /// Time of a frame on the wire, ns; 0 without a rate.
+    pub(crate) fn time_ns(&mut self, frame_bytes: usize, rate_bps: u64) -> u64 {
+        if rate_bps == 0 {
+            return 0;
+        }
+        let total = u128::from(wire_bytes(frame_bytes)) * 8_000_000_000 + u128::from(self.carry);
+        self.carry = (total % u128::from(rate_bps)) as u64;
+        (total / u128::from(rate_bps)) as u64
+    }
+}
+
 /// Bytes of a frame on an Ethernet wire.
-pub(crate) fn wire_bytes(frame_bytes: usize) -> u64 {
+fn wire_bytes(frame_bytes: usize) -> u64 {
     (frame_bytes as u64).max(MIN_FRAME_BYTES) + WIRE_OVERHEAD_BYTES
 }

@@ -90,7 +90,6 @@ fn populate(s: &mut Switch) {
     let _ = set_group(e, "Switch.paths", 1, Some(&members));
     let entry = t::TableEntry {
         matches: vec![t::KeyMatch {
-            name: "h.ethernet.dst".into(),
             bits: 48,
             value: t::MatchValue::Exact(common::mac(2).to_vec()),
         }],

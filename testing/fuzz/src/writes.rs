@@ -3,7 +3,7 @@
 
 use crate::cases::{Case, cases};
 use crate::choices::Choices;
-use p4runtime_server::{Options, Server};
+use p4runtime_server::Server;
 use prost::Message as _;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn serve() -> Served {
     let (handle, _) = data_plane::start(Switch::new(), BTreeMap::new(), None, 0).unwrap();
     let target = Arc::new(EmbeddedTarget::new(handle));
     let entered = runtime.enter();
-    let server = Server::new(target, Options::default());
+    let server = Server::new(target, 1);
     drop(entered);
     Served {
         runtime,

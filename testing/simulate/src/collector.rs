@@ -27,7 +27,6 @@ pub(crate) const INTERVAL_MS: u32 = 20;
 pub(crate) struct Seen {
     pub(crate) postcards: u64,
     pub(crate) postcards_dropped: u64,
-    pub(crate) probes: u64,
     /// Rows since the store looked last.
     pub(crate) rows: Vec<PostcardRow>,
     /// Rows by stream, number and time: none comes twice.
@@ -44,7 +43,6 @@ pub(crate) struct Seen {
     pub(crate) lost: u64,
     /// Sum of `lost_before` over the rows.
     pub(crate) lost_before: i64,
-    pub(crate) updates: u64,
     pub(crate) malformed: u64,
     /// Times that the clock of the node began anew.
     pub(crate) clock_restarts: u64,
@@ -91,7 +89,6 @@ impl Sink for SimSink {
         if let Some(stores) = &mut self.stores {
             stores.probe(row);
         }
-        self.seen.probes += 1;
     }
 
     fn event(&mut self, row: &EventRow) {
@@ -104,7 +101,6 @@ impl Sink for SimSink {
     }
 
     fn update(&mut self, update: Update) {
-        self.seen.updates += 1;
         for i in &update.link_intervals {
             self.seen.arrivals += u64::from(i.arrivals);
             self.seen.drops += u64::from(i.drops);

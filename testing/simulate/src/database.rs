@@ -47,7 +47,6 @@ struct State {
     tokens: BTreeSet<String>,
     stored: BTreeMap<Batch, u64>,
     late: VecDeque<(u32, Insert)>,
-    calls: u64,
     unreadable: u64,
 }
 
@@ -60,7 +59,6 @@ impl State {
 
     /// A call has come: what was late comes closer.
     fn call(&mut self) {
-        self.calls += 1;
         for (left, _) in &mut self.late {
             *left = left.saturating_sub(1);
         }

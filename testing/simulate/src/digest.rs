@@ -5,14 +5,12 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Digest {
     value: u64,
-    events: u64,
 }
 
 impl Digest {
     /// Mixes in one number.
     pub(crate) fn add(&mut self, x: u64) {
         self.value = (self.value.rotate_left(5) ^ x).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.events += 1;
     }
 
     /// The number.

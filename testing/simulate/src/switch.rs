@@ -177,15 +177,13 @@ impl SimSwitch {
         let loaded = self.switch.loaded_mut().ok_or("no program")?;
         let to_bottleneck = TableEntry {
             matches: vec![KeyMatch {
-                name: "hdr.ethernet.dst_addr".into(),
                 bits: 48,
                 value: MatchValue::Exact(frame::mac(BOTTLENECK).to_vec()),
             }],
             priority: 0,
             action: call("Ingress.forward", &[&[0, BOTTLENECK as u8]]).into(),
         };
-        let any = |name: &str, bits: u32| KeyMatch {
-            name: name.into(),
+        let any = |bits: u32| KeyMatch {
             bits,
             value: MatchValue::Ternary {
                 value: vec![0; bits.div_ceil(8) as usize],
@@ -193,15 +191,8 @@ impl SimSwitch {
             },
         };
         let watch = TableEntry {
-            matches: vec![
-                any("ipv4_src", 32),
-                any("ipv4_dst", 32),
-                any("protocol", 8),
-                any("src_port", 16),
-                any("dst_port", 16),
-                any("ingress_port", 9),
-                any("egress_port", 9),
-            ],
+            // Addresses, protocol, ports, ingress and egress port.
+            matches: [32, 32, 8, 16, 16, 9, 9].map(any).into(),
             priority: 1,
             action: call("Ingress.report", &[&[0]]).into(),
         };
@@ -248,7 +239,6 @@ impl SimSwitch {
         } else {
             let entry = TableEntry {
                 matches: vec![KeyMatch {
-                    name: "egress_port".into(),
                     bits: 9,
                     value: MatchValue::Exact((BOTTLENECK as u16).to_be_bytes().to_vec()),
                 }],

@@ -4,7 +4,6 @@
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -85,7 +84,7 @@ pub(crate) struct RunArgs {
     /// a host's super-frame follow each other at 10 times the rate of the fastest
     /// port that has one. gro=off: segments of one flow that leave back to back are
     /// sent one by one, not as one super-frame.
-    #[arg(long = "port", value_name = "SPEC")]
+    #[arg(long = "port", value_name = "SPEC", value_parser = port_spec)]
     pub ports: Vec<PortSpec>,
     /// Port number of the controller for packet-in and packet-out.
     #[arg(long)]
@@ -130,60 +129,35 @@ pub struct PcapArgs {
     #[arg(long, value_name = "FILE")]
     pub entries: Vec<PathBuf>,
     /// PORT=FILE.pcap[.gz]: frames that arrive on a port, at their times. Repeat.
-    #[arg(long = "in", value_name = "PORT=FILE", required = true)]
-    pub inputs: Vec<PcapInput>,
+    #[arg(long = "in", value_name = "PORT=FILE", required = true, value_parser = pcap_input)]
+    pub inputs: Vec<(u32, PathBuf)>,
     /// Folder for port-N.pcap (nanosecond times), one for each port that sent.
     #[arg(long)]
     pub out: PathBuf,
     /// N=rate=100mbit,delay=5ms,queue=4096p,in_rate=1gbit: what a port is like; each
     /// setting is optional. Repeat.
-    #[arg(long = "port", value_name = "SPEC")]
-    pub ports: Vec<PortSettings>,
+    #[arg(long = "port", value_name = "SPEC", value_parser = port_settings)]
+    pub ports: Vec<(u32, PortConfig)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PcapInput {
-    pub port: u32,
-    pub file: PathBuf,
+/// Port and file.
+fn pcap_input(s: &str) -> Result<(u32, PathBuf), String> {
+    let (port, file) = s
+        .split_once('=')
+        .filter(|(_, f)| !f.is_empty())
+        .ok_or_else(|| format!("\"{s}\": write PORT=FILE.pcap"))?;
+    Ok((port_number(port)?, file.into()))
 }
 
-impl FromStr for PcapInput {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let (port, file) = s
-            .split_once('=')
-            .filter(|(_, f)| !f.is_empty())
-            .ok_or_else(|| format!("\"{s}\": write PORT=FILE.pcap"))?;
-        Ok(Self {
-            port: port_number(port)?,
-            file: file.into(),
-        })
+fn port_settings(s: &str) -> Result<(u32, PortConfig), String> {
+    let (number, settings) = s
+        .split_once('=')
+        .ok_or_else(|| format!("\"{s}\": write N=rate=…,delay=…,queue=…"))?;
+    let mut config = PortConfig::default();
+    for p in settings.split(',') {
+        setting(p)?.apply(&mut config);
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PortSettings {
-    pub number: u32,
-    pub config: PortConfig,
-}
-
-impl FromStr for PortSettings {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let (number, settings) = s
-            .split_once('=')
-            .ok_or_else(|| format!("\"{s}\": write N=rate=…,delay=…,queue=…"))?;
-        let mut config = PortConfig::default();
-        for p in settings.split(',') {
-            p.parse::<Setting>()?.apply(&mut config);
-        }
-        Ok(Self {
-            number: port_number(number)?,
-            config,
-        })
-    }
+    Ok((port_number(number)?, config))
 }
 
 pub(crate) fn port_number(s: &str) -> Result<u32, String> {
@@ -200,7 +174,7 @@ pub(crate) enum PortCommand {
         port: u32,
         /// rate=100mbit, delay=5ms, queue=4096p, in_rate=1gbit; each may be `unlimited`
         /// or 0, in_rate also `auto`.
-        #[arg(required = true, value_name = "KEY=VALUE")]
+        #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
         settings: Vec<Setting>,
         #[command(flatten)]
         client: ClientArgs,
@@ -242,20 +216,16 @@ impl Setting {
     }
 }
 
-impl FromStr for Setting {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        match s.split_once('=') {
-            Some(("rate", v)) => units::rate(v).map(Self::Rate),
-            Some(("delay", v)) => units::delay(v).map(Self::Delay),
-            Some(("queue", v)) => units::depth(v).map(Self::Queue),
-            Some(("in_rate", "auto")) => Ok(Self::InRate(None)),
-            Some(("in_rate", v)) => units::rate(v).map(|r| Self::InRate(Some(r))),
-            _ => Err(format!(
-                "\"{s}\": write rate=…, delay=…, queue=… or in_rate=…"
-            )),
-        }
+fn setting(s: &str) -> Result<Setting, String> {
+    match s.split_once('=') {
+        Some(("rate", v)) => units::rate(v).map(Setting::Rate),
+        Some(("delay", v)) => units::delay(v).map(Setting::Delay),
+        Some(("queue", v)) => units::depth(v).map(Setting::Queue),
+        Some(("in_rate", "auto")) => Ok(Setting::InRate(None)),
+        Some(("in_rate", v)) => units::rate(v).map(|r| Setting::InRate(Some(r))),
+        _ => Err(format!(
+            "\"{s}\": write rate=…, delay=…, queue=… or in_rate=…"
+        )),
     }
 }
 
@@ -272,42 +242,36 @@ pub(crate) struct PortSpec {
 /// Ports are 9 bits wide in v1model; 511 means "drop".
 const MAX_PORT: u32 = 510;
 
-impl FromStr for PortSpec {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let mut parts = s.split(',');
-        let head = parts.next().unwrap_or_default();
-        let (number, interface) = head.split_once('=').ok_or_else(|| {
-            format!(
-                "\"{s}\": write N=IFACE[@NETNS][,rate=…][,delay=…][,queue=…][,in_rate=…][,gro=off]"
-            )
-        })?;
-        let number = port_number(number)?;
-        let (interface, netns) = match interface.split_once('@') {
-            Some((i, n)) => (i, Some(n.to_owned())),
-            None => (interface, None),
-        };
-        if interface.is_empty() || netns.as_deref() == Some("") {
-            return Err(format!("\"{s}\": interface or namespace is empty"));
-        }
-        let mut config = PortConfig::default();
-        let mut merge = true;
-        for p in parts {
-            match p {
-                "gro=on" => merge = true,
-                "gro=off" => merge = false,
-                p => p.parse::<Setting>()?.apply(&mut config),
-            }
-        }
-        Ok(Self {
-            number,
-            interface: interface.to_owned(),
-            netns,
-            config,
-            merge,
-        })
+fn port_spec(s: &str) -> Result<PortSpec, String> {
+    let mut parts = s.split(',');
+    let head = parts.next().unwrap_or_default();
+    let (number, interface) = head.split_once('=').ok_or_else(|| {
+        format!("\"{s}\": write N=IFACE[@NETNS][,rate=…][,delay=…][,queue=…][,in_rate=…][,gro=off]")
+    })?;
+    let number = port_number(number)?;
+    let (interface, netns) = match interface.split_once('@') {
+        Some((i, n)) => (i, Some(n.to_owned())),
+        None => (interface, None),
+    };
+    if interface.is_empty() || netns.as_deref() == Some("") {
+        return Err(format!("\"{s}\": interface or namespace is empty"));
     }
+    let mut config = PortConfig::default();
+    let mut merge = true;
+    for p in parts {
+        match p {
+            "gro=on" => merge = true,
+            "gro=off" => merge = false,
+            p => setting(p)?.apply(&mut config),
+        }
+    }
+    Ok(PortSpec {
+        number,
+        interface: interface.to_owned(),
+        netns,
+        config,
+        merge,
+    })
 }
 
 #[cfg(test)]
@@ -315,10 +279,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn port_spec() {
-        let p: PortSpec = "3=eth0@lab,rate=100mbit,delay=5ms,queue=64p,in_rate=1gbit,gro=off"
-            .parse()
-            .unwrap();
+    fn ports_of_a_run() {
+        let p = port_spec("3=eth0@lab,rate=100mbit,delay=5ms,queue=64p,in_rate=1gbit,gro=off");
+        let p = p.unwrap();
         assert!(!p.merge);
         assert_eq!((p.number, p.interface.as_str()), (3, "eth0"));
         assert_eq!(p.netns.as_deref(), Some("lab"));
@@ -342,20 +305,19 @@ mod tests {
             "1=a,in_rate=fast",
             "1=a,gro=maybe",
         ] {
-            assert!(bad.parse::<PortSpec>().is_err(), "{bad}");
+            assert!(port_spec(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn pcap_arguments() {
-        let p: PortSettings = "2=rate=10mbit,queue=8p".parse().unwrap();
-        assert_eq!((p.number, p.config.rate_bps), (2, 10_000_000));
-        assert_eq!(p.config.depth_packets, 8);
-        assert!("2=".parse::<PortSettings>().is_err());
-        let i: PcapInput = "1=a=b.pcap".parse().unwrap();
-        assert_eq!((i.port, i.file.to_str()), (1, Some("a=b.pcap")));
-        assert!("511=a".parse::<PcapInput>().is_err());
-        assert!("1=".parse::<PcapInput>().is_err());
+        let (number, config) = port_settings("2=rate=10mbit,queue=8p").unwrap();
+        assert_eq!((number, config.rate_bps), (2, 10_000_000));
+        assert_eq!(config.depth_packets, 8);
+        assert!(port_settings("2=").is_err());
+        assert_eq!(pcap_input("1=a=b.pcap").unwrap(), (1, "a=b.pcap".into()));
+        assert!(pcap_input("511=a").is_err());
+        assert!(pcap_input("1=").is_err());
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! P4Runtime writes from a file.
 
 use anyhow::{Context, Result, anyhow};
+use p4runtime_server::errors::errors_of;
 use prost::Message as _;
-use tidemark_proto::google::rpc;
-use tidemark_proto::p4::v1::{Error, WriteRequest};
+use tidemark_proto::p4::v1::WriteRequest;
 use tidemark_proto::text_format;
 
 /// A `p4.v1.WriteRequest` in protobuf text or binary format.
@@ -18,14 +18,11 @@ pub fn parse(bytes: &[u8]) -> Result<WriteRequest> {
 
 /// Which update was refused, and why.
 pub fn refusal(s: &tonic::Status) -> String {
-    let details = rpc::Status::decode(s.details()).unwrap_or_default().details;
-    let refused: Vec<String> = details
-        .iter()
-        .enumerate()
-        .filter_map(|(i, any)| {
-            let e = Error::decode(any.value.as_slice()).ok()?;
-            (e.canonical_code != 0).then(|| format!("update {}: {}", i + 1, e.message))
-        })
+    let errors = errors_of(s).unwrap_or_default();
+    let refused: Vec<String> = (1..)
+        .zip(&errors)
+        .filter(|(_, e)| e.canonical_code != 0)
+        .map(|(n, e)| format!("update {n}: {}", e.message))
         .collect();
     if refused.is_empty() {
         s.message().to_owned()

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use p4runtime_server::{Options, Server};
+use p4runtime_server::Server;
 
 use crate::cli::args::PcapArgs;
 use crate::data_plane;
@@ -69,12 +69,12 @@ impl Wire for Files {
 /// Bad program, entries or capture; output that cannot be written.
 pub fn run(args: &PcapArgs) -> Result<()> {
     let mut inputs = Vec::new();
-    for i in &args.inputs {
-        inputs.push((i.port, Frames::open(&i.file).context("capture")?));
+    for (port, file) in &args.inputs {
+        inputs.push((*port, Frames::open(file).context("capture")?));
     }
     let mut switch = configured(args)?;
-    for p in &args.ports {
-        switch.configure(p.number, p.config);
+    for (port, config) in &args.ports {
+        switch.configure(*port, *config);
     }
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("{}: cannot make the folder", args.out.display()))?;
@@ -119,7 +119,8 @@ fn configured(args: &PcapArgs) -> Result<Switch> {
     )?;
     let result = runtime.block_on(async {
         let target = Arc::new(EmbeddedTarget::new(handle.clone()));
-        let server = Server::new(target, Options::default());
+        // No request comes that would have to name it.
+        let server = Server::new(target, 1);
         server
             .load(config)
             .await

@@ -11,7 +11,7 @@ use p4_ir::bits::words_from_bytes;
 use p4_ir::{Program, Table};
 use p4_vm::Choice;
 use p4_vm::Engine;
-use p4_vm::TableError;
+use p4_vm::{TableError, TableState};
 
 fn convert_match(k: &KeyMatch) -> p4_ir::MatchValue {
     let words = |b: &[u8]| words_from_bytes(b, k.bits);
@@ -106,17 +106,15 @@ pub fn insert(e: &mut Engine, table: &str, id: EntryId, entry: &TableEntry) -> R
         let t = find_table(e, table)?;
         convert_entry_action(&e.image.program, t, &entry.action)?
     };
-    let (t, state) = e
-        .table_mut(table)
-        .ok_or_else(|| not_found("table", table))?;
+    let (t, state) = table_of(e, table)?;
     if t.keys.len() != entry.matches.len() {
         return Err(table_error(TableError::BadKey, table));
     }
-    let matches = entry.matches.iter().map(convert_match).collect();
+    let matches: Vec<_> = entry.matches.iter().map(convert_match).collect();
     // BMv2's order is the other way round; compiled entries use it.
     let rank = i64::from(i32::MAX) - i64::from(entry.priority);
     state
-        .insert(t, entry_id(id), matches, rank, call, true)
+        .insert(t, entry_id(id), &matches, rank, call, true)
         .map_err(|x| table_error(x, table))?;
     if let Some(entry) = state.entry_mut(entry_id(id)) {
         entry.choice = choice;
@@ -129,9 +127,7 @@ pub fn insert(e: &mut Engine, table: &str, id: EntryId, entry: &TableEntry) -> R
 /// The program has no such table, entry or action.
 pub fn modify(e: &mut Engine, table: &str, id: EntryId, action: &EntryAction) -> Result<()> {
     let (call, choice) = convert_entry_action(&e.image.program, find_table(e, table)?, action)?;
-    let (t, state) = e
-        .table_mut(table)
-        .ok_or_else(|| not_found("table", table))?;
+    let (t, state) = table_of(e, table)?;
     state
         .modify(t, entry_id(id), call)
         .map_err(|x| table_error(x, table))?;
@@ -141,13 +137,17 @@ pub fn modify(e: &mut Engine, table: &str, id: EntryId, action: &EntryAction) ->
     Ok(())
 }
 
+/// A table and its state.
+pub(super) fn table_of<'e>(
+    e: &'e mut Engine,
+    table: &str,
+) -> Result<(&'e Table, &'e mut TableState)> {
+    e.table_mut(table).ok_or_else(|| not_found("table", table))
+}
+
 fn find_table<'e>(e: &'e Engine, table: &str) -> Result<&'e Table> {
-    e.image
-        .program
-        .tables
-        .iter()
-        .find(|t| t.name == table)
-        .ok_or_else(|| not_found("table", table))
+    let found = e.image.program.table(table);
+    found.ok_or_else(|| not_found("table", table))
 }
 /// Sets the action taken on a miss; `None`: the program's own.
 ///
@@ -161,9 +161,7 @@ pub fn set_default(e: &mut Engine, table: &str, action: Option<&ActionCall>) -> 
             None => t.default.clone(),
         }
     };
-    let (t, state) = e
-        .table_mut(table)
-        .ok_or_else(|| not_found("table", table))?;
+    let (t, state) = table_of(e, table)?;
     state.set_default(t, call);
     Ok(())
 }

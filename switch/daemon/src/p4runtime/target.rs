@@ -14,7 +14,6 @@ use tokio::sync::broadcast;
 use super::entries;
 use crate::data_plane::{Handle, Plane};
 use p4_ir::bits::words_from_bytes;
-use p4_ir::load;
 use p4_vm::Count;
 use p4_vm::{Engine, Image};
 use p4_vm::{Entry, TableError};
@@ -67,9 +66,7 @@ impl EmbeddedTarget {
     ) -> Result<T> {
         let table = table.to_owned();
         self.on_engine(move |e| {
-            let (_, state) = e
-                .table_mut(&table)
-                .ok_or_else(|| not_found("table", &table))?;
+            let (_, state) = entries::table_of(e, &table)?;
             let entry = state
                 .entry_mut(entry_id(id))
                 .ok_or_else(|| table_error(TableError::NoEntry, &table))?;
@@ -88,21 +85,13 @@ fn loaded(p: &mut Plane) -> Result<&mut Loaded> {
     })
 }
 
-fn compile(program: &[u8]) -> Result<Image> {
-    load(program)
-        .map(Image::new)
-        .map_err(|e| TargetError::new(Kind::InvalidProgram, e.to_string()))
-}
-
 #[async_trait]
 impl Target for EmbeddedTarget {
-    async fn verify(&self, program: &[u8]) -> Result<()> {
-        compile(program).map(|_| ())
-    }
-
     async fn load(&self, program: &[u8]) -> Result<()> {
         // Compiled here, so that the data plane only swaps.
-        let program = compile(program)?;
+        let program = p4_ir::load(program)
+            .map_err(|e| TargetError::new(Kind::InvalidProgram, e.to_string()))?;
+        let program = Image::new(program);
         self.on_plane(move |p| {
             p.switch.load(program);
             Ok(())
@@ -136,9 +125,7 @@ impl Target for EmbeddedTarget {
     async fn remove_entry(&self, table: &str, id: EntryId) -> Result<()> {
         let table = table.to_owned();
         self.on_engine(move |e| {
-            let (_, state) = e
-                .table_mut(&table)
-                .ok_or_else(|| not_found("table", &table))?;
+            let (_, state) = entries::table_of(e, &table)?;
             state
                 .remove(entry_id(id))
                 .map_err(|x| table_error(x, &table))
@@ -150,10 +137,7 @@ impl Target for EmbeddedTarget {
         let (table, ids) = (table.to_owned(), ids.to_vec());
         self.on_plane(move |p| {
             let now_us = p.now_ns() / 1000;
-            let (_, state) = loaded(p)?
-                .engine
-                .table_mut(&table)
-                .ok_or_else(|| not_found("table", &table))?;
+            let (_, state) = entries::table_of(&mut loaded(p)?.engine, &table)?;
             let since = |id: &EntryId| {
                 let entry = state.entry(entry_id(*id))?;
                 Some(now_us.saturating_sub(entry.last_hit_us) * 1000)

@@ -15,8 +15,8 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use names::{ends_with_name, find_key, find_table};
 use p4_ir::{ActionCall, MatchValue, Program, Table};
-use p4_vm::{Engine, EntryId, Image};
-pub(crate) use parse::{Call, Statement, parse};
+use p4_vm::{EntryId, Image};
+use parse::{Call, Entry};
 use traffic_manager::{CloneSession, Loaded, Replica, Switch, Wire};
 use values::{anything, convert_key, number, words};
 
@@ -36,7 +36,8 @@ impl Wire for Sent {
 struct Expected {
     /// Number of packets and content do not matter.
     any: bool,
-    packets: Vec<Option<String>>,
+    /// Hex digits, `*`, and perhaps a final `$`.
+    packets: Vec<String>,
 }
 
 /// Runs a test on a fresh switch.
@@ -46,124 +47,145 @@ struct Expected {
 pub(crate) fn run(program: Program, test: &str) -> Result<()> {
     let mut switch = Switch::new();
     switch.load(Image::new(program));
-    let mut sent = Sent::default();
-    let mut expected: BTreeMap<u32, Expected> = BTreeMap::new();
-    let mut nodes: Vec<Vec<Replica>> = Vec::new();
-    let mut time_ns = STEP_NS;
-    let mut next_id = 1u64;
-    for (line, statement) in parse(test)? {
-        apply(
-            statement,
-            &mut switch,
-            &mut sent,
-            &mut expected,
-            &mut nodes,
-            &mut time_ns,
-            &mut next_id,
-        )
-        .with_context(|| format!("line {line}"))?;
+    let mut r = Runner {
+        switch,
+        sent: Sent::default(),
+        expected: BTreeMap::new(),
+        nodes: Vec::new(),
+        time_ns: STEP_NS,
+        next_id: 1,
+    };
+    for (number, line) in (1..).zip(test.lines()) {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if !line.is_empty() {
+            r.statement(line)
+                .with_context(|| format!("line {number}: {line}"))?;
+        }
     }
-    switch.run_until(time_ns + STEP_NS, &mut sent);
-    compare(&expected, &sent)
+    r.switch.run_until(r.time_ns + STEP_NS, &mut r.sent);
+    compare(&r.expected, &r.sent)
 }
 
-fn loaded(switch: &mut Switch) -> Result<&mut Loaded> {
-    switch.loaded_mut().context("no program")
+struct Runner {
+    switch: Switch,
+    sent: Sent,
+    expected: BTreeMap<u32, Expected>,
+    /// Of multicast groups, in the order in which they were made.
+    nodes: Vec<Vec<Replica>>,
+    time_ns: u64,
+    next_id: u64,
 }
 
-fn apply(
-    s: Statement,
-    switch: &mut Switch,
-    sent: &mut Sent,
-    expected: &mut BTreeMap<u32, Expected>,
-    nodes: &mut Vec<Vec<Replica>>,
-    time_ns: &mut u64,
-    next_id: &mut u64,
-) -> Result<()> {
-    match s {
-        Statement::Add {
-            table,
-            priority,
-            matches,
-            action,
-        } => {
-            let e = &mut loaded(switch)?.engine;
-            // A larger priority wins, as in p4c's own runner.
-            add(e, &table, -priority, &matches, &action, *next_id)?;
-            *next_id += 1;
-        }
-        Statement::SetDefault { table, action } => {
-            let e = &mut loaded(switch)?.engine;
-            let t = find_table(&e.image.program, &table)?;
-            let call = convert(&e.image.program, t, &action)?;
-            let name = t.name.clone();
-            let (t, state) = e.table_mut(&name).context("no table")?;
-            state.set_default(t, Some(call));
-        }
-        Statement::Packet { port, data } => {
-            switch.run_until(*time_ns, sent);
-            switch.receive(port, &data, *time_ns);
-            *time_ns += STEP_NS;
-            switch.run_until(*time_ns, sent);
-        }
-        Statement::Expect { port, data } => {
-            let e = expected.entry(port).or_default();
-            match data {
-                Some(d) => e.packets.push(Some(d)),
-                None => e.any = true,
+impl Runner {
+    fn loaded(&mut self) -> Result<&mut Loaded> {
+        self.switch.loaded_mut().context("no program")
+    }
+
+    fn statement(&mut self, line: &str) -> Result<()> {
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        let (first, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let arg = |i: usize| rest.split_whitespace().nth(i).context("too few arguments");
+        match word.to_ascii_lowercase().as_str() {
+            "add" => self.add(&parse::entry(rest)?)?,
+            "setdefault" => self.set_default(first, &parse::call(more)?)?,
+            "packet" => self.packet(first.parse()?, &parse::hex(more)?),
+            "expect" => {
+                let packet: String = more.split_whitespace().collect::<String>().to_lowercase();
+                let e = self.expected.entry(first.parse()?).or_default();
+                if packet.is_empty() {
+                    e.any = true;
+                } else {
+                    e.packets.push(packet);
+                }
             }
-        }
-        Statement::GroupCreate { group } => {
-            loaded(switch)?.groups.entry(group).or_default();
-        }
-        Statement::NodeCreate { rid, ports } => {
-            nodes.push(ports.iter().map(|p| Replica { port: *p, rid }).collect());
-        }
-        Statement::NodeAssociate { group, node } => {
-            let members = nodes.get(node).context("no such node")?;
-            loaded(switch)?
-                .groups
-                .entry(group)
-                .or_default()
-                .extend(members);
-        }
-        Statement::MirrorPort { session, port } => {
-            let one = vec![Replica { port, rid: 0 }];
-            loaded(switch)?
-                .sessions
-                .entry(session)
-                .or_default()
-                .replicas
-                .extend(one);
-        }
-        Statement::MirrorGroup { session, group } => {
-            let replicas = loaded(switch)?
-                .groups
-                .get(&group)
-                .cloned()
-                .unwrap_or_default();
-            loaded(switch)?.sessions.insert(
-                session,
-                CloneSession {
-                    replicas,
+            "mc_mgrp_create" => {
+                self.loaded()?.groups.entry(arg(0)?.parse()?).or_default();
+            }
+            "mc_node_create" => {
+                let rid = arg(0)?.parse()?;
+                let ports = rest.split_whitespace().skip(1).map(str::parse);
+                let node = ports.map(|port| Ok(Replica { port: port?, rid }));
+                self.nodes.push(node.collect::<Result<_>>()?);
+            }
+            "mc_node_associate" => {
+                let node: usize = arg(1)?.parse()?;
+                let members = self.nodes.get(node).context("no such node")?.clone();
+                let group = self.loaded()?.groups.entry(arg(0)?.parse()?);
+                group.or_default().extend(members);
+            }
+            "mirroring_add" => {
+                let port = arg(1)?.parse()?;
+                let session = self.loaded()?.sessions.entry(arg(0)?.parse()?);
+                session.or_default().replicas.push(Replica { port, rid: 0 });
+            }
+            "mirroring_add_mc" => {
+                let loaded = self.loaded()?;
+                let replicas = loaded.groups.get(&arg(1)?.parse()?).cloned();
+                let session = CloneSession {
+                    replicas: replicas.unwrap_or_default(),
                     length_bytes: None,
-                },
-            );
+                };
+                loaded.sessions.insert(arg(0)?.parse()?, session);
+            }
+            "register_write" => {
+                let (register, index) = (arg(0)?, arg(1)?.parse()?);
+                let value: u64 = arg(2)?.parse()?;
+                let cells = self.loaded()?.engine.register_mut(register);
+                let cells = cells.context("no such register")?;
+                if !cells.write_bytes(index, &value.to_be_bytes()) {
+                    bail!("register {register} has no cell {index}");
+                }
+            }
+            // Registers are zero at the start; reads and meters print only.
+            "register_read"
+            | "register_reset"
+            | "mirroring_get"
+            | "wait"
+            | "meter_get_rates"
+            | "meter_set_rates"
+            | "meter_array_set_rates" => {}
+            other => bail!("statement \"{other}\" is not known"),
         }
-        Statement::RegisterWrite {
-            register,
-            index,
-            value,
-        } => {
-            let e = &mut loaded(switch)?.engine;
-            let r = e.register_mut(&register).context("no such register")?;
-            if !r.write_bytes(index, &value.to_be_bytes()) {
-                bail!("register {register} has no cell {index}");
+        Ok(())
+    }
+
+    fn packet(&mut self, port: u32, data: &[u8]) {
+        self.switch.run_until(self.time_ns, &mut self.sent);
+        self.switch.receive(port, data, self.time_ns);
+        self.time_ns += STEP_NS;
+        self.switch.run_until(self.time_ns, &mut self.sent);
+    }
+
+    fn set_default(&mut self, table: &str, action: &Call) -> Result<()> {
+        let e = &mut self.loaded()?.engine;
+        let t = find_table(&e.image.program, table)?;
+        let call = convert(&e.image.program, t, action)?;
+        let name = t.name.clone();
+        let (t, state) = e.table_mut(&name).context("no table")?;
+        state.set_default(t, Some(call));
+        Ok(())
+    }
+
+    fn add(&mut self, entry: &Entry) -> Result<()> {
+        let id = EntryId::Added(self.next_id);
+        self.next_id += 1;
+        let e = &mut self.loaded()?.engine;
+        let t = find_table(&e.image.program, &entry.table)?;
+        let call = convert(&e.image.program, t, &entry.action)?;
+        let mut keys: Vec<MatchValue> = t.keys.iter().map(anything).collect();
+        for (name, value) in &entry.matches {
+            let i = find_key(t, name)?;
+            if let (Some(slot), Some(k)) = (keys.get_mut(i), t.keys.get(i)) {
+                *slot = convert_key(k, value)?;
             }
         }
-        Statement::Nothing => {}
+        let name = t.name.clone();
+        let (t, state) = e.table_mut(&name).context("no table")?;
+        // A larger priority wins, as in p4c's own runner.
+        state.insert(t, id, &keys, -entry.priority, call, true)?;
+        Ok(())
     }
-    Ok(())
 }
 
 fn convert(p: &Program, t: &Table, call: &Call) -> Result<ActionCall> {
@@ -189,29 +211,6 @@ fn convert(p: &Program, t: &Table, call: &Call) -> Result<ActionCall> {
     Ok(ActionCall { action, args })
 }
 
-fn add(
-    e: &mut Engine,
-    table: &str,
-    priority: i64,
-    matches: &[(String, String)],
-    action: &Call,
-    id: u64,
-) -> Result<()> {
-    let t = find_table(&e.image.program, table)?;
-    let call = convert(&e.image.program, t, action)?;
-    let mut keys: Vec<MatchValue> = t.keys.iter().map(anything).collect();
-    for (name, value) in matches {
-        let i = find_key(t, name)?;
-        if let (Some(slot), Some(k)) = (keys.get_mut(i), t.keys.get(i)) {
-            *slot = convert_key(k, value)?;
-        }
-    }
-    let name = t.name.clone();
-    let (t, state) = e.table_mut(&name).context("no table")?;
-    state.insert(t, EntryId::Added(id), keys, priority, call, true)?;
-    Ok(())
-}
-
 fn compare(expected: &BTreeMap<u32, Expected>, sent: &Sent) -> Result<()> {
     for (port, frames) in &sent.0 {
         let none = Expected::default();
@@ -227,9 +226,7 @@ fn compare(expected: &BTreeMap<u32, Expected>, sent: &Sent) -> Result<()> {
             );
         }
         for (i, (w, f)) in want.packets.iter().zip(frames).enumerate() {
-            if let Some(w) = w {
-                compare_packet(w, f).with_context(|| format!("port {port}, packet {i}"))?;
-            }
+            compare_packet(w, f).with_context(|| format!("port {port}, packet {i}"))?;
         }
     }
     for (port, want) in expected {
@@ -262,4 +259,30 @@ fn compare_packet(want: &str, frame: &[u8]) -> Result<()> {
         bail!("expected {want}, sent {have}");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(test: &str) -> String {
+        format!("{:#}", run(Program::default(), test).unwrap_err())
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let e = error("# comment\n\nexpect 2\njump 1\n");
+        assert_eq!(e, "line 4: jump 1: statement \"jump\" is not known");
+        assert!(error("packet 1 abc").contains("odd number"));
+        assert!(error("mirroring_add 1").contains("too few"));
+    }
+
+    #[test]
+    fn packets_are_held_against_digits() {
+        assert!(error("expect 2 aB** $").contains("1 packets expected"));
+        assert!(compare_packet("ab**$", &[0xab, 0xcd]).is_ok());
+        assert!(compare_packet("ab**$", &[0xab, 0xcd, 0]).is_err());
+        assert!(compare_packet("ab**", &[0xab, 0xcd, 0]).is_ok());
+        assert!(compare_packet("ab**", &[0xab]).is_err());
+    }
 }

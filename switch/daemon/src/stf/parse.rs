@@ -1,157 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads `.stf` text.
+//! Parts of the statements of `.stf` files.
 
 use anyhow::{Context, Result, anyhow, bail};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Call {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Call {
     pub action: String,
     /// Name, if given, and value.
     pub args: Vec<(Option<String>, String)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Statement {
-    Add {
-        table: String,
-        priority: i64,
-        matches: Vec<(String, String)>,
-        action: Call,
-    },
-    SetDefault {
-        table: String,
-        action: Call,
-    },
-    Packet {
-        port: u32,
-        data: Vec<u8>,
-    },
-    Expect {
-        port: u32,
-        /// Hex digits, `*`, and perhaps a final `$`; `None`: anything.
-        data: Option<String>,
-    },
-    GroupCreate {
-        group: u32,
-    },
-    NodeCreate {
-        rid: u16,
-        ports: Vec<u32>,
-    },
-    NodeAssociate {
-        group: u32,
-        node: usize,
-    },
-    MirrorPort {
-        session: u32,
-        port: u32,
-    },
-    MirrorGroup {
-        session: u32,
-        group: u32,
-    },
-    RegisterWrite {
-        register: String,
-        index: usize,
-        value: u64,
-    },
-    Nothing,
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub table: String,
+    pub priority: i64,
+    /// Key and value.
+    pub matches: Vec<(String, String)>,
+    pub action: Call,
 }
 
-/// Statements with their line numbers.
-///
-/// # Errors
-/// A line that is not understood.
-pub(crate) fn parse(text: &str) -> Result<Vec<(usize, Statement)>> {
-    let mut out = Vec::new();
-    for (i, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or_default().trim();
-        if line.is_empty() {
-            continue;
-        }
-        out.push((
-            i + 1,
-            statement(line).with_context(|| format!("line {}: {line}", i + 1))?,
-        ));
-    }
-    Ok(out)
-}
-
-fn statement(line: &str) -> Result<Statement> {
-    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let rest = rest.trim();
-    let arg = |i: usize| -> Result<&str> {
-        rest.split_whitespace()
-            .nth(i)
-            .ok_or_else(|| anyhow!("too few arguments"))
-    };
-    Ok(match word.to_ascii_lowercase().as_str() {
-        "add" => add(rest)?,
-        "setdefault" => {
-            let (table, action) = rest
-                .split_once(char::is_whitespace)
-                .ok_or_else(|| anyhow!("too few arguments"))?;
-            Statement::SetDefault {
-                table: table.to_owned(),
-                action: call(action)?,
-            }
-        }
-        "packet" => {
-            let (port, data) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            Statement::Packet {
-                port: port.parse()?,
-                data: hex(data)?,
-            }
-        }
-        "expect" => {
-            let (port, data) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            let data: String = data.split_whitespace().collect::<String>().to_lowercase();
-            Statement::Expect {
-                port: port.parse()?,
-                data: (!data.is_empty()).then_some(data),
-            }
-        }
-        "mc_mgrp_create" => Statement::GroupCreate {
-            group: arg(0)?.parse()?,
-        },
-        "mc_node_create" => Statement::NodeCreate {
-            rid: arg(0)?.parse()?,
-            ports: rest
-                .split_whitespace()
-                .skip(1)
-                .map(|p| p.parse().map_err(Into::into))
-                .collect::<Result<_>>()?,
-        },
-        "mc_node_associate" => Statement::NodeAssociate {
-            group: arg(0)?.parse()?,
-            node: arg(1)?.parse()?,
-        },
-        "mirroring_add" => Statement::MirrorPort {
-            session: arg(0)?.parse()?,
-            port: arg(1)?.parse()?,
-        },
-        "mirroring_add_mc" => Statement::MirrorGroup {
-            session: arg(0)?.parse()?,
-            group: arg(1)?.parse()?,
-        },
-        "register_write" => Statement::RegisterWrite {
-            register: arg(0)?.to_owned(),
-            index: arg(1)?.parse()?,
-            value: arg(2)?.parse()?,
-        },
-        // Registers are zero at the start; reads and meters print only.
-        "register_read"
-        | "register_reset"
-        | "mirroring_get"
-        | "wait"
-        | "meter_get_rates"
-        | "meter_set_rates"
-        | "meter_array_set_rates" => Statement::Nothing,
-        other => bail!("statement \"{other}\" is not known"),
-    })
-}
-
-fn hex(s: &str) -> Result<Vec<u8>> {
+pub(super) fn hex(s: &str) -> Result<Vec<u8>> {
     let digits: String = s.split_whitespace().collect();
     if !digits.len().is_multiple_of(2) {
         bail!("odd number of hex digits");
@@ -167,7 +35,7 @@ fn hex(s: &str) -> Result<Vec<u8>> {
 }
 
 /// `table [priority] key:value… action(args) [= id]`
-fn add(rest: &str) -> Result<Statement> {
+pub(super) fn entry(rest: &str) -> Result<Entry> {
     let rest = rest.split(" = ").next().unwrap_or(rest);
     let open = rest.find('(').ok_or_else(|| anyhow!("no action"))?;
     let start = rest
@@ -185,7 +53,7 @@ fn add(rest: &str) -> Result<Statement> {
             None => priority = w.parse().with_context(|| format!("priority \"{w}\""))?,
         }
     }
-    Ok(Statement::Add {
+    Ok(Entry {
         table,
         priority,
         matches,
@@ -193,7 +61,7 @@ fn add(rest: &str) -> Result<Statement> {
     })
 }
 
-fn call(s: &str) -> Result<Call> {
+pub(super) fn call(s: &str) -> Result<Call> {
     let (action, rest) = s
         .trim()
         .split_once('(')
@@ -219,14 +87,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_statements() {
-        let text = "# comment\nadd c.t 3 h.a:0x1* h.b:7 c.go(port:2, 5) = $x\n\nexpect 2 aB** $\npacket 1 00 ff0A\n";
-        let got = parse(text).unwrap();
-        assert_eq!(got.len(), 3);
-        assert_eq!(got[0].0, 2);
+    fn reads_entries() {
         assert_eq!(
-            got[0].1,
-            Statement::Add {
+            entry("c.t 3 h.a:0x1* h.b:7 c.go(port:2, 5) = $x").unwrap(),
+            Entry {
                 table: "c.t".into(),
                 priority: 3,
                 matches: vec![("h.a".into(), "0x1*".into()), ("h.b".into(), "7".into())],
@@ -236,21 +100,7 @@ mod tests {
                 }
             }
         );
-        assert_eq!(
-            got[1].1,
-            Statement::Expect {
-                port: 2,
-                data: Some("ab**$".into())
-            }
-        );
-        assert_eq!(
-            got[2].1,
-            Statement::Packet {
-                port: 1,
-                data: vec![0, 0xff, 0x0a]
-            }
-        );
-        assert!(parse("jump 1").is_err());
-        assert!(parse("packet 1 abc").is_err());
+        assert_eq!(hex("00 ff0A").unwrap(), [0, 0xff, 0x0a]);
+        assert!(hex("abc").is_err());
     }
 }

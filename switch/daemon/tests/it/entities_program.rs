@@ -41,16 +41,15 @@ fn switch() -> Switch {
         e,
         "Switch.l2",
         L2,
-        &exact("h.ethernet.dst", 48, &mac(1), EntryAction::Member(30)),
+        &exact(48, &mac(1), EntryAction::Member(30)),
     )
     .unwrap();
     s
 }
 
-fn exact(name: &str, bits: u32, value: &[u8], action: EntryAction) -> TableEntry {
+fn exact(bits: u32, value: &[u8], action: EntryAction) -> TableEntry {
     TableEntry {
         matches: vec![KeyMatch {
-            name: name.into(),
             bits,
             value: MatchValue::Exact(value.to_vec()),
         }],
@@ -127,7 +126,7 @@ fn members_and_groups() {
     let wrong = call("Switch.set_class", &[&[0, 1]]);
     assert!(set_member(e, "Switch.paths", 1, Some(&wrong)).is_err());
     assert!(set_member(e, "Switch.other", 1, None).is_err());
-    let of_plain = exact("s.ingress_port", 9, &[0, 1], EntryAction::Member(30));
+    let of_plain = exact(9, &[0, 1], EntryAction::Member(30));
     assert!(insert(e, "Switch.police", EntryId(9), &of_plain).is_err());
 }
 
@@ -137,7 +136,7 @@ fn action_profile_without_selector() {
     let e = &mut s.loaded_mut().unwrap().engine;
     let class = call("Switch.set_class", &[&[1, 44]]);
     set_member(e, "Switch.classes", 1, Some(&class)).unwrap();
-    let mut entry = exact("h.ethernet.type", 16, &[], EntryAction::Member(1));
+    let mut entry = exact(16, &[], EntryAction::Member(1));
     entry.matches[0].value = MatchValue::Ternary {
         value: MARK.to_be_bytes().to_vec(),
         mask: vec![0xff, 0xff],
@@ -176,7 +175,7 @@ fn direct_meters_count_bytes() {
     let mut s = switch();
     let e = &mut s.loaded_mut().unwrap().engine;
     let permit = EntryAction::Call(call("Switch.police_permit", &[]));
-    let entry = exact("s.ingress_port", 9, &[0, 2], permit);
+    let entry = exact(9, &[0, 2], permit);
     insert(e, "Switch.police", EntryId(5), &entry).unwrap();
     let (_, state) = e.table_mut("Switch.police").unwrap();
     let bytes = frame(9, MARK).len() as f64;

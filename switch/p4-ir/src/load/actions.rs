@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::json::{array, hex_u32, number, small, string};
 use super::loader::Loader;
+use super::names::find;
 use crate::bits::words_for;
-use crate::error::{LoadError, Result};
+use crate::error::{LoadError, Result, bail};
 use crate::expr::{Arithmetic, Expr, TypedExpr, Widths, simplify};
 use crate::field::FieldRef;
 use crate::primitive::{Constant, Primitive};
@@ -61,9 +62,7 @@ impl<'a> Loader<'a> {
         let jump_target = |x: &Value| -> Result<u32> {
             let t = hex_u32(x, string(x, "value")?)?;
             if t as usize > count {
-                return Err(LoadError::new(format!(
-                    "{op} jumps to {t} of {count} primitives"
-                )));
+                bail!("{op} jumps to {t} of {count} primitives");
             }
             Ok(t)
         };
@@ -72,7 +71,7 @@ impl<'a> Loader<'a> {
             "assign_VL" => {
                 let (dst, src) = (self.destination(p(0)?)?, self.destination(p(1)?)?);
                 if !dst.variable || !src.variable {
-                    return Err(LoadError::new("assign_VL of a field of fixed length"));
+                    bail!("assign_VL of a field of fixed length");
                 }
                 Primitive::CopyVariable { dst, src }
             }
@@ -165,20 +164,12 @@ impl<'a> Loader<'a> {
                     .to_owned(),
             },
             "log_msg" => self.log(v)?,
-            "assign_union" | "assign_union_stack" => {
-                return Err(LoadError::new(format!(
-                    "{op}: header unions are not supported"
-                )));
-            }
+            "assign_union" | "assign_union_stack" => bail!("{op}: header unions are not supported"),
             // The receiver means nothing: there is one controller.
             "generate_digest" => Primitive::Digest {
                 list: self.exact(p(1)?)?,
             },
-            other => {
-                return Err(LoadError::new(format!(
-                    "primitive \"{other}\" is not supported"
-                )));
-            }
+            other => bail!("primitive \"{other}\" is not supported"),
         })
     }
 
@@ -199,7 +190,7 @@ impl<'a> Loader<'a> {
             index,
         } = self.operand(left, 0)?
         else {
-            return Err(LoadError::new("assignment to an expression"));
+            bail!("assignment to an expression");
         };
         let (width, _) = self.program.stack_field(stack, field);
         Ok(Primitive::SetAt {
@@ -216,7 +207,7 @@ impl<'a> Loader<'a> {
         if dst.variable {
             return match value {
                 Expr::Field(src) if src.variable => Ok(Primitive::CopyVariable { dst, src }),
-                _ => Err(LoadError::new("assignment of a number to a varbit")),
+                _ => bail!("assignment of a number to a varbit"),
             };
         }
         if dst.width > 64 {
@@ -263,14 +254,9 @@ impl<'a> Loader<'a> {
     ) -> Result<u32> {
         let found = string(v, "type")?;
         if found != kind {
-            return Err(LoadError::new(format!(
-                "\"{found}\" where a {kind} is needed"
-            )));
+            bail!("\"{found}\" where a {kind} is needed");
         }
-        let name = string(v, "value")?;
-        ids.get(name)
-            .copied()
-            .ok_or_else(|| LoadError::new(format!("no {kind} \"{name}\"")))
+        find(ids, kind, string(v, "value")?)
     }
 
     pub(super) fn action_by_json_id(&self, v: &Value, key: &str) -> Result<u32> {

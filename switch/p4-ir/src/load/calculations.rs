@@ -5,31 +5,28 @@ use serde_json::Value;
 
 use super::json::{array, flag, get, opt_str, pair, small, string};
 use super::loader::Loader;
+use super::names::find;
 use crate::calculation::{Algorithm, CalcInput, Calculation, Checksum, Piece};
-use crate::error::{LoadError, Result};
+use crate::error::{LoadError, Result, bail, bail_at};
+use crate::field::FieldRef;
 use crate::program::{CounterArray, MeterArray, RegisterArray};
 
 impl Loader<'_> {
     pub(super) fn arrays(&mut self) -> Result<()> {
         for r in self.top("register_arrays")? {
-            let name = string(r, "name")?;
+            let (name, size) = name_and_size(r, "register")?;
             self.register_ids
                 .insert(name, self.program.registers.len() as u32);
             self.program.registers.push(RegisterArray {
                 name: name.to_owned(),
-                size: small(r, "size").map_err(|e| e.inside(&format!("register {name}")))? as usize,
+                size,
                 width: small(r, "bitwidth")?,
             });
         }
         for c in self.top("counter_arrays")? {
-            let name = string(c, "name")?;
+            let (name, size) = name_and_size(c, "counter")?;
             self.counter_ids
                 .insert(name, self.program.counters.len() as u32);
-            let size = if flag(c, "is_direct") {
-                0
-            } else {
-                small(c, "size").map_err(|e| e.inside(&format!("counter {name}")))? as usize
-            };
             self.program.counters.push(CounterArray {
                 name: name.to_owned(),
                 size,
@@ -37,25 +34,19 @@ impl Loader<'_> {
             });
         }
         for m in self.top("meter_arrays")? {
-            let name = string(m, "name")?;
+            let (name, size) = name_and_size(m, "meter")?;
             self.meter_ids
                 .insert(name, self.program.meters.len() as u32);
-            let size = if flag(m, "is_direct") {
-                0
-            } else {
-                small(m, "size").map_err(|e| e.inside(&format!("meter {name}")))? as usize
-            };
             self.program.meters.push(MeterArray {
                 name: name.to_owned(),
                 size,
                 table: None,
                 bytes: opt_str(m, "type") == Some("bytes"),
-                rates: small(m, "rate_count").unwrap_or(2) as usize,
             });
         }
         if let Some(x) = self.top("extern_instances")?.first() {
             let name = opt_str(x, "name").unwrap_or("?");
-            return Err(LoadError::new(format!("extern \"{name}\" is not supported")).at(x));
+            bail_at!(x, "extern \"{name}\" is not supported");
         }
         for s in self.top("parse_vsets")? {
             let name = string(s, "name")?;
@@ -73,7 +64,7 @@ impl Loader<'_> {
         for c in self.top("calculations")? {
             let name = string(c, "name")?;
             let calculation = self
-                .calculation(name, string(c, "algo")?, array(c, "input")?)
+                .calculation(string(c, "algo")?, array(c, "input")?)
                 .map_err(|e| e.at(c).inside(&format!("calculation {name}")))?;
             self.calculation_ids
                 .insert(name, self.program.calculations.len() as u32);
@@ -82,12 +73,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    pub(super) fn calculation(
-        &self,
-        name: &str,
-        algo: &str,
-        input: &[Value],
-    ) -> Result<Calculation> {
+    pub(super) fn calculation(&self, algo: &str, input: &[Value]) -> Result<Calculation> {
         let algorithm = match algo {
             "csum16" => Algorithm::Csum16,
             // The custom variants start as the standard ones.
@@ -98,62 +84,47 @@ impl Loader<'_> {
             "xor32" => Algorithm::Xor32,
             "identity" => Algorithm::Identity,
             "round_robin" => Algorithm::RoundRobin,
-            other => {
-                return Err(LoadError::new(format!(
-                    "hash algorithm \"{other}\" is not supported"
-                )));
-            }
+            other => bail!("hash algorithm \"{other}\" is not supported"),
         };
         let mut out = Vec::new();
         for i in input {
-            let next = match string(i, "type")? {
+            match string(i, "type")? {
                 "field" => {
                     let (h, f) = pair(get(i, "value")?)?;
-                    let field = self.field(h, f)?;
-                    let header = self.program.headers.get(self.header_id(h)? as usize);
-                    let valid = header.filter(|h| !h.metadata).map(|h| h.valid);
-                    if field.width > 64 || field.variable {
-                        out.push(CalcInput::Field { field, valid });
-                        continue;
-                    }
-                    let piece = Piece {
-                        slot: field.slot,
-                        shift: field.shift,
-                        width: field.width as u8,
-                    };
-                    if let Some(CalcInput::Run { pieces, valid: v }) = out.last_mut()
-                        && *v == valid
-                    {
-                        join(pieces, piece);
-                        continue;
-                    }
-                    CalcInput::Run {
-                        pieces: vec![piece],
-                        valid,
-                    }
+                    push_field(
+                        &mut out,
+                        self.field(h, f)?,
+                        self.validity(self.header_id(h)?),
+                    );
                 }
                 "hexstr" => {
                     let width_bits = small(i, "bitwidth")?;
-                    CalcInput::Const {
+                    out.push(CalcInput::Const {
                         words: self.constant_words(i, string(i, "value")?, width_bits)?,
                         width_bits,
+                    });
+                }
+                "header" => {
+                    let id = self.header_id(string(i, "value")?)?;
+                    let header = self.program.headers.get(id as usize);
+                    for f in header.map_or(&[][..], |h| &h.fields) {
+                        push_field(&mut out, *f, self.validity(id));
                     }
                 }
-                "header" => CalcInput::Header(self.header_id(string(i, "value")?)?),
-                "payload" => CalcInput::Payload,
-                other => {
-                    return Err(LoadError::new(format!(
-                        "input of type \"{other}\" is not supported"
-                    )));
-                }
-            };
-            out.push(next);
+                "payload" => out.push(CalcInput::Payload),
+                other => bail!("input of type \"{other}\" is not supported"),
+            }
         }
         Ok(Calculation {
-            name: name.to_owned(),
             algorithm,
             input: out,
         })
+    }
+
+    /// Slot of the validity bit; none of metadata, which is always valid.
+    fn validity(&self, header: u32) -> Option<u32> {
+        let header = self.program.headers.get(header as usize);
+        header.filter(|h| !h.metadata).map(|h| h.valid)
     }
 
     pub(super) fn checksums(&mut self) -> Result<()> {
@@ -167,22 +138,18 @@ impl Loader<'_> {
     fn checksum(&self, c: &Value) -> Result<Checksum> {
         let kind = string(c, "type")?;
         if kind != "generic" {
-            return Err(LoadError::new(format!("type \"{kind}\" is not supported")));
+            bail!("type \"{kind}\" is not supported");
         }
         let (h, f) = pair(get(c, "target")?)?;
         let name = string(c, "calculation")?;
-        let header = self.program.headers.get(self.header_id(h)? as usize);
-        let valid = header.filter(|h| !h.metadata).map(|h| h.valid);
+        let valid = self.validity(self.header_id(h)?);
         let condition = match c.get("if_cond") {
             None | Some(Value::Null) => None,
             Some(v) => Some(self.exact(v)?),
         };
         Ok(Checksum {
             target: self.field(h, f)?,
-            calculation: *self
-                .calculation_ids
-                .get(name)
-                .ok_or_else(|| LoadError::new(format!("no calculation \"{name}\"")))?,
+            calculation: find(&self.calculation_ids, "calculation", name)?,
             verify: flag(c, "verify"),
             update: c.get("update").and_then(Value::as_bool).unwrap_or(true),
             valid,
@@ -193,7 +160,7 @@ impl Loader<'_> {
     pub(super) fn deparser(&mut self) -> Result<()> {
         let list = self.top("deparsers")?;
         let Some(d) = list.first() else {
-            return Err(LoadError::new("program has no deparser"));
+            bail!("program has no deparser");
         };
         for name in array(d, "order")? {
             let name = name
@@ -210,15 +177,42 @@ impl Loader<'_> {
     }
 }
 
-/// Appends to the last piece where the two are neighbours in one word.
-fn join(pieces: &mut Vec<Piece>, p: Piece) {
-    if let Some(last) = pieces.last_mut()
-        && last.slot == p.slot
-        && u32::from(p.shift) + u32::from(p.width) == u32::from(last.shift)
-    {
-        last.shift = p.shift;
-        last.width += p.width;
+/// The entries of its table are the cells of a direct one: its own number is 0.
+fn name_and_size<'a>(a: &'a Value, kind: &str) -> Result<(&'a str, usize)> {
+    let name = string(a, "name")?;
+    if flag(a, "is_direct") {
+        return Ok((name, 0));
+    }
+    let size = small(a, "size").map_err(|e| e.inside(&format!("{kind} {name}")))?;
+    Ok((name, size as usize))
+}
+
+/// Appends a field, to the last piece where the two are neighbours in one word.
+fn push_field(out: &mut Vec<CalcInput>, field: FieldRef, valid: Option<u32>) {
+    if field.width > 64 || field.variable {
+        out.push(CalcInput::Field { field, valid });
         return;
     }
-    pieces.push(p);
+    let piece = Piece {
+        slot: field.slot,
+        shift: field.shift,
+        width: field.width as u8,
+    };
+    let pieces = match out.last_mut() {
+        Some(CalcInput::Run { pieces, valid: v }) if *v == valid => pieces,
+        _ => {
+            let pieces = vec![piece];
+            return out.push(CalcInput::Run { pieces, valid });
+        }
+    };
+    match pieces.last_mut() {
+        Some(last)
+            if last.slot == piece.slot
+                && u32::from(piece.shift) + u32::from(piece.width) == u32::from(last.shift) =>
+        {
+            last.shift = piece.shift;
+            last.width += piece.width;
+        }
+        _ => pieces.push(piece),
+    }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::json::array;
 use super::loader::Loader;
 use crate::bits::{mask64, words_for};
-use crate::error::{LoadError, Result};
+use crate::error::{LoadError, Result, bail};
 use crate::primitive::Primitive;
 
 impl Loader<'_> {
@@ -42,12 +42,12 @@ impl Loader<'_> {
             .ok_or_else(|| LoadError::new("unknown action"))?;
         let list = data.as_array().map(Vec::as_slice).unwrap_or_default();
         if list.len() != a.params.len() {
-            return Err(LoadError::new(format!(
+            bail!(
                 "action {} takes {} arguments, got {}",
                 a.name,
                 a.params.len(),
                 list.len()
-            )));
+            );
         }
         let mut out = Vec::with_capacity(a.arg_words);
         for (p, v) in a.params.iter().zip(list) {

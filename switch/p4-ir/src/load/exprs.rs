@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::json::{array, get, hex, pair, string};
 use super::loader::Loader;
-use crate::error::{LoadError, Result};
+use crate::error::{LoadError, Result, bail_at};
 use crate::expr::{BigConst, BinOp, Expr, TypedExpr, UnOp, WrapOp};
 use crate::field::FieldRef;
 
@@ -21,7 +21,7 @@ impl Loader<'_> {
 
     pub(super) fn operand(&self, v: &Value, depth: u32) -> Result<Expr> {
         if depth > MAX_DEPTH {
-            return Err(LoadError::new("expression is nested too deeply").at(v));
+            bail_at!(v, "expression is nested too deeply");
         }
         let kind = string(v, "type")?;
         let value = get(v, "value")?;
@@ -69,12 +69,7 @@ impl Loader<'_> {
                     self.operation(value, depth)?
                 }
             }
-            other => {
-                return Err(LoadError::new(format!(
-                    "operand of type \"{other}\" is not supported"
-                ))
-                .at(v));
-            }
+            other => bail_at!(v, "operand of type \"{other}\" is not supported"),
         })
     }
 
@@ -132,7 +127,7 @@ impl Loader<'_> {
                 Ok(Expr::Const(n as i64))
             }
             "access_field" => self.access_field(v, depth),
-            other => Err(LoadError::new(format!("operator \"{other}\" is not supported")).at(v)),
+            other => bail_at!(v, "operator \"{other}\" is not supported"),
         }
     }
 
@@ -142,7 +137,7 @@ impl Loader<'_> {
             Expr::Const(w) if (1..=1 << 16).contains(&w) => {
                 Ok(Expr::Wrap(op, w as u32, Box::new(x)))
             }
-            _ => Err(LoadError::new("cast to a width that is not a constant").at(v)),
+            _ => bail_at!(v, "cast to a width that is not a constant"),
         }
     }
 
@@ -175,9 +170,7 @@ impl Loader<'_> {
     pub(super) fn stack_operand(&self, v: &Value) -> Result<u32> {
         match string(v, "type")? {
             "header_stack" => self.stack_id(string(v, "value")?),
-            other => {
-                Err(LoadError::new(format!("\"{other}\" where a header stack is needed")).at(v))
-            }
+            other => bail_at!(v, "\"{other}\" where a header stack is needed"),
         }
     }
 
@@ -191,9 +184,7 @@ impl Loader<'_> {
         };
         let op = string(inner, "op")?;
         if op != "dereference_header_stack" {
-            return Err(
-                LoadError::new(format!("field access into \"{op}\" is not supported")).at(v),
-            );
+            bail_at!(v, "field access into \"{op}\" is not supported");
         }
         let stack = self.stack_operand(get(inner, "left")?)?;
         let index = self.operand(get(inner, "right")?, depth + 1)?;
@@ -202,7 +193,7 @@ impl Loader<'_> {
             Value::Number(n) => n.as_u64().unwrap_or(u64::MAX) as u32,
             other => match self.operand(other, depth + 1)? {
                 Expr::Const(n) => n as u32,
-                _ => return Err(LoadError::new("access_field without a constant").at(v)),
+                _ => bail_at!(v, "access_field without a constant"),
             },
         };
         let elements = self
@@ -213,7 +204,7 @@ impl Loader<'_> {
             .and_then(|h| self.program.headers.get(*h as usize))
             .map_or(0, |h| h.fields.len());
         if field as usize > elements {
-            return Err(LoadError::new(format!("access_field has no field {field}")).at(v));
+            bail_at!(v, "access_field has no field {field}");
         }
         Ok(Expr::StackAt {
             stack,
@@ -229,25 +220,21 @@ impl Loader<'_> {
                 let (h, f) = pair(get(v, "value")?)?;
                 self.field(h, f)
             }
-            other => {
-                Err(LoadError::new(format!("\"{other}\" as a destination is not supported")).at(v))
-            }
+            other => bail_at!(v, "\"{other}\" as a destination is not supported"),
         }
     }
 
     pub(super) fn header_operand(&self, v: &Value) -> Result<u32> {
         match string(v, "type")? {
             "header" => self.header_id(string(v, "value")?),
-            other => Err(LoadError::new(format!("\"{other}\" where a header is needed")).at(v)),
+            other => bail_at!(v, "\"{other}\" where a header is needed"),
         }
     }
 
     pub(super) fn params_of(v: &Value, n: usize) -> Result<&[Value]> {
         let p = array(v, "parameters")?;
         if p.len() < n {
-            return Err(
-                LoadError::new(format!("primitive has {} parameters, needs {n}", p.len())).at(v),
-            );
+            bail_at!(v, "primitive has {} parameters, needs {n}", p.len());
         }
         Ok(p)
     }

@@ -4,7 +4,7 @@
 use super::json::{array, get, number, pair, string};
 use super::loader::Loader;
 use crate::bits::words_for;
-use crate::error::{LoadError, Result};
+use crate::error::{Result, bail_at};
 use crate::field::FieldRef;
 use crate::header::FieldList;
 
@@ -23,14 +23,12 @@ impl Loader<'_> {
                     "header" => {
                         let h = self.header_id(string(e, "value")?)?;
                         if let Some(h) = self.program.headers.get(h as usize) {
-                            fields.extend(h.fields.iter().map(|f| f.field));
+                            fields.extend(&h.fields);
                         }
                     }
                     // A constant copies to nowhere.
                     "hexstr" => {}
-                    other => {
-                        return Err(LoadError::new(format!("\"{other}\" in a field list")).at(l));
-                    }
+                    other => bail_at!(l, "\"{other}\" in a field list"),
                 }
             }
             self.program

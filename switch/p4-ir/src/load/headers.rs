@@ -8,9 +8,9 @@ use super::json::{array, flag, number, opt_str, pair, string};
 use super::layout;
 use super::loader::Loader;
 use crate::bits::words_for;
-use crate::error::{LoadError, Result};
+use crate::error::{LoadError, Result, bail, bail_at};
 use crate::field::FieldRef;
-use crate::header::{Header, HeaderField, Stack};
+use crate::header::{Header, Stack};
 use crate::parse_graph::ParserErrors;
 
 /// Bound on the words of one packet's header vector.
@@ -28,10 +28,7 @@ impl<'a> Loader<'a> {
         for kind in ["header_union_types", "header_unions", "header_union_stacks"] {
             if let Some(u) = self.top(kind)?.first() {
                 let name = opt_str(u, "name").unwrap_or("?");
-                return Err(LoadError::new(format!(
-                    "header unions are not supported (\"{name}\")"
-                ))
-                .at(u));
+                bail_at!(u, "header unions are not supported (\"{name}\")");
             }
         }
         let mut types = FxHashMap::default();
@@ -56,13 +53,11 @@ impl<'a> Loader<'a> {
         }
         self.program.words = next_slot;
         if next_slot > MAX_WORDS {
-            return Err(LoadError::new(format!(
-                "headers and metadata need {next_slot} words, more than {MAX_WORDS}"
-            )));
+            bail!("headers and metadata need {next_slot} words, more than {MAX_WORDS}");
         }
         for a in self.top("field_aliases")? {
             let (Some(name), Some(target)) = (a.get(0).and_then(Value::as_str), a.get(1)) else {
-                return Err(LoadError::new("malformed BMv2 JSON: field_aliases"));
+                bail!("malformed BMv2 JSON: field_aliases");
             };
             self.aliases.insert(name, pair(target)?);
         }
@@ -90,7 +85,7 @@ impl<'a> Loader<'a> {
         *next_slot += 1;
         let start = *next_slot;
         let mut out = Vec::new();
-        let mut offset = 0u32;
+        let mut fixed_bits = 0u32;
         let mut variable = None;
         let packed = if flag(h, "metadata") {
             None
@@ -100,52 +95,42 @@ impl<'a> Loader<'a> {
         for (i, f) in fields.iter().enumerate() {
             if f.variable {
                 if variable.is_some() {
-                    return Err(LoadError::new(format!(
-                        "header \"{name}\" has two variable-length fields"
-                    ))
-                    .at(h));
+                    bail_at!(h, "header \"{name}\" has two variable-length fields");
                 }
                 variable = Some(i);
                 *next_slot += 1; // its length
             }
             let place = packed.as_ref().and_then(|p| p.places.get(i));
-            out.push(HeaderField {
-                name: f.name.to_owned(),
-                field: FieldRef {
-                    signed: f.signed,
-                    variable: f.variable,
-                    shift: place.map_or(0, |p| p.shift),
-                    ..FieldRef::alone(
-                        place.map_or(*next_slot as u32, |p| start as u32 + p.word),
-                        f.width,
-                    )
-                },
-                bit_offset: offset,
+            out.push(FieldRef {
+                signed: f.signed,
+                variable: f.variable,
+                shift: place.map_or(0, |p| p.shift),
+                ..FieldRef::alone(
+                    place.map_or(*next_slot as u32, |p| start as u32 + p.word),
+                    f.width,
+                )
             });
             self.field_ids.insert((id, f.name), i as u32);
             if packed.is_none() {
                 *next_slot += words_for(f.width);
             }
             if !f.variable {
-                offset = offset.saturating_add(f.width);
+                fixed_bits = fixed_bits.saturating_add(f.width);
             }
             if *next_slot > MAX_WORDS {
-                return Err(LoadError::new(format!("header \"{name}\" is too large")).at(h));
+                bail_at!(h, "header \"{name}\" is too large");
             }
         }
         let word_bytes = packed.map_or_else(Vec::new, |p| p.word_bytes);
         *next_slot += word_bytes.len();
         self.program.headers.push(Header {
-            name: name.to_owned(),
-            type_name: type_name.to_owned(),
             metadata: flag(h, "metadata"),
             valid,
             word_bytes,
             fields: out,
             words: start..*next_slot,
-            fixed_bits: offset,
+            fixed_bits,
             variable,
-            stack: None,
         });
         self.header_ids.insert(name, id);
         Ok(())
@@ -159,7 +144,7 @@ impl<'a> Loader<'a> {
         for h in self.top("headers")? {
             by_json_id.insert(number(h, "id")?, string(h, "name")?);
         }
-        for (i, m) in array(s, "header_ids")?.iter().enumerate() {
+        for m in array(s, "header_ids")? {
             let header = m
                 .as_u64()
                 .and_then(|id| by_json_id.get(&id))
@@ -168,16 +153,12 @@ impl<'a> Loader<'a> {
                 .ok_or_else(|| {
                     LoadError::new(format!("stack \"{name}\" has an unknown element")).at(s)
                 })?;
-            if let Some(h) = self.program.headers.get_mut(header as usize) {
-                h.stack = Some((id, i as u32));
-            }
             members.push(header);
         }
         if members.is_empty() {
-            return Err(LoadError::new(format!("stack \"{name}\" has no elements")).at(s));
+            bail_at!(s, "stack \"{name}\" has no elements");
         }
         self.program.stacks.push(Stack {
-            name: name.to_owned(),
             headers: members,
             next: *next_slot as u32,
         });
@@ -228,7 +209,7 @@ fn field_types(t: &Value) -> Result<Vec<FieldType<'_>>> {
             None => return Err(bad()),
         };
         if width > 1 << 16 {
-            return Err(LoadError::new(format!("field \"{name}\" is wider than 65536 bits")).at(t));
+            bail_at!(t, "field \"{name}\" is wider than 65536 bits");
         }
         out.push(FieldType {
             name,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::json::{array, flag, get, opt_str, pair, small, string};
 use super::loader::Loader;
 use crate::bits::{mask64, words_for};
-use crate::error::{LoadError, Result};
+use crate::error::{Result, bail};
 use crate::table::{ActionCall, ConstEntry, MatchKind, MatchValue, TableKey};
 
 impl<'a> Loader<'a> {
@@ -19,16 +19,12 @@ impl<'a> Loader<'a> {
                 "lpm" => MatchKind::Lpm,
                 "ternary" | "optional" => MatchKind::Ternary,
                 "range" => MatchKind::Range,
-                other => {
-                    return Err(LoadError::new(format!(
-                        "match kind \"{other}\" is not supported"
-                    )));
-                }
+                other => bail!("match kind \"{other}\" is not supported"),
             };
             let (h, f) = pair(get(k, "target")?)?;
             let field = self.field(h, f)?;
             if field.variable {
-                return Err(LoadError::new("varbit as a key is not supported"));
+                bail!("varbit as a key is not supported");
             }
             let mask = match k.get("mask").and_then(Value::as_str) {
                 Some(m) => Some(self.constant_words(k, m, field.width)?),
@@ -69,7 +65,7 @@ impl<'a> Loader<'a> {
         let mut matches = Vec::new();
         let parts = array(e, "match_key")?;
         if parts.len() != keys.len() {
-            return Err(LoadError::new("wrong number of keys"));
+            bail!("wrong number of keys");
         }
         for (m, k) in parts.iter().zip(keys) {
             let width = k.field.width;
@@ -91,11 +87,7 @@ impl<'a> Loader<'a> {
                     low: words("start")?,
                     high: words("end")?,
                 },
-                other => {
-                    return Err(LoadError::new(format!(
-                        "match kind \"{other}\" is not supported"
-                    )));
-                }
+                other => bail!("match kind \"{other}\" is not supported"),
             });
         }
         let call = get(e, "action_entry")?;

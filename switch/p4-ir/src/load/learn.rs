@@ -3,7 +3,7 @@
 
 use super::json::{array, get, number, pair, string};
 use super::loader::Loader;
-use crate::error::{LoadError, Result};
+use crate::error::{Result, bail_at};
 use crate::table::LearnList;
 
 impl Loader<'_> {
@@ -14,18 +14,12 @@ impl Loader<'_> {
             for e in array(l, "elements")? {
                 let kind = string(e, "type")?;
                 if kind != "field" {
-                    return Err(LoadError::new(format!(
-                        "digest {name}: \"{kind}\" in a digest is not supported"
-                    ))
-                    .at(l));
+                    bail_at!(l, "digest {name}: \"{kind}\" in a digest is not supported");
                 }
                 let (h, f) = pair(get(e, "value")?)?;
                 let field = self.field(h, f).map_err(|x| x.at(l))?;
                 if field.variable {
-                    return Err(LoadError::new(format!(
-                        "digest {name}: varbit in a digest is not supported"
-                    ))
-                    .at(l));
+                    bail_at!(l, "digest {name}: varbit in a digest is not supported");
                 }
                 fields.push(field);
             }

@@ -19,7 +19,7 @@ mod tables;
 
 use serde_json::Value;
 
-use crate::error::{LoadError, Result};
+use crate::error::{LoadError, Result, bail};
 use crate::program::Program;
 use loader::Loader;
 
@@ -53,9 +53,9 @@ pub fn load(bytes: &[u8]) -> Result<Program> {
 
 fn check_version(root: &Value) -> Result<()> {
     if root.get("pipelines").is_none() || root.get("parsers").is_none() {
-        return Err(LoadError::new(
-            "program is JSON but not BMv2's: no \"pipelines\" or \"parsers\"; compile with p4c-bm2-ss",
-        ));
+        bail!(
+            "program is JSON but not BMv2's: no \"pipelines\" or \"parsers\"; compile with p4c-bm2-ss"
+        );
     }
     let Some(v) = root.pointer("/__meta__/version") else {
         return Ok(());
@@ -63,9 +63,11 @@ fn check_version(root: &Value) -> Result<()> {
     let part = |i: usize| v.get(i).and_then(Value::as_u64);
     match (part(0), part(1)) {
         (Some(major), Some(minor)) if major == VERSION.0 && minor <= VERSION.1 => Ok(()),
-        _ => Err(LoadError::new(format!(
+        _ => bail!(
             "BMv2 JSON version {v} is not supported; this switch reads {}.0 to {}.{}",
-            VERSION.0, VERSION.0, VERSION.1
-        ))),
+            VERSION.0,
+            VERSION.0,
+            VERSION.1
+        ),
     }
 }

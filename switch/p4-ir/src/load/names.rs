@@ -1,44 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Headers, stacks and fields by name; standard metadata.
 
+use rustc_hash::FxHashMap;
+
 use super::loader::Loader;
 use crate::error::{LoadError, Result};
 use crate::field::FieldRef;
 use crate::header::StandardMetadata;
 
 impl Loader<'_> {
+    /// p4c gives fields by the names of P4_14's headers, where there are aliases for them.
     pub(super) fn standard_metadata(&mut self) {
-        let std = |name: &str| self.metadata_field("standard_metadata", name);
-        let queueing = |name: &str| {
-            self.metadata_field("queueing_metadata", name)
-                .or_else(|| self.metadata_field("standard_metadata", name))
-        };
-        let intrinsic = |name: &str| {
-            self.metadata_field("intrinsic_metadata", name)
-                .or_else(|| self.metadata_field("standard_metadata", name))
-        };
-        self.program.std = StandardMetadata {
-            ingress_port: std("ingress_port"),
-            egress_spec: std("egress_spec"),
-            egress_port: std("egress_port"),
-            instance_type: std("instance_type"),
-            packet_length: std("packet_length"),
-            enq_timestamp: queueing("enq_timestamp"),
-            enq_qdepth: queueing("enq_qdepth"),
-            deq_timedelta: queueing("deq_timedelta"),
-            deq_qdepth: queueing("deq_qdepth"),
-            ingress_global_timestamp: intrinsic("ingress_global_timestamp"),
-            egress_global_timestamp: intrinsic("egress_global_timestamp"),
-            mcast_grp: intrinsic("mcast_grp"),
-            egress_rid: intrinsic("egress_rid"),
-            checksum_error: std("checksum_error"),
-            parser_error: std("parser_error"),
-            priority: intrinsic("priority"),
-            qid: self.metadata_field("queueing_metadata", "qid"),
-        };
+        let headers = [
+            "queueing_metadata",
+            "intrinsic_metadata",
+            "standard_metadata",
+        ];
+        let find = |field: &str| headers.iter().find_map(|h| self.metadata_field(h, field));
+        self.program.std = StandardMetadata::new(find);
     }
 
-    pub(super) fn metadata_field(&self, header: &str, field: &str) -> Option<FieldRef> {
+    fn metadata_field(&self, header: &str, field: &str) -> Option<FieldRef> {
         let (h, f) = match self.aliases.get(format!("{header}.{field}").as_str()) {
             Some((h, f)) => (*h, *f),
             None => (header, field),
@@ -63,22 +45,16 @@ impl Loader<'_> {
         self.field_ids
             .get(&(*id, field))
             .and_then(|i| h.fields.get(*i as usize))
-            .map(|f| f.field)
+            .copied()
             .ok_or_else(unknown)
     }
 
     pub(super) fn header_id(&self, name: &str) -> Result<u32> {
-        self.header_ids
-            .get(name)
-            .copied()
-            .ok_or_else(|| LoadError::new(format!("no header \"{name}\"")))
+        find(&self.header_ids, "header", name)
     }
 
     pub(super) fn stack_id(&self, name: &str) -> Result<u32> {
-        self.stack_ids
-            .get(name)
-            .copied()
-            .ok_or_else(|| LoadError::new(format!("no header stack \"{name}\"")))
+        find(&self.stack_ids, "header stack", name)
     }
 
     /// Index of a field within the elements of a stack.
@@ -95,4 +71,10 @@ impl Loader<'_> {
             .copied()
             .ok_or_else(unknown)
     }
+}
+
+/// The number of an object.
+pub(super) fn find(ids: &FxHashMap<&str, u32>, kind: &str, name: &str) -> Result<u32> {
+    let id = ids.get(name).copied();
+    id.ok_or_else(|| LoadError::new(format!("no {kind} \"{name}\"")))
 }

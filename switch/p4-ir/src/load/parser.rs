@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::json::{array, get, hex, hex_u32, opt_str, pair, string};
 use super::loader::Loader;
+use super::names::find;
 use crate::bits::{words_for, words_from_big};
-use crate::error::{LoadError, Result};
+use crate::error::{LoadError, Result, bail};
 use crate::expr::{Expr, TypedExpr, Widths};
 use crate::parse_graph::{Case, KeyPiece, KeySource, ParseOp, ParseState, Transition};
 use crate::primitive::Primitive;
@@ -23,7 +24,7 @@ impl<'a> Loader<'a> {
     pub(super) fn parser(&mut self) -> Result<()> {
         let list = self.top("parsers")?;
         let Some(p) = list.first() else {
-            return Err(LoadError::new("program has no parser"));
+            bail!("program has no parser");
         };
         let states = array(p, "parse_states")?;
         let mut ids = FxHashMap::default();
@@ -79,7 +80,6 @@ impl<'a> Loader<'a> {
             transitions.push(self.transition(t, key_bits, ids)?);
         }
         Ok(ParseState {
-            name: string(s, "name")?.to_owned(),
             ops,
             key,
             key_words: words_for(key_bits),
@@ -103,11 +103,7 @@ impl<'a> Loader<'a> {
                         ParseOp::Extract(id)
                     }
                     "stack" => ParseOp::ExtractNext(self.stack_id(string(x, "value")?)?),
-                    other => {
-                        return Err(LoadError::new(format!(
-                            "extract into \"{other}\" is not supported"
-                        )));
-                    }
+                    other => bail!("extract into \"{other}\" is not supported"),
                 }
             }
             "extract_VL" => {
@@ -123,11 +119,7 @@ impl<'a> Loader<'a> {
                         stack: self.stack_id(name)?,
                         bits,
                     },
-                    other => {
-                        return Err(LoadError::new(format!(
-                            "variable-length extract into \"{other}\" is not supported"
-                        )));
-                    }
+                    other => bail!("variable-length extract into \"{other}\" is not supported"),
                 }
             }
             "set" => return self.parse_set(param(0)?, param(1)?),
@@ -151,11 +143,7 @@ impl<'a> Loader<'a> {
                 let inner = param(0)?;
                 return Ok(Part::Insns(self.primitives(std::slice::from_ref(inner))?));
             }
-            other => {
-                return Err(LoadError::new(format!(
-                    "parser operation \"{other}\" is not supported"
-                )));
-            }
+            other => bail!("parser operation \"{other}\" is not supported"),
         }))
     }
 
@@ -191,11 +179,7 @@ impl<'a> Loader<'a> {
                 let (offset_bits, width_bits) = lookahead(k)?;
                 (KeySource::Lookahead { offset_bits }, width_bits)
             }
-            other => {
-                return Err(LoadError::new(format!(
-                    "select on \"{other}\" is not supported"
-                )));
-            }
+            other => bail!("select on \"{other}\" is not supported"),
         };
         Ok(KeyPiece {
             source,
@@ -238,18 +222,9 @@ impl<'a> Loader<'a> {
             }
             "parse_vset" => {
                 let name = string(t, "value")?;
-                Case::Set(
-                    *self
-                        .value_set_ids
-                        .get(name)
-                        .ok_or_else(|| LoadError::new(format!("no value set \"{name}\"")))?,
-                )
+                Case::Set(find(&self.value_set_ids, "value set", name)?)
             }
-            other => {
-                return Err(LoadError::new(format!(
-                    "transition of type \"{other}\" is not supported"
-                )));
-            }
+            other => bail!("transition of type \"{other}\" is not supported"),
         };
         Ok(Transition { case, next })
     }
@@ -273,7 +248,7 @@ fn lookahead(v: &Value) -> Result<(u32, u32)> {
             None => u32::MAX,
         };
         if n > 1 << 16 {
-            return Err(LoadError::new("lookahead out of range"));
+            bail!("lookahead out of range");
         }
         Ok(n)
     };

@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
-use super::json::{array, small, string};
+use super::json::{array, string};
 use super::loader::Loader;
-use crate::error::{LoadError, Result};
+use crate::error::{Result, bail};
 use crate::table::{Profile, ProfileAction};
 
 impl<'a> Loader<'a> {
@@ -32,18 +32,21 @@ impl<'a> Loader<'a> {
             }
             for a in &profile.actions {
                 let Some((id, _)) = own.iter().find(|(_, o)| o == a) else {
-                    return Err(LoadError::new(format!(
+                    bail!(
                         "table {}: action profile {} has action {}, the table does not",
-                        table.name, profile.name, a.name
-                    )));
+                        table.name,
+                        profile.name,
+                        a.name
+                    );
                 };
                 table.profile_actions.push(*id);
             }
             if own.len() != profile.actions.len() {
-                return Err(LoadError::new(format!(
+                bail!(
                     "table {}: has other actions than its action profile {}",
-                    table.name, profile.name
-                )));
+                    table.name,
+                    profile.name
+                );
             }
         }
         Ok(())
@@ -53,13 +56,12 @@ impl<'a> Loader<'a> {
         let name = string(a, "name")?;
         let selector = match a.get("selector") {
             None | Some(Value::Null) => None,
-            Some(s) => Some(self.calculation(name, string(s, "algo")?, array(s, "input")?)?),
+            Some(s) => Some(self.calculation(string(s, "algo")?, array(s, "input")?)?),
         };
         self.profile_ids
             .insert(name, self.program.profiles.len() as u32);
         self.program.profiles.push(Profile {
             name: name.to_owned(),
-            max_size: small(a, "max_size").unwrap_or(1024) as usize,
             selector,
             actions: Vec::new(),
         });

@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::json::{array, flag, get, pair, small, string};
 use super::keys::strongest;
 use super::loader::Loader;
-use crate::error::{LoadError, Result};
+use super::names::find;
+use crate::error::{LoadError, Result, bail, bail_at};
 use crate::program::{END, Node};
 use crate::table::{ActionCall, NextNode, Table};
 
@@ -22,11 +23,7 @@ impl<'a> Loader<'a> {
             match name {
                 "ingress" => ingress = start,
                 "egress" => egress = start,
-                other => {
-                    return Err(LoadError::new(format!(
-                        "pipeline \"{other}\" is not v1model"
-                    )));
-                }
+                other => bail!("pipeline \"{other}\" is not v1model"),
             }
         }
         self.program.ingress_start = ingress;
@@ -79,10 +76,9 @@ impl<'a> Loader<'a> {
             "simple" => None,
             "indirect" | "indirect_ws" => {
                 let name = string(t, "action_profile")?;
-                let id = self.profile_ids.get(name).copied();
-                Some(id.ok_or_else(|| LoadError::new(format!("no action profile \"{name}\"")))?)
+                Some(find(&self.profile_ids, "action profile", name)?)
             }
-            other => return Err(LoadError::new(format!("type \"{other}\" is not supported"))),
+            other => bail!("type \"{other}\" is not supported"),
         };
         let (keys, key_words) = self.keys(t)?;
         let kind = strongest(&keys);
@@ -150,9 +146,7 @@ impl<'a> Loader<'a> {
                 continue;
             };
             let Some(t) = self.program.tables.iter().position(|t| t.name == table) else {
-                return Err(
-                    LoadError::new(format!("{kind}: bound to unknown table \"{table}\"")).at(c),
-                );
+                bail_at!(c, "{kind}: bound to unknown table \"{table}\"");
             };
             if kind == "counter_arrays" {
                 if let Some(x) = self.program.counters.get_mut(i) {
@@ -196,7 +190,7 @@ fn resolve(v: &Value, nodes: &Names<'_>) -> Result<u32> {
             .get(s.as_str())
             .copied()
             .ok_or_else(|| LoadError::new(format!("next node \"{s}\" does not exist"))),
-        other => Err(LoadError::new(format!("next node {other} is not a name"))),
+        other => bail!("next node {other} is not a name"),
     }
 }
 

@@ -12,6 +12,10 @@ use crate::vector::own_words;
 use p4_ir::bits::bytes_from_words;
 use p4_ir::{Profile, Table};
 
+fn position<T>(list: &[T], name: &str, name_of: impl Fn(&T) -> &str) -> Option<usize> {
+    list.iter().position(|x| name_of(x) == name)
+}
+
 impl Engine {
     /// The fields of a digest, one after the other in whole bytes.
     pub fn digest(&self, list: u32, p: &Packet) -> Option<(std::sync::Arc<str>, Bytes)> {
@@ -29,12 +33,7 @@ impl Engine {
 
     /// An action profile and its members.
     pub fn profile_mut(&mut self, name: &str) -> Option<(&Profile, &mut ProfileState)> {
-        let i = self
-            .image
-            .program
-            .profiles
-            .iter()
-            .position(|p| p.name == name)?;
+        let i = position(&self.image.program.profiles, name, |x| &x.name)?;
         Some((
             self.image.program.profiles.get(i)?,
             self.profiles.get_mut(i)?,
@@ -43,56 +42,31 @@ impl Engine {
 
     /// Cells of a meter.
     pub fn meter_mut(&mut self, name: &str) -> Option<&mut Vec<Meter>> {
-        let i = self
-            .image
-            .program
-            .meters
-            .iter()
-            .position(|m| m.name == name)?;
+        let i = position(&self.image.program.meters, name, |x| &x.name)?;
         self.cells.meters.get_mut(i)
     }
 
     /// Packed values of a parser value set.
     pub fn value_set_mut(&mut self, name: &str) -> Option<&mut Vec<Vec<u64>>> {
-        let i = self
-            .image
-            .program
-            .value_sets
-            .iter()
-            .position(|s| s.name == name)?;
+        let i = position(&self.image.program.value_sets, name, |x| &x.name)?;
         self.value_sets.get_mut(i)
     }
 
     /// Cells of a counter.
     pub fn counter_mut(&mut self, name: &str) -> Option<&mut Vec<Count>> {
-        let i = self
-            .image
-            .program
-            .counters
-            .iter()
-            .position(|c| c.name == name)?;
+        let i = position(&self.image.program.counters, name, |x| &x.name)?;
         self.cells.counters.get_mut(i)
     }
 
     /// Cells of a register.
     pub fn register_mut(&mut self, name: &str) -> Option<&mut Register> {
-        let i = self
-            .image
-            .program
-            .registers
-            .iter()
-            .position(|r| r.name == name)?;
+        let i = position(&self.image.program.registers, name, |x| &x.name)?;
         self.cells.registers.get_mut(i)
     }
 
     /// Index of a table and its mutable state.
     pub fn table_mut(&mut self, name: &str) -> Option<(&Table, &mut TableState)> {
-        let i = self
-            .image
-            .program
-            .tables
-            .iter()
-            .position(|t| t.name == name)?;
+        let i = position(&self.image.program.tables, name, |x| &x.name)?;
         Some((self.image.program.tables.get(i)?, self.tables.get_mut(i)?))
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An image with its state.
 
-use p4_ir::ActionCall;
-
 use super::pool::Pool;
 use crate::image::Image;
 use crate::interpreter::exec::Exec;
@@ -13,9 +11,6 @@ use crate::state::profiles::ProfileState;
 use crate::state::tables::{EntryId, TableState};
 use crate::state::value_sets::ValueSets;
 use crate::vector::set_word;
-
-/// BMv2's default.
-pub const DEFAULT_DROP_PORT: u32 = 511;
 
 /// A program with the state that outlives a packet.
 pub struct Engine {
@@ -29,7 +24,6 @@ pub struct Engine {
     pub(super) value_sets: ValueSets,
     /// Words of a fresh packet: all zero but the validity of metadata.
     pub(super) fresh: Box<[u64]>,
-    drop_port: u32,
     pub(super) pool: Pool,
     /// Nodes a packet may pass: ends a loop in a malformed program.
     max_nodes: usize,
@@ -53,7 +47,6 @@ impl Engine {
                 .collect(),
             value_sets: vec![Vec::new(); program.value_sets.len()],
             fresh: fresh.into(),
-            drop_port: DEFAULT_DROP_PORT,
             pool: Pool::default(),
             max_nodes: program.nodes.len() + 1,
             image,
@@ -66,22 +59,14 @@ impl Engine {
         for (t, s) in self.image.program.tables.iter().zip(&mut self.tables) {
             for (i, e) in t.const_entries.iter().enumerate() {
                 let id = EntryId::Compiled(i as u32);
-                let call = ActionCall {
-                    action: e.call.action,
-                    args: e.call.args.clone(),
-                };
                 // Among equal keys of an exact table the first wins.
-                let added = s.insert(t, id, e.matches.clone(), i64::from(e.priority), call, false);
+                let call = e.call.clone();
+                let added = s.insert(t, id, &e.matches, i64::from(e.priority), call, false);
                 if let Err(x) = added {
                     tracing::debug!(table = t.name, entry = i, "compiled entry ignored: {x}");
                 }
             }
         }
-    }
-
-    /// The egress port of dropped packets.
-    pub fn drop_port(&self) -> u32 {
-        self.drop_port
     }
 
     fn exec(&mut self, now_us: u64) -> Exec<'_> {
@@ -90,7 +75,6 @@ impl Engine {
             cells: &mut self.cells,
             tables: &mut self.tables,
             profiles: &self.profiles,
-            drop_port: self.drop_port,
             now_us,
             passes: self.max_nodes,
         }

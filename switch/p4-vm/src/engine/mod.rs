@@ -6,4 +6,4 @@ mod core;
 mod packets;
 mod pool;
 
-pub use self::core::{DEFAULT_DROP_PORT, Engine};
+pub use self::core::Engine;

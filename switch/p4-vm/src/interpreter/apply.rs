@@ -86,18 +86,7 @@ impl Exec<'_> {
             return END;
         };
         let cells = &mut *self.cells;
-        let hash = || {
-            selector.as_ref().map_or(0, |c| {
-                calculate(
-                    c,
-                    &image.program,
-                    &p.words,
-                    p.payload(),
-                    &mut cells.scratch,
-                    &mut cells.round_robin,
-                )
-            })
-        };
+        let hash = || selector.as_ref().map_or(0, |c| calculate(c, p, cells));
         let member = choice.and_then(|c| state.member(c, hash));
         let chosen = member.and_then(|m| Some((m, *t.profile_actions.get(m.action)?)));
         let Some((member, action)) = chosen else {

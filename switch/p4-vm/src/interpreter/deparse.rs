@@ -44,20 +44,8 @@ impl Exec<'_> {
     }
 
     fn checksum(&mut self, c: &Checksum, p: &Packet) -> u64 {
-        let image = self.image;
-        image
-            .calculations
-            .get(c.calculation as usize)
-            .map_or(0, |calc| {
-                calculate(
-                    calc,
-                    &image.program,
-                    &p.words,
-                    p.payload(),
-                    &mut self.cells.scratch,
-                    &mut self.cells.round_robin,
-                )
-            })
+        let calculation = self.image.calculations.get(c.calculation as usize);
+        calculation.map_or(0, |c| calculate(c, p, self.cells))
     }
 
     /// Replaces `out` by the frame as it leaves.
@@ -110,10 +98,10 @@ fn write_headers(image: &Image, words: &[u64], buffer: &mut Vec<u8>) -> usize {
 fn emit(h: &Header, words: &[u64], out: &mut Vec<u8>) {
     let mut w = BitWriter::default();
     for f in &h.fields {
-        if f.field.width <= 64 && !f.field.variable {
-            w.push(out, f.field.get(words), f.field.width);
+        if f.width <= 64 && !f.variable {
+            w.push(out, f.get(words), f.width);
         } else {
-            w.push_wide(out, own_words(words, f.field), field_bits(words, f.field));
+            w.push_wide(out, own_words(words, *f), field_bits(words, *f));
         }
     }
     w.finish(out);

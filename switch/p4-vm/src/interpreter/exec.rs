@@ -4,17 +4,17 @@
 use super::env::Env;
 use super::eval;
 use super::fields::{copy_variable, copy_wide, copy_words, store, store_number};
-use super::hash::calculate;
+use super::hash::{below, calculate};
 use super::headers::{add_header, copy_header, copy_stack, remove_header, shift_stack};
 use crate::image::Image;
-use crate::packet::Packet;
+use crate::packet::{DROP_PORT, Packet};
 use crate::state::cells::Cells;
 use crate::state::profiles::ProfileState;
 use crate::state::tables::TableState;
-use crate::vector::{set_word, word};
+use crate::vector::set_word;
 use p4_ir::FieldRef;
 use p4_ir::bits::mask64;
-use p4_ir::{Constant, Primitive, TypedExpr};
+use p4_ir::{Primitive, TypedExpr};
 
 pub(crate) struct Exec<'a> {
     pub image: &'a Image,
@@ -22,7 +22,6 @@ pub(crate) struct Exec<'a> {
     /// State of the tables and profiles; none where there are no tables to apply.
     pub tables: &'a mut [TableState],
     pub profiles: &'a [ProfileState],
-    pub drop_port: u32,
     pub now_us: u64,
     /// Tables that the packet may still pass: ends a loop in a malformed program.
     pub passes: usize,
@@ -74,7 +73,7 @@ impl Exec<'_> {
             Primitive::MarkToDrop => {
                 let std = &self.image.program.std;
                 if let Some(f) = std.egress_spec {
-                    set_word(&mut p.words, f.slot, u64::from(self.drop_port));
+                    set_word(&mut p.words, f.slot, u64::from(DROP_PORT));
                 }
                 if let Some(f) = std.mcast_grp {
                     set_word(&mut p.words, f.slot, 0);
@@ -93,11 +92,6 @@ impl Exec<'_> {
             }
             Primitive::Recirculate { list } => {
                 p.requests.recirculate = Some(eval::low64(list, self.env(p, args)) as u32);
-            }
-            Primitive::Truncate { bytes } => {
-                let n = eval::low64(bytes, self.env(p, args)) as u32;
-                let present = p.requests.truncate_bytes.unwrap_or(u32::MAX);
-                p.requests.truncate_bytes = Some(n.min(present));
             }
             Primitive::Digest { list } => {
                 p.requests.digest = Some(eval::low64(list, self.env(p, args)) as u32);
@@ -118,14 +112,6 @@ impl Exec<'_> {
                     None => low,
                 };
                 store_number(&mut p.words, *dst, v);
-            }
-            Primitive::Count { counter, index } => {
-                let i = eval::index(index, self.env(p, args));
-                let cell = self.cells.counters.get_mut(*counter as usize);
-                if let Some(c) = cell.and_then(|c| c.get_mut(i)) {
-                    c.packets = c.packets.wrapping_add(1);
-                    c.bytes = c.bytes.wrapping_add(u64::from(p.ingress_bytes));
-                }
             }
             Primitive::Meter { meter, index, dst } => {
                 let i = eval::index(index, self.env(p, args));
@@ -155,12 +141,6 @@ impl Exec<'_> {
                     tracing::info!(target: "tidemark_switch::p4", "{text}");
                 }
             }
-            Primitive::SetConst(c) => set_constant(&mut p.words, c),
-            Primitive::Copy { dst, src } => {
-                let v = src.get(&p.words);
-                dst.set(&mut p.words, v);
-            }
-            Primitive::SetArg { dst, offset } => dst.set(&mut p.words, word(args, *offset)),
             Primitive::RegisterRead {
                 dst,
                 register,
@@ -174,8 +154,14 @@ impl Exec<'_> {
                 index,
                 value,
             } => self.register_write(*register, index, value, args, p),
-            // Jumps are bytecode.
-            Primitive::Jump(_) | Primitive::JumpIfZero { .. } => {}
+            // Always bytecode.
+            Primitive::SetConst(_)
+            | Primitive::Copy { .. }
+            | Primitive::SetArg { .. }
+            | Primitive::Count { .. }
+            | Primitive::Truncate { .. }
+            | Primitive::Jump(_)
+            | Primitive::JumpIfZero { .. } => {}
         }
     }
 
@@ -257,28 +243,7 @@ impl Exec<'_> {
             args,
         };
         let (base, max) = (eval::low64(base, env), eval::low64(max, env));
-        let h = calculate(
-            c,
-            &self.image.program,
-            &p.words,
-            p.payload(),
-            &mut self.cells.scratch,
-            &mut self.cells.round_robin,
-        );
-        let max = max.max(1);
-        // A division takes as long as a short hash.
-        let h = if max.is_power_of_two() {
-            h & (max - 1)
-        } else {
-            h % max
-        };
+        let h = below(calculate(c, p, self.cells), max);
         store_number(&mut p.words, dst, base.wrapping_add(h));
-    }
-}
-
-#[inline(always)]
-fn set_constant(words: &mut [u64], c: &Constant) {
-    if let Some(w) = words.get_mut(c.slot as usize) {
-        *w = (*w & c.keep) | c.value;
     }
 }

@@ -42,7 +42,7 @@ fn header_bytes(program: &Program, words: &[u64], h: u32) -> u32 {
         let variable = h
             .variable
             .and_then(|i| h.fields.get(i))
-            .map_or(0, |f| field_bits(words, f.field));
+            .map_or(0, |f| field_bits(words, *f));
         (h.fixed_bits + variable) / 8
     })
 }

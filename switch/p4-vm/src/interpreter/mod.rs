@@ -11,6 +11,5 @@ mod fields;
 mod hash;
 mod headers;
 mod parse;
-mod parse_error;
 mod run;
 mod transition;

@@ -3,7 +3,6 @@
 
 use super::env::Env;
 use super::exec::Exec;
-use super::parse_error::Stop;
 use super::transition::next_state;
 use crate::image::{ParseOp, ParseState};
 use crate::packet::Packet;
@@ -12,6 +11,9 @@ use crate::vector::{set_word, word};
 use p4_ir::FieldRef;
 use p4_ir::bits::{read_wide, read64, words_for};
 use p4_ir::{END, Header, Program};
+
+/// Why parsing stopped: a value of the program's `error` type.
+pub(super) struct Stop(pub u64);
 
 /// States one packet may pass: ends a loop that consumes nothing.
 const MAX_STATES: u32 = 4096;
@@ -194,18 +196,14 @@ fn extract_fields(
     variable_bits: u32,
 ) {
     for f in &h.fields {
-        let width = if f.field.variable {
-            set_word(
-                words,
-                f.field.slot.wrapping_sub(1),
-                u64::from(variable_bits),
-            );
+        let width = if f.variable {
+            set_word(words, f.slot.wrapping_sub(1), u64::from(variable_bits));
             variable_bits
         } else {
-            f.field.width
+            f.width
         };
-        let start = f.field.slot as usize;
-        if let Some(out) = words.get_mut(start..start + words_for(f.field.width)) {
+        let start = f.slot as usize;
+        if let Some(out) = words.get_mut(start..start + words_for(f.width)) {
             read_wide(data, at_bits, width, out);
         }
         at_bits += width as usize;
@@ -227,7 +225,7 @@ fn extract_variable(
     let most = h
         .variable
         .and_then(|i| h.fields.get(i))
-        .map_or(0, |f| f.field.width as usize);
+        .map_or(0, |f| f.width as usize);
     let total = (h.fixed_bits as usize).saturating_add(bits);
     if data.len().saturating_sub(*at) < total / 8 {
         return Err(Stop(errors.packet_too_short));

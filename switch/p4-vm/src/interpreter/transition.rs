@@ -3,7 +3,7 @@
 
 use super::env::Env;
 use super::eval::stack_last;
-use super::parse_error::Stop;
+use super::parse::Stop;
 use crate::packet::Packet;
 use crate::state::value_sets::ValueSets;
 use crate::vector::own_words;

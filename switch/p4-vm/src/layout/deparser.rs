@@ -132,8 +132,6 @@ mod tests {
     fn header(valid: u32, word_bytes: &[u8]) -> Header {
         let first = valid as usize + 1;
         Header {
-            name: String::new(),
-            type_name: String::new(),
             metadata: false,
             valid,
             fields: Vec::new(),
@@ -141,7 +139,6 @@ mod tests {
             fixed_bits: word_bytes.iter().map(|b| u32::from(*b) * 8).sum(),
             variable: None,
             word_bytes: word_bytes.to_vec(),
-            stack: None,
         }
     }
 

@@ -12,9 +12,10 @@ pub(crate) type Words = [u64; MOST];
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FixedInput {
-    parts: Box<[Part]>,
+    parts: Vec<Part>,
     /// Of constants.
     base: Words,
+    bits: u32,
     /// Length of the input, the last byte filled up with zeros.
     pub bytes: usize,
 }
@@ -31,9 +32,12 @@ struct Part {
 impl FixedInput {
     /// `None` for an input whose length varies, or that is long.
     pub(crate) fn new(input: &[CalcInput]) -> Option<Self> {
-        let mut parts = Vec::new();
-        let mut base = Words::default();
-        let mut bits = 0;
+        let mut g = Self {
+            parts: Vec::new(),
+            base: Words::default(),
+            bits: 0,
+            bytes: 0,
+        };
         for i in input {
             match i {
                 CalcInput::Run {
@@ -41,28 +45,69 @@ impl FixedInput {
                     valid: None,
                 } => {
                     for p in pieces {
-                        let source = Source::Slot(p.slot, p.shift);
-                        append(&mut parts, &mut base, &mut bits, source, p.width.into())?;
+                        g.append(Source::Slot(p.slot, p.shift), p.width.into())?;
                     }
                 }
                 CalcInput::Field { field, valid: None } if !field.variable => {
                     let slots = (field.slot..).take(words_for(field.width));
-                    let list = slots.map(|s| Source::Slot(s, 0));
-                    wide(&mut parts, &mut base, &mut bits, list, field.width)?;
+                    g.wide(slots.map(|s| Source::Slot(s, 0)), field.width)?;
                 }
                 CalcInput::Const { words, width_bits } => {
                     let skip = words.len().checked_sub(words_for(*width_bits))?;
                     let list = words.iter().skip(skip).map(|w| Source::Constant(*w));
-                    wide(&mut parts, &mut base, &mut bits, list, *width_bits)?;
+                    g.wide(list, *width_bits)?;
                 }
                 _ => return None,
             }
         }
-        Some(Self {
-            parts: parts.into(),
-            base,
-            bytes: bits.div_ceil(8) as usize,
-        })
+        g.bytes = g.bits.div_ceil(8) as usize;
+        Some(g)
+    }
+
+    /// Appends a value in words of its own, right-aligned.
+    fn wide(&mut self, list: impl Iterator<Item = Source>, width: u32) -> Option<()> {
+        if width == 0 {
+            return Some(());
+        }
+        let mut take = (width - 1) % 64 + 1;
+        for s in list {
+            self.append(s, take)?;
+            take = 64;
+        }
+        Some(())
+    }
+
+    /// Appends the lowest `width` bits, 1 to 64, of the source.
+    fn append(&mut self, source: Source, width: u32) -> Option<()> {
+        // Distance of the value's last bit to the end of the word it begins in.
+        let (first, end) = (self.bits / 64, self.bits % 64 + width);
+        self.bits += width;
+        for (to, left) in [
+            (first, 64 - i64::from(end)),
+            (first + 1, 128 - i64::from(end)),
+        ] {
+            let ones = p4_ir::bits::mask64(width);
+            let shifted = |v: u64| match left {
+                0..64 => v << left,
+                -63..0 => v >> -left,
+                _ => 0,
+            };
+            let mask = shifted(ones);
+            if mask == 0 {
+                continue;
+            }
+            let place = self.base.get_mut(to as usize)?;
+            match source {
+                Source::Constant(c) => *place |= shifted(c & ones),
+                Source::Slot(slot, shift) => self.parts.push(Part {
+                    slot,
+                    to: to as u8,
+                    rotate: (left - i64::from(shift)).rem_euclid(64) as u8,
+                    mask,
+                }),
+            }
+        }
+        Some(())
     }
 
     /// The words that are read.
@@ -95,64 +140,6 @@ enum Source {
     /// The word, and how far up in it.
     Slot(u32, u8),
     Constant(u64),
-}
-
-/// A value in words of its own, right-aligned.
-fn wide(
-    parts: &mut Vec<Part>,
-    base: &mut Words,
-    bits: &mut u32,
-    list: impl Iterator<Item = Source>,
-    width: u32,
-) -> Option<()> {
-    let mut take = (width.max(1) - 1) % 64 + 1;
-    if width == 0 {
-        return Some(());
-    }
-    for s in list {
-        append(parts, base, bits, s, take)?;
-        take = 64;
-    }
-    Some(())
-}
-
-/// The lowest `width` bits, 1 to 64, of the source follow at bit `bits`.
-fn append(
-    parts: &mut Vec<Part>,
-    base: &mut Words,
-    bits: &mut u32,
-    source: Source,
-    width: u32,
-) -> Option<()> {
-    // Distance of the value's last bit to the end of the word it begins in.
-    let (first, end) = (*bits / 64, *bits % 64 + width);
-    *bits += width;
-    for (to, left) in [
-        (first, 64 - i64::from(end)),
-        (first + 1, 128 - i64::from(end)),
-    ] {
-        let ones = p4_ir::bits::mask64(width);
-        let shifted = |v: u64| match left {
-            0..64 => v << left,
-            -63..0 => v >> -left,
-            _ => 0,
-        };
-        let mask = shifted(ones);
-        if mask == 0 {
-            continue;
-        }
-        let place = base.get_mut(to as usize)?;
-        match source {
-            Source::Constant(c) => *place |= shifted(c & ones),
-            Source::Slot(slot, shift) => parts.push(Part {
-                slot,
-                to: to as u8,
-                rotate: (left - i64::from(shift)).rem_euclid(64) as u8,
-                mask,
-            }),
-        }
-    }
-    Some(())
 }
 
 #[cfg(test)]
@@ -213,7 +200,6 @@ mod tests {
         };
         for i in [
             CalcInput::Payload,
-            CalcInput::Header(0),
             CalcInput::Field {
                 field: variable,
                 valid: None,

@@ -67,8 +67,6 @@ mod tests {
     fn header(word_bytes: &[u8]) -> Header {
         let bytes: u32 = word_bytes.iter().map(|b| u32::from(*b)).sum();
         Header {
-            name: String::new(),
-            type_name: String::new(),
             metadata: false,
             valid: 0,
             fields: Vec::new(),
@@ -76,7 +74,6 @@ mod tests {
             fixed_bits: bytes * 8,
             variable: None,
             word_bytes: word_bytes.to_vec(),
-            stack: None,
         }
     }
 

@@ -55,7 +55,6 @@ fn origins(i: &CalcInput, emitter: &Emitter<'_>) -> Vec<CalcInput> {
             words: words.clone(),
             width_bits: *width_bits,
         }],
-        CalcInput::Header(h) => vec![CalcInput::Header(*h)],
         CalcInput::Payload => vec![CalcInput::Payload],
     }
 }

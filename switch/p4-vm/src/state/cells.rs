@@ -80,11 +80,6 @@ impl Register {
         }
     }
 
-    /// Number of cells.
-    pub fn size(&self) -> usize {
-        self.words.len() / self.words_per_cell
-    }
-
     /// Words of a cell, most significant first.
     #[inline]
     pub fn cell(&self, index: usize) -> Option<&[u64]> {

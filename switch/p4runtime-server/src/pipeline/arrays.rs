@@ -3,9 +3,8 @@
 //! program.
 
 use super::checks::preamble;
-use crate::errors::{Failure, Outcome};
-use crate::program;
-use std::collections::BTreeMap;
+use crate::errors::{Failure, Outcome, refuse};
+use std::collections::{BTreeMap, HashMap};
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as BitSpec;
 use tidemark_proto::p4::config::v1::p4_data_type_spec::TypeSpec;
@@ -31,39 +30,45 @@ pub(super) fn register_bits(r: &p4info::Register) -> u32 {
     u32::try_from(bits).unwrap_or(0)
 }
 
+/// Size and width of a program's arrays by name, without those that belong to a table:
+/// `of` gives table, name, size and width.
+pub(super) fn indexed<'a, T>(
+    arrays: &'a [T],
+    of: impl Fn(&'a T) -> (Option<u32>, &'a str, usize, u32),
+) -> HashMap<&'a str, (usize, u32)> {
+    let of_no_table = arrays.iter().map(of).filter(|a| a.0.is_none());
+    of_no_table
+        .map(|(_, name, size, bits)| (name, (size, bits)))
+        .collect()
+}
+
 pub(super) fn index<'a>(
     arrays: impl Iterator<Item = (&'a Option<p4info::Preamble>, i64, u32)>,
-    in_program: &[program::Array],
+    in_program: HashMap<&str, (usize, u32)>,
     what: &str,
 ) -> Outcome<BTreeMap<u32, Array>> {
-    let in_program = program::by_name(in_program);
     let mut out = BTreeMap::new();
     for (p, size, bits) in arrays {
         let p = preamble(p)?;
-        let json = in_program
-            .get(p.name.as_str())
-            .filter(|a| !a.is_direct)
-            .ok_or_else(|| {
-                Failure::invalid(format!(
-                    "{what} {}: P4Info and program do not belong together: the program has no such {what}",
-                    p.name
-                ))
-            })?;
-        let size_of_program = json.size.unwrap_or(0);
-        let bits_differ = json.bitwidth.is_some_and(|b| bits != 0 && b != bits);
-        if u64::try_from(size).ok() != Some(size_of_program) || bits_differ {
-            return Err(Failure::invalid(format!(
+        let (its_size, its_bits) = *in_program.get(p.name.as_str()).ok_or_else(|| {
+            Failure::invalid(format!(
+                "{what} {}: P4Info and program do not belong together: the program has no such {what}",
+                p.name
+            ))
+        })?;
+        let bits_differ = bits != 0 && its_bits != bits;
+        if usize::try_from(size) != Ok(its_size) || bits_differ {
+            refuse!(invalid:
                 "{what} {}: P4Info and program do not belong together: {size} cells of {bits} bits \
-                 in P4Info, {size_of_program} of {} in the program",
-                p.name,
-                json.bitwidth.unwrap_or(0)
-            )));
+                 in P4Info, {its_size} of {its_bits} in the program",
+                p.name
+            );
         }
         out.insert(
             p.id,
             Array {
                 name: p.name.clone(),
-                size: usize::try_from(size).unwrap_or(0),
+                size: its_size,
                 bits,
             },
         );

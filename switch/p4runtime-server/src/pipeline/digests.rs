@@ -3,8 +3,8 @@
 
 use super::checks::preamble;
 use crate::bytestring::{bytes_for, canonical};
-use crate::errors::{Failure, Outcome};
-use crate::program::Program;
+use crate::errors::{Failure, Outcome, refuse};
+use p4_ir::Program;
 use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as BitSpec;
@@ -72,11 +72,11 @@ pub(super) fn index(info: &p4info::P4Info, program: &Program) -> Outcome<BTreeMa
     let mut out = BTreeMap::new();
     for d in &info.digests {
         let p = preamble(&d.preamble)?;
-        if !program.has_digest(&p.name) {
-            return Err(Failure::invalid(format!(
+        if program.learn_lists.values().all(|l| *l.name != *p.name) {
+            refuse!(invalid:
                 "digest {}: P4Info and program do not belong together: the program has no such digest",
                 p.name
-            )));
+            );
         }
         out.insert(
             p.id,
@@ -105,7 +105,7 @@ fn layout(
             let bits = match &b.type_spec {
                 Some(BitSpec::Bit(b)) => b.bitwidth,
                 Some(BitSpec::Int(i)) => i.bitwidth,
-                _ => return Err(Failure::unsupported("varbit in a digest is not supported")),
+                _ => refuse!(unsupported: "varbit in a digest is not supported"),
             };
             bits_of(bits).map(Layout::Bits)
         }

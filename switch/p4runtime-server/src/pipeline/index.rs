@@ -2,37 +2,38 @@
 //! A P4Info checked against its program and indexed by id.
 
 use super::actions::{self, Action};
-use super::arrays::{self, Array};
+use super::arrays::{self, Array, indexed};
 use super::checks::preamble;
 use super::digests::{self, Digest};
 use super::profiles::{self, Profile};
 use super::tables::{self, Table};
 use super::value_sets::{self, ValueSet};
 use crate::device_config;
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::packetio::HeaderInfo;
-use crate::program::Program;
+use p4_ir::Program;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Deref;
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::meter_spec;
 use tidemark_proto::p4::v1 as p4;
 
 pub(crate) struct Pipeline {
     pub config: p4::ForwardingPipelineConfig,
-    pub tables: BTreeMap<u32, Table>,
+    pub tables: Numbered<Table>,
     pub actions: BTreeMap<u32, Action>,
-    pub profiles: BTreeMap<u32, Profile>,
-    pub counters: BTreeMap<u32, Array>,
-    pub registers: BTreeMap<u32, Array>,
+    pub profiles: Numbered<Profile>,
+    pub counters: Numbered<Array>,
+    pub registers: Numbered<Array>,
     /// Indexed meters.
-    pub meters: BTreeMap<u32, Array>,
+    pub meters: Numbered<Array>,
     /// Of indexed and direct meters.
     pub meter_types: HashMap<u32, meter_spec::Type>,
-    pub digests: BTreeMap<u32, Digest>,
-    pub value_sets: BTreeMap<u32, ValueSet>,
+    pub digests: Numbered<Digest>,
+    pub value_sets: Numbered<ValueSet>,
     pub packet_in: HeaderInfo,
     pub packet_out: HeaderInfo,
-    /// The parsed program, for the entries compiled into it.
+    /// For the entries compiled into it.
     pub program: Program,
 }
 
@@ -44,30 +45,28 @@ impl Pipeline {
             .as_ref()
             .ok_or_else(|| Failure::invalid("the config has no P4Info"))?;
         if config.p4_device_config.is_empty() {
-            return Err(Failure::invalid(
-                "p4_device_config is empty; it must hold the BMv2 JSON made by p4c",
-            ));
+            refuse!(invalid: "p4_device_config is empty; it must hold the BMv2 JSON made by p4c");
         }
-        let program = Program::parse(&device_config::program(&config.p4_device_config))
-            .map_err(|e| Failure::invalid(format!("p4_device_config is not BMv2 JSON: {e}")))?;
+        let program = p4_ir::load(&device_config::program(&config.p4_device_config))
+            .map_err(|e| Failure::invalid(format!("p4_device_config: {e}")))?;
         check_ids(info)?;
         let actions = actions::index(info)?;
         let tables = tables::index(info, &program, &actions)?;
         let counters = arrays::index(
             info.counters.iter().map(|c| (&c.preamble, c.size, 0)),
-            &program.counter_arrays,
+            indexed(&program.counters, |c| (c.table, &c.name, c.size, 0)),
             "counter",
         )?;
         let registers = arrays::index(
             info.registers
                 .iter()
                 .map(|r| (&r.preamble, i64::from(r.size), arrays::register_bits(r))),
-            &program.register_arrays,
+            indexed(&program.registers, |r| (None, &r.name, r.size, r.width)),
             "register",
         )?;
         let meters = arrays::index(
             info.meters.iter().map(|m| (&m.preamble, m.size, 0)),
-            &program.meter_arrays,
+            indexed(&program.meters, |m| (m.table, &m.name, m.size, 0)),
             "meter",
         )?;
         let header = |name: &str| {
@@ -81,46 +80,18 @@ impl Pipeline {
         Ok(Self {
             packet_in: header("packet_in")?,
             packet_out: header("packet_out")?,
-            profiles: profiles::index(info, &program, &tables)?,
-            digests: digests::index(info, &program)?,
-            value_sets: value_sets::index(info, &program)?,
+            profiles: numbered("action profile", profiles::index(info, &program, &tables)?),
+            digests: numbered("digest", digests::index(info, &program)?),
+            value_sets: numbered("value set", value_sets::index(info, &program)?),
             meter_types: meter_types(info),
-            tables,
+            tables: numbered("table", tables),
             actions,
-            counters,
-            registers,
-            meters,
+            counters: numbered("counter", counters),
+            registers: numbered("register", registers),
+            meters: numbered("meter", meters),
             program,
             config,
         })
-    }
-
-    pub(crate) fn table(&self, id: u32) -> Outcome<&Table> {
-        find(&self.tables, "table", id)
-    }
-
-    pub(crate) fn profile(&self, id: u32) -> Outcome<&Profile> {
-        find(&self.profiles, "action profile", id)
-    }
-
-    pub(crate) fn counter(&self, id: u32) -> Outcome<&Array> {
-        find(&self.counters, "counter", id)
-    }
-
-    pub(crate) fn register(&self, id: u32) -> Outcome<&Array> {
-        find(&self.registers, "register", id)
-    }
-
-    pub(crate) fn meter(&self, id: u32) -> Outcome<&Array> {
-        find(&self.meters, "meter", id)
-    }
-
-    pub(crate) fn digest(&self, id: u32) -> Outcome<&Digest> {
-        find(&self.digests, "digest", id)
-    }
-
-    pub(crate) fn value_set(&self, id: u32) -> Outcome<&ValueSet> {
-        find(&self.value_sets, "value set", id)
     }
 
     /// What a client asked back.
@@ -144,20 +115,46 @@ impl Pipeline {
     }
 }
 
-fn find<'p, T>(all: &'p BTreeMap<u32, T>, what: &str, id: u32) -> Outcome<&'p T> {
-    all.get(&id).ok_or_else(|| unknown(what, id, all.keys()))
+fn numbered<T>(what: &'static str, by_id: BTreeMap<u32, T>) -> Numbered<T> {
+    Numbered { what, by_id }
 }
 
-fn unknown<'a>(what: &str, id: u32, known: impl Iterator<Item = &'a u32>) -> Failure {
-    let known: Vec<_> = known.take(20).map(u32::to_string).collect();
-    Failure::not_found(format!(
-        "no {what} with id {id} in the P4Info; there are: {}",
-        if known.is_empty() {
-            "none".to_owned()
-        } else {
-            known.join(", ")
+/// Objects of one kind, `what`, by their ids.
+pub(crate) struct Numbered<T> {
+    what: &'static str,
+    by_id: BTreeMap<u32, T>,
+}
+
+impl<T> Numbered<T> {
+    pub(crate) fn get(&self, id: u32) -> Outcome<&T> {
+        self.by_id.get(&id).ok_or_else(|| {
+            let known: Vec<_> = self.by_id.keys().take(20).map(u32::to_string).collect();
+            let known = match known.as_slice() {
+                [] => "none".to_owned(),
+                some => some.join(", "),
+            };
+            let what = self.what;
+            Failure::not_found(format!(
+                "no {what} with id {id} in the P4Info; there are: {known}"
+            ))
+        })
+    }
+
+    /// The object of this id, or all for 0, each with its id.
+    pub(crate) fn selected(&self, id: u32) -> Outcome<Vec<(u32, &T)>> {
+        match id {
+            0 => Ok(self.by_id.iter().map(|(&id, x)| (id, x)).collect()),
+            id => Ok(vec![(id, self.get(id)?)]),
         }
-    ))
+    }
+}
+
+impl<T> Deref for Numbered<T> {
+    type Target = BTreeMap<u32, T>;
+
+    fn deref(&self) -> &BTreeMap<u32, T> {
+        &self.by_id
+    }
 }
 
 fn check_ids(info: &p4info::P4Info) -> Outcome<()> {
@@ -175,10 +172,7 @@ fn check_ids(info: &p4info::P4Info) -> Outcome<()> {
     for p in preambles {
         let p = preamble(p)?;
         if !seen.insert(p.id) {
-            return Err(Failure::invalid(format!(
-                "P4Info: id {} of {} is used twice",
-                p.id, p.name
-            )));
+            refuse!(invalid: "P4Info: id {} of {} is used twice", p.id, p.name);
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ mod value_sets;
 
 pub(crate) use arrays::Array;
 pub(crate) use digests::Layout;
-pub(crate) use index::Pipeline;
+pub(crate) use index::{Numbered, Pipeline};
 pub(crate) use profiles::{MAX_GROUP_SIZE, Profile};
 pub(crate) use tables::{Key, KeyKind, Table};
 pub(crate) use value_sets::ValueSet;

@@ -3,8 +3,8 @@
 
 use super::checks::preamble;
 use super::tables::Table;
-use crate::errors::{Failure, Outcome};
-use crate::program::Program;
+use crate::errors::{Failure, Outcome, refuse};
+use p4_ir::Program;
 use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::action_profile::SelectorSizeSemantics;
@@ -52,10 +52,10 @@ pub(super) fn index(
         if let Some(id) = t.profile
             && out.get(&id).is_none_or(|p| !p.tables.contains(&t.id))
         {
-            return Err(Failure::invalid(format!(
+            refuse!(invalid:
                 "P4Info: table {} takes its actions from action profile {id}, which does not list it",
                 t.name
-            )));
+            );
         }
     }
     Ok(out)
@@ -67,33 +67,30 @@ fn profile(
     program: &Program,
     tables: &BTreeMap<u32, Table>,
 ) -> Outcome<Profile> {
-    let json = program
-        .action_profile(&p.name)
-        .ok_or_else(|| Failure::invalid("the program has no such action profile"))?;
-    if json.selector.is_some() != a.with_selector {
-        return Err(Failure::invalid("only one of them has a selector"));
+    let in_program = program.profiles.iter().find(|x| x.name == p.name);
+    let in_program =
+        in_program.ok_or_else(|| Failure::invalid("the program has no such action profile"))?;
+    if in_program.selector.is_some() != a.with_selector {
+        refuse!(invalid: "only one of them has a selector");
     }
     let mut actions: Option<&Vec<(u32, Scope)>> = None;
     for id in &a.table_ids {
         let table = tables.get(id).filter(|t| t.profile == Some(p.id));
         let table =
             table.ok_or_else(|| Failure::invalid(format!("table {id} does not refer to it")))?;
-        let in_json = program
+        let its_profile = program
             .table(&table.name)
-            .and_then(|t| t.action_profile.as_deref());
-        if in_json != Some(p.name.as_str()) {
-            return Err(Failure::invalid(format!(
+            .and_then(|t| program.profiles.get(t.profile? as usize))
+            .map(|x| x.name.as_str());
+        if its_profile != Some(p.name.as_str()) {
+            refuse!(invalid:
                 "in the program, table {} takes its actions from {}",
-                table.name,
-                in_json.unwrap_or("its entries")
-            )));
+                table.name, its_profile.unwrap_or("its entries")
+            );
         }
         let ids = |list: &[(u32, Scope)]| -> Vec<u32> { list.iter().map(|(id, _)| *id).collect() };
         if actions.is_some_and(|a| ids(a) != ids(&table.actions)) {
-            return Err(Failure::invalid(format!(
-                "table {} has other actions than the tables before it",
-                table.name
-            )));
+            refuse!(invalid: "table {} has other actions than the tables before it", table.name);
         }
         actions = Some(&table.actions);
     }

@@ -4,8 +4,8 @@
 use super::actions::Action;
 use super::checks::{preamble, width};
 use crate::bytestring;
-use crate::errors::{Failure, Outcome};
-use crate::program::{self, Program};
+use crate::errors::{Failure, Outcome, refuse};
+use p4_ir::{MatchKind, Program};
 use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::action_ref::Scope;
@@ -88,19 +88,12 @@ pub(super) fn key(m: &p4info::MatchField) -> Outcome<Key> {
             Ok(MatchType::Ternary) => KeyKind::Ternary,
             Ok(MatchType::Range) => KeyKind::Range,
             Ok(MatchType::Optional) => KeyKind::Optional,
-            _ => {
-                return Err(Failure::invalid(format!(
-                    "key {} has no match type",
-                    m.name
-                )));
-            }
+            _ => refuse!(invalid: "key {} has no match type", m.name),
         },
-        other => {
-            return Err(Failure::unsupported(format!(
-                "key {} has match type {other:?}, which is not supported",
-                m.name
-            )));
-        }
+        other => refuse!(unsupported:
+            "key {} has match type {other:?}, which is not supported",
+            m.name
+        ),
     };
     Ok(Key {
         id: m.id,
@@ -166,71 +159,66 @@ fn index_table(info: &p4info::P4Info, t: &p4info::Table, p: &p4info::Preamble) -
 }
 
 fn check_table(table: &Table, program: &Program, actions: &BTreeMap<u32, Action>) -> Outcome<()> {
-    let json = program
+    let in_program = program
         .table(&table.name)
         .ok_or_else(|| Failure::invalid("the program has no such table"))?;
-    if json.key.len() != table.keys.len() {
-        return Err(Failure::invalid(format!(
+    if in_program.keys.len() != table.keys.len() {
+        refuse!(invalid:
             "{} keys in P4Info, {} in the program",
-            table.keys.len(),
-            json.key.len()
-        )));
+            table.keys.len(), in_program.keys.len()
+        );
     }
-    for (key, in_json) in table.keys.iter().zip(&json.key) {
-        let kinds: &[&str] = match key.kind {
-            KeyKind::Exact => &["exact", "valid"],
-            KeyKind::Lpm => &["lpm"],
-            KeyKind::Ternary => &["ternary"],
-            KeyKind::Range => &["range"],
-            KeyKind::Optional => &["ternary", "optional"],
+    for (key, its_key) in table.keys.iter().zip(&in_program.keys) {
+        let kind = match key.kind {
+            KeyKind::Exact => MatchKind::Exact,
+            KeyKind::Lpm => MatchKind::Lpm,
+            KeyKind::Ternary | KeyKind::Optional => MatchKind::Ternary,
+            KeyKind::Range => MatchKind::Range,
         };
-        if !kinds.contains(&in_json.match_type.as_str()) {
-            return Err(Failure::invalid(format!(
+        let its_kind = its_key.kind;
+        if its_kind != kind {
+            refuse!(invalid:
                 "key {} is {:?} in P4Info, {} in the program",
-                key.name, key.kind, in_json.match_type
-            )));
+                key.name, key.kind, format!("{its_kind:?}").to_lowercase()
+            );
         }
-        if let Some(bits) = program.key_bits(in_json)
-            && bits != key.bits
-        {
-            return Err(Failure::invalid(format!(
+        let bits = its_key.field.width;
+        if bits != key.bits {
+            refuse!(invalid:
                 "key {} has {} bits in P4Info, {bits} in the program",
                 key.name, key.bits
-            )));
+            );
         }
     }
     for (id, _) in &table.actions {
         let action = actions.get(id).ok_or_else(|| {
             Failure::invalid(format!("it refers to action {id}, which P4Info lacks"))
         })?;
-        let in_json = program.action_of(json, &action.name).ok_or_else(|| {
+        let ids = in_program.action_ids.iter();
+        let mut its_actions = ids.filter_map(|id| program.actions.get(*id as usize));
+        let its_action = its_actions.find(|a| a.name == action.name).ok_or_else(|| {
             Failure::invalid(format!("in the program it has no action {}", action.name))
         })?;
-        let widths = |a: &program::Action| -> Vec<u32> {
-            a.runtime_data.iter().map(|d| d.bitwidth).collect()
-        };
         let ours: Vec<u32> = action.params.iter().map(|p| p.bits).collect();
-        if ours != widths(in_json) {
-            return Err(Failure::invalid(format!(
-                "parameters of {} are {ours:?} bits wide in P4Info, {:?} in the program",
-                action.name,
-                widths(in_json)
-            )));
+        let its: Vec<u32> = its_action.params.iter().map(|p| p.width).collect();
+        if ours != its {
+            refuse!(invalid:
+                "parameters of {} are {ours:?} bits wide in P4Info, {its:?} in the program",
+                action.name
+            );
         }
     }
-    if table.idle_timeouts && !json.support_timeout {
-        return Err(Failure::invalid("in the program it has no idle timeouts"));
+    if table.idle_timeouts && !in_program.support_timeout {
+        refuse!(invalid: "in the program it has no idle timeouts");
     }
-    if table.direct_counter.is_some() && !json.with_counters {
-        return Err(Failure::invalid("in the program it has no direct counter"));
+    if table.direct_counter.is_some() && !in_program.with_counters {
+        refuse!(invalid: "in the program it has no direct counter");
     }
-    if table.direct_meter.is_some() && json.direct_meters.is_none() {
-        return Err(Failure::invalid("in the program it has no direct meter"));
+    if table.direct_meter.is_some() && in_program.direct_meter.is_none() {
+        refuse!(invalid: "in the program it has no direct meter");
     }
-    if table.profile.is_some() != json.action_profile.is_some() {
-        return Err(Failure::invalid(
-            "only one of them takes its actions from an action profile",
-        ));
+    if table.profile.is_some() != in_program.profile.is_some() {
+        refuse!(invalid: "only one of them takes its actions from an action profile");
     }
     Ok(())
 }

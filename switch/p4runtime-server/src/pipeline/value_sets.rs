@@ -3,8 +3,8 @@
 
 use super::checks::preamble;
 use super::tables::{Key, key};
-use crate::errors::{Failure, Outcome};
-use crate::program::Program;
+use crate::errors::{Failure, Outcome, refuse_at};
+use p4_ir::Program;
 use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
 
@@ -20,10 +20,10 @@ pub(super) fn index(info: &p4info::P4Info, program: &Program) -> Outcome<BTreeMa
     for s in &info.value_sets {
         let p = preamble(&s.preamble)?;
         let at = |f: Failure| f.at(format!("value set {}", p.name));
-        if !program.has_value_set(&p.name) {
-            return Err(at(Failure::invalid(
-                "P4Info and program do not belong together: the program has no such value set",
-            )));
+        if program.value_sets.iter().all(|v| v.name != p.name) {
+            refuse_at!(at, invalid:
+                "P4Info and program do not belong together: the program has no such value set"
+            );
         }
         let keys = s.r#match.iter().map(key).collect::<Outcome<_>>();
         out.insert(

@@ -3,23 +3,23 @@
 
 use super::Reader;
 use crate::bytestring;
-use crate::errors::{Failure, Outcome};
-use crate::pipeline::Array;
+use crate::errors::{Outcome, refuse};
+use crate::pipeline::{Array, Numbered};
 use crate::target::CounterValue;
 use crate::write::{cells, no_colour_counters};
+use std::ops::Range;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::entity::Entity as Kind;
 
 impl Reader<'_> {
     pub(super) async fn counters(&self, filter: &p4::CounterEntry) -> Outcome<Vec<Kind>> {
         let mut out = Vec::new();
-        for (id, counter) in arrays(
+        let arrays = arrays(
             &self.pipeline.counters,
             filter.counter_id,
             filter.index.as_ref(),
-            self.pipeline.counter(filter.counter_id),
-        )? {
-            let cells = cells(counter, filter.index.as_ref())?;
+        )?;
+        for (id, counter, cells) in arrays {
             let values = self
                 .target()?
                 .read_counter(&counter.name, cells.clone())
@@ -37,13 +37,12 @@ impl Reader<'_> {
 
     pub(super) async fn registers(&self, filter: &p4::RegisterEntry) -> Outcome<Vec<Kind>> {
         let mut out = Vec::new();
-        for (id, register) in arrays(
+        let arrays = arrays(
             &self.pipeline.registers,
             filter.register_id,
             filter.index.as_ref(),
-            self.pipeline.register(filter.register_id),
-        )? {
-            let cells = cells(register, filter.index.as_ref())?;
+        )?;
+        for (id, register, cells) in arrays {
             let values = self
                 .target()?
                 .read_register(&register.name, cells.clone())
@@ -64,13 +63,13 @@ impl Reader<'_> {
     pub(super) fn meters(&self, filter: &p4::MeterEntry) -> Outcome<Vec<Kind>> {
         no_colour_counters(filter.counter_data.as_ref())?;
         let mut out = Vec::new();
-        for (id, meter) in arrays(
+        let arrays = arrays(
             &self.pipeline.meters,
             filter.meter_id,
             filter.index.as_ref(),
-            self.pipeline.meter(filter.meter_id),
-        )? {
-            out.extend(cells(meter, filter.index.as_ref())?.map(|i| {
+        )?;
+        for (id, _, cells) in arrays {
+            out.extend(cells.map(|i| {
                 Kind::MeterEntry(p4::MeterEntry {
                     meter_id: id,
                     index: index(i),
@@ -83,17 +82,19 @@ impl Reader<'_> {
     }
 }
 
+/// The arrays that a filter means, and which of their cells.
 fn arrays<'p>(
-    all: &'p std::collections::BTreeMap<u32, Array>,
+    all: &'p Numbered<Array>,
     id: u32,
     index: Option<&p4::Index>,
-    one: Outcome<&'p Array>,
-) -> Outcome<Vec<(u32, &'p Array)>> {
-    match (id, index) {
-        (0, Some(_)) => Err(Failure::invalid("an index selects nothing without an id")),
-        (0, None) => Ok(all.iter().map(|(&id, a)| (id, a)).collect()),
-        _ => Ok(vec![(id, one?)]),
+) -> Outcome<Vec<(u32, &'p Array, Range<usize>)>> {
+    if id == 0 && index.is_some() {
+        refuse!(invalid: "an index selects nothing without an id");
     }
+    let arrays = all.selected(id)?.into_iter();
+    arrays
+        .map(|(id, a)| Ok((id, a, cells(a, index)?)))
+        .collect()
 }
 
 pub(super) fn counter_data(value: CounterValue) -> p4::CounterData {

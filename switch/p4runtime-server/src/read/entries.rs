@@ -4,7 +4,7 @@
 use super::Reader;
 use super::arrays::counter_data;
 use crate::actions::of_entry;
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Outcome, refuse};
 use crate::matchfields;
 use crate::pipeline::Table;
 use crate::store::{Entry, Labels, compiled};
@@ -17,9 +17,7 @@ use tidemark_proto::p4::v1::table_action::Type as ActionType;
 impl<'a> Reader<'a> {
     pub(super) async fn table_entries(&self, filter: &p4::TableEntry) -> Outcome<Vec<Kind>> {
         if filter.table_id == 0 && (!filter.r#match.is_empty() || filter.action.is_some()) {
-            return Err(Failure::invalid(
-                "match and action select nothing without a table id",
-            ));
+            refuse!(invalid: "match and action select nothing without a table id");
         }
         no_colour_counters(filter.meter_counter_data.as_ref())?;
         let mut out = Vec::new();
@@ -29,16 +27,17 @@ impl<'a> Reader<'a> {
                 continue;
             }
             for (id, entry) in self.selected(table, filter)? {
-                let mut e = to_proto(table, id, entry);
+                let mut e = p4::TableEntry {
+                    meter_config: filter.meter_config.and(entry.meter),
+                    is_const: table.const_entries && id.is_compiled(),
+                    ..entry.to_proto(table)
+                };
                 if filter.counter_data.is_some() && table.direct_counter.is_some() {
                     let value = self.target()?.read_direct_counter(&table.name, id).await?;
                     e.counter_data = Some(counter_data(value));
                 }
                 if filter.time_since_last_hit.is_some() && table.idle_timeouts {
                     e.time_since_last_hit = self.idle_time(table, id).await?;
-                }
-                if filter.meter_config.is_some() {
-                    e.meter_config = entry.meter;
                 }
                 out.push(Kind::TableEntry(e));
             }
@@ -71,11 +70,9 @@ impl<'a> Reader<'a> {
         };
         let action = match filter.action.as_ref().and_then(|a| a.r#type.as_ref()) {
             None => None,
-            Some(ActionType::ActionProfileActionSet(_)) => {
-                return Err(Failure::unsupported(
-                    "selecting entries by their action sets is not supported",
-                ));
-            }
+            Some(ActionType::ActionProfileActionSet(_)) => refuse!(unsupported:
+                "selecting entries by their action sets is not supported"
+            ),
             Some(a) => Some(a),
         };
         Ok(state
@@ -93,10 +90,10 @@ impl<'a> Reader<'a> {
         filter: &p4::TableEntry,
     ) -> Outcome<Option<p4::TableEntry>> {
         if !filter.r#match.is_empty() || filter.priority != 0 {
-            return Err(Failure::invalid(format!(
+            refuse!(invalid:
                 "default entry of table {}: it has no match fields and no priority",
                 table.name
-            )));
+            );
         }
         let (action, labels) = match &self.store.table(table.id)?.default {
             Some((action, labels)) => (Some(action.clone()), labels.clone()),
@@ -130,18 +127,4 @@ fn passes(labels: &Labels, filter: &p4::TableEntry) -> bool {
     (filter.metadata.is_empty() || filter.metadata == labels.metadata)
         && (filter.controller_metadata == 0
             || filter.controller_metadata == labels.controller_metadata)
-}
-
-fn to_proto(table: &Table, id: EntryId, entry: &Entry) -> p4::TableEntry {
-    p4::TableEntry {
-        table_id: table.id,
-        r#match: matchfields::to_proto(table, &entry.matches),
-        action: Some(entry.action.clone()),
-        priority: entry.priority,
-        metadata: entry.labels.metadata.clone(),
-        controller_metadata: entry.labels.controller_metadata,
-        is_const: table.const_entries && id.is_compiled(),
-        idle_timeout_ns: entry.idle_timeout_ns,
-        ..Default::default()
-    }
 }

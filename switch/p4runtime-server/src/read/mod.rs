@@ -7,11 +7,12 @@ mod entries;
 mod others;
 mod profiles;
 
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::{Pipeline, Table};
 use crate::store::Store;
 use crate::target::Target;
 use crate::write::no_externs;
+use std::collections::BTreeMap;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::entity::Entity as Kind;
 use tidemark_proto::p4::v1::packet_replication_engine_entry::Type as Pre;
@@ -39,14 +40,10 @@ impl<'a> Reader<'a> {
             Some(Kind::PacketReplicationEngineEntry(e)) => match &e.r#type {
                 Some(Pre::MulticastGroupEntry(g)) => self.groups(g.multicast_group_id)?,
                 Some(Pre::CloneSessionEntry(s)) => self.sessions(s.session_id)?,
-                None => {
-                    return Err(Failure::invalid(
-                        "neither a multicast group nor a clone session",
-                    ));
-                }
+                None => refuse!(invalid: "neither a multicast group nor a clone session"),
             },
             Some(Kind::ExternEntry(_)) => return Err(no_externs()),
-            None => return Err(Failure::invalid("the entity is empty")),
+            None => refuse!(invalid: "the entity is empty"),
         };
         Ok(found
             .into_iter()
@@ -56,10 +53,8 @@ impl<'a> Reader<'a> {
 
     /// The table of this id, or all for 0.
     fn tables(&self, id: u32) -> Outcome<Vec<&'a Table>> {
-        if id == 0 {
-            return Ok(self.pipeline.tables.values().collect());
-        }
-        Ok(vec![self.pipeline.table(id)?])
+        let selected = self.pipeline.tables.selected(id)?;
+        Ok(selected.into_iter().map(|(_, t)| t).collect())
     }
 
     fn target(&self) -> Outcome<&'a dyn Target> {
@@ -67,4 +62,13 @@ impl<'a> Reader<'a> {
             Failure::precondition("the pipeline is saved but not committed: nothing counts yet")
         })
     }
+}
+
+/// What is held under this id, or all for 0.
+fn found<T: Clone>(all: &BTreeMap<u32, T>, id: u32, lacks: impl Fn() -> String) -> Outcome<Vec<T>> {
+    if id == 0 {
+        return Ok(all.values().cloned().collect());
+    }
+    let one = all.get(&id).cloned();
+    Ok(vec![one.ok_or_else(|| Failure::not_found(lacks()))?])
 }

@@ -3,26 +3,23 @@
 
 use super::entry::{Entry, Labels, TableState};
 use crate::actions::of_entry;
-use crate::bytestring::{self, prefix_mask};
-use crate::errors::{Failure, Outcome};
+use crate::bytestring::{canonical, prefix_mask};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::{KeyKind, Pipeline, Table};
-use crate::program::{self, MatchKey};
 use crate::target::{EntryId, MatchValue};
+use p4_ir::bits::{bytes_from_words, words_for};
 use tidemark_proto::p4::v1 as p4;
 
 pub(crate) fn entries(pipeline: &Pipeline, table: &Table) -> Outcome<TableState> {
     let mut state = TableState::default();
-    let Some(json) = pipeline.program.table(&table.name) else {
+    let Some(in_program) = pipeline.program.table(&table.name) else {
         return Ok(state);
     };
-    for (index, entry) in (0u32..).zip(&json.entries) {
-        if entry.match_key.len() != table.keys.len() {
-            return Err(Failure::invalid("an entry has the wrong number of keys"));
-        }
+    for (index, entry) in (0u32..).zip(&in_program.const_entries) {
         let matches = table
             .keys
             .iter()
-            .zip(&entry.match_key)
+            .zip(&entry.matches)
             .map(|(key, m)| compiled_match(key.kind, key.bits, m))
             .collect::<Outcome<Vec<_>>>()?;
         state.put(
@@ -35,7 +32,7 @@ pub(crate) fn entries(pipeline: &Pipeline, table: &Table) -> Outcome<TableState>
                 } else {
                     0
                 },
-                action: of_entry(compiled_action(pipeline, table, &entry.action_entry)?),
+                action: of_entry(compiled_action(pipeline, table, &entry.call)?),
                 one_shot: None,
                 meter: None,
                 idle_timeout_ns: 0,
@@ -46,37 +43,26 @@ pub(crate) fn entries(pipeline: &Pipeline, table: &Table) -> Outcome<TableState>
     Ok(state)
 }
 
-fn number(text: &str, bits: u32) -> Outcome<Vec<u8>> {
-    let mut bytes = program::hex_bytes(text)
-        .ok_or_else(|| Failure::invalid(format!("{text:?} is not a hexadecimal number")))?;
-    if bytes.is_empty() {
-        bytes.push(0);
-    }
-    bytestring::parse(&bytes, bits)
-}
-
-fn compiled_match(kind: KeyKind, bits: u32, m: &MatchKey) -> Outcome<MatchValue> {
+fn compiled_match(kind: KeyKind, bits: u32, m: &p4_ir::MatchValue) -> Outcome<MatchValue> {
+    let bytes = |words: &[u64]| bytes_from_words(words, bits);
     Ok(match (kind, m) {
-        (KeyKind::Exact, MatchKey::Exact { key }) => MatchValue::Exact(number(key, bits)?),
-        (KeyKind::Lpm, MatchKey::Lpm { key, prefix_length }) => MatchValue::Lpm {
-            value: and(number(key, bits)?, &prefix_mask(bits, *prefix_length)),
-            prefix_bits: *prefix_length,
+        (KeyKind::Exact, p4_ir::MatchValue::Exact(v)) => MatchValue::Exact(bytes(v)),
+        (KeyKind::Lpm, p4_ir::MatchValue::Lpm { value, prefix_bits }) => MatchValue::Lpm {
+            value: and(bytes(value), &prefix_mask(bits, *prefix_bits)),
+            prefix_bits: *prefix_bits,
         },
-        (
-            KeyKind::Ternary | KeyKind::Optional,
-            MatchKey::Ternary { key, mask } | MatchKey::Optional { key, mask },
-        ) => {
-            let mask = number(mask, bits)?;
+        (KeyKind::Ternary | KeyKind::Optional, p4_ir::MatchValue::Ternary { value, mask }) => {
+            let mask = bytes(mask);
             MatchValue::Ternary {
-                value: and(number(key, bits)?, &mask),
+                value: and(bytes(value), &mask),
                 mask,
             }
         }
-        (KeyKind::Range, MatchKey::Range { start, end }) => MatchValue::Range {
-            low: number(start, bits)?,
-            high: number(end, bits)?,
+        (KeyKind::Range, p4_ir::MatchValue::Range { low, high }) => MatchValue::Range {
+            low: bytes(low),
+            high: bytes(high),
         },
-        _ => return Err(Failure::invalid("an entry has a key of another match type")),
+        _ => refuse!(invalid: "an entry has a key of another match type"),
     })
 }
 
@@ -88,37 +74,28 @@ fn and(mut value: Vec<u8>, mask: &[u8]) -> Vec<u8> {
 fn compiled_action(
     pipeline: &Pipeline,
     table: &Table,
-    entry: &program::ActionEntry,
+    call: &p4_ir::ActionCall,
 ) -> Outcome<p4::Action> {
-    let action = pipeline
-        .program
-        .actions
-        .iter()
-        .find(|a| a.id == entry.action_id)
-        .and_then(|a| {
-            table
-                .actions
-                .iter()
-                .filter_map(|(id, _)| pipeline.actions.get(id))
-                .find(|known| known.name == a.name)
-        })
-        .ok_or_else(|| {
-            Failure::invalid(format!("an entry has unknown action {}", entry.action_id))
-        })?;
-    let params = action
-        .params
-        .iter()
-        .zip(&entry.action_data)
-        .map(|(p, text)| {
-            Ok(p4::action::Param {
-                param_id: p.id,
-                value: bytestring::canonical(&number(text, p.bits)?),
-            })
-        })
-        .collect::<Outcome<_>>()?;
+    let actions = &pipeline.program.actions;
+    let action = actions.get(call.action as usize).and_then(|a| {
+        let ids = table.actions.iter();
+        let mut known = ids.filter_map(|(id, _)| pipeline.actions.get(id));
+        Some((known.find(|k| k.name == a.name)?, &a.params))
+    });
+    let (action, places) = action.ok_or_else(|| {
+        Failure::invalid("an entry has an action that P4Info does not give the table")
+    })?;
+    let params = action.params.iter().zip(places).map(|(p, place)| {
+        let words = call.args.iter().skip(place.offset as usize);
+        let words: Vec<u64> = words.take(words_for(place.width)).copied().collect();
+        p4::action::Param {
+            param_id: p.id,
+            value: canonical(&bytes_from_words(&words, place.width)),
+        }
+    });
     Ok(p4::Action {
         action_id: action.id,
-        params,
+        params: params.collect(),
     })
 }
 
@@ -126,7 +103,7 @@ fn compiled_action(
 /// program itself.
 pub(crate) fn default_action(pipeline: &Pipeline, table: &Table) -> Option<p4::Action> {
     table.initial_default.clone().or_else(|| {
-        let json = pipeline.program.table(&table.name)?;
-        compiled_action(pipeline, table, json.default_entry.as_ref()?).ok()
+        let in_program = pipeline.program.table(&table.name)?;
+        compiled_action(pipeline, table, in_program.default.as_ref()?).ok()
     })
 }

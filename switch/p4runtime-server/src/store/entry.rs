@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Entries of a table as clients wrote them.
 
+use crate::matchfields;
+use crate::pipeline::Table;
 use crate::target::{EntryId, MatchValue};
 use std::collections::{BTreeMap, HashMap};
 use tidemark_proto::p4::v1 as p4;
@@ -20,6 +22,30 @@ pub(crate) struct Entry {
     /// 0: none.
     pub idle_timeout_ns: i64,
     pub labels: Labels,
+}
+
+impl Entry {
+    /// What names the entry.
+    pub(crate) fn key(&self, table: &Table) -> p4::TableEntry {
+        p4::TableEntry {
+            table_id: table.id,
+            r#match: matchfields::to_proto(table, &self.matches),
+            priority: self.priority,
+            ..Default::default()
+        }
+    }
+
+    /// The entry as a client may write it.
+    pub(crate) fn to_proto(&self, table: &Table) -> p4::TableEntry {
+        p4::TableEntry {
+            action: Some(self.action.clone()),
+            meter_config: self.meter,
+            idle_timeout_ns: self.idle_timeout_ns,
+            metadata: self.labels.metadata.clone(),
+            controller_metadata: self.labels.controller_metadata,
+            ..self.key(table)
+        }
+    }
 }
 
 /// A group and its members that the server made for one entry. Their ids in the

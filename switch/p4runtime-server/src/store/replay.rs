@@ -4,7 +4,6 @@
 use super::entry::Entry;
 use super::state::Store;
 use crate::errors::Outcome;
-use crate::matchfields;
 use crate::pipeline::{Pipeline, Table};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::entity::Entity;
@@ -85,7 +84,7 @@ impl Store {
             if state.get(id).is_none() && exists(entry) {
                 out.push(update(
                     Type::Delete,
-                    Entity::TableEntry(to_proto(table, entry)),
+                    Entity::TableEntry(entry.to_proto(table)),
                 ));
             }
         }
@@ -98,7 +97,7 @@ impl Store {
             } else {
                 Type::Insert
             };
-            out.push(update(kind, Entity::TableEntry(to_proto(table, entry))));
+            out.push(update(kind, Entity::TableEntry(entry.to_proto(table))));
         }
         if let Some((action, labels)) = &state.default {
             let entry = p4::TableEntry {
@@ -121,19 +120,5 @@ fn update(kind: Type, entity: Entity) -> p4::Update {
         entity: Some(p4::Entity {
             entity: Some(entity),
         }),
-    }
-}
-
-fn to_proto(table: &Table, entry: &Entry) -> p4::TableEntry {
-    p4::TableEntry {
-        table_id: table.id,
-        r#match: matchfields::to_proto(table, &entry.matches),
-        action: Some(entry.action.clone()),
-        priority: entry.priority,
-        meter_config: entry.meter,
-        idle_timeout_ns: entry.idle_timeout_ns,
-        metadata: entry.labels.metadata.clone(),
-        controller_metadata: entry.labels.controller_metadata,
-        ..Default::default()
     }
 }

@@ -32,11 +32,8 @@ fn without(what: &str) -> TargetError {
 /// implement: they are refused.
 #[async_trait]
 pub trait Target: Send + Sync + 'static {
-    /// Checks that `load` of this program would succeed; changes nothing.
-    /// `program` is the BMv2 JSON as p4c wrote it.
-    async fn verify(&self, program: &[u8]) -> Result<(), TargetError>;
-
-    /// Replaces the running program. Afterwards tables hold only the entries
+    /// Replaces the running program by `program`, the BMv2 JSON as p4c wrote it, which
+    /// [`p4_ir::load`] takes. Afterwards tables hold only the entries
     /// compiled into the program, default actions are the program's, counters
     /// and registers are zero, and there is no group and no clone session.
     /// On error the previous program keeps running, untouched.

@@ -70,8 +70,6 @@ impl From<ActionCall> for EntryAction {
 /// `ceil(bits / 8)` bytes, unused top bits zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyMatch {
-    /// Key name of the P4Info, e.g. `hdr.ethernet.dst_addr`.
-    pub name: String,
     /// Width of the field.
     pub bits: u32,
     /// What the field is compared with.

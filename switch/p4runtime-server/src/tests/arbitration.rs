@@ -35,7 +35,7 @@ const NONE: i32 = Code::NotFound as i32;
 
 #[test]
 fn higher_id_takes_over_and_all_are_told() {
-    let mut a = Arbitration::new(7, 10);
+    let mut a = Arbitration::new(7);
     assert_eq!(
         codes(&a.update(A, &request(Some((0, 1)))).unwrap()),
         [(1, OK)]
@@ -63,7 +63,7 @@ fn higher_id_takes_over_and_all_are_told() {
 
 #[test]
 fn lower_id_is_a_backup_and_only_it_is_told() {
-    let mut a = Arbitration::new(7, 10);
+    let mut a = Arbitration::new(7);
     a.update(A, &request(Some((0, 5)))).unwrap();
     assert_eq!(
         codes(&a.update(B, &request(Some((0, 4)))).unwrap()),
@@ -74,7 +74,7 @@ fn lower_id_is_a_backup_and_only_it_is_told() {
 
 #[test]
 fn leaving_primary_is_not_replaced_by_a_lower_id() {
-    let mut a = Arbitration::new(7, 10);
+    let mut a = Arbitration::new(7);
     a.update(A, &request(Some((0, 5)))).unwrap();
     a.update(B, &request(Some((0, 4)))).unwrap();
     assert_eq!(codes(&a.leave(A)), [(2, NONE)]);
@@ -95,7 +95,7 @@ fn leaving_primary_is_not_replaced_by_a_lower_id() {
 
 #[test]
 fn primary_can_step_down() {
-    let mut a = Arbitration::new(7, 10);
+    let mut a = Arbitration::new(7);
     a.update(A, &request(Some((0, 5)))).unwrap();
     a.update(B, &request(None)).unwrap();
     let notices = a.update(A, &request(Some((0, 2)))).unwrap();
@@ -105,7 +105,7 @@ fn primary_can_step_down() {
 
 #[test]
 fn no_election_id_is_never_primary() {
-    let mut a = Arbitration::new(7, 10);
+    let mut a = Arbitration::new(7);
     let notices = a.update(A, &request(None)).unwrap();
     assert_eq!(codes(&notices), [(1, NONE)]);
     assert_eq!(notices[0].update.election_id, None);
@@ -113,7 +113,7 @@ fn no_election_id_is_never_primary() {
 
 #[test]
 fn refusals() {
-    let mut a = Arbitration::new(7, 2);
+    let mut a = Arbitration::new(7);
     let other = p4::MasterArbitrationUpdate {
         device_id: 8,
         ..Default::default()
@@ -134,15 +134,18 @@ fn refusals() {
         "id in use"
     );
     a.update(B, &request(Some((0, 2)))).unwrap();
+    for id in 3..=MAX_STREAMS as u64 {
+        a.update(StreamId(id), &request(None)).unwrap();
+    }
     assert_eq!(
-        a.update(StreamId(3), &request(None)).unwrap_err().code,
+        a.update(StreamId(100), &request(None)).unwrap_err().code,
         Code::ResourceExhausted
     );
 }
 
 #[test]
 fn roles_are_independent() {
-    let mut a = Arbitration::new(7, 10);
+    let mut a = Arbitration::new(7);
     a.update(A, &request(Some((0, 9)))).unwrap();
     let notices = a.update(B, &in_role("metrics", 1)).unwrap();
     assert_eq!(codes(&notices), [(2, OK)]);

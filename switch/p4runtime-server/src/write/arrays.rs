@@ -4,7 +4,7 @@
 use super::lookup::direct_entry;
 use super::writer::{Writer, only_modify};
 use crate::bytestring;
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse, refuse_at};
 use crate::pipeline::{Array, Table};
 use crate::target::{CounterValue, EntryId};
 use std::ops::Range;
@@ -24,7 +24,7 @@ impl Writer<'_> {
             .ok_or_else(|| Failure::invalid("the direct counter names no table entry"))?;
         let (table, id) = direct_entry(self.pipeline, self.store, entry, "counter")?;
         if e.data.is_none() {
-            return Err(Failure::invalid("the direct counter has no data"));
+            refuse!(invalid: "the direct counter has no data");
         }
         self.set_counter(table, id, e.data.as_ref()).await
     }
@@ -44,7 +44,7 @@ impl Writer<'_> {
 
     pub(super) async fn counter(&mut self, kind: Type, e: &p4::CounterEntry) -> Outcome<()> {
         only_modify(kind, "a counter")?;
-        let counter = self.pipeline.counter(e.counter_id)?;
+        let counter = self.pipeline.counters.get(e.counter_id)?;
         let cells = cells(counter, e.index.as_ref())?;
         let data = e
             .data
@@ -59,19 +59,17 @@ impl Writer<'_> {
 
     pub(super) async fn register(&mut self, kind: Type, e: &p4::RegisterEntry) -> Outcome<()> {
         only_modify(kind, "a register")?;
-        let register = self.pipeline.register(e.register_id)?;
+        let register = self.pipeline.registers.get(e.register_id)?;
         let cells = cells(register, e.index.as_ref())?;
         let at = |f: Failure| f.at(format!("register {}", register.name));
         let value = match e.data.as_ref().and_then(|d| d.data.as_ref()) {
             Some(p4::p4_data::Data::Bitstring(v)) if register.bits > 0 => {
                 bytestring::parse(v, register.bits).map_err(at)?
             }
-            Some(_) => {
-                return Err(at(Failure::invalid(
-                    "only registers of bit<W> with a bitstring value are supported",
-                )));
-            }
-            None => return Err(at(Failure::invalid("it has no data"))),
+            Some(_) => refuse_at!(at, invalid:
+                "only registers of bit<W> with a bitstring value are supported"
+            ),
+            None => refuse_at!(at, invalid: "it has no data"),
         };
         if let Some(t) = self.target {
             t.write_register(&register.name, cells, &value).await?;

@@ -4,7 +4,7 @@
 use super::entries::{check_extras, labels};
 use super::writer::Writer;
 use crate::actions::{self, Place};
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse_at};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::table_action::Type as ActionType;
 use tidemark_proto::p4::v1::update::Type;
@@ -12,29 +12,23 @@ use tidemark_proto::p4::v1::update::Type;
 impl Writer<'_> {
     pub(super) async fn default_entry(&mut self, kind: Type, e: &p4::TableEntry) -> Outcome<()> {
         let pipeline = self.pipeline;
-        let table = pipeline.table(e.table_id)?;
+        let table = pipeline.tables.get(e.table_id)?;
         let at = |f: Failure| f.at(format!("default entry of table {}", table.name));
         if kind != Type::Modify {
-            return Err(at(Failure::invalid(
-                "it always exists; only MODIFY applies",
-            )));
+            refuse_at!(at, invalid: "it always exists; only MODIFY applies");
         }
         if !e.r#match.is_empty() || e.priority != 0 {
-            return Err(at(Failure::invalid(
-                "it has no match fields and no priority",
-            )));
+            refuse_at!(at, invalid: "it has no match fields and no priority");
         }
         if table.const_default {
-            return Err(at(Failure::denied("the program makes it constant")));
+            refuse_at!(at, denied: "the program makes it constant");
         }
         check_extras(table, e).map_err(at)?;
         if e.idle_timeout_ns != 0 {
-            return Err(at(Failure::invalid("it has no idle timeout")));
+            refuse_at!(at, invalid: "it has no idle timeout");
         }
         if e.counter_data.is_some() || e.meter_config.is_some() {
-            return Err(at(Failure::unsupported(
-                "misses are neither counted nor metered",
-            )));
+            refuse_at!(at, unsupported: "misses are neither counted nor metered");
         }
         let new = match e.action.as_ref().map(|a| a.r#type.as_ref()) {
             None => None,
@@ -42,12 +36,10 @@ impl Writer<'_> {
                 let place = Place::Default;
                 Some(actions::parse(pipeline, &table.actions, a, place).map_err(at)?)
             }
-            Some(Some(_)) => {
-                return Err(at(Failure::unsupported(
-                    "members and groups of action profiles are not supported here",
-                )));
-            }
-            Some(None) => return Err(at(Failure::invalid("the action is empty"))),
+            Some(Some(_)) => refuse_at!(at, unsupported:
+                "members and groups of action profiles are not supported here"
+            ),
+            Some(None) => refuse_at!(at, invalid: "the action is empty"),
         };
         if let Some(t) = self.target {
             t.set_default_action(&table.name, new.as_ref().map(|(call, _)| call))

@@ -5,9 +5,9 @@ use super::arrays::counter_value;
 use super::lookup::entry_key;
 use super::meters::{self, no_colour_counters};
 use super::writer::Writer;
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse, refuse_at};
 use crate::pipeline::Table;
-use crate::store::{Entry, EntryKey, Labels};
+use crate::store::{Entry, EntryKey, Labels, OneShot};
 use crate::target::{EntryId, KeyMatch, TableEntry};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::update::Type;
@@ -16,15 +16,13 @@ use tonic::Code;
 impl Writer<'_> {
     pub(super) async fn table_entry(&mut self, kind: Type, e: &p4::TableEntry) -> Outcome<()> {
         let pipeline = self.pipeline;
-        let table = pipeline.table(e.table_id)?;
+        let table = pipeline.tables.get(e.table_id)?;
         let at = |f: Failure| f.at(format!("table {}", table.name));
         if table.keys.is_empty() {
-            return Err(at(Failure::invalid(
-                "it has no keys; set is_default_action to change its action",
-            )));
+            refuse_at!(at, invalid: "it has no keys; set is_default_action to change its action");
         }
         if table.const_entries {
-            return Err(at(Failure::denied("its entries are constant")));
+            refuse_at!(at, denied: "its entries are constant");
         }
         let key = entry_key(table, e)?;
         let present = self.store.table(table.id)?.id_of(&key);
@@ -47,10 +45,10 @@ impl Writer<'_> {
         let config = meters::checked(self.pipeline, table, e.meter_config.as_ref())?;
         let (wanted, canonical) = self.wanted(table, e.action.as_ref())?;
         if self.store.table(table.id)?.len() >= table.size {
-            return Err(Failure::new(
-                Code::ResourceExhausted,
-                format!("it is full: it holds {}", table.size),
-            ));
+            return Err(Failure::exhausted(format!(
+                "it is full: it holds {}",
+                table.size
+            )));
         }
         let id = self.store.fresh_id();
         let (action, one_shot) = self.prepare(table, wanted).await?;
@@ -61,7 +59,6 @@ impl Writer<'_> {
                     .iter()
                     .zip(&key.0)
                     .map(|(k, v)| KeyMatch {
-                        name: k.name.clone(),
                         bits: k.bits,
                         value: v.clone(),
                     })
@@ -75,19 +72,8 @@ impl Writer<'_> {
             }
         }
         // The entry exists from here on, whatever becomes of counter and meter.
-        self.store.put_entry(
-            table.id,
-            id,
-            Entry {
-                matches: key.0,
-                priority: key.1,
-                action: canonical,
-                one_shot,
-                meter: e.meter_config,
-                idle_timeout_ns: e.idle_timeout_ns,
-                labels: labels(e),
-            },
-        )?;
+        self.store
+            .put_entry(table.id, id, held(e, key, canonical, one_shot))?;
         if config.is_some() {
             self.set_direct_meter(table, id, config).await?;
         }
@@ -111,15 +97,7 @@ impl Writer<'_> {
             self.discard(table, &canonical, one_shot).await?;
             return Err(refused.into());
         }
-        let entry = Entry {
-            matches: key.0,
-            priority: key.1,
-            action: canonical,
-            one_shot,
-            meter: e.meter_config,
-            idle_timeout_ns: e.idle_timeout_ns,
-            labels: labels(e),
-        };
+        let entry = held(e, key, canonical, one_shot);
         let before = self.store.put_entry(table.id, id, entry)?;
         if let Some(b) = before {
             self.discard(table, &b.action, b.one_shot).await?;
@@ -143,6 +121,24 @@ impl Writer<'_> {
     }
 }
 
+/// An entry as it is remembered.
+fn held(
+    e: &p4::TableEntry,
+    (matches, priority): EntryKey,
+    action: p4::TableAction,
+    one_shot: Option<OneShot>,
+) -> Entry {
+    Entry {
+        matches,
+        priority,
+        action,
+        one_shot,
+        meter: e.meter_config,
+        idle_timeout_ns: e.idle_timeout_ns,
+        labels: labels(e),
+    }
+}
+
 pub(super) fn labels(e: &p4::TableEntry) -> Labels {
     Labels {
         metadata: e.metadata.clone(),
@@ -153,15 +149,15 @@ pub(super) fn labels(e: &p4::TableEntry) -> Labels {
 pub(super) fn check_extras(table: &Table, e: &p4::TableEntry) -> Outcome<()> {
     no_colour_counters(e.meter_counter_data.as_ref())?;
     if e.idle_timeout_ns < 0 {
-        return Err(Failure::invalid("idle_timeout_ns is negative"));
+        refuse!(invalid: "idle_timeout_ns is negative");
     }
     if e.idle_timeout_ns != 0 && !table.idle_timeouts {
-        return Err(Failure::invalid(
-            "idle_timeout_ns is set, but it has no idle timeouts (support_timeout in the program)",
-        ));
+        refuse!(invalid:
+            "idle_timeout_ns is set, but it has no idle timeouts (support_timeout in the program)"
+        );
     }
     if e.time_since_last_hit.is_some() {
-        return Err(Failure::invalid("time_since_last_hit cannot be written"));
+        refuse!(invalid: "time_since_last_hit cannot be written");
     }
     match &e.counter_data {
         Some(_) if table.direct_counter.is_none() => Err(Failure::invalid(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Entries by their match and priority.
 
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse_at};
 use crate::matchfields;
 use crate::pipeline::{Pipeline, Table};
 use crate::store::{EntryKey, Store};
@@ -15,6 +15,14 @@ pub(super) fn entry_key(table: &Table, e: &p4::TableEntry) -> Outcome<EntryKey> 
     Ok((matches, e.priority))
 }
 
+/// Id of the table's direct counter or meter (`what`).
+pub(crate) fn direct_resource(table: &Table, what: &str) -> Option<u32> {
+    match what {
+        "counter" => table.direct_counter,
+        _ => table.direct_meter,
+    }
+}
+
 /// The entry whose direct counter or meter (`what`) is meant.
 pub(crate) fn direct_entry<'p>(
     pipeline: &'p Pipeline,
@@ -22,19 +30,13 @@ pub(crate) fn direct_entry<'p>(
     e: &p4::TableEntry,
     what: &str,
 ) -> Outcome<(&'p Table, EntryId)> {
-    let table = pipeline.table(e.table_id)?;
+    let table = pipeline.tables.get(e.table_id)?;
     let at = |f: Failure| f.at(format!("table {}", table.name));
-    let resource = match what {
-        "counter" => table.direct_counter,
-        _ => table.direct_meter,
-    };
-    if resource.is_none() {
-        return Err(at(Failure::invalid(format!("it has no direct {what}"))));
+    if direct_resource(table, what).is_none() {
+        refuse_at!(at, invalid: "it has no direct {what}");
     }
     if e.is_default_action {
-        return Err(at(Failure::unsupported(format!(
-            "misses have no direct {what}"
-        ))));
+        refuse_at!(at, unsupported: "misses have no direct {what}");
     }
     let key = entry_key(table, e)?;
     let id = store

@@ -4,7 +4,7 @@
 use super::arrays::cells;
 use super::lookup::direct_entry;
 use super::writer::{Writer, only_modify};
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::{Pipeline, Table};
 use crate::target::{EntryId, MeterConfig};
 use tidemark_proto::p4::config::v1::meter_spec;
@@ -14,7 +14,7 @@ use tidemark_proto::p4::v1::update::Type;
 impl Writer<'_> {
     pub(super) async fn meter(&mut self, kind: Type, e: &p4::MeterEntry) -> Outcome<()> {
         only_modify(kind, "a meter")?;
-        let meter = self.pipeline.meter(e.meter_id)?;
+        let meter = self.pipeline.meters.get(e.meter_id)?;
         let at = |f: Failure| f.at(format!("meter {}", meter.name));
         no_colour_counters(e.counter_data.as_ref()).map_err(at)?;
         let cells = cells(meter, e.index.as_ref())?;
@@ -112,15 +112,10 @@ fn check(
         });
     }
     if kind != meter_spec::Type::TwoRateThreeColor && (c.cir != c.pir || c.cburst != c.pburst) {
-        return Err(Failure::invalid(
-            "a single-rate meter takes pir = cir and pburst = cburst",
-        ));
+        refuse!(invalid: "a single-rate meter takes pir = cir and pburst = cburst");
     }
     if out.committed_rate > out.peak_rate {
-        return Err(Failure::invalid(format!(
-            "cir {} is above pir {}",
-            c.cir, c.pir
-        )));
+        refuse!(invalid: "cir {} is above pir {}", c.cir, c.pir);
     }
     Ok(Some(out))
 }

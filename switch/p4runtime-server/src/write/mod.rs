@@ -14,6 +14,6 @@ mod value_sets;
 mod writer;
 
 pub(crate) use arrays::cells;
-pub(crate) use lookup::direct_entry;
+pub(crate) use lookup::{direct_entry, direct_resource};
 pub(crate) use meters::no_colour_counters;
 pub(crate) use writer::{Writer, no_externs};

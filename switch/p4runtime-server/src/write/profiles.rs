@@ -3,7 +3,7 @@
 
 use super::writer::{Writer, check_presence};
 use crate::actions::{self, Place};
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse, refuse_at};
 use crate::pipeline::{MAX_GROUP_SIZE, Profile};
 use crate::target::WeightedMember;
 use std::collections::HashSet;
@@ -11,16 +11,15 @@ use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::action_profile_group::member::WatchKind;
 use tidemark_proto::p4::v1::table_action::Type as ActionType;
 use tidemark_proto::p4::v1::update::Type;
-use tonic::Code;
 
 impl Writer<'_> {
     pub(super) async fn member(&mut self, kind: Type, m: &p4::ActionProfileMember) -> Outcome<()> {
         let pipeline = self.pipeline;
-        let profile = pipeline.profile(m.action_profile_id)?;
+        let profile = pipeline.profiles.get(m.action_profile_id)?;
         let id = m.member_id;
         let at = |f: Failure| f.at(format!("member {id} of {}", profile.name));
         if id == 0 {
-            return Err(at(Failure::invalid("a member's id is above 0")));
+            refuse_at!(at, invalid: "a member's id is above 0");
         }
         let state = self.store.profile(profile.id)?;
         let what = || format!("member {id} of {}", profile.name);
@@ -31,16 +30,13 @@ impl Writer<'_> {
                 .values()
                 .find(|g| g.members.iter().any(|m| m.member_id == id));
             if let Some(g) = in_group {
-                return Err(at(Failure::precondition(format!(
-                    "group {} has it; remove it there first",
-                    g.group_id
-                ))));
+                refuse_at!(at, precondition: "group {} has it; remove it there first", g.group_id);
             }
             if self
                 .store
                 .refers(profile, &ActionType::ActionProfileMemberId(id))
             {
-                return Err(at(Failure::precondition("a table entry refers to it")));
+                refuse_at!(at, precondition: "a table entry refers to it");
             }
             if let Some(t) = self.target {
                 t.set_member(&profile.name, u64::from(id), None).await?;
@@ -51,10 +47,10 @@ impl Writer<'_> {
         if kind == Type::Insert {
             no_action_sets(profile, state.one_shots)?;
             if state.members.len() >= profile.size {
-                return Err(at(Failure::new(
-                    Code::ResourceExhausted,
-                    format!("{} is full: it holds {}", profile.name, profile.size),
-                )));
+                return Err(at(Failure::exhausted(format!(
+                    "{} is full: it holds {}",
+                    profile.name, profile.size
+                ))));
             }
         }
         let action = m
@@ -80,16 +76,14 @@ impl Writer<'_> {
         kind: Type,
         g: &p4::ActionProfileGroup,
     ) -> Outcome<()> {
-        let profile = self.pipeline.profile(g.action_profile_id)?;
+        let profile = self.pipeline.profiles.get(g.action_profile_id)?;
         let id = g.group_id;
         let at = |f: Failure| f.at(format!("group {id} of {}", profile.name));
         if !profile.with_selector {
-            return Err(at(Failure::invalid(
-                "this action profile has no selector, so no groups",
-            )));
+            refuse_at!(at, invalid: "this action profile has no selector, so no groups");
         }
         if id == 0 {
-            return Err(at(Failure::invalid("a group's id is above 0")));
+            refuse_at!(at, invalid: "a group's id is above 0");
         }
         let state = self.store.profile(profile.id)?;
         let present = state.groups.get(&id);
@@ -100,7 +94,7 @@ impl Writer<'_> {
                 .store
                 .refers(profile, &ActionType::ActionProfileGroupId(id))
             {
-                return Err(at(Failure::precondition("a table entry refers to it")));
+                refuse_at!(at, precondition: "a table entry refers to it");
             }
             if let Some(t) = self.target {
                 t.set_group(&profile.name, u64::from(id), None).await?;
@@ -120,16 +114,10 @@ impl Writer<'_> {
             })
             .map_err(at)?;
             if !state.members.contains_key(&m.member_id) {
-                return Err(at(Failure::not_found(format!(
-                    "member {} does not exist",
-                    m.member_id
-                ))));
+                refuse_at!(at, not_found: "member {} does not exist", m.member_id);
             }
             if !seen.insert(m.member_id) {
-                return Err(at(Failure::invalid(format!(
-                    "member {} is given twice; use its weight",
-                    m.member_id
-                ))));
+                refuse_at!(at, invalid: "member {} is given twice; use its weight", m.member_id);
             }
             members.push(WeightedMember {
                 member: u64::from(m.member_id),
@@ -191,10 +179,9 @@ fn max_size(
                 profile.max_group_size
             )))
         }
-        Ok(n) if n > MAX_GROUP_SIZE => Err(Failure::new(
-            Code::ResourceExhausted,
-            format!("max_size {n} is above {MAX_GROUP_SIZE}"),
-        )),
+        Ok(n) if n > MAX_GROUP_SIZE => Err(Failure::exhausted(format!(
+            "max_size {n} is above {MAX_GROUP_SIZE}"
+        ))),
         Ok(_) => Ok(given),
     }
 }
@@ -216,7 +203,7 @@ pub(super) fn weight(profile: &Profile, given: i32) -> Outcome<u32> {
 /// `bound`: size of the group in the selector's own terms; 0 for none.
 pub(super) fn check_weights(profile: &Profile, weights: &[u32], bound: u32) -> Outcome<()> {
     let sum: u64 = weights.iter().map(|w| u64::from(*w)).sum();
-    let exhausted = |m: String| Err(Failure::new(Code::ResourceExhausted, m));
+    let exhausted = |m: String| Err(Failure::exhausted(m));
     if sum > u64::from(MAX_GROUP_SIZE) {
         return exhausted(format!("weights sum up to {sum}, above {MAX_GROUP_SIZE}"));
     }
@@ -224,7 +211,7 @@ pub(super) fn check_weights(profile: &Profile, weights: &[u32], bound: u32) -> O
         None => sum,
         Some(most) => {
             if let Some(w) = weights.iter().find(|w| most > 0 && **w > most) {
-                return Err(Failure::invalid(format!("weight {w} is above {most}")));
+                refuse!(invalid: "weight {w} is above {most}");
             }
             weights.len() as u64
         }
@@ -237,7 +224,7 @@ pub(super) fn check_weights(profile: &Profile, weights: &[u32], bound: u32) -> O
 
 pub(super) fn no_watch(given: bool) -> Outcome<()> {
     if given {
-        return Err(Failure::unsupported("watch ports are not supported"));
+        refuse!(unsupported: "watch ports are not supported");
     }
     Ok(())
 }

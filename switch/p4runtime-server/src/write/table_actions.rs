@@ -5,7 +5,7 @@
 use super::profiles::{check_weights, no_watch, weight};
 use super::writer::Writer;
 use crate::actions::{self, Place};
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::{MAX_GROUP_SIZE, Profile, Table};
 use crate::store::OneShot;
 use crate::target::{ActionCall, EntryAction, Target, WeightedMember};
@@ -29,42 +29,32 @@ impl Writer<'_> {
         action: Option<&p4::TableAction>,
     ) -> Outcome<(Wanted, p4::TableAction)> {
         let Some(kind) = action.and_then(|a| a.r#type.as_ref()) else {
-            return Err(Failure::invalid("the entry has no action"));
+            refuse!(invalid: "the entry has no action");
         };
         let Some(id) = table.profile else {
             let ActionType::Action(a) = kind else {
-                return Err(Failure::invalid(
-                    "it has no action profile; give the action itself",
-                ));
+                refuse!(invalid: "it has no action profile; give the action itself");
             };
             let (call, a) = actions::parse(self.pipeline, &table.actions, a, Place::Entry)?;
             return Ok((Wanted::Ready(EntryAction::Call(call)), actions::of_entry(a)));
         };
-        let profile = self.pipeline.profile(id)?;
+        let profile = self.pipeline.profiles.get(id)?;
         let state = self.store.profile(id)?;
         let ready = match kind {
-            ActionType::Action(_) => {
-                return Err(Failure::invalid(format!(
-                    "its actions come from {}; give a member, a group or an action set of it",
-                    profile.name
-                )));
-            }
+            ActionType::Action(_) => refuse!(invalid:
+                "its actions come from {}; give a member, a group or an action set of it",
+                profile.name
+            ),
             ActionType::ActionProfileActionSet(set) => return self.action_set(profile, set),
             ActionType::ActionProfileMemberId(m) => {
                 if !state.members.contains_key(m) {
-                    return Err(Failure::not_found(format!(
-                        "{} has no member {m}",
-                        profile.name
-                    )));
+                    refuse!(not_found: "{} has no member {m}", profile.name);
                 }
                 EntryAction::Member(u64::from(*m))
             }
             ActionType::ActionProfileGroupId(g) => {
                 if !state.groups.contains_key(g) {
-                    return Err(Failure::not_found(format!(
-                        "{} has no group {g}",
-                        profile.name
-                    )));
+                    refuse!(not_found: "{} has no group {g}", profile.name);
                 }
                 EntryAction::Group(u64::from(*g))
             }
@@ -82,16 +72,13 @@ impl Writer<'_> {
     ) -> Outcome<(Wanted, p4::TableAction)> {
         let state = self.store.profile(profile.id)?;
         if !profile.with_selector {
-            return Err(Failure::invalid(format!(
-                "{} is no selector; give a member",
-                profile.name
-            )));
+            refuse!(invalid: "{} is no selector; give a member", profile.name);
         }
         if !state.members.is_empty() || !state.groups.is_empty() {
-            return Err(Failure::invalid(format!(
+            refuse!(invalid:
                 "{} is programmed with members and groups; action sets cannot be mixed with them",
                 profile.name
-            )));
+            );
         }
         check_modes(profile, set)?;
         let mut calls = Vec::new();
@@ -121,10 +108,10 @@ impl Writer<'_> {
             f
         })?;
         if state.one_shot_members + calls.len() > profile.size {
-            return Err(Failure::new(
-                Code::ResourceExhausted,
-                format!("{} is full: it holds {}", profile.name, profile.size),
-            ));
+            return Err(Failure::exhausted(format!(
+                "{} is full: it holds {}",
+                profile.name, profile.size
+            )));
         }
         let canonical = p4::TableAction {
             r#type: Some(ActionType::ActionProfileActionSet(canonical)),
@@ -142,7 +129,10 @@ impl Writer<'_> {
             Wanted::Ready(action) => return Ok((action, None)),
             Wanted::Set(calls) => calls,
         };
-        let profile = self.pipeline.profile(table.profile.unwrap_or_default())?;
+        let profile = self
+            .pipeline
+            .profiles
+            .get(table.profile.unwrap_or_default())?;
         let mut one_shot = OneShot {
             group: self.store.fresh_hidden_id(),
             members: Vec::new(),
@@ -191,7 +181,10 @@ impl Writer<'_> {
         let Some(one_shot) = one_shot else {
             return Ok(());
         };
-        let profile = self.pipeline.profile(table.profile.unwrap_or_default())?;
+        let profile = self
+            .pipeline
+            .profiles
+            .get(table.profile.unwrap_or_default())?;
         if let Some(t) = self.target {
             forget(t, profile, &one_shot).await;
         }
@@ -223,12 +216,10 @@ async fn forget(t: &dyn Target, profile: &Profile, one_shot: &OneShot) {
 
 fn check_modes(profile: &Profile, set: &p4::ActionProfileActionSet) -> Outcome<()> {
     if set.group_action.is_some() {
-        return Err(Failure::unsupported("group actions are not supported"));
+        refuse!(unsupported: "group actions are not supported");
     }
     if set.action_selection_mode() == ActionSelectionMode::Random {
-        return Err(Failure::unsupported(
-            "random selection is not supported; the selector hashes",
-        ));
+        refuse!(unsupported: "random selection is not supported; the selector hashes");
     }
     let fits = match set.size_semantics() {
         SizeSemantics::DefaultSizeDeterminedByActionSelector => true,
@@ -236,12 +227,10 @@ fn check_modes(profile: &Profile, set: &p4::ActionProfileActionSet) -> Outcome<(
         SizeSemantics::SumOfMembers => profile.sum_of_members.is_some(),
     };
     if !fits {
-        return Err(Failure::unsupported(
-            "another size semantics than the selector's is not supported",
-        ));
+        refuse!(unsupported: "another size semantics than the selector's is not supported");
     }
     if set.action_profile_actions.len() > MAX_GROUP_SIZE as usize {
-        return Err(Failure::invalid("too many actions in the set"));
+        refuse!(invalid: "too many actions in the set");
     }
     Ok(())
 }

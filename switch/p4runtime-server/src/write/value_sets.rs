@@ -3,23 +3,23 @@
 
 use super::writer::{Writer, only_modify};
 use crate::bytestring;
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse, refuse_at};
 use crate::pipeline::{KeyKind, ValueSet};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::field_match::FieldMatchType;
 use tidemark_proto::p4::v1::update::Type;
-use tonic::Code;
 
 impl Writer<'_> {
     pub(super) async fn value_set(&mut self, kind: Type, e: &p4::ValueSetEntry) -> Outcome<()> {
         only_modify(kind, "a value set")?;
-        let set = self.pipeline.value_set(e.value_set_id)?;
+        let set = self.pipeline.value_sets.get(e.value_set_id)?;
         let at = |f: Failure| f.at(format!("value set {}", set.name));
         if e.members.len() > set.size {
-            return Err(at(Failure::new(
-                Code::ResourceExhausted,
-                format!("it holds {}, {} were given", set.size, e.members.len()),
-            )));
+            return Err(at(Failure::exhausted(format!(
+                "it holds {}, {} were given",
+                set.size,
+                e.members.len()
+            ))));
         }
         let values = e
             .members
@@ -42,17 +42,12 @@ fn value(set: &ValueSet, fields: &[p4::FieldMatch]) -> Outcome<Vec<u8>> {
         .iter()
         .find(|f| set.keys.iter().all(|k| k.id != f.field_id))
     {
-        return Err(Failure::invalid(format!(
-            "it has no field with id {}",
-            f.field_id
-        )));
+        refuse!(invalid: "it has no field with id {}", f.field_id);
     }
     let mut out = Vec::new();
     for key in &set.keys {
         if key.kind != KeyKind::Exact {
-            return Err(Failure::unsupported(
-                "only exact values of value sets are supported",
-            ));
+            refuse!(unsupported: "only exact values of value sets are supported");
         }
         let mut given = fields.iter().filter(|f| f.field_id == key.id);
         let at = |f: Failure| f.at(format!("field {}", key.id));
@@ -61,10 +56,10 @@ fn value(set: &ValueSet, fields: &[p4::FieldMatch]) -> Outcome<Vec<u8>> {
                 Some(FieldMatchType::Exact(v)) => {
                     out.extend(bytestring::parse(&v.value, key.bits).map_err(at)?);
                 }
-                _ => return Err(at(Failure::invalid("needs an exact value"))),
+                _ => refuse_at!(at, invalid: "needs an exact value"),
             },
-            (None, _) => return Err(at(Failure::invalid("is missing"))),
-            (Some(_), Some(_)) => return Err(at(Failure::invalid("is given twice"))),
+            (None, _) => refuse_at!(at, invalid: "is missing"),
+            (Some(_), Some(_)) => refuse_at!(at, invalid: "is given twice"),
         }
     }
     Ok(out)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One update of a Write: checked, given to the target, then remembered.
 
-use crate::errors::{Failure, Outcome};
+use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::Pipeline;
 use crate::store::Store;
 use crate::target::Target;
@@ -22,9 +22,7 @@ pub(crate) struct Writer<'a> {
 impl Writer<'_> {
     pub(crate) async fn apply(&mut self, update: &p4::Update) -> Outcome<()> {
         let kind = match Type::try_from(update.r#type) {
-            Ok(Type::Unspecified) | Err(_) => {
-                return Err(Failure::invalid("the update has no type"));
-            }
+            Ok(Type::Unspecified) | Err(_) => refuse!(invalid: "the update has no type"),
             Ok(t) => t,
         };
         match update.entity.as_ref().and_then(|e| e.entity.as_ref()) {

@@ -190,7 +190,8 @@ async fn refused_pipeline_leaves_the_old_one() {
         .unwrap();
     let mut exotic = config();
     let json = String::from_utf8(exotic.p4_device_config).unwrap();
-    exotic.p4_device_config = json.replacen('{', "{\"x\": \"exotic!\",", 1).into();
+    let primitive = r#""primitives": [{"op": "exotic!", "parameters": []}]"#;
+    exotic.p4_device_config = json.replacen(r#""primitives": []"#, primitive, 1).into();
     let status = p
         .push_config(Action::VerifyAndCommit, Some(exotic))
         .await

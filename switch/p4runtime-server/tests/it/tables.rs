@@ -57,7 +57,7 @@ async fn life_of_an_entry() {
         let (_, held) = s.entries.iter().next().unwrap();
         assert_eq!(held.priority, 10);
         assert_eq!(call_of(held).params, [vec![0, 5]]);
-        assert_eq!(held.matches[1].name, "port");
+        assert_eq!(held.matches[1].bits, 9);
         assert_eq!(
             held.matches[1].value,
             MatchValue::Ternary {

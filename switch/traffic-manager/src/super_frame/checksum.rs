@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Internet checksum (RFC 1071).
 
-use crate::super_frame::headers::{Headers, Network, Transport, put};
+use crate::super_frame::headers::{Headers, Network, Transport, be16, put};
 
 /// Sum of 16-bit words, in the byte order of the machine: the sum may be made in
 /// any byte order, and is turned round once, at the end.
@@ -72,7 +72,7 @@ pub(crate) fn write_ipv4(header: &mut [u8]) {
 }
 
 /// A UDP checksum of zero says that there is none.
-pub(crate) fn transport_checksum(sum: Sum, transport: Transport) -> [u8; 2] {
+fn transport_checksum(sum: Sum, transport: Transport) -> [u8; 2] {
     match (sum.checksum(), transport) {
         ([0, 0], Transport::Udp) => [0xff, 0xff],
         (c, _) => c,
@@ -97,6 +97,32 @@ pub fn complete(frame: &mut [u8]) -> bool {
         &checksum,
     );
     true
+}
+
+/// Writes lengths and checksums of a UDP packet over IPv4 whose payload has changed. A UDP
+/// checksum of zero stays: a sender may do without.
+pub fn fit_udp(frame: &mut [u8], h: &Headers) {
+    let bytes = frame.len() - h.transport_at;
+    let ip_bytes = (frame.len() - h.network_at) as u16;
+    put(frame, h.network_at + 2, &ip_bytes.to_be_bytes());
+    if let Some(header) = frame.get_mut(h.network_at..h.transport_at) {
+        write_ipv4(header);
+    }
+    put(frame, h.transport_at + 4, &(bytes as u16).to_be_bytes());
+    let field = h.transport_at + h.transport.checksum_offset();
+    if be16(frame, field) != Some(0) {
+        write_transport(frame, h);
+    }
+}
+
+/// Writes the checksum of TCP or UDP up to the end of the frame.
+pub(crate) fn write_transport(frame: &mut [u8], h: &Headers) {
+    let bytes = frame.len() - h.transport_at;
+    let field = h.transport_at + h.transport.checksum_offset();
+    put(frame, field, &[0, 0]);
+    let data = frame.get(h.transport_at..).unwrap_or_default();
+    let sum = pseudo_header(frame, h, bytes).add(data);
+    put(frame, field, &transport_checksum(sum, h.transport));
 }
 
 /// True where the checksums of the IPv4 header and of TCP or UDP are right.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::super_frame::checksum::{pseudo_header, transport_checksum, write_ipv4};
+use crate::super_frame::checksum::{write_ipv4, write_transport};
 use crate::super_frame::headers::{Headers, Network, Transport, be16, be32, put};
 use crate::super_frame::vnet::{Gso, VnetHeader};
 
@@ -189,7 +189,6 @@ impl Cutter {
     fn transport(&self, out: &mut [u8], last: bool) {
         let h = &self.headers;
         let at = h.transport_at;
-        let bytes = out.len() - at;
         match h.transport {
             Transport::Tcp => {
                 let first = be32(&self.frame, at + 4).unwrap_or_default();
@@ -204,15 +203,11 @@ impl Cutter {
                     }
                 }
             }
-            Transport::Udp => put(out, at + 4, &(bytes as u16).to_be_bytes()),
+            Transport::Udp => put(out, at + 4, &((out.len() - at) as u16).to_be_bytes()),
         }
-        if self.no_checksum {
-            return;
+        if !self.no_checksum {
+            write_transport(out, h);
         }
-        let field = at + h.transport.checksum_offset();
-        put(out, field, &[0, 0]);
-        let sum = pseudo_header(out, h, bytes).add(out.get(at..).unwrap_or_default());
-        put(out, field, &transport_checksum(sum, h.transport));
     }
 
     /// The buffer, for another frame.

@@ -34,6 +34,9 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// All of them, in their order.
+    pub const ALL: [Self; 2] = [Self::Tcp, Self::Udp];
+
     /// Number in the IP header.
     pub const fn number(self) -> u8 {
         match self {

@@ -15,7 +15,7 @@ mod headers;
 mod merge;
 mod vnet;
 
-pub use checksum::complete;
+pub use checksum::{complete, fit_udp};
 pub use cut::{Cutter, Refusal};
 pub use headers::{Headers, Network, Transport};
 pub use merge::{MAX_SEGMENTS, Run};

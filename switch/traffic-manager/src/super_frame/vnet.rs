@@ -58,18 +58,8 @@ impl VnetHeader {
 
     /// Reads the header.
     pub fn read(b: &[u8; Self::BYTES]) -> Self {
-        let [
-            flags,
-            kind,
-            header0,
-            header1,
-            segment0,
-            segment1,
-            start0,
-            start1,
-            offset0,
-            offset1,
-        ] = *b;
+        let word = |at: usize| u16::from_ne_bytes([b[at], b[at + 1]]);
+        let [flags, kind, ..] = *b;
         Self {
             needs_checksum: flags & NEEDS_CHECKSUM != 0,
             gso: match kind & !ECN {
@@ -80,10 +70,10 @@ impl VnetHeader {
                 other => Gso::Other(other),
             },
             ecn: kind & ECN != 0,
-            header_bytes: u16::from_ne_bytes([header0, header1]),
-            segment_bytes: u16::from_ne_bytes([segment0, segment1]),
-            checksum_start: u16::from_ne_bytes([start0, start1]),
-            checksum_offset: u16::from_ne_bytes([offset0, offset1]),
+            header_bytes: word(2),
+            segment_bytes: word(4),
+            checksum_start: word(6),
+            checksum_offset: word(8),
         }
     }
 
@@ -96,26 +86,19 @@ impl VnetHeader {
             Gso::Udp => 5,
             Gso::Other(n) => n,
         };
-        let [header0, header1] = self.header_bytes.to_ne_bytes();
-        let [segment0, segment1] = self.segment_bytes.to_ne_bytes();
-        let [start0, start1] = self.checksum_start.to_ne_bytes();
-        let [offset0, offset1] = self.checksum_offset.to_ne_bytes();
-        [
-            if self.needs_checksum {
-                NEEDS_CHECKSUM
-            } else {
-                0
-            },
-            if self.ecn { kind | ECN } else { kind },
-            header0,
-            header1,
-            segment0,
-            segment1,
-            start0,
-            start1,
-            offset0,
-            offset1,
-        ]
+        let mut out = [0; Self::BYTES];
+        out[0] = u8::from(self.needs_checksum) * NEEDS_CHECKSUM;
+        out[1] = kind | u8::from(self.ecn) * ECN;
+        let words = [
+            self.header_bytes,
+            self.segment_bytes,
+            self.checksum_start,
+            self.checksum_offset,
+        ];
+        for (to, word) in out[2..].chunks_exact_mut(2).zip(words) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        out
     }
 }
 

@@ -8,6 +8,7 @@ use tidemark_control::Limit;
 use tidemark_rules::Targets;
 
 /// The books.
+#[derive(Default)]
 pub(super) struct ControlChecks {
     pub range: (u64, u64),
     pub targets: Targets,
@@ -93,22 +94,10 @@ impl ControlChecks {
         Self {
             range: (plan.min_limit_bytes, plan.max_limit_bytes),
             targets: targets(plan),
-            open_trials: 0,
-            owed: None,
-            owed_since_ns: 0,
             paid_within_ns: paid_within_ns(plan),
-            ours: false,
-            trial_since_ns: 0,
             disturbed_ns: disturbed_ns(plan),
             unheard_ns: unheard_ns(plan),
-            untold: None,
-            others_ns: 0,
-            lost_ours: false,
-            set_records: 0,
-            initial_records: 0,
-            failed_records: 0,
-            cut_short: 0,
-            has_set: false,
+            ..Self::default()
         }
     }
 }

@@ -97,7 +97,8 @@ impl Checks {
         self.tally.reports += s.reports;
         self.tally.lost += s.reports_lost;
         self.tally.refused += refused(&s);
-        self.flows_forgotten();
+        // The next start numbers them anew.
+        self.flows.clear();
         if !properly {
             return;
         }

@@ -93,12 +93,8 @@ impl Checks {
         }
     }
 
-    pub(crate) fn controller_ended(&mut self, c: &Controller) {
-        self.audited(c);
-    }
-
     /// Every write that ended has its record.
-    fn audited(&mut self, c: &Controller) {
+    pub(crate) fn audited(&mut self, c: &Controller) {
         let (set, failed, initial) = {
             let channel = c.channel.lock();
             (channel.set, channel.failed, channel.initial_ended)

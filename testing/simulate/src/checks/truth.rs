@@ -80,11 +80,6 @@ impl Checks {
         );
     }
 
-    /// One start of the collector has ended: flows are numbered anew.
-    pub(crate) fn flows_forgotten(&mut self) {
-        self.flows.clear();
-    }
-
     /// An estimate over a time without faults.
     pub(crate) fn estimate(&mut self, e: &LinkEstimate, truth: &Truth, flows: usize) {
         if self.forged {

@@ -60,10 +60,6 @@ impl Heard {
 /// The truth about reports.
 pub(crate) struct Reports {
     pub rng: Rng,
-    pub sent: u64,
-    /// Lost on the way, and given to a collector that was not there.
-    pub lost: u64,
-    pub unheard: u64,
     /// By start of the switch and stream, for the present collector.
     pub numbers: BTreeMap<(u32, u8), Numbers>,
     pub heard: Heard,
@@ -83,9 +79,6 @@ impl Reports {
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             rng: Rng::of_part(seed, 1),
-            sent: 0,
-            lost: 0,
-            unheard: 0,
             numbers: BTreeMap::new(),
             heard: Heard::default(),
             given: 0,

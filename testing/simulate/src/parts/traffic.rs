@@ -34,9 +34,6 @@ pub(crate) struct Traffic {
     pub ack_ns: u64,
     pub events: Vec<ProbeEvent>,
     pub out: Vec<Segment>,
-    /// Frames that reached the switch while it had a program, and that left.
-    pub arrived: u64,
-    pub departed: u64,
     /// Most bytes waiting since the last look.
     pub queue_peak_bytes: u64,
 }
@@ -51,8 +48,6 @@ impl Traffic {
             ack_ns: plan.base_rtt_ns - 1_000_000,
             events: Vec::new(),
             out: Vec::new(),
-            arrived: 0,
-            departed: 0,
             queue_peak_bytes: 0,
         }
     }

@@ -36,11 +36,6 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    /// The switch starts: its clock does, too.
-    pub(crate) fn restart(&mut self) {
-        *self = Self::default();
-    }
-
     pub(crate) fn arrived(&mut self, at_ns: u64, packet: Packet) {
         self.waiting.push_back(at_ns);
         self.packets.insert(at_ns, packet);

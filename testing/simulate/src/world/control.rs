@@ -32,7 +32,7 @@ impl World {
     pub(crate) fn end_controller(&mut self) {
         self.drain_records();
         if let Some(c) = self.controller.take() {
-            self.checks.controller_ended(&c);
+            self.checks.audited(&c);
             self.storage.log.end(&c);
             // Its files are worth nothing any more, before they are dropped.
             self.storage.controller_disk.killed();

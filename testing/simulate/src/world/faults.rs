@@ -3,6 +3,7 @@
 
 use super::state::{Event, MS, World};
 use crate::fault::{Failing, Kind};
+use crate::parts::truth::Truth;
 use anyhow::Result;
 use tidemark_control::Limit;
 
@@ -36,7 +37,8 @@ impl World {
             Kind::ControllerKill => self.end_controller(),
             Kind::SwitchRestart => {
                 self.switch.restart(self.now_ns);
-                self.truth.restart();
+                // Its clock starts, too.
+                self.truth = Truth::default();
                 self.reports.kept.clear();
                 self.checks.switch_restarted();
             }

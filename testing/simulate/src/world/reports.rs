@@ -47,7 +47,6 @@ impl World {
         let Some(payload) = frame::report(bytes).map(<[u8]>::to_vec) else {
             return;
         };
-        self.reports.sent += 1;
         if self.reports.kept.len() >= KEPT {
             self.reports.kept.pop_front();
         }
@@ -72,7 +71,6 @@ impl World {
             }
         }
         if lost {
-            self.reports.lost += 1;
             return;
         }
         for delay in delays {
@@ -88,7 +86,6 @@ impl World {
     /// A datagram has reached the collector's socket.
     pub(super) fn at_collector(&mut self, datagram: Datagram) {
         let Some(collector) = &self.collector else {
-            self.reports.unheard += 1;
             return;
         };
         let instance = collector.instance;

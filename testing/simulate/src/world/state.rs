@@ -14,8 +14,7 @@ use crate::parts::truth::Truth;
 use crate::plan::Plan;
 use crate::switch::SimSwitch;
 use anyhow::Result;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use test_support::rng::Rng;
 use tidemark_proto::telemetry::Update;
@@ -51,31 +50,12 @@ pub(crate) enum Event {
     Check,
 }
 
-/// An event in the queue; the first scheduled comes first among equal times.
-struct Due(u64, u64, Event);
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Self) -> bool {
-        (self.0, self.1) == (other.0, other.1)
-    }
-}
-impl Eq for Due {}
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.0, self.1).cmp(&(other.0, other.1))
-    }
-}
-
 /// The simulation of one run.
 pub(crate) struct World {
     pub(crate) plan: Plan,
     pub(crate) now_ns: u64,
-    queue: BinaryHeap<Reverse<Due>>,
+    /// By time; the first scheduled comes first among equal times.
+    queue: BTreeMap<(u64, u64), Event>,
     scheduled: u64,
     pub(crate) active: Vec<bool>,
     pub(super) fault_rngs: Vec<Rng>,
@@ -108,7 +88,7 @@ impl World {
             .collect();
         let mut world = Self {
             now_ns: 0,
-            queue: BinaryHeap::new(),
+            queue: BTreeMap::new(),
             scheduled: 0,
             active: vec![false; plan.faults.len()],
             fault_rngs,
@@ -154,7 +134,7 @@ impl World {
     pub(crate) fn schedule(&mut self, delay_ns: u64, event: Event) {
         self.scheduled += 1;
         let at = self.now_ns + delay_ns;
-        self.queue.push(Reverse(Due(at, self.scheduled, event)));
+        self.queue.insert((at, self.scheduled), event);
     }
 
     pub(super) fn set_clock(&self) {
@@ -179,7 +159,8 @@ impl World {
     pub(crate) fn run(&mut self) -> Result<()> {
         let end_ns = self.plan.end_ms * MS;
         while self.checks.violation.is_none() {
-            let next_event = self.queue.peek().map_or(u64::MAX, |Reverse(d)| d.0);
+            let next_event = self.queue.first_key_value();
+            let next_event = next_event.map_or(u64::MAX, |((at, _), _)| *at);
             let next_switch = self.switch.next_ns().unwrap_or(u64::MAX);
             let next = next_event.min(next_switch);
             if next > end_ns {
@@ -191,7 +172,7 @@ impl World {
                 self.take_left();
                 continue;
             }
-            if let Some(Reverse(Due(_, _, event))) = self.queue.pop() {
+            if let Some((_, event)) = self.queue.pop_first() {
                 self.handle(event)?;
             }
         }

@@ -71,9 +71,6 @@ impl World {
     }
 
     pub(super) fn at_switch(&mut self, mut frame: Vec<u8>) {
-        if self.switch.has_program() {
-            self.traffic.arrived += 1;
-        }
         self.switch.run(self.now_ns);
         self.take_left();
         if let Some((flow, number)) = frame::read_segment(&frame)
@@ -98,7 +95,6 @@ impl World {
     }
 
     pub(super) fn at_receiver(&mut self, bytes: &[u8], at_ns: u64) {
-        self.traffic.departed += 1;
         let Some((flow, number)) = frame::read_segment(bytes) else {
             return;
         };

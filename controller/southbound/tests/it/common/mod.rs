@@ -3,11 +3,11 @@
 
 use bytes::Bytes;
 use daemon_kit::credentials::ServerCredentials;
+use p4runtime_server::Server;
 use p4runtime_server::target::{
     ActionCall, CloneSession, DigestSample, EntryAction, EntryId, Replica, TableEntry, Target,
     TargetError, TargetErrorKind,
 };
-use p4runtime_server::{Options, Server};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,9 +45,6 @@ impl Switch {
 
 #[async_trait::async_trait]
 impl Target for Switch {
-    async fn verify(&self, _: &[u8]) -> Done {
-        Ok(())
-    }
     async fn load(&self, _: &[u8]) -> Done {
         self.seen.lock().unwrap().loads += 1;
         Ok(())
@@ -106,11 +103,7 @@ pub(crate) async fn serve_with(address: SocketAddr, credentials: ServerCredentia
         packets: broadcast::channel(4).0,
         digests: broadcast::channel(4).0,
     });
-    let options = Options {
-        device_id: 1,
-        max_streams: 8,
-    };
-    let server = Server::new(switch.clone(), options);
+    let server = Server::new(switch.clone(), 1);
     let mut tries = 0;
     let listener = loop {
         // Connections of an earlier server may still be closing.

@@ -8,7 +8,6 @@ mod receive;
 mod ring;
 mod socket;
 mod stats;
-mod takes;
 mod transmit;
 
 use std::io;
@@ -21,7 +20,7 @@ pub use receive::{Arrived, Received};
 use ring::{LINK_HEADER_BYTES, Ring, map_ring};
 use socket::{bind, ifreq, ioctl, option, promiscuous, receive_buffer, socket};
 pub use stats::IoStats;
-use takes::Takes;
+use traffic_manager::super_frame::Transport;
 
 /// Bytes of super-frames that wait beside the ring.
 const SUPER_FRAME_BUFFER_BYTES: i32 = 16 << 20;
@@ -45,7 +44,8 @@ pub struct Interface {
     /// Buffers of frames sent, for frames to come.
     pub spare: Vec<Vec<u8>>,
     headers: Vec<Vec<u8>>,
-    takes: Takes,
+    /// Whether the device takes super-frames of a transport, as far as is known.
+    takes: [bool; Transport::ALL.len()],
     warned_oversize: bool,
     warned_tx: bool,
 }
@@ -101,7 +101,7 @@ impl Interface {
             staged: Vec::new(),
             spare: Vec::new(),
             headers: Vec::new(),
-            takes: Takes::ALL,
+            takes: Transport::ALL.map(|_| true),
             warned_oversize: false,
             warned_tx: false,
         })

@@ -70,7 +70,7 @@ impl Interface {
             let start = next.and_then(|next| {
                 // A frame is looked at closely only where the next is of its flow.
                 let mut run = same_flow(first, next).then(|| Run::start(first))??;
-                if !*self.takes.of(run.transport()) {
+                if !self.takes[run.transport() as usize] {
                     return None;
                 }
                 run.push(first, next).map(|_| run)
@@ -176,7 +176,7 @@ impl Interface {
             Some(libc::ENOBUFS | libc::EINVAL | libc::EMSGSIZE | libc::EOPNOTSUPP)
         );
         if let (Some(m), true) = (p.merged, given_up) {
-            *self.takes.of(m.transport) = false;
+            self.takes[m.transport as usize] = false;
             tracing::info!(
                 interface = self.name,
                 "takes no super-frames of {:?}, segments are sent one by one from now on: {e}",

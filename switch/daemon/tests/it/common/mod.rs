@@ -50,7 +50,6 @@ pub(crate) fn tidemark() -> Switch {
     for host in 1..=3u8 {
         let entry = TableEntry {
             matches: vec![KeyMatch {
-                name: "hdr.ethernet.dst_addr".into(),
                 bits: 48,
                 value: MatchValue::Exact(mac(host).to_vec()),
             }],
@@ -59,8 +58,7 @@ pub(crate) fn tidemark() -> Switch {
         };
         insert(e, "Ingress.l2_forward", EntryId(u64::from(host)), &entry).unwrap();
     }
-    let any = |name: &str, bits: u32| KeyMatch {
-        name: name.into(),
+    let any = |bits: u32| KeyMatch {
         bits,
         value: MatchValue::Ternary {
             value: vec![0; bits.div_ceil(8) as usize],
@@ -68,15 +66,8 @@ pub(crate) fn tidemark() -> Switch {
         },
     };
     let watch = TableEntry {
-        matches: vec![
-            any("ipv4_src", 32),
-            any("ipv4_dst", 32),
-            any("protocol", 8),
-            any("src_port", 16),
-            any("dst_port", 16),
-            any("ingress_port", 9),
-            any("egress_port", 9),
-        ],
+        // Addresses, protocol, ports, ingress and egress port.
+        matches: [32, 32, 8, 16, 16, 9, 9].map(any).into(),
         priority: 1,
         action: call("Ingress.report", &[&[0]]).into(),
     };
@@ -119,7 +110,6 @@ pub(crate) fn tidemark() -> Switch {
 pub(crate) fn limit(s: &mut Switch, port: u16, bytes: u32) {
     let entry = TableEntry {
         matches: vec![KeyMatch {
-            name: "egress_port".into(),
             bits: 9,
             value: MatchValue::Exact(port.to_be_bytes().to_vec()),
         }],

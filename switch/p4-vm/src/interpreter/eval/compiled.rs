@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Expressions with a shape: the common ones need no walk over a tree.
 
-use super::int::Int;
 use super::typed;
 use crate::interpreter::env::Env;
 use crate::layout::compiled::Compiled;
@@ -33,7 +32,7 @@ impl Compiled {
     #[inline(always)]
     pub(crate) fn index(&self, env: Env<'_>) -> usize {
         match self.by_shape(env) {
-            Some(v) => v.index(),
+            Some(v) => usize::try_from(v).unwrap_or(usize::MAX),
             None => typed::index(&self.typed, env),
         }
     }

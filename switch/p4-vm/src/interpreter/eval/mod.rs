@@ -3,7 +3,6 @@
 //!
 //! Where BMv2 would abort (division by zero, negative shift) the result is 0.
 
-mod big;
 mod compiled;
 mod int;
 mod stacks;

@@ -26,7 +26,7 @@ pub(crate) fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) ->
     let s = env.program.stacks.get(stack as usize)?;
     let h = env.program.headers.get(*s.headers.get(index)? as usize)?;
     match h.fields.get(field as usize) {
-        Some(f) => Some(f.field),
+        Some(f) => Some(*f),
         // The field after the last is the validity bit.
         None => Some(arg_ref(h.valid, 1)),
     }

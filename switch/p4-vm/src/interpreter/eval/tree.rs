@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Any expression in words.
+//! Any expression in any arithmetic.
 
 use super::int::Int;
 use super::stacks::{arg_ref, headers_equal, last_index, stack_field, stack_last, stacks_equal};
@@ -17,9 +17,10 @@ pub(super) fn eval<T: Int>(e: &Expr, env: Env<'_>) -> T {
 }
 
 fn tree<T: Int>(e: &Expr, env: Env<'_>) -> T {
+    let flag = |b: bool| T::constant(i64::from(b));
     match e {
         Expr::Const(c) => T::constant(*c),
-        Expr::BigConst(b) => T::big(b.low),
+        Expr::BigConst(b) => T::big(b),
         Expr::Field(f) => T::read(env.words, *f),
         Expr::Arg { offset, width } => T::read(env.args, arg_ref(*offset, *width)),
         Expr::StackLast { stack, field } => stack_last(env, *stack, *field)
@@ -33,10 +34,10 @@ fn tree<T: Int>(e: &Expr, env: Env<'_>) -> T {
         Expr::Un(op, x) => {
             let v: T = eval(x, env);
             match op {
-                UnOp::BitNot => v.not(),
-                UnOp::Neg => T::constant(0).sub(v),
-                UnOp::BoolNot => T::from(v == T::constant(0)),
-                UnOp::Bool => T::from(v != T::constant(0)),
+                UnOp::BitNot => !v,
+                UnOp::Neg => T::constant(0) - v,
+                UnOp::BoolNot => flag(v == T::constant(0)),
+                UnOp::Bool => flag(v != T::constant(0)),
             }
         }
         Expr::Cond(p) => {
@@ -47,31 +48,31 @@ fn tree<T: Int>(e: &Expr, env: Env<'_>) -> T {
             }
         }
         Expr::Wrap(op, width, x) => eval::<T>(x, env).wrap(*op, *width),
-        Expr::HeadersEqual(a, b) => T::from(headers_equal(env, *a, *b)),
-        Expr::StacksEqual(a, b) => T::from(stacks_equal(env, *a, *b)),
+        Expr::HeadersEqual(a, b) => flag(headers_equal(env, *a, *b)),
+        Expr::StacksEqual(a, b) => flag(stacks_equal(env, *a, *b)),
         Expr::LastIndex(s) => T::constant(last_index(env, *s)),
         Expr::Bin(op, p) => {
             let a: T = eval(&p.0, env);
             let b: T = eval(&p.1, env);
             match op {
-                BinOp::Add => a.add(b),
-                BinOp::Sub => a.sub(b),
-                BinOp::Mul => a.mul(b),
-                BinOp::Div => a.div(b),
-                BinOp::Mod => a.rem(b),
-                BinOp::Shl => a.shl(b),
-                BinOp::Shr => a.shr(b),
-                BinOp::And => a.and(b),
-                BinOp::Or => a.or(b),
-                BinOp::Xor => a.xor(b),
-                BinOp::Eq => T::from(a == b),
-                BinOp::Ne => T::from(a != b),
-                BinOp::Lt => T::from(a < b),
-                BinOp::Gt => T::from(a > b),
-                BinOp::Le => T::from(a <= b),
-                BinOp::Ge => T::from(a >= b),
-                BinOp::BoolAnd => T::from(a != T::constant(0) && b != T::constant(0)),
-                BinOp::BoolOr => T::from(a != T::constant(0) || b != T::constant(0)),
+                BinOp::Add => a + b,
+                BinOp::Sub => a - b,
+                BinOp::Mul => a * b,
+                BinOp::Div => a.quotient(b),
+                BinOp::Mod => a.remainder(b),
+                BinOp::Shl => a.shift_left(b),
+                BinOp::Shr => a.shift_right(b),
+                BinOp::And => a & b,
+                BinOp::Or => a | b,
+                BinOp::Xor => a ^ b,
+                BinOp::Eq => flag(a == b),
+                BinOp::Ne => flag(a != b),
+                BinOp::Lt => flag(a < b),
+                BinOp::Gt => flag(a > b),
+                BinOp::Le => flag(a <= b),
+                BinOp::Ge => flag(a >= b),
+                BinOp::BoolAnd => flag(a != T::constant(0) && b != T::constant(0)),
+                BinOp::BoolOr => flag(a != T::constant(0) || b != T::constant(0)),
             }
         }
     }

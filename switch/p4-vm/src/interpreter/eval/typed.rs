@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Any expression.
 
-use num_traits::{ToPrimitive, Zero};
+use std::num::Wrapping;
+
+use num_bigint::BigInt;
+use num_traits::Zero;
 use p4_ir::bits::{mask_words, words_from_big};
 use p4_ir::{Arithmetic, TypedExpr};
 
-use super::big::eval_big;
 use super::int::Int;
 use super::tree::eval;
 use crate::interpreter::env::Env;
@@ -13,11 +15,11 @@ use crate::interpreter::env::Env;
 /// The low 64 bits of the value.
 pub(crate) fn low64(c: &TypedExpr, env: Env<'_>) -> u64 {
     match c.arithmetic {
-        Arithmetic::Wrapping64 => eval::<i64>(&c.expr, env) as u64,
-        Arithmetic::Wrapping128 => eval::<i128>(&c.expr, env) as u64,
+        Arithmetic::Wrapping64 => eval::<Wrapping<i64>>(&c.expr, env).0 as u64,
+        Arithmetic::Wrapping128 => eval::<Wrapping<i128>>(&c.expr, env).0 as u64,
         Arithmetic::Unbounded => {
             let mut w = [0u64];
-            words_from_big(&eval_big(&c.expr, env), 64, &mut w);
+            words_from_big(&eval(&c.expr, env), 64, &mut w);
             w[0]
         }
     }
@@ -26,27 +28,27 @@ pub(crate) fn low64(c: &TypedExpr, env: Env<'_>) -> u64 {
 /// The value as an index; `usize::MAX` when it is negative or huge.
 pub(crate) fn index(c: &TypedExpr, env: Env<'_>) -> usize {
     match c.arithmetic {
-        Arithmetic::Wrapping64 => eval::<i64>(&c.expr, env).index(),
-        Arithmetic::Wrapping128 => eval::<i128>(&c.expr, env).index(),
-        Arithmetic::Unbounded => eval_big(&c.expr, env).to_usize().unwrap_or(usize::MAX),
+        Arithmetic::Wrapping64 => eval::<Wrapping<i64>>(&c.expr, env).index(),
+        Arithmetic::Wrapping128 => eval::<Wrapping<i128>>(&c.expr, env).index(),
+        Arithmetic::Unbounded => eval::<BigInt>(&c.expr, env).index(),
     }
 }
 
 /// The value is not 0.
 pub(crate) fn truth(c: &TypedExpr, env: Env<'_>) -> bool {
     match c.arithmetic {
-        Arithmetic::Wrapping64 => eval::<i64>(&c.expr, env) != 0,
-        Arithmetic::Wrapping128 => eval::<i128>(&c.expr, env) != 0,
-        Arithmetic::Unbounded => !eval_big(&c.expr, env).is_zero(),
+        Arithmetic::Wrapping64 => eval::<Wrapping<i64>>(&c.expr, env).0 != 0,
+        Arithmetic::Wrapping128 => eval::<Wrapping<i128>>(&c.expr, env).0 != 0,
+        Arithmetic::Unbounded => !eval::<BigInt>(&c.expr, env).is_zero(),
     }
 }
 
 /// The value modulo 2^width in `out`, which holds `words_for(width)` words.
 pub(crate) fn store_words(c: &TypedExpr, env: Env<'_>, width: u32, out: &mut [u64]) {
     match c.arithmetic {
-        Arithmetic::Wrapping64 => fill(i128::from(eval::<i64>(&c.expr, env)), out),
-        Arithmetic::Wrapping128 => fill(eval::<i128>(&c.expr, env), out),
-        Arithmetic::Unbounded => return words_from_big(&eval_big(&c.expr, env), width, out),
+        Arithmetic::Wrapping64 => fill(i128::from(eval::<Wrapping<i64>>(&c.expr, env).0), out),
+        Arithmetic::Wrapping128 => fill(eval::<Wrapping<i128>>(&c.expr, env).0, out),
+        Arithmetic::Unbounded => return words_from_big(&eval(&c.expr, env), width, out),
     }
     mask_words(out, width);
 }
@@ -63,5 +65,5 @@ fn fill(v: i128, out: &mut [u64]) {
 
 /// Decimal text of the value, for `log_msg`.
 pub(crate) fn display(c: &TypedExpr, env: Env<'_>) -> String {
-    eval_big(&c.expr, env).to_string()
+    eval::<BigInt>(&c.expr, env).to_string()
 }

@@ -36,11 +36,7 @@ impl Exec<'_> {
             }
             Op::Hash(h) => {
                 let v = hash::gathered(h.algorithm, &h.input, &p.words, self.cells);
-                let v = if h.max.is_power_of_two() {
-                    v & (h.max - 1)
-                } else {
-                    v % h.max.max(1)
-                };
+                let v = hash::below(v, h.max);
                 h.to.set(&mut p.words, h.base.wrapping_add(v));
             }
             Op::Call(c) => {

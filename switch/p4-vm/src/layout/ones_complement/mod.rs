@@ -40,6 +40,7 @@ enum Kind {
     Rotate,
     /// Number `slot` of the variable fields.
     Variable,
+    Payload,
 }
 
 /// The inputs of one group.
@@ -109,15 +110,14 @@ fn get(words: &[u64], slot: u32) -> u64 {
 }
 
 impl OnesComplementSum {
-    /// `None` for whole headers and payloads.
+    /// `None` for more fields of one header than can be skipped.
     pub(crate) fn new(input: &[CalcInput]) -> Option<Self> {
         let mut sum = Self::default();
         let mut group = Group::default();
         for i in input {
             let valid = match i {
                 CalcInput::Run { valid, .. } | CalcInput::Field { valid, .. } => *valid,
-                CalcInput::Const { .. } => None,
-                CalcInput::Header(_) | CalcInput::Payload => return None,
+                CalcInput::Const { .. } | CalcInput::Payload => None,
             };
             if group.valid != valid {
                 sum.close(std::mem::take(&mut group))?;
@@ -137,7 +137,10 @@ impl OnesComplementSum {
                 }
                 CalcInput::Field { field, .. } => group.wide(*field),
                 CalcInput::Const { words, width_bits } => group.constant(words, *width_bits),
-                CalcInput::Header(_) | CalcInput::Payload => {}
+                CalcInput::Payload => {
+                    sum.rotate(&mut group);
+                    group.terms.push(term(Kind::Payload, 0, 0, 0));
+                }
             }
         }
         sum.close(group)?;
@@ -167,7 +170,7 @@ impl OnesComplementSum {
 
     // Alone, so that what its loop needs stays in registers.
     #[inline(never)]
-    pub(crate) fn checksum(&self, words: &[u64]) -> u64 {
+    pub(crate) fn checksum(&self, words: &[u64], payload: &[u8]) -> u64 {
         let mut total = 0;
         let mut turned = 0;
         let mut rest = self.terms.iter();
@@ -184,7 +187,7 @@ impl OnesComplementSum {
                 }
                 _ => {
                     let more;
-                    (total, more) = self.cold_term(*s, words, total);
+                    (total, more) = self.cold_term(*s, words, payload, total);
                     turned += more;
                 }
             }
@@ -194,13 +197,18 @@ impl OnesComplementSum {
 
     /// The sum after the term, and by how much it has been rotated.
     #[cold]
-    fn cold_term(&self, s: Term, words: &[u64], total: u64) -> (u64, u32) {
+    fn cold_term(&self, s: Term, words: &[u64], payload: &[u8], total: u64) -> (u64, u32) {
         match s.kind {
             Kind::Rotate => {
                 let by = u32::from(s.rotate);
                 (total.rotate_left(by), by)
             }
             Kind::Variable => self.add_variable(s.slot, words, total),
+            Kind::Payload => {
+                let total = add_bytes(payload, total);
+                let odd = payload.len() as u32 % 2 * 8;
+                (total.rotate_left(odd), odd)
+            }
             _ => (add(total, s.mask), 0),
         }
     }
@@ -218,6 +226,24 @@ impl OnesComplementSum {
         }
         (total.rotate_left(bits % 16), bits % 16)
     }
+}
+
+/// The checksum of bytes.
+pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
+    folded(add_bytes(bytes, 0))
+}
+
+/// As if zeros followed up to a 16-bit boundary.
+fn add_bytes(bytes: &[u8], mut total: u64) -> u64 {
+    let (words, rest) = bytes.as_chunks();
+    for w in words {
+        total = add(total, u64::from_be_bytes(*w));
+    }
+    let mut last = [0; 8];
+    for (to, b) in last.iter_mut().zip(rest) {
+        *to = *b;
+    }
+    add(total, u64::from_be_bytes(last))
 }
 
 fn folded(total: u64) -> u64 {

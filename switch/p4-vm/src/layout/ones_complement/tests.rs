@@ -21,13 +21,15 @@ pub(crate) fn reference(data: &[u8]) -> u64 {
 
 proptest! {
     /// A header that may be invalid, a wide field, a constant, a field of
-    /// variable length, then fields of any width that may be invalid too.
+    /// variable length, then fields of any width that may be invalid too, the payload, and
+    /// a field.
     #[test]
     fn sums_as_the_bytes_in_order(
         first in any::<[u64; 3]>(),
         valid in any::<bool>(),
         wide in any::<[u8; 16]>(),
         variable in prop::collection::vec(any::<u8>(), 0..20),
+        payload in prop::collection::vec(any::<u8>(), 0..40),
         rest in prop::collection::vec((any::<u64>(), 1u32..=64, 0u8..64, any::<bool>()), 0..10),
     ) {
         let (mut words, mut bytes, mut w) = (vec![0u64; 40], Vec::new(), BitWriter::default());
@@ -70,8 +72,15 @@ proptest! {
                 w.push(&mut bytes, (v >> shift) & mask64(*width), *width);
             }
         }
+        input.push(CalcInput::Payload);
+        for b in &payload {
+            w.push(&mut bytes, (*b).into(), 8);
+        }
+        input.push(CalcInput::Run { pieces: vec![piece(2, 0, 5)], valid: None });
+        w.push(&mut bytes, first[1] & mask64(5), 5);
         w.finish(&mut bytes);
-        let sum = OnesComplementSum::new(&input).map(|s| s.checksum(&words));
+        let sum = OnesComplementSum::new(&input).map(|s| s.checksum(&words, &payload));
         prop_assert_eq!(sum, Some(reference(&bytes)));
+        prop_assert_eq!(of_bytes(&bytes), reference(&bytes));
     }
 }

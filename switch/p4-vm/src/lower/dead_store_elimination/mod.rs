@@ -8,7 +8,7 @@ use crate::image::{Code, ParseOp, ParseState};
 use p4_ir::Bits;
 use p4_ir::FieldRef;
 use p4_ir::bits::words_for;
-use p4_ir::{CalcInput, Calculation, Header, KeySource, Program, StandardMetadata};
+use p4_ir::{CalcInput, Calculation, Header, KeySource, Program};
 
 /// One per word of the header vector.
 pub(super) fn dead_words(program: &Program, code: &Code, states: &[ParseState]) -> Vec<bool> {
@@ -21,7 +21,8 @@ pub(super) fn dead_words(program: &Program, code: &Code, states: &[ParseState]) 
             list.fill(false);
         }
     }
-    r.standard(&program.std);
+    // The traffic manager may read these.
+    program.std.fields().for_each(|f| r.field(f));
     r.code(code);
     r.parser(states);
     r.tables();
@@ -75,34 +76,6 @@ impl Reads<'_> {
     fn stack(&mut self, id: u32) {
         if let Some(s) = self.program.stacks.get(id as usize) {
             s.headers.iter().for_each(|h| self.header_id(*h));
-        }
-    }
-
-    /// The traffic manager may read these.
-    fn standard(&mut self, s: &StandardMetadata) {
-        for f in [
-            s.ingress_port,
-            s.egress_spec,
-            s.egress_port,
-            s.instance_type,
-            s.packet_length,
-            s.enq_timestamp,
-            s.enq_qdepth,
-            s.deq_timedelta,
-            s.deq_qdepth,
-            s.ingress_global_timestamp,
-            s.egress_global_timestamp,
-            s.mcast_grp,
-            s.egress_rid,
-            s.checksum_error,
-            s.parser_error,
-            s.priority,
-            s.qid,
-        ]
-        .into_iter()
-        .flatten()
-        {
-            self.field(f);
         }
     }
 
@@ -174,7 +147,6 @@ impl Reads<'_> {
                     self.field(*field);
                     valid.iter().for_each(|v| self.slot(*v));
                 }
-                CalcInput::Header(h) => self.header_id(*h),
                 CalcInput::Const { .. } | CalcInput::Payload => {}
             }
         }

@@ -14,8 +14,6 @@ use crate::state::profiles::Choice;
 /// An entry of a table.
 #[derive(Debug)]
 pub struct Entry {
-    /// One per key.
-    pub matches: Vec<MatchValue>,
     /// Number of its action.
     pub action: u32,
     /// Words of the action's data.
@@ -85,16 +83,6 @@ impl TableState {
         self.default = call;
     }
 
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        self.entries.len() - self.free.len()
-    }
-
-    /// No entries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The entry of this name.
     pub fn entry(&self, id: EntryId) -> Option<&Entry> {
         let i = *self.by_id.get(&id)?;
@@ -116,7 +104,7 @@ impl TableState {
         &mut self,
         t: &Table,
         id: EntryId,
-        matches: Vec<MatchValue>,
+        matches: &[MatchValue],
         rank: i64,
         call: ActionCall,
         bounded: bool,
@@ -130,10 +118,10 @@ impl TableState {
         if self.by_id.contains_key(&id) {
             return Err(TableError::Exists);
         }
-        if bounded && self.len() >= t.max_size {
+        if bounded && self.entries.len() - self.free.len() >= t.max_size {
             return Err(TableError::Full);
         }
-        let mut key = pack(t, &matches)?;
+        let mut key = pack(t, matches)?;
         let slot = self
             .free
             .last()
@@ -151,7 +139,6 @@ impl TableState {
             meter: Meter::default(),
             choice: None,
             key,
-            matches,
         };
         if self.free.pop().is_some() {
             if let Some(e) = self.entries.get_mut(slot as usize) {

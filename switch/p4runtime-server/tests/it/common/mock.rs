@@ -53,14 +53,6 @@ impl Mock {
 
 #[async_trait::async_trait]
 impl Target for Mock {
-    async fn verify(&self, program: &[u8]) -> Result<(), TargetError> {
-        drop(self.check()?);
-        if program.windows(7).any(|w| w == b"exotic!") {
-            let message = "no such primitive: exotic!";
-            return Err(TargetError::new(TargetErrorKind::InvalidProgram, message));
-        }
-        Ok(())
-    }
     async fn load(&self, program: &[u8]) -> Result<(), TargetError> {
         let mut s = self.check()?;
         let mut programs = std::mem::take(&mut s.programs);

@@ -4,7 +4,7 @@
 mod mock;
 
 pub(crate) use mock::Mock;
-use p4runtime_server::{Options, Server, errors};
+use p4runtime_server::{Server, errors};
 use std::sync::{Arc, Mutex};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
@@ -25,13 +25,7 @@ pub(crate) async fn server() -> (Arc<Mock>, P4RuntimeClient<Channel>) {
         packets: broadcast::channel(100).0,
         digests: broadcast::channel(100).0,
     });
-    let server = Server::new(
-        target.clone(),
-        Options {
-            device_id: DEVICE,
-            max_streams: 4,
-        },
-    );
+    let server = Server::new(target.clone(), DEVICE);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let incoming = tokio_stream::wrappers::TcpListenerStream::new(listener);

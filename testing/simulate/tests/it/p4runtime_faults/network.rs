@@ -5,7 +5,7 @@
 use super::switch::Switch;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use p4runtime_server::{Options, Server};
+use p4runtime_server::Server;
 use std::io::{Error, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) struct Network {
 
 fn power_on(seed: u64, start: u64) -> (Arc<Switch>, Server) {
     let switch = Arc::new(Switch::new(Rng::of_part(seed, 100 + start)));
-    let server = Server::new(switch.clone(), Options::default());
+    let server = Server::new(switch.clone(), 1);
     (switch, server)
 }
 

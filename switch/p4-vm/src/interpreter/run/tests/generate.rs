@@ -14,8 +14,6 @@ pub(super) const ARGS: u32 = 3;
 
 pub(super) fn header(valid: u32) -> Header {
     Header {
-        name: String::new(),
-        type_name: String::new(),
         metadata: false,
         valid,
         fields: Vec::new(),
@@ -23,7 +21,6 @@ pub(super) fn header(valid: u32) -> Header {
         fixed_bits: 64,
         variable: None,
         word_bytes: vec![8],
-        stack: None,
     }
 }
 

@@ -47,6 +47,25 @@ fn reference(e: &mut Exec<'_>, list: &[Primitive], args: &[u64], p: &mut Packet)
                     pc = *target as usize;
                 }
             }
+            Primitive::SetConst(c) => {
+                let word = &mut p.words[c.slot as usize];
+                *word = (*word & c.keep) | c.value;
+            }
+            Primitive::Copy { dst, src } => {
+                let v = src.get(&p.words);
+                dst.set(&mut p.words, v);
+            }
+            Primitive::SetArg { dst, offset } => {
+                dst.set(
+                    &mut p.words,
+                    args.get(*offset as usize).copied().unwrap_or(0),
+                );
+            }
+            Primitive::Truncate { bytes } => {
+                let n = eval::low64(bytes, e.env(p, args)) as u32;
+                let present = p.requests.truncate_bytes.unwrap_or(u32::MAX);
+                p.requests.truncate_bytes = Some(n.min(present));
+            }
             other => e.primitive(other, args, p),
         }
     }
@@ -69,7 +88,6 @@ fn outcome(image: &Image, words: &[u64], run: impl FnOnce(&mut Exec<'_>, &mut Pa
         cells: &mut cells,
         tables: &mut [],
         profiles: &[],
-        drop_port: 511,
         now_us: 0,
         passes: 0,
     };
@@ -171,7 +189,6 @@ fn temporaries_of_a_hash_are_not_written() {
         valid: None,
     }];
     program.calculations.push(Calculation {
-        name: String::new(),
         algorithm: Algorithm::Crc32,
         input,
     });
