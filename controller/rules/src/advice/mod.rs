@@ -74,24 +74,12 @@ fn answer(
     let mut reasons = vec![rationale::regime(traffic)];
     let mut advice = Advice {
         regime: traffic.regime,
-        limit_bytes: None,
-        limit_packets: None,
-        limit_ms: None,
-        marking: None,
-        rule: None,
-        decided_by: None,
-        feasible: false,
-        infeasible: None,
-        predicted: None,
         present: traffic.limit_bytes.map(|limit_bytes| Present {
             limit_bytes,
             predicted: predict(traffic, limit_bytes).ok(),
             measured: traffic.observed,
         }),
-        rejected: Vec::new(),
-        rules: Vec::new(),
-        sensitivity: Sensitivities::default(),
-        reasons: Vec::new(),
+        ..Advice::default()
     };
     let refusals = preconditions::refusals(traffic, targets);
     if refusals.is_empty() {

@@ -42,9 +42,6 @@ use uncertainty::{
 /// Where the conditions of [`crate::extrapolation`] hold, what was measured at the
 /// limit in force, scaled to this limit, takes the place of the formulas, which
 /// are then given in `formula`.
-///
-/// # Errors
-/// A quantity is out of range; the error names it.
 pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleError> {
     positive("queue drain rate (bits/s)", traffic.queue_drain_bps)?;
     positive("M (bytes)", traffic.segment_bytes)?;
@@ -94,9 +91,6 @@ pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleE
 }
 
 /// Predictions over a range of limits, for charts.
-///
-/// # Errors
-/// As [`predict`].
 pub fn what_if(
     traffic: &Traffic,
     buffers_bytes: impl IntoIterator<Item = f64>,
