@@ -9,7 +9,6 @@ mod answer;
 mod bound;
 mod bounds;
 mod candidate;
-mod expected;
 mod fit;
 mod marking;
 mod model_based;
@@ -18,7 +17,6 @@ mod preconditions;
 mod priorities;
 mod rationale;
 mod response;
-mod search;
 mod sensitivity;
 mod single_flow;
 mod unobserved_loss;
@@ -114,7 +112,7 @@ fn decide(
         Ok(predicted) => predicted,
         Err(e) => return reasons.push(format!("no prediction: {e}")),
     };
-    reasons.push(expected::expected(limit.bytes, s, &predicted));
+    reasons.push(rationale::expected(limit.bytes, s, &predicted));
     advice.predicted = Some(predicted);
     let given_up = given_up(kept.given_up, &bounds, limit.bytes);
     advice.feasible = given_up.is_empty();

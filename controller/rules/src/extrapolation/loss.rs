@@ -2,8 +2,7 @@
 //! The loss rate at another limit.
 
 use super::conditions::scalable;
-use super::flow_window::flow_window;
-use super::law::{Deviation, FlowWindow};
+use super::law::{Deviation, FlowWindow, flow_window};
 use super::learned::{Steepness, loss_between, steepness};
 use super::loss_parts::{Limits, Parts};
 use super::uncertainty::{loss_sampling_error, loss_sampling_error_at};

@@ -63,7 +63,6 @@
 
 mod beside_others;
 mod conditions;
-mod flow_window;
 mod in_flight_cap;
 mod law;
 mod learned;
