@@ -163,10 +163,7 @@ async fn read_limits(core: &Core, switch: &Switch) {
         });
         // What a switch holds that is not provisioned is not what it was told.
         if let Some(limit) = found.filter(|_| ours) {
-            let link = LinkId {
-                node_id: node,
-                port,
-            };
+            let link = LinkId::new(node, port);
             core.drive(link, Input::Found(limit), Some(changing)).await;
         }
     }
