@@ -129,11 +129,6 @@ impl LinkControl {
         Change::new(self.settings.id, origin, outcome, reason, now.unix_ms)
     }
 
-    /// The link.
-    pub fn id(&self) -> LinkId {
-        self.settings.id
-    }
-
     /// Where the loop stands.
     pub fn state(&self) -> &State {
         &self.state
