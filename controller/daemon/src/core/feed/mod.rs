@@ -199,11 +199,6 @@ impl Feed {
         }
     }
 
-    /// Links with data.
-    pub fn links(&self) -> Vec<LinkId> {
-        self.estimator.links()
-    }
-
     /// The estimate over `[from_ns, to_ns)` of the switch's clock.
     pub fn estimate(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
         self.estimator.estimate(link, from_ns, to_ns)
