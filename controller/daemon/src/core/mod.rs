@@ -26,6 +26,7 @@ mod link_telemetry;
 mod parallel;
 pub mod phases;
 #[cfg(test)]
+#[path = "power_cuts_tests.rs"]
 mod power_cuts;
 mod query;
 mod recording;
