@@ -65,7 +65,7 @@ pub struct Recent {
 }
 
 /// How steady the advice of the last seconds was.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Steadiness {
     /// Enough advice has come to act on.
     pub steady: bool,
@@ -95,7 +95,7 @@ pub struct Trial {
 }
 
 /// One egress port.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Link {
     /// Node id of the switch.
     pub node: u32,

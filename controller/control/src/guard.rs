@@ -145,9 +145,6 @@ pub fn step(settings: &Settings, before: u64, bytes: u64) -> Result<(), Refusal>
 /// Whether one change may go from one limit to another: what acts first, and
 /// what refuses all, where both have it. From outside of the range the step is
 /// measured from its nearest end: the way into it is never too far.
-///
-/// # Errors
-/// As [`step`].
 pub fn limit_step(
     settings: &Settings,
     range: &Range,

@@ -33,9 +33,6 @@ impl Range {
     }
 
     /// Whether a value may be written, bytes.
-    ///
-    /// # Errors
-    /// Outside of the range, as given or as the switch rounds it.
     pub fn value(&self, bytes: u64) -> Result<(), Refusal> {
         let Self {
             min_bytes: min,

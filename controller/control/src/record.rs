@@ -2,6 +2,7 @@
 //! Audit records: every limit change, wanted or made. The format is stored.
 
 use serde::{Deserialize, Serialize};
+use tidemark_estimators::LinkId;
 use tidemark_rules::{Limit, Observed, Prediction};
 
 /// Who wants a change.
@@ -134,6 +135,32 @@ pub struct Change {
     pub measured_before: Option<Observed>,
     /// What was measured after it, in a verdict.
     pub measured_after: Option<Observed>,
+}
+
+impl Change {
+    /// A record with what every record has.
+    pub fn new(
+        link: LinkId,
+        origin: Origin,
+        outcome: Outcome,
+        reason: String,
+        unix_ms: u64,
+    ) -> Self {
+        Self {
+            unix_ms,
+            node: link.node_id,
+            port: link.port,
+            origin,
+            outcome,
+            before: None,
+            limit: None,
+            reason,
+            error: None,
+            expected: None,
+            measured_before: None,
+            measured_after: None,
+        }
+    }
 }
 
 #[cfg(test)]

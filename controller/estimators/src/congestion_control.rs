@@ -9,7 +9,6 @@ use crate::types::CongestionControl;
 /// window of 5 halves to 2 or 3.
 const MIN_WINDOW_PKTS: f64 = 8.0;
 
-/// What was recognised of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Recognised {
     pub cc: CongestionControl,

@@ -13,7 +13,7 @@ use tidemark_proto::telemetry::{LinkInterval, Node, Update};
 /// Estimates links from the telemetry of one collector.
 ///
 /// Memory is bounded by [`EstimatorConfig`]; pushing costs O(records).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Estimator {
     config: EstimatorConfig,
     store: Store,
@@ -26,9 +26,7 @@ impl Estimator {
     pub fn new(config: EstimatorConfig) -> Self {
         Self {
             config,
-            store: Store::default(),
-            links: FxHashMap::default(),
-            last_expiry_ns: 0,
+            ..Self::default()
         }
     }
 
@@ -38,10 +36,7 @@ impl Estimator {
         for node in nodes {
             for port in &node.ports {
                 self.set_link(
-                    LinkId {
-                        node_id: node.node_id,
-                        port: port.port,
-                    },
+                    LinkId::new(node.node_id, port.port),
                     LinkInfo {
                         node_name: node.name.clone(),
                         port_name: port.name.clone(),
@@ -57,13 +52,6 @@ impl Estimator {
     /// Tells name, capacity and overheads of one link.
     pub fn set_link(&mut self, link: LinkId, info: LinkInfo) {
         self.links.insert(link, info);
-    }
-
-    /// Forgets everything seen (a restarted collector renumbers the flows); what
-    /// is configured stays.
-    pub fn reset(&mut self) {
-        self.store = Store::default();
-        self.last_expiry_ns = 0;
     }
 
     /// Forgets what was seen at a node whose clock restarted: its records

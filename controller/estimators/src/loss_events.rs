@@ -5,7 +5,6 @@
 use crate::signals::Signal;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// One loss event.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LossEvent {
     /// Times of the first and the last signal.

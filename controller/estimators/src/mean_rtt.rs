@@ -63,14 +63,7 @@ pub(crate) fn t_e_and_mean_ms(
     let (rate, t_mean) = (rate / weight, length / weight);
     let t_e = 1.0 / rate;
     let part = error_of_a_part(rtts, weight, rate, all.max(weight));
-    let evidence = match (
-        rtts.iter().any(|r| r.0.evidence == Evidence::Probed),
-        rtts.iter().any(|r| r.0.evidence == Evidence::Passive),
-    ) {
-        (true, true) => Evidence::Mixed,
-        (true, false) => Evidence::Probed,
-        _ => Evidence::Passive,
-    };
+    let evidence = Evidence::of(rtts.iter().map(|r| r.0.evidence));
     // What base RTTs are and whose they are have nothing to do with each other: their
     // factors do not add up.
     let factor = |of_rtts: f64, of_classes: f64| of_rtts.ln().hypot(of_classes.ln()).exp();

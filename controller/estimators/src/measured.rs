@@ -35,7 +35,8 @@ impl LinkEstimate {
             .iter()
             .filter(|f| f.class == FlowClass::Lbp)
             .collect();
-        let model_based = ModelBased::of(&lbp);
+        let model_based_share = share(&lbp, is_model_based);
+        let model_based = lbp.iter().filter(|f| is_model_based(f.congestion_control));
         Traffic {
             capacity_bps: self.capacity_bps as f64,
             queue_drain_bps: self.queue_drain_bps,
@@ -62,7 +63,7 @@ impl LinkEstimate {
             rho_other: e.rho_other.value,
             regime: e.regime.value,
             saturable: e.saturable.value,
-            congestion_control: common(&lbp, model_based.share),
+            congestion_control: common(&lbp, model_based_share),
             beta: mean_beta(&lbp),
             observed: self.utilisation.mean.map(|utilisation| Observed {
                 utilisation,
@@ -74,14 +75,13 @@ impl LinkEstimate {
                 delay_max_ms: self.delay_ms.max.unwrap_or(0.0),
             }),
             overshoot_drops: self.overshoot_drops,
-            model_based_share: model_based.share,
-            model_based_drops: model_based.drops,
-            loss_based_share: loss_based_share(&lbp),
+            model_based_share,
+            model_based_drops: model_based.map(|f| f.drops).sum(),
+            loss_based_share: share(&lbp, reduces_on_loss),
             loss_mix: LossMix::of_drops(lbp.iter().map(|f| (f.congestion_control, f.drops))),
             flow_mix: Some(FlowMix::of(lbp.iter().map(|f| f.congestion_control))),
-            tried: Vec::new(),
-            assumed_constant: None,
             occupancy: self.occupancy.clone(),
+            ..Traffic::default()
         }
     }
 }
@@ -128,39 +128,26 @@ fn drawn_alpha(alpha: Estimate, events: u64) -> Range {
     )
 }
 
-/// The LBP flows whose window follows a model of the path.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct ModelBased {
-    /// Part of the bytes of all LBP flows.
-    share: f64,
-    drops: u64,
+/// The window follows a model of the path.
+fn is_model_based(cc: CongestionControl) -> bool {
+    cc == CongestionControl::Bbr
 }
 
-impl ModelBased {
-    fn of(lbp: &[&FlowEstimate]) -> Self {
-        let (mut all, mut part, mut drops) = (0.0, 0.0, 0);
-        for f in lbp {
-            let sent = f.rate_bps * f.active_fraction;
-            all += sent;
-            if f.congestion_control == CongestionControl::Bbr {
-                part += sent;
-                drops += f.drops;
-            }
+/// Recognised as reducing on loss.
+fn reduces_on_loss(cc: CongestionControl) -> bool {
+    !matches!(cc, CongestionControl::Bbr | CongestionControl::Unknown)
+}
+
+/// Of the bytes of all LBP flows, the part of those with such a congestion control.
+fn share(lbp: &[&FlowEstimate], is_such: impl Fn(CongestionControl) -> bool) -> f64 {
+    let (mut all, mut part) = (0.0, 0.0);
+    for f in lbp {
+        let sent = f.rate_bps * f.active_fraction;
+        all += sent;
+        if is_such(f.congestion_control) {
+            part += sent;
         }
-        let share = if all > 0.0 { part / all } else { 0.0 };
-        Self { share, drops }
     }
-}
-
-/// Of the bytes of all LBP flows, the part of those recognised as reducing on loss.
-fn loss_based_share(lbp: &[&FlowEstimate]) -> f64 {
-    let sent = |f: &FlowEstimate| f.rate_bps * f.active_fraction;
-    let all: f64 = lbp.iter().map(|f| sent(f)).sum();
-    let of = lbp.iter().filter(|f| match f.congestion_control {
-        CongestionControl::Reno | CongestionControl::Cubic | CongestionControl::Scalable => true,
-        CongestionControl::Bbr | CongestionControl::Unknown => false,
-    });
-    let part: f64 = of.map(|f| sent(f)).sum();
     if all > 0.0 { part / all } else { 0.0 }
 }
 
@@ -233,7 +220,7 @@ mod tests {
         let common = |parts: &[(CongestionControl, f64)]| {
             let flows: Vec<FlowEstimate> = parts.iter().map(|&(cc, r)| flow(cc, r)).collect();
             let lbp: Vec<&FlowEstimate> = flows.iter().collect();
-            super::common(&lbp, ModelBased::of(&lbp).share)
+            super::common(&lbp, super::share(&lbp, is_model_based))
         };
         assert_eq!(common(&[(Cubic, 99.0), (Scalable, 1.0)]), Cubic);
         // Flows that were not recognised speak neither for nor against.
@@ -250,7 +237,7 @@ mod tests {
         let share = |parts: &[(CongestionControl, f64)]| {
             let flows: Vec<FlowEstimate> = parts.iter().map(|&(cc, r)| flow(cc, r)).collect();
             let lbp: Vec<&FlowEstimate> = flows.iter().collect();
-            loss_based_share(&lbp)
+            super::share(&lbp, reduces_on_loss)
         };
         assert_eq!(share(&[(Reno, 50.0), (Cubic, 50.0)]), 1.0);
         assert_eq!(share(&[(Bbr, 60.0), (Scalable, 40.0)]), 0.4);

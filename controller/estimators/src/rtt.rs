@@ -66,25 +66,22 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>, transmission_s: f64) -> Option<Bas
     let with_waiting = |error: f64, seconds: f64| {
         (error + TRANSMISSIONS * transmission_s / seconds).min(MOST_ERROR)
     };
+    let seen = |seconds: f64, error: f64, evidence: Evidence| BaseRtt {
+        seconds,
+        transmission_s,
+        error,
+        evidence,
+        guessed: false,
+    };
     if let Some(us) = quantile(&differences, low) {
         let seconds = propagation(us / 1e6);
         let seconds = handshake.map_or(seconds, |h| h.min(seconds));
-        return Some(BaseRtt {
-            seconds,
-            transmission_s,
-            error: with_waiting(error, seconds),
-            evidence: Evidence::Probed,
-            guessed: false,
-        });
+        let error = with_waiting(error, seconds);
+        return Some(seen(seconds, error, Evidence::Probed));
     }
     if let Some(seconds) = handshake {
-        return Some(BaseRtt {
-            seconds,
-            transmission_s,
-            error: with_waiting(HANDSHAKE_ERROR, seconds),
-            evidence: Evidence::Passive,
-            guessed: false,
-        });
+        let error = with_waiting(HANDSHAKE_ERROR, seconds);
+        return Some(seen(seconds, error, Evidence::Passive));
     }
     // Of a part of the packets neither can be told.
     if flow.sampling <= 1.0 {
@@ -95,24 +92,13 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>, transmission_s: f64) -> Option<Bas
             .or_else(|| under_losses(flow).map(|found| (found, Evidence::Probed)))
             .or_else(|| self_clock(flow).map(|found| (found, passive)));
         if let Some(((seconds, error), evidence)) = found {
-            return Some(BaseRtt {
-                seconds: propagation(seconds),
-                transmission_s,
-                error,
-                evidence,
-                guessed: false,
-            });
+            return Some(seen(propagation(seconds), error, evidence));
         }
     }
     // Includes queueing: an upper bound.
     let srtt = probes().map(|p| p.srtt_min_us).filter(|&b| b > 0).min()?;
-    Some(BaseRtt {
-        seconds: propagation(f64::from(srtt) / 1e6),
-        transmission_s,
-        error: 0.5,
-        evidence: Evidence::Probed,
-        guessed: false,
-    })
+    let seconds = propagation(f64::from(srtt) / 1e6);
+    Some(seen(seconds, MOST_ERROR, Evidence::Probed))
 }
 
 /// Round trips shorter than this many records cannot be told from their spacing.

@@ -28,7 +28,6 @@ pub(crate) fn weighted_median(mut values: Vec<(f64, f64)>) -> Option<f64> {
     reached.map(|v| v.0)
 }
 
-/// Mean; `None` when empty.
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

@@ -3,9 +3,7 @@
 //!
 //! A rule is a value ([`Rule`]): its formula, the goals it serves, what it
 //! assumes of the traffic, and its size. There is one folder for each paper, with
-//! a module `formulas` and one file for each rule, and one list, [`RULES`].
-//! `formulas` follows the paper: it also has forms that no rule needs, as the loss at a
-//! given buffer, where tests hold them against the paper's figures.
+//! the modules `formulas` and `rules`, and one list, [`RULES`].
 //!
 //! | folder | source |
 //! |---|---|
@@ -37,7 +35,7 @@
 //! | Ñ_b | `crossover_flows` | N_b from which the loss bound decides |
 //! | T_i | `base_rtts_s` | base RTTs, without queueing |
 //! | T̄ | `t_mean_s` | their arithmetic mean |
-//! | T_e | `t_e_s`, `effective_rtt_s` | their harmonic mean |
+//! | T_e | `t_e_s` | their harmonic mean |
 //! | BDP | `bdp_bytes` | C·T_e or C_e·T_e |
 //! | L̄ | `mean_loss_burst` | drops per loss event |
 //! | α | `alpha` | L̄/N_b |
@@ -64,7 +62,6 @@
 #![allow(unreachable_pub)]
 
 pub mod advice;
-pub mod bdp;
 mod bisection;
 pub mod bscl;
 pub mod dead_band;

@@ -94,9 +94,6 @@ impl Limit {
     }
 
     /// Whether the two values of `MarkCe` make sense together.
-    ///
-    /// # Errors
-    /// A limit that is not above the threshold: nothing would ever be marked.
     pub fn check(&self) -> Result<(), String> {
         match *self {
             Limit::MarkCe {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A value with the range it may lie in.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "Interval")]
 pub struct Range {
     /// The most likely value.
@@ -38,9 +38,7 @@ impl Range {
     pub fn relative(value: f64, error: f64) -> Self {
         Self::new(value, value * (1.0 - error), value * (1.0 + error))
     }
-}
 
-impl Range {
     /// Reaches to `value`.
     pub(crate) fn widen(&mut self, value: f64) {
         *self = Range::new(self.value, self.low.min(value), self.high.max(value));

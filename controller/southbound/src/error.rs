@@ -135,6 +135,19 @@ impl Error {
         }
     }
 
+    /// A name that the program does not have, beside those that it has.
+    pub(crate) fn name<'a>(
+        kind: &'static str,
+        name: impl Into<String>,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        Error::Name {
+            kind,
+            name: name.into(),
+            known: known.into_iter().collect::<Vec<_>>().join(", "),
+        }
+    }
+
     pub(crate) fn value(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Error::Value {
             field: field.into(),

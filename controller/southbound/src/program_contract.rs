@@ -8,9 +8,6 @@ use crate::{Error, Limit, ReportDestination};
 pub(crate) const FLOOD_GROUP: u32 = 1;
 
 /// Arguments of the action `set_destination` of the table `report_to`.
-///
-/// # Errors
-/// The field of the destination that cannot be used.
 pub(crate) fn destination(d: &ReportDestination) -> Result<[(&'static str, u64); 7], Error> {
     if d.source_port_bits > 4 {
         return Err(Error::value(
@@ -91,9 +88,6 @@ pub(crate) fn limit_arguments(
 
 /// What an entry of `queue_limit` says: its action, and the arguments by name, in
 /// units of the target.
-///
-/// # Errors
-/// Another action, or an argument that is not there.
 pub(crate) fn limit_of(
     action: Option<&str>,
     arguments: &[(&str, u64)],

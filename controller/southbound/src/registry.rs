@@ -56,9 +56,6 @@ impl DriverSection {
     }
 
     /// Looks at the section without connecting. Needs no runtime.
-    ///
-    /// # Errors
-    /// A key of the section, or of the address, that the driver cannot use.
     pub fn check(&self, address: &SwitchAddress) -> Result<(), Error> {
         (self.kind.check)(address, &self.section.clone().unwrap_or_default())
     }

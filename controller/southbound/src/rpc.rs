@@ -81,9 +81,6 @@ pub(crate) async fn in_time<T>(
 }
 
 /// The limit found, if it is the wanted one.
-///
-/// # Errors
-/// [`Error::ReadBack`].
 pub(crate) fn read_back(
     address: &str,
     port: u32,

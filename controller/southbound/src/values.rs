@@ -5,9 +5,6 @@ use crate::Error;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// A byte string as a number; leading zeros are accepted.
-///
-/// # Errors
-/// Values beyond 64 bits.
 pub(crate) fn number(bytes: &[u8]) -> Result<u64, String> {
     bytes.iter().try_fold(0u64, |n, &b| {
         if n >> 56 != 0 {
@@ -67,9 +64,6 @@ pub(crate) struct AddressPrefix {
 }
 
 /// `10.0.0.0/8`, `2001:db8::/32`, or one address of either family.
-///
-/// # Errors
-/// What is neither.
 pub(crate) fn address_prefix(text: &str, field: &str) -> Result<AddressPrefix, Error> {
     let (address, length) = match text.split_once('/') {
         Some((a, l)) => (a, Some(l)),

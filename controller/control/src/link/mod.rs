@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The loop of one link: [`State`] and [`LinkControl::on`].
 //!
-//! * [`state`](State): the states and the drawing of their transitions;
-//! * `transition`: every transition in one place;
-//! * `expectation`: the second region: how far what the switch holds is known;
-//! * `memory`: what is remembered beside the state;
-//! * `advise`: estimates, advice, and what is wanted;
-//! * `auto`: what auto mode does with advice;
-//! * `request`: what an operator asks for, and what advice must fulfil;
-//! * `write`: the write itself and its answer;
-//! * `drift`: what a look at the switch finds;
-//! * `lost`: a switch that lost its state;
-//! * `trial`: verdicts and rollback;
-//! * `saved`: what survives a restart.
+//! [`State`] has the drawing of the transitions, `transition` all of them in one place.
 
 mod advise;
 mod auto;
@@ -137,25 +126,7 @@ impl LinkControl {
 
     /// A record about this link with what every record has.
     fn record(&self, origin: Origin, outcome: Outcome, reason: String, now: Timestamp) -> Change {
-        Change {
-            unix_ms: now.unix_ms,
-            node: self.settings.id.node_id,
-            port: self.settings.id.port,
-            origin,
-            outcome,
-            before: None,
-            limit: None,
-            reason,
-            error: None,
-            expected: None,
-            measured_before: None,
-            measured_after: None,
-        }
-    }
-
-    /// The link.
-    pub fn id(&self) -> LinkId {
-        self.settings.id
+        Change::new(self.settings.id, origin, outcome, reason, now.unix_ms)
     }
 
     /// Where the loop stands.
@@ -227,9 +198,6 @@ impl LinkControl {
     }
 
     /// Whether the advice could be applied now: the advice and its size, bytes.
-    ///
-    /// # Errors
-    /// The mode, a missing switch, or the guard rail that refuses.
     pub fn may_apply(
         &self,
         readings: &Readings,

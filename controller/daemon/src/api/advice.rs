@@ -31,8 +31,8 @@ pub(super) async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceStat
     Ok(AdviceState {
         node: id.node_id,
         port: id.port,
-        targets: app.core.targets_of(id),
-        limit: app.core.limit_in_force(id),
+        targets: app.core.read(|s| s.targets_of(id)),
+        limit: app.core.read(|s| s.limit_in_force(id)),
         advice: advice.map(Arc::unwrap_or_clone),
         can_apply: why_not.is_none(),
         why_not,

@@ -33,9 +33,6 @@ pub enum TokenSource {
 impl Token {
     /// The configured token, or a new one; a new one is written to `file`
     /// with mode 0600.
-    ///
-    /// # Errors
-    /// No randomness, or a file that cannot be written.
     pub fn obtain(given: Option<&str>, file: Option<&Path>) -> anyhow::Result<(Self, TokenSource)> {
         if let Some(t) = given {
             return Ok((Self::new(t), TokenSource::Given));

@@ -4,14 +4,12 @@
 use super::error::ApiError;
 use serde::de::DeserializeOwned;
 
-/// A JSON body.
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let de = &mut serde_json::Deserializer::from_slice(bytes);
     serde_path_to_error::deserialize(de)
         .map_err(|e| at_fault(&e.path().to_string(), &e.inner().to_string()))
 }
 
-/// A query string.
 pub(super) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     let de = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
     serde_path_to_error::deserialize(de)

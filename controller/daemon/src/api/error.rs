@@ -8,13 +8,11 @@ use axum::response::{IntoResponse, Response};
 use tidemark_api::{ErrorBody, Problem};
 use tidemark_control::ControlError;
 
-/// An error answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{message} ({status})")]
 pub(super) struct ApiError {
     pub status: StatusCode,
     pub message: String,
-    /// The field at fault.
     pub field: Option<String>,
 }
 

@@ -21,9 +21,6 @@ struct Written {
 impl LastUpdate {
     /// The `update` of that time as JSON: every link, or one link and the others in
     /// brief.
-    ///
-    /// # Errors
-    /// The `update` cannot be written as JSON.
     pub fn text(
         &self,
         core: &Core,
@@ -75,7 +72,6 @@ fn update(core: &Core, unix_ms: u64, only: Option<LinkId>) -> Update {
     }
 }
 
-/// Every link, without the rules of its advice.
 fn links(core: &Core) -> Vec<Link> {
     let ids = core.known_links().into_iter();
     ids.map(|id| convert::link(core, id, false)).collect()

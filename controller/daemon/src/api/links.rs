@@ -36,10 +36,7 @@ pub(super) async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet
     let limit = wanted(&call.body)?;
     // A link whose switch is configured need not have reported.
     let id = if app.core.switches.contains_key(&call.path.node) {
-        LinkId {
-            node_id: call.path.node,
-            port: call.path.port,
-        }
+        LinkId::new(call.path.node, call.path.port)
     } else {
         select::known(&app.core, call.path)?
     };

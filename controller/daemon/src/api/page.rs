@@ -2,6 +2,7 @@
 //! Long lists are answered in pages.
 
 use super::error::ApiError;
+use std::fmt::Display;
 use std::ops::Range;
 
 /// A part of a list, and where the next one begins.
@@ -26,14 +27,14 @@ pub(super) fn of(all: usize, offset: Option<usize>, most: usize) -> Page {
 ///
 /// # Errors
 /// 400 where that is none, or more than `most`.
-pub(super) fn asked(
+pub(super) fn asked<N: PartialOrd + From<u8> + Display>(
     field: &str,
-    asked: Option<usize>,
-    default: usize,
-    most: usize,
-) -> Result<usize, ApiError> {
+    asked: Option<N>,
+    default: N,
+    most: N,
+) -> Result<N, ApiError> {
     let asked = asked.unwrap_or(default);
-    match (1..=most).contains(&asked) {
+    match N::from(1) <= asked && asked <= most {
         true => Ok(asked),
         false => Err(ApiError::bad(field, format!("must be 1 to {most}"))),
     }

@@ -17,7 +17,7 @@ pub(super) async fn phases(app: App, call: Call<GetPhases>) -> Result<Phases, Ap
     } = call.query;
     let asked = select::those(&app.core, LinkQuery { node, port })?;
     let most = page::asked("max_phases", max_phases, 100, MAX_PHASES)?;
-    let mut kept = app.core.phases(most);
+    let mut kept = app.core.read(|s| s.phases.newest(most));
     // Before their estimates are copied.
     for phase in &mut kept.newest {
         phase.links.retain(|id, _| asked(id));
@@ -32,7 +32,7 @@ pub(super) async fn phases(app: App, call: Call<GetPhases>) -> Result<Phases, Ap
 
 pub(super) async fn phase(app: App, call: Call<GetPhase>) -> Result<Phase, ApiError> {
     let name = call.path.name;
-    match app.core.phase(&name) {
+    match app.core.read(|s| s.phases.get(&name).cloned()) {
         Some(p) => Ok(convert::phase(&p, true)),
         None => Err(ApiError::not_found(format!("no phase \"{name}\""))),
     }

@@ -27,11 +27,8 @@ pub(super) struct Call<O: Operation> {
 
 /// A good answer.
 pub(super) enum Reply<A> {
-    /// 200.
     Ok(A),
-    /// 201.
     Created(A),
-    /// 200, as CSV.
     Csv(String),
 }
 
@@ -64,7 +61,6 @@ where
 
 /// Adds operations to a router.
 pub(super) trait Serve {
-    /// Serves the operation that `handler` takes.
     fn serve<O: Operation>(self, handler: impl Handler<O>) -> Self;
 }
 

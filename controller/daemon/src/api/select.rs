@@ -14,10 +14,7 @@ const MAX_NAMED: usize = 20;
 /// # Errors
 /// 404 with the links there are.
 pub(super) fn known(core: &Core, link: LinkPath) -> Result<LinkId, ApiError> {
-    let id = LinkId {
-        node_id: link.node,
-        port: link.port,
-    };
+    let id = LinkId::new(link.node, link.port);
     let links = core.known_links();
     if links.contains(&id) {
         return Ok(id);

@@ -7,19 +7,19 @@ use super::{App, select};
 use crate::config::check_targets;
 use tidemark_api::operations::{GetTargets, SetTargets};
 use tidemark_api::{AllTargets, LinkQuery, LinkTargets, TargetsRequest, TargetsSet};
+use tidemark_estimators::LinkId;
 use tidemark_rules::Targets;
 
 pub(super) async fn targets(app: App, _: Call<GetTargets>) -> Result<AllTargets, ApiError> {
-    let (default, links) = app.core.all_targets();
-    let links = links.into_iter().map(|(id, targets)| LinkTargets {
+    let of_link = |(id, targets): (&LinkId, &Targets)| LinkTargets {
         node: id.node_id,
         port: id.port,
-        targets,
-    });
-    Ok(AllTargets {
-        default,
-        links: links.collect(),
-    })
+        targets: targets.clone(),
+    };
+    Ok(app.core.read(|s| AllTargets {
+        default: s.default_targets.clone(),
+        links: s.link_targets.iter().map(of_link).collect(),
+    }))
 }
 
 /// `old` with what the request names.
@@ -38,10 +38,10 @@ pub(super) async fn set_targets(app: App, call: Call<SetTargets>) -> Result<Targ
         (None, None) => None,
         (node, port) => Some(select::one(&app.core, LinkQuery { node, port })?),
     };
-    let old = match id {
-        Some(id) => app.core.targets_of(id),
-        None => app.core.all_targets().0,
-    };
+    let old = app.core.read(|s| match id {
+        Some(id) => s.targets_of(id),
+        None => s.default_targets.clone(),
+    });
     let new = changed(&request, old);
     check_targets("", &new).map_err(|e| {
         let text = e.to_string();

@@ -42,12 +42,7 @@ pub(super) fn resolve(
 
 /// Most points of an answer: what was asked for, or 1000.
 pub(super) fn points(asked: Option<usize>) -> Result<usize, ApiError> {
-    let points = asked.unwrap_or(1000);
-    if (1..=MAX_POINTS).contains(&points) {
-        return Ok(points);
-    }
-    let message = format!("must be 1 to {MAX_POINTS}");
-    Err(ApiError::bad("max_points", message))
+    page::asked("max_points", asked, 1000, MAX_POINTS)
 }
 
 pub(super) async fn series(app: App, call: Call<GetSeries>) -> Result<Series, ApiError> {
@@ -88,11 +83,7 @@ pub(super) async fn distribution(
 pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets, ApiError> {
     let id = select::known(&app.core, call.path)?;
     let q = call.query;
-    let max_packets = q.max_packets.unwrap_or(20_000);
-    if !(1..=MAX_PACKETS).contains(&max_packets) {
-        let message = format!("must be 1 to {MAX_PACKETS}");
-        return Err(ApiError::bad("max_packets", message));
-    }
+    let max_packets = page::asked("max_packets", q.max_packets, 20_000, MAX_PACKETS)?;
     let known = app
         .core
         .with_feed(id, |f| (f.address.clone(), f.complete_ns(id)));

@@ -17,18 +17,8 @@ use tidemark_rules::{Advice, Change, Options, advise, worth_changing};
 pub(super) struct AnalyzeArgs {
     /// Capture directory, or that of a run with one capture in it.
     capture: PathBuf,
-    /// Start, seconds after the link's first interval in the capture.
-    #[arg(long, conflicts_with = "from_ns")]
-    from_s: Option<f64>,
-    /// End, the same.
-    #[arg(long, conflicts_with = "to_ns")]
-    to_s: Option<f64>,
-    /// Start on the switch's clock, as phases give it.
-    #[arg(long)]
-    from_ns: Option<u64>,
-    /// End on the switch's clock.
-    #[arg(long)]
-    to_ns: Option<u64>,
+    #[command(flatten)]
+    asked: Asked,
     /// Only this node.
     #[arg(long)]
     node: Option<u32>,
@@ -51,19 +41,15 @@ pub(super) struct AnalyzeArgs {
 
 /// One link of the capture over one span.
 struct Link {
-    id: LinkId,
-    first_ns: u64,
-    estimate: LinkEstimate,
+    of: Estimated,
     advice: Advice,
     /// Whether the advice is worth leaving the limit in force.
     change: Change,
-    /// What is to be said of the limits within the capture.
-    limits: Option<String>,
 }
 
 pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     let targets = args.targets.targets()?;
-    let asked = args.asked();
+    let asked = args.asked;
     let estimated = estimated(&args.capture, asked, (args.node, args.port))?;
     let mut evidence = args
         .evidence
@@ -80,12 +66,9 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
         let advice = advise(&measured, &targets, &Options::default());
         let change = worth_changing(&advice, &targets, LEAST_CHANGE);
         Link {
-            id: e.id,
-            first_ns: e.first_ns,
-            estimate: e.estimate,
+            of: e,
             advice,
             change,
-            limits: e.limits,
         }
     });
     let links: Vec<Link> = links.collect();
@@ -105,7 +88,6 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The estimate of one link over one span.
 pub(super) struct Estimated {
     pub id: LinkId,
     first_ns: u64,
@@ -117,9 +99,6 @@ pub(super) struct Estimated {
 /// The estimates of a capture's links, of all or of one node and port. Where no
 /// span is asked for and the limit changed, each limit has a span of its own; a
 /// span that is asked for is kept, and what it mixes is said.
-///
-/// # Errors
-/// A capture that cannot be read, a link that it does not have, an empty span.
 pub(super) fn estimated(
     capture: &Path,
     asked: Asked,
@@ -165,26 +144,16 @@ fn no_such_link(capture: &Path, spans: &Spans) -> String {
     )
 }
 
-impl AnalyzeArgs {
-    fn asked(&self) -> Asked {
-        Asked {
-            from_s: self.from_s,
-            to_s: self.to_s,
-            from_ns: self.from_ns,
-            to_ns: self.to_ns,
-        }
-    }
-}
-
 impl Link {
     fn json(&self) -> Value {
-        let mut v = json!(self.estimate);
+        let (e, first_ns) = (&self.of.estimate, self.of.first_ns);
+        let mut v = json!(e);
         // The mean in front, as loss_rate is; its other forms beside it.
         v["utilisation_parts"] = v["utilisation"].take();
-        v["utilisation"] = json!(self.estimate.utilisation.mean);
-        v["capture_start_ns"] = json!(self.first_ns);
-        v["from_s"] = json!((self.estimate.from_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
-        v["to_s"] = json!((self.estimate.to_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
+        v["utilisation"] = json!(e.utilisation.mean);
+        v["capture_start_ns"] = json!(first_ns);
+        v["from_s"] = json!(e.from_ns.saturating_sub(first_ns) as f64 / 1e9);
+        v["to_s"] = json!(e.to_ns.saturating_sub(first_ns) as f64 / 1e9);
         v["rules"] = json!(self.advice.rules);
         let advice = Advice {
             sensitivity: self.advice.sensitivity.clone(),
@@ -192,7 +161,7 @@ impl Link {
         };
         v["advice"] = json!(advice);
         v["advice"]["change"] = json!(self.change);
-        if let Some(limits) = &self.limits {
+        if let Some(limits) = &self.of.limits {
             v["limit_changes"] = json!(limits);
         }
         v
@@ -200,9 +169,9 @@ impl Link {
 
     /// For people; with `words`, the advice without the tables.
     fn text(&self, words: bool, most_flows: usize) -> String {
-        let (id, e) = (self.id, &self.estimate);
+        let (id, e) = (self.of.id, &self.of.estimate);
         let s = &e.estimates;
-        let seconds = |ns: u64| ns.saturating_sub(self.first_ns) as f64 / 1e9;
+        let seconds = |ns: u64| ns.saturating_sub(self.of.first_ns) as f64 / 1e9;
         let mut lines = vec![format!(
             "link {id} {}: {:.3} s to {:.3} s, limit {}",
             e.port_name,
@@ -211,35 +180,29 @@ impl Link {
             e.limit_bytes
                 .map_or("not reported".into(), |b| format!("{b} bytes"))
         )];
-        lines.extend(self.limits.iter().map(|l| format!("  note: {l}")));
+        lines.extend(self.of.limits.iter().map(|l| format!("  note: {l}")));
         lines.push(format!(
             "  utilisation {}, loss {}, delay p50 {} p99 {} max {} ms",
-            e.utilisation.mean.map_or("-".into(), table::percent),
+            table::dash_or(e.utilisation.mean, table::percent),
             table::percent(e.loss_rate),
             table::or_dash(e.delay_ms.p50),
             table::or_dash(e.delay_ms.p99),
             table::or_dash(e.delay_ms.max)
         ));
-        let est = |name: &str, v: Option<&tidemark_estimators::Estimate>| {
-            v.map_or_else(
-                || format!("  {name:<12} -"),
-                |v| {
-                    format!(
-                        "  {name:<12} {} ({} to {}), {}",
-                        table::number(v.value),
-                        table::number(v.low),
-                        table::number(v.high),
-                        v.evidence.label()
-                    )
-                },
-            )
-        };
-        lines.push(est("N_b", Some(&s.n_b)));
-        lines.push(est("T_e ms", s.t_e_ms.as_ref()));
-        lines.push(est("C_e/C", Some(&s.c_e_share)));
-        lines.push(est("alpha", Some(&s.alpha)));
-        lines.push(est("loss burst", s.mean_loss_burst.as_ref()));
-        lines.push(est("delta", s.delta.as_ref()));
+        for (name, estimate) in [
+            ("N_b", Some(s.n_b)),
+            ("T_e ms", s.t_e_ms),
+            ("C_e/C", Some(s.c_e_share)),
+            ("alpha", Some(s.alpha)),
+            ("loss burst", s.mean_loss_burst),
+            ("delta", s.delta),
+        ] {
+            let text = table::dash_or(estimate, |v| {
+                let range = table::range(v.value, v.low, v.high);
+                format!("{range}, {}", v.evidence.label())
+            });
+            lines.push(format!("  {name:<12} {text}"));
+        }
         lines.push(format!(
             "  regime       {}: {}",
             s.regime.value.label(),
@@ -248,8 +211,6 @@ impl Link {
         lines.extend(e.caveats.iter().map(|c| format!("  note: {c}")));
         if !words {
             lines.extend(flows::listed(&e.flows, most_flows));
-        }
-        if !words {
             lines.push(table::rules(&self.advice.rules));
         }
         lines.push(table::advice(&self.advice));

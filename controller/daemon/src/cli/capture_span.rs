@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::LinkInterval;
 
-/// The links of a capture.
 pub(super) type Spans = BTreeMap<LinkId, LinkSpan>;
 
 /// What a capture has of one link, on the switch's clock.
@@ -21,7 +20,6 @@ pub(super) struct LinkSpan {
 }
 
 impl LinkSpan {
-    /// Takes the next interval.
     pub(super) fn extend(&mut self, interval: &LinkInterval) {
         let end_ns = interval.start_ns + interval.duration_ns;
         let first = if self.last_ns == 0 {
@@ -48,18 +46,24 @@ impl LinkSpan {
     }
 }
 
-/// The span asked for: seconds from the link's first interval, or the switch's
-/// clock.
-#[derive(Clone, Copy, Debug, Default)]
+/// The span asked for.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(super) struct Asked {
+    /// Start, seconds after the link's first interval in the capture.
+    #[arg(long, conflicts_with = "from_ns")]
     pub from_s: Option<f64>,
+    /// End, the same.
+    #[arg(long, conflicts_with = "to_ns")]
     pub to_s: Option<f64>,
+    /// Start on the switch's clock, as phases give it.
+    #[arg(long)]
     pub from_ns: Option<u64>,
+    /// End on the switch's clock.
+    #[arg(long)]
     pub to_ns: Option<u64>,
 }
 
 impl Asked {
-    /// Whether a span is asked for at all.
     pub(super) fn given(self) -> bool {
         [self.from_s, self.to_s].iter().any(Option::is_some)
             || [self.from_ns, self.to_ns].iter().any(Option::is_some)
@@ -75,7 +79,6 @@ impl Asked {
     }
 }
 
-/// A span to estimate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
     pub from_ns: u64,
@@ -85,9 +88,6 @@ pub(super) struct Part {
 }
 
 /// The spans to estimate of one link, at least one.
-///
-/// # Errors
-/// Times that make no sense, or nothing between them.
 pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage> {
     let at = |s: Option<f64>, ns: Option<u64>, default: u64, name: &str| match s {
         Some(s) if !(s >= 0.0 && s.is_finite()) => Err(Usage::new(format!(

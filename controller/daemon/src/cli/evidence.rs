@@ -20,9 +20,6 @@ pub(super) struct EvidenceFile {
 
 impl EvidenceFile {
     /// What is there; nothing where there is no file yet.
-    ///
-    /// # Errors
-    /// A file that cannot be read or makes no sense.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let file = StateFile::new(path);
         let saved = file.load()?;
@@ -63,10 +60,6 @@ impl EvidenceFile {
         &mut links[at]
     }
 
-    /// Writes it.
-    ///
-    /// # Errors
-    /// A directory that cannot be written to.
     pub(super) fn store(mut self) -> anyhow::Result<()> {
         self.saved.version = StateFile::VERSION;
         let stored = self.file.store(&self.saved);

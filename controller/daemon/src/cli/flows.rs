@@ -35,17 +35,22 @@ pub(super) fn listed(flows: &[FlowEstimate], most: usize) -> Vec<String> {
     lines
 }
 
+/// Its addresses and ports, where the collector described it.
+pub(super) fn key(f: &FlowEstimate) -> Option<String> {
+    let k = f.key.as_ref()?;
+    Some(format!(
+        "{}:{} > {}:{}",
+        k.src, k.src_port, k.dst, k.dst_port
+    ))
+}
+
 fn row(f: &FlowEstimate) -> [String; 7] {
-    let name = f.key.as_ref().map_or_else(
-        || f.flow.to_string(),
-        |k| format!("{}:{} > {}:{}", k.src, k.src_port, k.dst, k.dst_port),
-    );
     [
-        name,
+        key(f).unwrap_or_else(|| f.flow.to_string()),
         f.class.label().into(),
         table::number(f.confidence),
         table::number(f.rate_bps / 1e6),
-        f.cwnd.map_or("-".into(), |c| c.to_string()),
+        table::dash_or(f.cwnd, |c| c.to_string()),
         table::or_dash(f.srtt_ms),
         f.why.clone(),
     ]

@@ -24,7 +24,6 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Where a controller is.
 pub(super) struct At<'a> {
     /// Like `http://127.0.0.1:8080`.
     pub base: &'a str,
@@ -47,9 +46,6 @@ pub(super) fn call<O: Operation<Query = Nothing>>(
 }
 
 /// Every link, page by page.
-///
-/// # Errors
-/// As [`call`].
 pub(super) fn links(at: &At<'_>) -> anyhow::Result<Vec<Link>> {
     let (mut all, mut next) = (Vec::new(), Some(0));
     while let Some(offset) = next {
@@ -65,10 +61,6 @@ pub(super) fn links(at: &At<'_>) -> anyhow::Result<Vec<Link>> {
     Ok(all)
 }
 
-/// Calls an operation.
-///
-/// # Errors
-/// As [`call`].
 pub(super) fn ask<O: Operation>(
     at: &At<'_>,
     path: &O::Path,

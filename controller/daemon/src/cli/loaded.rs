@@ -20,7 +20,6 @@ const LINK_INTERVAL_AS: u64 = 8;
 /// The longest interval, ms: round trips should not be much shorter.
 const LONGEST_INTERVAL_MS: u32 = 100;
 
-/// A capture that was read.
 pub(super) struct Loaded {
     pub estimator: Estimator,
     pub spans: Spans,
@@ -29,9 +28,6 @@ pub(super) struct Loaded {
 }
 
 /// Reads a capture. Of what is not asked for, only the spans of links are kept.
-///
-/// # Errors
-/// A capture that cannot be read, or of which more is asked than fits.
 pub(super) fn load(path: &Path, asked: Asked) -> anyhow::Result<Loaded> {
     load_within(path, asked, MAX_FLOW_INTERVALS)
 }
@@ -109,10 +105,7 @@ fn read(
         let done = replay.rows_read();
         progress.tick(done, Some(done as f64 / rows as f64));
         for interval in &update.link_intervals {
-            let id = LinkId {
-                node_id: interval.node_id,
-                port: interval.port,
-            };
+            let id = LinkId::new(interval.node_id, interval.port);
             spans.entry(id).or_default().extend(interval);
         }
         only_asked(&mut update, asked, &spans, history_ns);

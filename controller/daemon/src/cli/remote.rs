@@ -28,16 +28,10 @@ pub(super) struct Where {
 #[derive(Debug, Args)]
 struct Controller {
     #[command(flatten)]
-    at: Where,
+    place: Where,
     /// As JSON.
     #[arg(long)]
     json: bool,
-}
-
-impl Controller {
-    fn at(&self) -> http::At<'_> {
-        self.at.at()
-    }
 }
 
 impl Where {
@@ -114,7 +108,7 @@ impl SetArgs {
 }
 
 pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
-    let at = &args.controller.at();
+    let at = &args.controller.place.at();
     let token = args.token()?;
     let token = token.as_deref();
     let (node, port) = (args.node(at)?, args.port);
@@ -159,7 +153,7 @@ pub(super) struct StatusArgs {
 }
 
 pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
-    let at = &args.controller.at();
+    let at = &args.controller.place.at();
     let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
     let links = http::links(at)?;
     if args.controller.json {
@@ -220,7 +214,7 @@ pub(super) fn limit(l: &Link) -> String {
 
 fn row(l: &Link) -> [String; 9] {
     let e = l.estimate.as_ref();
-    let percent = |v: Option<f64>| v.map_or_else(|| "-".into(), table::percent);
+    let percent = |v: Option<f64>| table::dash_or(v, table::percent);
     let marks = matches!(l.limit, Some(Limit::MarkCe { .. }));
     let advised = l.advice.as_ref().and_then(|a| {
         let limit = a.marking.as_ref().filter(|_| marks);

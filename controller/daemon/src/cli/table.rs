@@ -54,11 +54,18 @@ pub(super) fn number(v: f64) -> String {
 
 /// The same, or a dash where there is none.
 pub(super) fn or_dash(v: Option<f64>) -> String {
-    v.filter(|v| v.is_finite())
-        .map_or_else(|| "-".into(), number)
+    dash_or(v.filter(|v| v.is_finite()), number)
 }
 
-/// A fraction in percent.
+/// A value as text, or a dash where there is none.
+pub(super) fn dash_or<T>(v: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    v.map_or_else(|| "-".into(), text)
+}
+
+pub(super) fn range(value: f64, low: f64, high: f64) -> String {
+    format!("{} ({} to {})", number(value), number(low), number(high))
+}
+
 pub(super) fn percent(v: f64) -> String {
     format!("{} %", number(v * 100.0))
 }
@@ -72,7 +79,6 @@ pub(super) fn percent_range(i: Range) -> String {
     )
 }
 
-/// Every rule, one a line.
 pub(super) fn rules(rules: &[RuleResult]) -> String {
     let heading = [
         "rule", "bytes", "packets", "ms", "applies", "formula", "source",
@@ -113,7 +119,6 @@ fn prediction(p: &Prediction) -> String {
     )
 }
 
-/// An advice in words.
 pub(super) fn advice(a: &Advice) -> String {
     let mut lines = Vec::new();
     match a.limit_bytes {
@@ -154,7 +159,7 @@ pub(super) fn advice(a: &Advice) -> String {
         ));
     }
     lines.extend(a.sensitivity.get().iter().map(|s| {
-        let bytes = |b: Option<u64>| b.map_or("-".into(), |b| b.to_string());
+        let bytes = |b: Option<u64>| dash_or(b, |b| b.to_string());
         format!(
             "  {} = {}: {} ({} and {} bytes)",
             s.quantity,

@@ -7,7 +7,6 @@ use clap::Args;
 use daemon_kit::cli::Usage;
 use tidemark_rules::{Goal, Targets};
 
-/// A bound, where there is one.
 #[derive(Clone, Copy, Debug)]
 struct Bound(Option<f64>);
 
@@ -41,10 +40,6 @@ pub(super) struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The targets.
-    ///
-    /// # Errors
-    /// A value that makes no sense.
     pub(super) fn targets(&self) -> Result<Targets, Usage> {
         let Bound(utilisation) = self.utilisation;
         let asked = utilisation.is_none_or(|u| u > 0.0);

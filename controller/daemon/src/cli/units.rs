@@ -7,7 +7,6 @@ pub(super) use daemon_kit::cli::units::{bytes, fraction, rate, ratio, time};
 /// The most flows that make sense.
 const MOST_FLOWS: f64 = 1e7;
 
-/// A number of flows.
 pub(super) fn flows(text: &str) -> Result<f64, String> {
     within(text, 0.0, MOST_FLOWS)
 }

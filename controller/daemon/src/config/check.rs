@@ -30,9 +30,6 @@ impl Http {
 
 impl Config {
     /// Checks what the types cannot.
-    ///
-    /// # Errors
-    /// The first key whose value makes no sense.
     pub fn check(&self) -> anyhow::Result<()> {
         if self.collectors.is_empty() {
             bail!("collectors: give at least one, e.g. [\"127.0.0.1:9560\"]");
@@ -169,9 +166,6 @@ fn at_least(key: &str, value: f64, min: f64) -> anyhow::Result<()> {
 }
 
 /// Checks targets; `key` is put in front of the field at fault.
-///
-/// # Errors
-/// The field at fault and what it may be.
 pub fn check_targets(key: &str, t: &Targets) -> anyhow::Result<()> {
     if !(0.0..=1.0).contains(&t.utilisation) {
         bail!(

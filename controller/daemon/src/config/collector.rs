@@ -40,9 +40,6 @@ impl CollectorConfig {
 
     /// Reads the credentials; `index` is the collector's in the list, and
     /// `now_unix_s` the time now, s.
-    ///
-    /// # Errors
-    /// A file that cannot be used, or an address that makes no sense.
     pub fn access(&self, index: usize, now_unix_s: u64) -> Result<Access, Error> {
         let key = format!("collectors[{index}]");
         let access = Access::load(&self.credentials, &Keys::under(&key), now_unix_s)?;

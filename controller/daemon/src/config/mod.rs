@@ -114,10 +114,8 @@ pub struct LinkConfig {
     /// Egress port.
     pub port: u32,
     /// Its own targets, in the place of the default ones.
-    #[serde(default)]
     pub targets: Option<Targets>,
     /// The depth of the target's own queue allows no more than this.
-    #[serde(default)]
     pub max_limit_bytes: Option<u64>,
 }
 
@@ -146,7 +144,6 @@ pub struct SwitchConfig {
     #[serde(default = "one_u32")]
     pub limit_unit_bytes: u32,
     /// What is written to it when it comes up; without, the switch must be ready.
-    #[serde(default)]
     pub provision: Option<Provision>,
     /// The driver, and its own section.
     #[serde(flatten)]
@@ -171,9 +168,6 @@ impl SwitchConfig {
 
     /// What it is shown; its files are read. `index` is its place in the list, and
     /// `now_unix_s` the time now, s.
-    ///
-    /// # Errors
-    /// A file that cannot be used.
     pub fn access(&self, index: usize, now_unix_s: u64) -> Result<Access, CredentialsError> {
         let credentials = ClientCredentials {
             tls: self.tls.clone(),
@@ -205,9 +199,6 @@ fn one_u32() -> u32 {
 
 impl Config {
     /// Reads and checks a file; paths in it are relative to its directory.
-    ///
-    /// # Errors
-    /// What is wrong, with file, line and key.
     pub fn load(path: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("{}: cannot be read", path.display()))?;

@@ -96,7 +96,7 @@ impl Core {
 
     /// What becomes of a change whose record cannot be written.
     pub fn audit_policy(&self) -> AuditPolicy {
-        self.config.control.audit_policy(self.mode())
+        self.config.control.audit_policy(self.read(|s| s.mode))
     }
 
     async fn read_limit(&self, switch: &Switch, link: LinkId) -> Input {

@@ -5,7 +5,6 @@ use super::feed::Feed;
 use tidemark_control::Telemetry;
 use tidemark_estimators::{Estimate, LinkEstimate, LinkId};
 
-/// The telemetry of one link.
 pub(super) struct LinkTelemetry<'a> {
     feed: &'a Feed,
     link: LinkId,

@@ -26,6 +26,7 @@ mod link_telemetry;
 mod parallel;
 pub mod phases;
 #[cfg(test)]
+#[path = "power_cuts_tests.rs"]
 mod power_cuts;
 mod query;
 mod recording;
@@ -88,9 +89,6 @@ pub struct Core {
 impl Core {
     /// The state at the start, with what a former run saved. `switches` come from
     /// [`switch::connect`].
-    ///
-    /// # Errors
-    /// An audit log that cannot be opened, a state file that makes no sense.
     pub fn new(
         config: Config,
         switches: BTreeMap<u32, Switch>,
@@ -100,9 +98,6 @@ impl Core {
     }
 
     /// As [`Core::new`], with state and log on a disk.
-    ///
-    /// # Errors
-    /// The same.
     pub fn on(
         disk: SharedDisk,
         config: Config,

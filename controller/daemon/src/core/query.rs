@@ -3,13 +3,12 @@
 
 use super::feed::Feed;
 use super::limits::Done;
-use super::phases::{KeptPhases, Phase, PhaseError, lifecycle};
+use super::phases::{Phase, PhaseError, lifecycle};
 use super::switch::SwitchState;
 use super::{Core, Event, LinkStatus, State, tick};
 use crate::config::Mode;
 use crate::metrics::{AuditSample, CollectorSample, LinkSample, Snapshot};
 use crate::store::Stats;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -49,40 +48,7 @@ impl Core {
         self.read(|s| s.switches.get(&node).cloned())
     }
 
-    /// Limit in force: as read from the switch, else as its reports say.
-    pub fn limit_in_force(&self, link: LinkId) -> Option<Limit> {
-        self.read(|s| s.limit_in_force(link))
-    }
-
-    /// Targets in force at a link.
-    pub fn targets_of(&self, link: LinkId) -> Targets {
-        self.read(|s| s.targets_of(link))
-    }
-
-    /// The default targets, and those of links that have their own.
-    pub fn all_targets(&self) -> (Targets, BTreeMap<LinkId, Targets>) {
-        self.read(|s| (s.default_targets.clone(), s.link_targets.clone()))
-    }
-
-    /// What may be done with advice now.
-    pub fn mode(&self) -> Mode {
-        self.read(|s| s.mode)
-    }
-
-    /// The newest phases, at most so many.
-    pub fn phases(&self, most: usize) -> KeptPhases {
-        self.read(|s| s.phases.newest(most))
-    }
-
-    /// The newest phase of this name.
-    pub fn phase(&self, name: &str) -> Option<Phase> {
-        self.read(|s| s.phases.get(name).cloned())
-    }
-
     /// Whether the advice of a link could be applied now.
-    ///
-    /// # Errors
-    /// The mode, a missing switch, or the guard rail that refuses.
     pub fn may_apply(&self, link: LinkId) -> Result<(), ControlError> {
         let now = self.now();
         let found = self.read(|s| {
@@ -99,9 +65,6 @@ impl Core {
     }
 
     /// Sets what an operator asks for.
-    ///
-    /// # Errors
-    /// Out of range, no switch, or what the switch says.
     pub async fn set_limit(
         &self,
         link: LinkId,
@@ -118,9 +81,6 @@ impl Core {
 
     /// Applies the present advice. `seen_bytes`: what the operator saw; refused
     /// when the advice has moved by more than 5 % since.
-    ///
-    /// # Errors
-    /// The mode, a guard rail, or what the switch says.
     pub async fn confirm_advice(
         &self,
         link: LinkId,
@@ -135,9 +95,6 @@ impl Core {
 
     /// Turns the reports of packets that leave through a port on or off. Returns
     /// whether that was written: not in a dry run.
-    ///
-    /// # Errors
-    /// No switch, or what the switch says.
     pub async fn report_port(&self, node: u32, port: u32, on: bool) -> Result<bool, ControlError> {
         let Some(switch) = self.switches.get(&node) else {
             return Err(ControlError::NoSwitch(node));
@@ -237,9 +194,6 @@ impl Core {
     }
 
     /// Starts a phase at every known link.
-    ///
-    /// # Errors
-    /// A bad name, one already running, or no telemetry yet.
     pub fn start_phase(&self, name: &str) -> Result<Phase, PhaseError> {
         let now = self.now();
         let phase = self.write(|s| lifecycle::start(s, name, now))?;
@@ -248,9 +202,6 @@ impl Core {
     }
 
     /// Ends a running phase; it completes once its telemetry has arrived.
-    ///
-    /// # Errors
-    /// An unknown phase, or one that is not running.
     pub fn end_phase(&self, name: &str) -> Result<Phase, PhaseError> {
         let now = self.now();
         let phase = self.write(|s| lifecycle::end(s, name, now))?;

@@ -85,9 +85,6 @@ impl Recording {
     }
 
     /// Single packets, from the files. It blocks.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
     pub fn packets(&self, request: &ReadPacketsRequest) -> Result<PacketBatch, String> {
         let span = PacketSpan {
             node_id: request.node_id,
@@ -118,9 +115,6 @@ impl Recording {
 impl Core {
     /// A core that shows a finished run. `clock` is the run's: it stands where the
     /// reading stands. `audit` is the log that the run left.
-    ///
-    /// # Errors
-    /// Those of [`Core::new`].
     pub fn of_recording(
         config: Config,
         clock: Clock,

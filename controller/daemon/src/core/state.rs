@@ -46,10 +46,7 @@ impl State {
         let feeds = config.collectors.len();
         let feed = |c: &CollectorConfig| Feed::new(&c.address, config.retention_s, feeds);
         let own_targets = config.links.iter().filter_map(|l| {
-            let id = LinkId {
-                node_id: l.node,
-                port: l.port,
-            };
+            let id = LinkId::new(l.node, l.port);
             Some((id, l.targets.clone()?))
         });
         let nodes = config.switches.iter();

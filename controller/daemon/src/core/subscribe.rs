@@ -23,9 +23,6 @@ type Client = TelemetryClient<CallerChannel>;
 
 /// A client for the collector of this place in the list; connects when used. Its
 /// credentials are read anew, so that renewed ones need no restart.
-///
-/// # Errors
-/// Credentials that cannot be read any more, an address that makes no sense.
 fn client(
     core: &Core,
     index: usize,
@@ -117,9 +114,6 @@ async fn once(core: &Core, index: usize, collector: &CollectorConfig) -> Result<
 }
 
 /// Single packets out of a collector's memory.
-///
-/// # Errors
-/// What the collector said, or that it did not answer.
 pub async fn read_packets(
     core: &Core,
     address: &str,

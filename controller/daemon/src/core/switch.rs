@@ -50,10 +50,6 @@ pub struct PlanWritten {
 }
 
 /// Drivers for the configured switches; they connect when first used.
-///
-/// # Errors
-/// An address or a key of a driver's section that makes no sense, credentials
-/// that cannot be read.
 pub fn connect(config: &Config) -> Result<BTreeMap<u32, Switch>, Error> {
     let now_unix_s = super::time::unix_s();
     let all = config.switches.iter().enumerate().map(|(i, s)| {
@@ -86,9 +82,6 @@ impl Switch {
 
     /// Writes the plan, if there is one. Its initial limits are recorded in `audit`
     /// before they are written.
-    ///
-    /// # Errors
-    /// What the driver says.
     pub async fn provision(
         &self,
         audit: &Audit,
@@ -98,10 +91,7 @@ impl Switch {
         let Some(plan) = &self.config.provision else {
             return Ok(None);
         };
-        let link = |port| LinkId {
-            node_id: self.config.node,
-            port,
-        };
+        let link = |port| LinkId::new(self.config.node, port);
         let held_back = Mutex::new(BTreeMap::new());
         let may_write = |port, limit| {
             let begun = audit.begin_initial(link(port), limit, unix_ms(), policy);

@@ -25,20 +25,13 @@ pub async fn run(core: Arc<Core>, node: u32) {
     }
 }
 
-/// Looks at a switch once, as [`run`] does again and again.
-pub async fn once(core: &Core, node: u32) {
-    if let Some(switch) = core.switches.get(&node) {
-        poll(core, switch).await;
-    }
-}
-
 impl Core {
     fn update_switch(&self, node: u32, f: impl FnOnce(&mut SwitchState)) {
         self.write(|s| f(s.switches.entry(node).or_default()));
     }
 }
 
-/// Looks at a switch once.
+/// Looks at a switch once, as [`run`] does again and again.
 pub async fn poll(core: &Core, switch: &Switch) {
     let node = switch.config.node;
     let mut health = switch.driver.health().await;
@@ -163,10 +156,7 @@ async fn read_limits(core: &Core, switch: &Switch) {
         });
         // What a switch holds that is not provisioned is not what it was told.
         if let Some(limit) = found.filter(|_| ours) {
-            let link = LinkId {
-                node_id: node,
-                port,
-            };
+            let link = LinkId::new(node, port);
             core.drive(link, Input::Found(limit), Some(changing)).await;
         }
     }

@@ -32,9 +32,6 @@ impl Metrics {
 
     /// The text that Prometheus reads (OpenMetrics 1.0). What has no value in the
     /// snapshot is not there: a link that fell silent must not keep its last one.
-    ///
-    /// # Errors
-    /// Never in practice; writing to a string.
     pub fn encode(&self, snapshot: Snapshot) -> Result<String, std::fmt::Error> {
         let mut registry = Registry::with_prefix("tidemark_controller");
         registry.register_collector(Box::new(Exporter {

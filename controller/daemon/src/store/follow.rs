@@ -16,9 +16,7 @@ use tidemark_clickhouse::error::CallError;
 use tidemark_clickhouse::{Client, Database as _};
 
 const TABLE: &str = "limit_changes";
-/// How often the log is read.
 const POLL_EVERY: Duration = Duration::from_millis(500);
-/// Largest insert.
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// One log on its way into one server.

@@ -20,7 +20,6 @@ use std::thread::Thread;
 use std::time::Duration;
 use tidemark_clickhouse::Client;
 
-/// The thread that stores, and what it has done.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub stats: Arc<Stats>,
@@ -45,9 +44,6 @@ pub struct Stats {
 
 impl Store {
     /// Starts storing, if the configuration names a server.
-    ///
-    /// # Errors
-    /// An unreadable password file, or no thread.
     pub(crate) fn start(config: &Config) -> anyhow::Result<Option<Self>> {
         let (Some(server), Some(log)) = (config.clickhouse.server(), &config.control.audit_log)
         else {

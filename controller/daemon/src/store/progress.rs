@@ -49,8 +49,6 @@ impl ProgressFile {
         }
     }
 
-    /// # Errors
-    /// A directory that cannot be written to.
     pub(super) fn save(&self, position: Position) -> std::io::Result<()> {
         durable_fs::replace_private(
             &*self.disk,

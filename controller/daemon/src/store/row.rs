@@ -2,7 +2,7 @@
 //! A record of the audit log as a row of `limit_changes`. The row has the columns of
 //! `contract/columns.toml`.
 
-use tidemark_control::{Change, Limit};
+use tidemark_control::Change;
 use tidemark_rules::{Observed, Prediction};
 
 include!("generated/rows.rs");
@@ -22,9 +22,9 @@ pub(super) fn row(controller: &str, line: &str) -> Option<String> {
         egress_port: change.port,
         origin: change.origin.label(),
         outcome: change.outcome.label(),
-        action_before: action(change.before),
+        action_before: change.before.map_or("", |l| l.action()),
         limit_before_bytes: change.before.and_then(|l| l.bytes()),
-        action: action(change.limit),
+        action: change.limit.map_or("", |l| l.action()),
         limit_bytes: change.limit.and_then(|l| l.bytes()),
         reason: &change.reason,
         error: change.error.as_deref().unwrap_or_default(),
@@ -39,15 +39,6 @@ pub(super) fn row(controller: &str, line: &str) -> Option<String> {
         after_delay_p99_ms: observed(after, |o| o.delay_p99_ms),
     };
     serde_json::to_string(&row).ok()
-}
-
-fn action(limit: Option<Limit>) -> &'static str {
-    match limit {
-        Some(Limit::DropTail { .. }) => "drop_tail",
-        Some(Limit::MarkCe { .. }) => "mark_ce",
-        Some(Limit::Unlimited) => "unlimited",
-        None => "",
-    }
 }
 
 #[cfg(test)]

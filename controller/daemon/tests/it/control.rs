@@ -423,8 +423,8 @@ async fn a_dry_run_cannot_write_in_any_way() {
     // A switch that lost program, entries and limits.
     lab.switch.empty.store(true, Ordering::Relaxed);
     lab.switch.limits.lock().unwrap().clear();
-    tidemark_controller::core::switches::once(&lab.core, 10).await;
-    tidemark_controller::core::switches::once(&lab.core, 10).await;
+    tidemark_controller::core::switches::poll(&lab.core, &lab.core.switches[&10]).await;
+    tidemark_controller::core::switches::poll(&lab.core, &lab.core.switches[&10]).await;
     assert_eq!(outcomes(&lab).await, [("restore".into(), "dry_run".into())]);
     let (status, a) = lab
         .post("/links/10/5/limit", json!({"bytes": 80_000}))
@@ -454,7 +454,7 @@ async fn a_limit_is_restored_where_provisioning_was_not_answered() {
     let of_start = Limit::DropTail { limit_bytes };
     lab.switch.limits.lock().unwrap().insert(PORT, of_start);
     for _ in 0..3 {
-        tidemark_controller::core::switches::once(&lab.core, 10).await;
+        tidemark_controller::core::switches::poll(&lab.core, &lab.core.switches[&10]).await;
     }
     assert_eq!(in_force(&lab), 90_000);
     let told = outcomes(&lab).await;
@@ -513,7 +513,7 @@ async fn a_missing_record_is_told() {
 }
 
 async fn look(lab: &Lab) {
-    tidemark_controller::core::switches::once(&lab.core, 10).await;
+    tidemark_controller::core::switches::poll(&lab.core, &lab.core.switches[&10]).await;
 }
 
 /// The controller was killed between the record of its intent and that of the

@@ -33,7 +33,7 @@ fn lose_everything(lab: &Lab) {
 }
 
 async fn look(lab: &Lab) {
-    switches::once(&lab.core, 10).await;
+    switches::poll(&lab.core, &lab.core.switches[&10]).await;
 }
 
 fn in_force(lab: &Lab) -> Option<Limit> {

@@ -6,7 +6,6 @@ use crate::window::LinkWindow;
 
 /// The times at which LBP flows begin and end within the window.
 pub(super) struct Activity {
-    /// Flows active throughout.
     always: f64,
     starts_ns: Vec<u64>,
     ends_ns: Vec<u64>,

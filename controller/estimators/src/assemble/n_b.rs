@@ -3,30 +3,20 @@
 
 use super::class_error::ClassSum;
 use super::flows::Flow;
-use crate::types::{Estimate, Evidence, FlowClass};
+use crate::types::{Estimate, Evidence};
 
 /// Evidence of the flows that matter: the LBP flows, or all where there is none.
 pub(super) fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidence {
-    let of: Vec<Evidence> = if lbp.is_empty() {
-        flows.iter().map(|f| f.estimate.evidence).collect()
+    if lbp.is_empty() {
+        Evidence::of(flows.iter().map(|f| f.estimate.evidence))
     } else {
-        lbp.iter().map(|f| f.estimate.evidence).collect()
-    };
-    let probed = of.contains(&Evidence::Probed);
-    let passive = of.contains(&Evidence::Passive);
-    match (probed, passive) {
-        (true, true) => Evidence::Mixed,
-        (true, false) => Evidence::Probed,
-        _ => Evidence::Passive,
+        Evidence::of(lbp.iter().map(|f| f.estimate.evidence))
     }
 }
 
 /// The flows classified LBP.
 pub(super) fn lbp<'f, 'a, 'w>(flows: &'f [Flow<'a, 'w>]) -> Vec<&'f Flow<'a, 'w>> {
-    flows
-        .iter()
-        .filter(|f| f.estimate.class == FlowClass::Lbp)
-        .collect()
+    flows.iter().filter(|f| f.is_lbp()).collect()
 }
 
 /// N_b of classified flows.

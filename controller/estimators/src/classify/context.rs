@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The link as the classifier sees it.
 
-/// What the link says about all its flows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkContext {
     /// Fraction of arrivals that met a queue.
@@ -15,7 +14,6 @@ pub(crate) struct LinkContext {
     pub signals: u64,
     /// The same over arrivals: what the window law goes by (BSCL eq. 2).
     pub signal_rate: f64,
-    /// End of the window, ns.
     pub to_ns: u64,
 }
 

@@ -4,13 +4,12 @@
 use super::receiver_window::{ReceiverWindow, Watch};
 use crate::config::EstimatorConfig;
 use crate::in_flight::{Ceiling, Shape, ceiling, follows_delay, losses_ns, moments, shape};
-use crate::reductions::{Reduction, rtt_ns};
+use crate::reductions::{Reduction, SSTHRESH_UNSET, rtt_ns};
 use crate::rtt::BaseRtt;
 use crate::spacing::{Spacing, spacing};
 use crate::stats::quantile;
 use crate::window::FlowWindow;
 
-const SSTHRESH_UNSET: u32 = 0x7fff_ffff;
 /// Round trips needed before a shape means anything.
 const LEAST_RTTS: f64 = 8.0;
 
@@ -29,7 +28,6 @@ pub(super) struct Waiting {
     pub elsewhere_s: f64,
 }
 
-/// What the history of a flow says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Facts {
     /// What the receiver's window does to it; nothing when not probed.

@@ -35,7 +35,6 @@ use other_limit::window_limited;
 pub(crate) use past::Past;
 pub use weights::{WeightKind, Weights};
 
-/// A flow with its class.
 pub(crate) struct Classified {
     pub class: FlowClass,
     pub confidence: f64,

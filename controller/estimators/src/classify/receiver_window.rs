@@ -22,12 +22,10 @@ pub(super) struct ReceiverWindow {
     /// Of the stretches between two reductions, the share in which the bytes in flight came
     /// up to it: it, and not a loss, ended their growth.
     pub grown_to: f64,
-    /// Number of these stretches.
     pub stretches: u32,
 }
 
 impl ReceiverWindow {
-    /// Whether the flow is window-limited.
     pub fn limits(&self) -> bool {
         self.at >= LIMITS
     }

@@ -8,7 +8,7 @@ use tidemark_proto::telemetry::FlowInterval;
 const POINTS_PER_RTT: f64 = 8.0;
 /// However long the history, no more points than this.
 const MAX_POINTS: u64 = 20_000;
-/// A moment of a flow.
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
     pub time_ns: u64,

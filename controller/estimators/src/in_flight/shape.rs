@@ -25,7 +25,6 @@ pub(crate) struct Shape {
     pub top: f64,
     /// Share of the time at the top.
     pub at_top: f64,
-    /// Round trips seen.
     pub rtts: f64,
     /// Segments by which the window grows per RTT while nothing is lost; `None`
     /// when no stretch without a loss was long enough.

@@ -6,7 +6,6 @@ use crate::rtt::BaseRtt;
 use crate::types::Evidence;
 use crate::window::FlowWindow;
 
-/// One significant reduction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reduction {
     /// Start of the interval in which it was first seen.

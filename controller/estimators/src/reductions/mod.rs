@@ -7,4 +7,4 @@ mod probed;
 
 pub(crate) use attribution::{Reduction, rtt_ns};
 pub(crate) use passive::{local_episodes, passive, typical_rtt_ns};
-pub(crate) use probed::probed;
+pub(crate) use probed::{SSTHRESH_UNSET, probed};

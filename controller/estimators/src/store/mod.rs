@@ -24,8 +24,6 @@ pub struct Evicted {
     pub events: u64,
     /// Flows with all that was known of them.
     pub flows: u64,
-    /// Records refused because they name no time or lie before what is kept.
-    pub stale: u64,
 }
 
 #[derive(Debug, Default)]
@@ -79,10 +77,7 @@ fn insert<T>(queue: &mut VecDeque<T>, item: T, time: impl Fn(&T) -> u64) {
 
 impl Store {
     pub fn push_link_interval(&mut self, record: LinkInterval, max: usize) {
-        let id = LinkId {
-            node_id: record.node_id,
-            port: record.port,
-        };
+        let id = LinkId::new(record.node_id, record.port);
         let link = self.links.entry(id).or_default();
         let end = record.start_ns.saturating_add(record.duration_ns);
         link.latest_ns = link.latest_ns.max(end);
@@ -94,10 +89,7 @@ impl Store {
     }
 
     pub fn push_flow_interval(&mut self, record: FlowInterval) {
-        let id = LinkId {
-            node_id: record.node_id,
-            port: record.port,
-        };
+        let id = LinkId::new(record.node_id, record.port);
         let link = self.links.entry(id).or_default();
         link.flow_intervals += 1;
         let flow = link.flows.entry(record.flow_id).or_default();
@@ -108,10 +100,7 @@ impl Store {
     }
 
     pub fn push_drop(&mut self, drop: Drop, max: usize) {
-        let id = LinkId {
-            node_id: drop.node_id,
-            port: drop.port,
-        };
+        let id = LinkId::new(drop.node_id, drop.port);
         let link = self.links.entry(id).or_default();
         insert(&mut link.drops, drop, |d| d.time_ns);
         while link.drops.len() > max {

@@ -19,6 +19,16 @@ pub enum Evidence {
 }
 
 impl Evidence {
+    /// What a value of several flows rests on.
+    pub(crate) fn of(flows: impl Iterator<Item = Self>) -> Self {
+        let of: Vec<Self> = flows.collect();
+        match (of.contains(&Self::Probed), of.contains(&Self::Passive)) {
+            (true, true) => Self::Mixed,
+            (true, false) => Self::Probed,
+            _ => Self::Passive,
+        }
+    }
+
     /// Its name in sentences.
     pub fn label(self) -> &'static str {
         match self {

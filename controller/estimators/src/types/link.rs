@@ -16,6 +16,13 @@ pub struct LinkId {
     pub port: u32,
 }
 
+impl LinkId {
+    /// The link at an egress port of a node.
+    pub const fn new(node_id: u32, port: u32) -> Self {
+        Self { node_id, port }
+    }
+}
+
 impl std::fmt::Display for LinkId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.node_id, self.port)

@@ -56,7 +56,7 @@ pub struct Present {
 }
 
 /// The advisor's answer for one link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Advice {
     /// Regime of the link.
     pub regime: Regime,

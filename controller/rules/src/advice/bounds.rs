@@ -5,12 +5,11 @@ use super::bound::{Bound, LossBound, UTILISATION_TOLERANCE};
 use super::candidate::{Candidate, Evaluated, candidates};
 use super::model_based;
 use super::response;
-use super::search::smallest;
 use super::single_flow;
 use super::unobserved_loss;
 use crate::bscl::{self, SQRT_CONSTANT, loss_fraction_of};
 use crate::extrapolation::{LossScaling, WindowScaling, threshold_within};
-use crate::prediction::{Prediction, lbp_present, losses_unobserved, predict};
+use crate::prediction::{Prediction, lbp_present, losses_unobserved, predict, smallest};
 use crate::rule::{Basis, RuleId, Situation};
 use crate::targets::Goal;
 use crate::traffic::Regime;
@@ -112,7 +111,7 @@ fn for_utilisation(
     ));
     Some(Bound {
         bytes,
-        rule: bscl::rule_of_thumb::RULE.id(),
+        rule: bscl::rules::BDP.id(),
     })
 }
 
@@ -165,12 +164,9 @@ fn for_loss(
         });
         if c.rule.basis == Basis::Measurement {
             reasons.extend(loss_model_set_aside(s));
+            return LossBound::at(c.into());
         }
-        let by_rule = Bound::from(c);
-        return LossBound::at(match c.rule.basis {
-            Basis::Measurement => by_rule,
-            Basis::Model => with_todays_stacks(by_rule, s, bound, reasons),
-        });
+        return LossBound::at(with_todays_stacks(c.into(), s, bound, reasons));
     }
     let Some(bytes) = smallest(m, |p| p.loss_rate.value <= bound * (1.0 + 1e-9)) else {
         reasons.push("loss: no buffer of a reasonable size keeps the bound".into());
@@ -188,7 +184,7 @@ fn for_loss(
     ));
     LossBound::at(Bound {
         bytes,
-        rule: bscl::loss::RULE.id(),
+        rule: bscl::rules::LOSS.id(),
     })
 }
 
@@ -246,7 +242,7 @@ impl From<Candidate> for Bound {
 
 /// What BSCL would ask for utilisation, beside the measured window.
 fn utilisation_model_set_aside(s: &Situation<'_>) -> Option<String> {
-    let bytes = bscl::utilisation::RULE.evaluate(s).buffer_bytes?;
+    let bytes = bscl::rules::UTILISATION.evaluate(s).buffer_bytes?;
     let measured_lowest = WindowScaling::of(s.traffic)?.lowest_over_peak();
     let q = loss_fraction_of(s).ok()?;
     let beta = s.traffic.beta.unwrap_or(BETA_RENO);
@@ -263,7 +259,7 @@ fn utilisation_model_set_aside(s: &Situation<'_>) -> Option<String> {
 fn loss_model_set_aside(s: &Situation<'_>) -> Option<String> {
     Some(format!(
         "BSCL B_p would ask for {:.0} bytes; not taken: its constant is {:.2} by measurement instead of {SQRT_CONSTANT:.2}",
-        bscl::loss::RULE.evaluate(s).buffer_bytes?,
+        bscl::rules::LOSS.evaluate(s).buffer_bytes?,
         LossScaling::of(s.traffic)?.constant()
     ))
 }

@@ -28,7 +28,6 @@ pub(super) fn evaluate(rules: &[&'static Rule], s: &Situation<'_>) -> Vec<Evalua
 }
 
 /// Rules that apply, serve a goal (whatever else they serve) and rest on `basis`.
-/// Those that only combine others are left out.
 pub(super) fn candidates(
     all: &[Evaluated],
     goal: Goal,
@@ -36,7 +35,7 @@ pub(super) fn candidates(
 ) -> impl Iterator<Item = Candidate> {
     let fit = all.iter().filter(move |e| {
         let r = e.rule;
-        e.result.applies && r.serves(goal) && r.basis == basis && r.combines.is_empty()
+        e.result.applies && r.serves(goal) && r.basis == basis
     });
     fit.filter_map(|e| {
         let bytes = e.result.buffer_bytes?;

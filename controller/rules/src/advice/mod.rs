@@ -9,7 +9,6 @@ mod answer;
 mod bound;
 mod bounds;
 mod candidate;
-mod expected;
 mod fit;
 mod marking;
 mod model_based;
@@ -18,7 +17,6 @@ mod preconditions;
 mod priorities;
 mod rationale;
 mod response;
-mod search;
 mod sensitivity;
 mod single_flow;
 mod unobserved_loss;
@@ -74,24 +72,12 @@ fn answer(
     let mut reasons = vec![rationale::regime(traffic)];
     let mut advice = Advice {
         regime: traffic.regime,
-        limit_bytes: None,
-        limit_packets: None,
-        limit_ms: None,
-        marking: None,
-        rule: None,
-        decided_by: None,
-        feasible: false,
-        infeasible: None,
-        predicted: None,
         present: traffic.limit_bytes.map(|limit_bytes| Present {
             limit_bytes,
             predicted: predict(traffic, limit_bytes).ok(),
             measured: traffic.observed,
         }),
-        rejected: Vec::new(),
-        rules: Vec::new(),
-        sensitivity: Sensitivities::default(),
-        reasons: Vec::new(),
+        ..Advice::default()
     };
     let refusals = preconditions::refusals(traffic, targets);
     if refusals.is_empty() {
@@ -126,7 +112,7 @@ fn decide(
         Ok(predicted) => predicted,
         Err(e) => return reasons.push(format!("no prediction: {e}")),
     };
-    reasons.push(expected::expected(limit.bytes, s, &predicted));
+    reasons.push(rationale::expected(limit.bytes, s, &predicted));
     advice.predicted = Some(predicted);
     let given_up = given_up(kept.given_up, &bounds, limit.bytes);
     advice.feasible = given_up.is_empty();

@@ -3,7 +3,7 @@
 //! the best of it where it is not.
 
 use super::bound::{Bound, LossBound};
-use crate::extrapolation::{LossScaling, loss_rule_id, lost_less, others};
+use crate::extrapolation::{LossScaling, lost_less, others, rules};
 use crate::rule::{RuleId, Situation};
 use crate::traffic::TriedLimit;
 
@@ -67,7 +67,7 @@ pub(super) fn best_where_missed(
         )
     });
     let rule = if bytes > in_force {
-        loss_rule_id()
+        rules::LOSS.id()
     } else {
         RuleId::LimitInForce
     };

@@ -231,7 +231,6 @@ fn rule_for(goals: &[Goal]) -> &'static Rule {
         formula: "",
         goals: Box::leak(goals.into()),
         basis: crate::rule::Basis::Model,
-        combines: &[],
         assumptions: &[],
         inputs: |_| Vec::new(),
         size_bytes: |s| Ok(2.0 * s.drain_bytes_per_s() * s.traffic.t_mean_s.value),

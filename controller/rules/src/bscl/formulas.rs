@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Formulas of BSCL, and what its rules share.
 
-use crate::bdp;
+use crate::bisection::smallest_between;
 use crate::error::{RuleError, at_least_one, fraction, not_negative, open_fraction, positive};
 use crate::range::Range;
 use crate::rule::{Assumption, Condition, Paper, Situation};
@@ -93,9 +93,12 @@ pub fn loss_fraction_of(s: &Situation<'_>) -> Result<f64, RuleError> {
     Ok(observed.unwrap_or(expected))
 }
 
-/// The same; `None` where it is not known.
-pub fn loss_fraction_observed(s: &Situation<'_>) -> Option<f64> {
-    loss_fraction_of(s).ok()
+/// B = C·T, bytes: with the arithmetic mean T̄ the rule of thumb, always
+/// sufficient for flows that halve their window (§I, UTB §3.1); with the
+/// effective RTT Tₑ the requirement of globally synchronised flows of different
+/// RTTs (eq. 11).
+pub fn product_bytes(capacity_bytes_per_s: f64, rtt_s: f64) -> Result<f64, RuleError> {
+    Ok(positive("C (bytes/s)", capacity_bytes_per_s)? * positive("T (s)", rtt_s)?)
 }
 
 /// B_ρ (eq. 16), bytes; negative when the flows need no buffer at all.
@@ -119,9 +122,6 @@ pub fn k_p(loss_bound: f64) -> Result<f64, RuleError> {
 
 /// B_p = K_p·M·N_b − Cₑ·Tₑ (eq. 21), bytes; negative when the propagation delay
 /// alone keeps the loss rate below p̂. Holds for p̂ up to 3-5 %.
-///
-/// # Errors
-/// Arguments out of range.
 pub fn loss_bytes(link: Link, loss_bound: f64) -> Result<f64, RuleError> {
     let link = link.checked()?;
     Ok(k_p(loss_bound)? * link.segment_bytes * link.n_b - link.bdp_bytes())
@@ -130,9 +130,6 @@ pub fn loss_bytes(link: Link, loss_bound: f64) -> Result<f64, RuleError> {
 /// The BSCL formula: max(B_ρ, B_p, 0), and C·Tₑ in place of B_ρ below five
 /// flows, where the paper finds its probabilistic model too low (§VII): the whole
 /// capacity, not the part of the LBP flows. Without a loss bound B_ρ alone counts.
-///
-/// # Errors
-/// Arguments out of range.
 pub fn buffer_bytes(
     link: Link,
     capacity_bytes_per_s: f64,
@@ -140,7 +137,7 @@ pub fn buffer_bytes(
     loss_bound: Option<f64>,
 ) -> Result<f64, RuleError> {
     let for_utilisation = if link.n_b < FEW_FLOWS {
-        bdp::product(capacity_bytes_per_s, link.checked()?.t_e_s)?
+        product_bytes(capacity_bytes_per_s, link.checked()?.t_e_s)?
     } else {
         utilisation_bytes(link, q)?
     };
@@ -172,15 +169,8 @@ pub fn crossover_flows(link: Link, alpha: f64, loss_bound: f64) -> Result<Option
         low = high;
         high *= 2.0;
     }
-    for _ in 0..80 {
-        let middle = 0.5 * (low + high);
-        if excess(middle)? < 0.0 {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Ok(Some(0.5 * (low + high)))
+    let loss_decides = |n_b: f64| excess(n_b).is_ok_and(|e| e >= 0.0);
+    Ok(Some(smallest_between((low, high), 80, loss_decides)))
 }
 
 /// FPQ: six packets for every active flow (§IV-A), bytes. For comparison.
@@ -202,25 +192,12 @@ pub fn delay_bytes(drain_bytes_per_s: f64, delay_bound_s: f64) -> Result<f64, Ru
 /// Loss rate of N_b flows that saturate the link with a buffer of B bytes:
 /// p = (0.87·N_b·M/(Cₑ·Tₑ + B))² (eq. 18; OI eq. 3), at most 1.
 /// Holds below about 5 %.
-///
-/// # Errors
-/// Arguments out of range.
 pub fn loss_rate_at(link: Link, buffer_bytes: f64) -> Result<f64, RuleError> {
     let link = link.checked()?;
     not_negative("B (bytes)", buffer_bytes)?;
     let window_sum = link.bdp_bytes() + buffer_bytes;
     let p = (SQRT_CONSTANT * link.n_b * link.segment_bytes / window_sum).powi(2);
     Ok(p.min(1.0))
-}
-
-/// Rate of one flow, R = 0.87·M/(T·√p) (eq. 2), bytes/s; T includes queueing.
-/// Holds for p below 2-5 %.
-///
-/// # Errors
-/// Arguments out of range.
-pub fn flow_bytes_per_s(segment_bytes: f64, rtt_s: f64, loss_rate: f64) -> Result<f64, RuleError> {
-    Ok(SQRT_CONSTANT * positive("M (bytes)", segment_bytes)?
-        / (positive("T (s)", rtt_s)? * open_fraction("p", loss_rate)?.sqrt()))
 }
 
 /// BSCL's models hold below some 5 % loss: with the buffer in question, not at

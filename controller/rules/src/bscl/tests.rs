@@ -71,13 +71,18 @@ fn buffer_of_the_loss_bound_gives_that_loss() {
     }
 }
 
+/// R = 0.87·M/(T·√p) (eq. 2).
+fn flow_bytes_per_s(rtt_s: f64, loss_rate: f64) -> f64 {
+    SQRT_CONSTANT * M / (rtt_s * loss_rate.sqrt())
+}
+
 #[test]
 fn flow_rates_add_up_to_the_link() {
     let at = link(45e6, 60.0, 50.0);
     let b = 500.0 * M;
     let p = loss_rate_at(at, b).unwrap();
     let rtt = at.t_e_s + b / at.lbp_bytes_per_s;
-    let sum = 50.0 * flow_bytes_per_s(M, rtt, p).unwrap();
+    let sum = 50.0 * flow_bytes_per_s(rtt, p);
     assert!((sum / at.lbp_bytes_per_s - 1.0).abs() < 1e-9);
 }
 
@@ -120,7 +125,9 @@ fn nonsense_is_refused_by_name() {
     assert!(loss_fraction(10.0, 0.0).is_err());
     assert!(loss_fraction(0.5, 1.0).is_err());
     assert!(delay_bytes(0.0, 1.0).is_err());
-    assert!(flow_bytes_per_s(M, 0.0, 0.01).is_err());
+    assert_eq!(product_bytes(1e6, 0.0).unwrap_err().name, "T (s)");
+    assert!(product_bytes(0.0, 0.1).is_err());
+    assert!(product_bytes(f64::NAN, 0.1).is_err());
     assert!(crossover_flows(good, 0.0, 0.01).is_err());
 }
 

@@ -2,8 +2,7 @@
 //! The loss rate at another limit.
 
 use super::conditions::scalable;
-use super::flow_window::flow_window;
-use super::law::{Deviation, FlowWindow};
+use super::law::{Deviation, FlowWindow, flow_window};
 use super::learned::{Steepness, loss_between, steepness};
 use super::loss_parts::{Limits, Parts};
 use super::uncertainty::{loss_sampling_error, loss_sampling_error_at};
@@ -90,9 +89,6 @@ impl<'a> LossScaling<'a> {
     /// The same with the range of what will be measured there in as long a time:
     /// by the sampling errors of both measurements, Tₑ, the exponent, and which of
     /// the drops scale.
-    ///
-    /// # Errors
-    /// As [`Self::loss_at`].
     pub fn range_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         let value = self.loss_at(buffer_bytes)?;
         let error = loss_sampling_error_at(self.m, value / self.loss_rate);
@@ -111,9 +107,6 @@ impl<'a> LossScaling<'a> {
 
     /// The range that Tₑ, the exponent, and which of the drops scale leave: what
     /// is uncertain of a change from the loss rate as measured.
-    ///
-    /// # Errors
-    /// As [`Self::loss_at`].
     pub(crate) fn law_range_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         let value = self.loss_at(buffer_bytes)?;
         let mut range = Range::exact(value);

@@ -63,19 +63,15 @@
 
 mod beside_others;
 mod conditions;
-mod flow_window;
 mod in_flight_cap;
 mod law;
 mod learned;
 mod loss;
 mod loss_parts;
-mod loss_rule;
 pub(crate) mod open_loop;
-mod open_loop_rule;
 mod overshoot;
-mod source;
+pub(crate) mod rules;
 mod uncertainty;
-mod utilisation_rule;
 mod window;
 mod window_delay;
 mod window_peak;
@@ -91,19 +87,10 @@ pub(crate) use overshoot::{overshoot_bytes, threshold_within};
 pub(crate) use uncertainty::loss_events;
 pub(crate) use window_peak::short_by_bursts;
 
-use crate::rule::{Rule, RuleId};
-
-/// The rule that scales the measured loss.
-pub(crate) fn loss_rule_id() -> RuleId {
-    loss_rule::RULE.id()
-}
+use crate::rule::Rule;
 
 /// Rules of this folder.
-pub const RULES: &[&Rule] = &[
-    &loss_rule::RULE,
-    &utilisation_rule::RULE,
-    &open_loop_rule::RULE,
-];
+pub const RULES: &[&Rule] = &[&rules::LOSS, &rules::UTILISATION, &rules::OPEN_LOOP];
 
 #[cfg(test)]
 mod tests;

@@ -176,9 +176,6 @@ impl<'a> WindowScaling<'a> {
 
     /// The same with the range left by the number of loss events seen, Tₑ, Cₑ
     /// and the exponent.
-    ///
-    /// # Errors
-    /// As [`Self::utilisation_at`].
     pub fn range_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         let value = self.utilisation_at(buffer_bytes)?;
         let (mut low, mut high) = (value, value);

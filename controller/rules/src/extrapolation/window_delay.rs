@@ -14,9 +14,6 @@ const OF_DELAY: f64 = 0.7;
 
 impl WindowScaling<'_> {
     /// Mean queueing delay expected at a limit, ms.
-    ///
-    /// # Errors
-    /// As [`Self::utilisation_at`].
     pub fn mean_delay_ms_at(&self, buffer_bytes: f64) -> Result<f64, RuleError> {
         let b = not_negative("B (bytes)", buffer_bytes)?;
         let means = self.at_scale(self.peak.scale(b)).unwrap_or(self.there);
@@ -30,9 +27,6 @@ impl WindowScaling<'_> {
     }
 
     /// The same with its range.
-    ///
-    /// # Errors
-    /// As [`Self::utilisation_at`].
     pub fn mean_delay_range_ms_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         let value = self.mean_delay_ms_at(buffer_bytes)?;
         let at = |peak: Peak, exponent: f64| {

@@ -269,25 +269,23 @@ fn rules_of(dir: &Path) -> Vec<PathBuf> {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        for definition in ["\npub static RULE: Rule = ", "\nrule!("] {
-            found.extend(text.matches(definition).map(|_| path.clone()));
-        }
+        let defines = |line: &&str| {
+            let is_static = line.starts_with("pub static ") && line.contains(": Rule = ");
+            is_static || line.starts_with("rule!(")
+        };
+        found.extend(text.lines().filter(defines).map(|_| path.clone()));
     }
     found
 }
 
 #[test]
 fn rules_say_what_documents_need() {
-    for r in RULES {
+    for r in RULES.iter() {
         for text in [r.name, r.formula, r.paper.name, r.paper.citation] {
             assert!(!text.is_empty() && !text.contains('|'), "{}", r.id);
         }
         for a in r.assumptions {
             assert!(!a.statement.is_empty() && !a.statement.contains('|'));
-        }
-        for part in r.combines {
-            assert!(RULES.iter().any(|l| l.id == part.id), "{}", r.id);
-            assert!(part.goals.iter().all(|g| r.serves(*g)), "{}", r.id);
         }
     }
 }

@@ -45,9 +45,6 @@ pub fn finite_buffer_loss(load: f64, bursts: f64) -> Result<f64, RuleError> {
 }
 
 /// Packets waiting on average in M/M/1/K, in bursts; see [`finite_buffer_loss`].
-///
-/// # Errors
-/// As there.
 pub fn finite_buffer_queue(load: f64, bursts: f64) -> Result<f64, RuleError> {
     let (rho, b) = (positive("rho", load)?, not_negative("b (bursts)", bursts)?);
     if (rho - 1.0).abs() < 1e-4 {

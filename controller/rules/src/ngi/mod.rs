@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Augé, Roberts: *Buffer Sizing for Elastic Traffic*, NGI 2006 (NGI).
 
-mod elastic;
 pub mod formulas;
-mod transparent;
+mod rules;
 
 pub use formulas::*;
 
 use crate::rule::Rule;
 
 /// Rules of this folder.
-pub const RULES: &[&Rule] = &[&transparent::RULE, &elastic::RULE];
+pub const RULES: &[&Rule] = &[&rules::TRANSPARENT, &rules::ELASTIC];

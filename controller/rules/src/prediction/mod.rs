@@ -12,20 +12,19 @@
 
 mod model;
 mod model_based;
-mod model_outcome;
 mod outcome;
 mod uncertainty;
 mod without_lbp;
 
 pub use outcome::{FormulaPrediction, Prediction, WhatIfPoint};
 
+use crate::bisection::smallest_between;
 use crate::error::{RuleError, positive};
 use crate::extrapolation::{LEAST_DROPS, LossScaling, WindowScaling, overshoot_bytes};
 use crate::range::Range;
 use crate::traffic::{CongestionControl, Traffic};
-use model::Parameters;
 pub(crate) use model::lbp_present;
-use model_outcome::ModelOutcome;
+use model::{ModelOutcome, Parameters};
 use uncertainty::{
     at_limit_in_force, floor_of_theorem_7, widen_by_observation, widen_for_constant,
     widen_for_description, widen_for_synchrony, widen_for_unobserved_losses,
@@ -42,9 +41,6 @@ use uncertainty::{
 /// Where the conditions of [`crate::extrapolation`] hold, what was measured at the
 /// limit in force, scaled to this limit, takes the place of the formulas, which
 /// are then given in `formula`.
-///
-/// # Errors
-/// A quantity is out of range; the error names it.
 pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleError> {
     positive("queue drain rate (bits/s)", traffic.queue_drain_bps)?;
     positive("M (bytes)", traffic.segment_bytes)?;
@@ -93,10 +89,21 @@ pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleE
     Ok(prediction)
 }
 
+/// Smallest buffer at which a prediction that only gets better with more of it
+/// meets what is asked, up to 100 times C·T̄, or 2 s where that is less.
+pub(crate) fn smallest(m: &Traffic, good: impl Fn(&Prediction) -> bool) -> Option<f64> {
+    let meets = |bytes: f64| predict(m, bytes).is_ok_and(|p| good(&p));
+    if meets(0.0) {
+        return Some(0.0);
+    }
+    let high = m.drain_bytes_per_s() * (100.0 * m.t_mean_s.value).max(2.0);
+    if !meets(high) {
+        return None;
+    }
+    Some(smallest_between((0.0, high), 60, meets))
+}
+
 /// Predictions over a range of limits, for charts.
-///
-/// # Errors
-/// As [`predict`].
 pub fn what_if(
     traffic: &Traffic,
     buffers_bytes: impl IntoIterator<Item = f64>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Flows that all follow a model of the path (BBR).
 
-use super::model_outcome::ModelOutcome;
+use super::model::ModelOutcome;
 use super::outcome::Prediction;
 use crate::error::RuleError;
 use crate::extrapolation::InFlightCap;

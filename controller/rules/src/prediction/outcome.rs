@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is predicted.
 
-use super::model_outcome::ModelOutcome;
+use super::model::ModelOutcome;
 use crate::range::Range;
 use serde::{Deserialize, Serialize};
 

@@ -30,6 +30,9 @@ pub enum Basis {
     Model,
     /// What was measured at the limit in force. Goes before any model.
     Measurement,
+    /// Other rules, of which it is the larger. The advisor weighs goals itself, so it
+    /// chooses among those and only shows this one.
+    Combination,
 }
 
 /// A buffer-sizing rule, as a value.
@@ -53,9 +56,6 @@ pub struct Rule {
     pub goals: &'static [Goal],
     /// What its size rests on.
     pub basis: Basis,
-    /// Rules of which this one is the larger. The advisor weighs goals itself,
-    /// so it chooses among those and only shows this one.
-    pub combines: &'static [&'static Rule],
     /// What has to hold of the traffic.
     pub assumptions: &'static [&'static Assumption],
     /// The quantities that the formula uses; those not known are not finite.

@@ -60,9 +60,6 @@ impl Situation<'_> {
     }
 
     /// p̂, fraction.
-    ///
-    /// # Errors
-    /// No loss bound was given.
     pub fn loss_bound(&self) -> Result<f64, Missing> {
         self.targets
             .loss_rate
@@ -70,9 +67,6 @@ impl Situation<'_> {
     }
 
     /// d̂, s.
-    ///
-    /// # Errors
-    /// No delay bound was given.
     pub fn delay_bound_s(&self) -> Result<f64, Missing> {
         let bound = self.targets.delay_ms.map(|ms| ms / 1e3);
         bound.ok_or(Missing::Unknown("a delay bound"))

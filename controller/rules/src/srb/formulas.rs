@@ -57,30 +57,17 @@ pub fn slow_start_bursts(flow_pkts: f64) -> Result<Bursts, RuleError> {
     })
 }
 
-/// P(Q ≥ b) = exp(−b·2(1−ρ)/ρ·E\[X\]/E\[X²\]) for a link that carries short
-/// flows only (SRB §4). Holds for a load below 1.
+/// b at which P(Q ≥ b) = exp(−b·2(1−ρ)/ρ·E\[X\]/E\[X²\]) is the bound p̂, packets, for
+/// a link that carries short flows only (SRB §4).
 ///
 /// # Errors
-/// Load not between 0 and 1; moments not above 0.
-pub fn short_flow_overflow(load: f64, bursts: Bursts, buffer_pkts: f64) -> Result<f64, RuleError> {
-    Ok((-buffer_pkts * decay_per_packet(load, bursts)?)
-        .exp()
-        .min(1.0))
-}
-
-/// b at which [`short_flow_overflow`] is the bound p̂, packets.
-///
-/// # Errors
-/// As there; p̂ not between 0 and 1.
+/// ρ or p̂ not between 0 and 1; moments not above 0.
 pub fn short_flow_packets(load: f64, bursts: Bursts, bound: f64) -> Result<f64, RuleError> {
-    Ok(-open_fraction("p (loss bound)", bound)?.ln() / decay_per_packet(load, bursts)?)
-}
-
-fn decay_per_packet(load: f64, bursts: Bursts) -> Result<f64, RuleError> {
     open_fraction("rho", load)?;
     positive("E[X]", bursts.mean_pkts)?;
     positive("E[X^2]", bursts.mean_square_pkts2)?;
-    Ok(2.0 * (1.0 - load) / load * bursts.mean_pkts / bursts.mean_square_pkts2)
+    let decay = 2.0 * (1.0 - load) / load * bursts.mean_pkts / bursts.mean_square_pkts2;
+    Ok(-open_fraction("p (loss bound)", bound)?.ln() / decay)
 }
 
 #[cfg(test)]
@@ -142,7 +129,7 @@ mod tests {
         assert!(stanford_bytes(1.0, 1.0, 0.0).is_err());
         assert!(slow_start_bursts(0.0).is_err());
         let b = slow_start_bursts(14.0).unwrap();
-        assert!(short_flow_overflow(1.0, b, 10.0).is_err());
+        assert!(short_flow_packets(1.0, b, 0.1).is_err());
         assert!(short_flow_packets(0.8, b, 0.0).is_err());
     }
 
@@ -151,7 +138,8 @@ mod tests {
         fn overflow_and_size_are_inverse(load in 0.05f64..0.95, len in 1.0f64..200.0, p in 1e-6f64..0.5) {
             let bursts = slow_start_bursts(len).unwrap();
             let b = short_flow_packets(load, bursts, p).unwrap();
-            prop_assert!((short_flow_overflow(load, bursts, b).unwrap() / p - 1.0).abs() < 1e-9);
+            let decay = 2.0 * (1.0 - load) / load * bursts.mean_pkts / bursts.mean_square_pkts2;
+            prop_assert!(((-b * decay).exp() / p - 1.0).abs() < 1e-9);
             prop_assert!(short_flow_packets(load + 0.01, bursts, p).unwrap() > b);
         }
 

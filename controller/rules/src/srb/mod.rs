@@ -2,12 +2,11 @@
 //! Appenzeller, Keslassy, McKeown: *Sizing Router Buffers*, SIGCOMM 2004 (SRB).
 
 pub mod formulas;
-mod short_flows;
-mod stanford;
+mod rules;
 
 pub use formulas::*;
 
 use crate::rule::Rule;
 
 /// Rules of this folder.
-pub const RULES: &[&Rule] = &[&stanford::RULE, &short_flows::RULE];
+pub const RULES: &[&Rule] = &[&rules::STANFORD, &rules::SHORT_FLOWS];

@@ -24,7 +24,7 @@ const MODEL_BASED_IGNORED: f64 = 0.1;
 const LOSS_BASED_IGNORED: f64 = 0.02;
 
 /// The measured traffic of one link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Capacity of the link on the wire, bits/s.
     pub capacity_bps: f64,
@@ -166,39 +166,19 @@ impl Traffic {
             capacity_bps,
             queue_drain_bps: capacity_bps,
             segment_bytes,
-            limit_bytes: None,
             n_b: Range::exact(flows),
             n_active: flows,
             alpha: Range::new(crate::bscl::DEFAULT_ALPHA, 0.4, 0.7),
-            alpha_measured: false,
-            q_observed: None,
-            delta: None,
-            window_p01_pkts: None,
-            synchrony: None,
             t_e_s: Range::exact(rtt_s),
             t_mean_s: Range::exact(rtt_s),
-            base_rtts_s: Vec::new(),
             c_e_share: Range::exact(1.0),
             rho: 1.0,
-            rho_other: 0.0,
             regime: if flows >= 1.0 {
                 Regime::Elastic
             } else {
                 Regime::Transparent
             },
-            saturable: None,
-            congestion_control: CongestionControl::Unknown,
-            beta: None,
-            observed: None,
-            overshoot_drops: 0,
-            model_based_share: 0.0,
-            model_based_drops: 0,
-            loss_based_share: 0.0,
-            loss_mix: None,
-            flow_mix: None,
-            tried: Vec::new(),
-            assumed_constant: None,
-            occupancy: None,
+            ..Self::default()
         }
     }
 }

@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 /// Regime of a link (NGI §III).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Regime {
     /// No flow is bottlenecked here and the sum of rates is below capacity.
@@ -14,6 +16,7 @@ pub enum Regime {
     /// What is not elastic fills the link, or drops persist at minimum windows.
     Overload,
     /// Not enough was seen.
+    #[default]
     Unknown,
 }
 
@@ -30,7 +33,9 @@ impl Regime {
 }
 
 /// Congestion control as recognised from a window's trajectory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum CongestionControl {
     /// TCP Reno: halves its window on loss.
@@ -42,6 +47,7 @@ pub enum CongestionControl {
     /// Scalable TCP.
     Scalable,
     /// Not recognised.
+    #[default]
     Unknown,
 }
 

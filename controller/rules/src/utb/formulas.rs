@@ -46,9 +46,8 @@ impl Share {
     }
 }
 
-/// B = Δ·BDP/√n (Theorems 5-6), bytes. Holds where D ≤
-/// [`allowed_reductions`] in every RTT and all windows are at least
-/// [`smallest_window_pkts`].
+/// B = Δ·BDP/√n (Theorems 5-6), bytes. Holds where D ≤ n²/(Δ·BDP) + √n in every RTT
+/// and all windows are at least [`smallest_window_pkts`].
 ///
 /// # Errors
 /// BDP not above 0, n or Δ below 1.
@@ -64,24 +63,6 @@ pub fn sqrt_n_bytes(share: Share) -> Result<f64, RuleError> {
 pub fn desynchronised_bytes(share: Share, s: f64) -> Result<f64, RuleError> {
     let share = share.checked()?;
     Ok(not_negative("s", s)? * share.delta * share.bdp_bytes / share.flows)
-}
-
-/// n²/(Δ·BDP): reductions per RTT that the growth of the other windows makes
-/// up for.
-///
-/// # Errors
-/// Arguments out of range.
-pub fn compensated_reductions(n: f64, delta: f64, bdp_pkts: f64) -> Result<f64, RuleError> {
-    Ok(at_least_one("n", n)?.powi(2)
-        / (at_least_one("delta", delta)? * positive("BDP (packets)", bdp_pkts)?))
-}
-
-/// Largest D(t) that Theorem 5 allows: n²/(Δ·BDP) + √n.
-///
-/// # Errors
-/// Arguments out of range.
-pub fn allowed_reductions(n: f64, delta: f64, bdp_pkts: f64) -> Result<f64, RuleError> {
-    Ok(compensated_reductions(n, delta, bdp_pkts)? + n.sqrt())
 }
 
 /// Smallest window the theorems allow: a/(1−β) for a flow that adds `a`
@@ -242,8 +223,6 @@ mod tests {
         // ln(1/e^-2) = 2: √(ln)/√(2n) = 1/√n.
         let b = bbr_bytes(S, (-2.0f64).exp()).unwrap();
         assert!((b - sqrt_n_bytes(S).unwrap()).abs() < 1e-6);
-        let allowed = allowed_reductions(16.0, 4.0, 166.7).unwrap();
-        assert!((allowed - (256.0 / 666.8 + 4.0)).abs() < 1e-9);
     }
 
     #[test]
@@ -260,7 +239,6 @@ mod tests {
         assert!(desynchronised_bytes(S, -1.0).is_err());
         assert!(bbr_bytes(S, 0.0).is_err());
         assert!(smallest_window_pkts(1.0, 1.0).is_err());
-        assert!(allowed_reductions(16.0, 4.0, 0.0).is_err());
     }
 
     proptest! {

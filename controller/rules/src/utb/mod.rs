@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Spang, Arslan, McKeown: *Updating the Theory of Buffer Sizing*, Performance
 //! 2021 (UTB). One flow alone (§3) is in [`single_flow`]; [`formulas`] has the
-//! formulas for many flows (§4-5). Each rule has a file of its own.
+//! formulas for many flows (§4-5).
 
-mod bbr;
-mod desynchronised;
 pub mod formulas;
+mod rules;
 pub mod single_flow;
-mod sqrt_n;
 
 pub use formulas::*;
 
@@ -15,11 +13,11 @@ use crate::rule::Rule;
 
 /// Rules of this folder.
 pub const RULES: &[&Rule] = &[
-    &sqrt_n::RULE,
-    &desynchronised::RULE,
-    &bbr::RULE,
-    &single_flow::loss_based::RENO,
-    &single_flow::loss_based::CUBIC,
-    &single_flow::loss_based::SCALABLE,
-    &single_flow::bbr::RULE,
+    &rules::SQRT_N,
+    &rules::DESYNCHRONISED,
+    &rules::BBR,
+    &single_flow::rules::RENO,
+    &single_flow::rules::CUBIC,
+    &single_flow::rules::SCALABLE,
+    &single_flow::rules::BBR,
 ];

@@ -126,7 +126,7 @@ fn flows_with_loss(dir: &Path) -> BTreeMap<Key, f64> {
 
 /// √n + n²/(2B): Theorem 5 with Δ·BDP in place of 2B where the paper draws it.
 fn allowed(n: f64) -> f64 {
-    utb::allowed_reductions(n, 2.0, 15_000.0 * 80.0 / 9000.0).unwrap()
+    n.sqrt() + n.powi(2) / (2.0 * 15_000.0 * 80.0 / 9000.0)
 }
 
 fn buffers_follow_the_rules(found: &BTreeMap<Key, f64>) {

@@ -27,19 +27,12 @@ fn first_client() -> u32 {
 }
 
 impl Config {
-    /// Reads the section.
-    ///
-    /// # Errors
-    /// A key that is missing, unknown or of another type.
     pub(super) fn of(section: &Section) -> Result<Self, Error> {
         serde_json::from_value(section.clone().into())
             .map_err(|e| Error::value("bfrt", e.to_string()))
     }
 
     /// The queues with their ports as numbers.
-    ///
-    /// # Errors
-    /// The key that is not a port number.
     pub(super) fn queue_ports(&self) -> Result<BTreeMap<u32, Queue>, Error> {
         let ports = self.queues.iter().map(|(k, q)| match k.parse() {
             Ok(port) => Ok((port, *q)),
@@ -52,9 +45,6 @@ impl Config {
     }
 
     /// How the switch is reached. BFRT numbers devices with 32 bits.
-    ///
-    /// # Errors
-    /// A device id that does not fit.
     pub(super) fn options(&self, address: &SwitchAddress) -> Result<Options, Error> {
         let device_id = u32::try_from(address.device_id).map_err(|_| {
             let text = format!("{} is too large, BFRT has 32 bits", address.device_id);

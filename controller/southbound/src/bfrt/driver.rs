@@ -26,9 +26,6 @@ pub struct Bfrt {
 
 impl Bfrt {
     /// A driver; connects when first used. Needs a tokio runtime.
-    ///
-    /// # Errors
-    /// An address that makes no sense.
     pub fn new(options: Options, queues: BTreeMap<u32, Queue>) -> Result<Self, Error> {
         Ok(Self {
             client: Client::new(options)?,

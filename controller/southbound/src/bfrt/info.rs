@@ -13,7 +13,6 @@ pub(super) struct Info {
     tables: Vec<Table>,
 }
 
-/// A table.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Table {
     pub name: String,
@@ -43,7 +42,6 @@ pub(super) struct Field {
 struct Kind {
     #[serde(rename = "type", default)]
     name: String,
-    #[serde(default)]
     width: Option<u32>,
 }
 
@@ -75,9 +73,6 @@ pub(super) type Fields = BTreeMap<String, Value>;
 
 impl Info {
     /// Reads the JSON of the program and of the device.
-    ///
-    /// # Errors
-    /// JSON of another form.
     pub(super) fn parse(parts: &[&[u8]]) -> Result<Self, Error> {
         let mut all = Info::default();
         for part in parts.iter().filter(|p| !p.is_empty()) {
@@ -95,16 +90,9 @@ impl Info {
         let tail = format!(".{name}");
         let exact = self.tables.iter().find(|t| t.name == name);
         let found = exact.or_else(|| self.tables.iter().find(|t| t.name.ends_with(&tail)));
-        found.ok_or_else(|| Error::Name {
-            kind: "table",
-            name: name.into(),
-            known: list(self.tables.iter().map(|t| &t.name)),
-        })
+        let known = self.tables.iter().map(|t| t.name.as_str());
+        found.ok_or_else(|| Error::name("table", name, known))
     }
-}
-
-fn list<'a>(names: impl Iterator<Item = &'a String>) -> String {
-    names.cloned().collect::<Vec<_>>().join(", ")
 }
 
 fn short(name: &str) -> &str {
@@ -118,10 +106,9 @@ fn find<'a>(fields: &'a [Field], name: &str, of: &str) -> Result<&'a Field, Erro
         .find(|f| f.name == name || short(&f.name) == name)
         .or_else(|| fields.iter().find(|f| without_unit(short(&f.name)) == name))
         .or_else(|| fields.first().filter(|_| only))
-        .ok_or_else(|| Error::Name {
-            kind: "field",
-            name: format!("{name} of {of}"),
-            known: list(fields.iter().map(|f| &f.name)),
+        .ok_or_else(|| {
+            let known = fields.iter().map(|f| f.name.as_str());
+            Error::name("field", format!("{name} of {of}"), known)
         })
 }
 
@@ -217,6 +204,16 @@ impl Table {
         Ok(bf::TableKey { fields })
     }
 
+    /// The key alone, for reading the entry.
+    pub(super) fn key_entry(&self, key: &[(&str, u64)]) -> Result<bf::TableEntry, Error> {
+        let key: Vec<_> = key.iter().map(|&(name, v)| (name, v, None)).collect();
+        Ok(bf::TableEntry {
+            table_id: self.id,
+            key: Some(self.key(&key)?),
+            ..Default::default()
+        })
+    }
+
     /// The key field of the priority, where the table has ternary fields.
     pub(super) fn has_priority(&self) -> bool {
         self.key.iter().any(|f| f.name == "$MATCH_PRIORITY")
@@ -225,11 +222,9 @@ impl Table {
     fn named(&self, action: &str) -> Result<&Action, Error> {
         let mut actions = self.action_specs.iter();
         let found = actions.find(|a| a.name == action || short(&a.name) == action);
-        found.ok_or_else(|| Error::Name {
-            kind: "action",
-            name: format!("{action} of table {}", self.name),
-            known: list(self.action_specs.iter().map(|a| &a.name)),
-        })
+        let known = self.action_specs.iter().map(|a| a.name.as_str());
+        found
+            .ok_or_else(|| Error::name("action", format!("{action} of table {}", self.name), known))
     }
 
     /// How many parameters an action has.

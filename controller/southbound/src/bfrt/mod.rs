@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The BFRT driver, for Tofino's own switch daemon.
 //!
-//! * `info`: ids by name from the `bfrt.json` that p4c writes;
-//! * `client`: connection, subscription, calls and their errors;
-//! * `entries`: the tables of the Tidemark program and the device's fixed ones;
-//! * `inspect`: what a first run needs, looked at;
-//! * `driver`: the [`crate::Southbound`] that uses them;
-//! * `config`: the section `bfrt` of a switch's configuration.
-//!
 //! It is tested against a server of ours that checks every message. **It has
 //! never run on hardware.**
 //!

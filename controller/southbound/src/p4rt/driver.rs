@@ -40,9 +40,6 @@ impl P4Runtime {
     }
 
     /// The same over connections that `connect` makes: not those of TCP.
-    ///
-    /// # Errors
-    /// As [`P4Runtime::new`].
     pub fn over(
         options: Options,
         connect: impl FnOnce(Endpoint) -> Channel,
@@ -88,12 +85,7 @@ impl P4Runtime {
     }
 
     async fn drop_others(&self, t: &Table<'_>, keep: &[Item]) -> Result<(), Error> {
-        let all = p4::Entity {
-            entity: Some(p4::entity::Entity::TableEntry(p4::TableEntry {
-                table_id: t.id(),
-                ..Default::default()
-            })),
-        };
+        let all = entries::entries_of(t, false);
         let keys: Vec<_> = keep
             .iter()
             .filter_map(|i| entries::key_of(&i.entity))

@@ -40,6 +40,17 @@ fn entry(table: &Table<'_>, key: Vec<p4::FieldMatch>, action: p4::TableAction) -
     }
 }
 
+/// For reading all entries of a table, or its default entry.
+pub(super) fn entries_of(table: &Table<'_>, is_default_action: bool) -> p4::Entity {
+    p4::Entity {
+        entity: Some(p4::entity::Entity::TableEntry(p4::TableEntry {
+            table_id: table.id(),
+            is_default_action,
+            ..Default::default()
+        })),
+    }
+}
+
 /// Frames to an address leave by a port.
 pub(super) fn forward(program: &Program, f: &Forward, field: &str) -> Result<Item, Error> {
     let t = program.table("l2_forward")?;
@@ -143,7 +154,7 @@ fn watch_item(
 ) -> Result<Item, Error> {
     for (name, value) in w.numbers() {
         if let Some(value) = value {
-            key.push(t.ternary(name, value, None)?);
+            key.push(t.ternary(name, value)?);
         }
     }
     let priority = w.priority.unwrap_or(priority);

@@ -3,7 +3,9 @@
 //! destination of reports, and what is watched. Everything is read, and nothing written.
 
 use super::client::Client;
-use super::entries::{REPORT_CLONE_SESSION, WATCH_TABLES, clone_sessions, key_of, watch_items};
+use super::entries::{
+    REPORT_CLONE_SESSION, WATCH_TABLES, clone_sessions, entries_of, key_of, watch_items,
+};
 use super::program::Program;
 use crate::program_contract::destination as arguments_of;
 use crate::values::number;
@@ -91,16 +93,6 @@ fn clone_session_of(entity: &p4::Entity) -> Option<&p4::CloneSessionEntry> {
 }
 
 /// Every entry of a table, or the one that holds where none matches.
-fn entries_of(table_id: u32, is_default_action: bool) -> p4::Entity {
-    p4::Entity {
-        entity: Some(Entity::TableEntry(p4::TableEntry {
-            table_id,
-            is_default_action,
-            ..Default::default()
-        })),
-    }
-}
-
 fn action_of(entity: &p4::Entity) -> Option<&p4::Action> {
     let Entity::TableEntry(e) = entity.entity.as_ref()? else {
         return None;
@@ -120,7 +112,7 @@ async fn destination(
     let check = "report destination";
     let read = async {
         let table = program.table("report_to")?;
-        let key = entries_of(table.id(), true);
+        let key = entries_of(&table, true);
         let found = client.read("the destination of reports", key).await?;
         let action = found.iter().find_map(action_of);
         let action = action.filter(|a| table.action_name(a.action_id) == Some("set_destination"));
@@ -190,7 +182,7 @@ async fn watches(client: &Client, program: &Program, plan: Option<&Provision>) -
         let Ok(table) = program.table(table) else {
             continue;
         };
-        let all = entries_of(table.id(), false);
+        let all = entries_of(&table, false);
         match client.read("watch", all).await {
             Ok(found) => held.extend(found),
             Err(e) => return unread(check, &e),

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The P4Runtime driver.
-//!
-//! * `client`: connection, arbitration, calls and their errors;
-//! * `program`: ids by name from the P4Info;
-//! * `entries`: the tables of the Tidemark program, as updates;
-//! * `byte_string`: values in P4Runtime's canonical form;
-//! * `load`: pushes the program;
-//! * `inspect`: looks at what has to be there before a packet is reported;
-//! * `driver`: the [`crate::Southbound`] that uses them.
 
 mod byte_string;
 mod client;

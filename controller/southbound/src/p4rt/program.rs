@@ -8,13 +8,11 @@ use crate::values::AddressPrefix;
 use tidemark_proto::p4::config::v1 as cfg;
 use tidemark_proto::p4::v1 as p4;
 
-/// A loaded program.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     info: cfg::P4Info,
 }
 
-/// A table of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table<'a> {
     program: &'a Program,
@@ -27,11 +25,8 @@ fn matches(preamble: Option<&cfg::Preamble>, name: &str) -> bool {
     })
 }
 
-fn names<'a>(all: impl Iterator<Item = Option<&'a cfg::Preamble>>) -> String {
-    all.flatten()
-        .map(|p| p.name.as_str())
-        .collect::<Vec<_>>()
-        .join(", ")
+fn name_of(preamble: &Option<cfg::Preamble>) -> Option<&str> {
+    preamble.as_ref().map(|p| p.name.as_str())
 }
 
 impl Program {
@@ -45,17 +40,12 @@ impl Program {
     pub(super) fn table(&self, name: &str) -> Result<Table<'_>, Error> {
         let tables = &self.info.tables;
         let found = tables.iter().find(|t| matches(t.preamble.as_ref(), name));
-        match found {
-            Some(table) => Ok(Table {
-                program: self,
-                table,
-            }),
-            None => Err(Error::Name {
-                kind: "table",
-                name: name.into(),
-                known: names(tables.iter().map(|t| t.preamble.as_ref())),
-            }),
-        }
+        let known = tables.iter().filter_map(|t| name_of(&t.preamble));
+        let table = found.ok_or_else(|| Error::name("table", name, known))?;
+        Ok(Table {
+            program: self,
+            table,
+        })
     }
 
     fn action_by_id(&self, id: u32) -> Option<&cfg::Action> {
@@ -67,12 +57,10 @@ impl Program {
 }
 
 impl<'a> Table<'a> {
-    /// Id of the table.
     pub(super) fn id(&self) -> u32 {
         self.table.preamble.as_ref().map_or(0, |p| p.id)
     }
 
-    /// Full name of the table.
     pub(super) fn name(&self) -> &'a str {
         self.table.preamble.as_ref().map_or("", |p| p.name.as_str())
     }
@@ -92,10 +80,9 @@ impl<'a> Table<'a> {
         };
         of_table()
             .find(|a| matches(a.preamble.as_ref(), name))
-            .ok_or_else(|| Error::Name {
-                kind: "action",
-                name: format!("{name} of table {}", self.name()),
-                known: names(of_table().map(|a| a.preamble.as_ref())),
+            .ok_or_else(|| {
+                let known = of_table().filter_map(|a| name_of(&a.preamble));
+                Error::name("action", format!("{name} of table {}", self.name()), known)
             })
     }
 
@@ -125,16 +112,9 @@ impl<'a> Table<'a> {
             let only = a.params.len() == 1 && args.len() == 1;
             let named = |p: &&cfg::action::Param| p.name == name || without_unit(&p.name) == name;
             let param = a.params.iter().find(|p| only || named(p));
-            let param = param.ok_or_else(|| Error::Name {
-                kind: "parameter",
-                name: format!("{name} of action {action}"),
-                known: a
-                    .params
-                    .iter()
-                    .map(|p| p.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            })?;
+            let known = a.params.iter().map(|p| p.name.as_str());
+            let what = || format!("{name} of action {action}");
+            let param = param.ok_or_else(|| Error::name("parameter", what(), known))?;
             params.push(p4::action::Param {
                 param_id: param.id,
                 value: fitted(value, param.bitwidth, &param.name)?,
@@ -145,11 +125,9 @@ impl<'a> Table<'a> {
             .iter()
             .find(|p| !params.iter().any(|have| have.param_id == p.id))
         {
-            return Err(Error::Name {
-                kind: "value for parameter",
-                name: format!("{} of action {action}", missing.name),
-                known: args.iter().map(|a| a.0).collect::<Vec<_>>().join(", "),
-            });
+            let what = format!("{} of action {action}", missing.name);
+            let known = args.iter().map(|a| a.0);
+            return Err(Error::name("value for parameter", what, known));
         }
         Ok(p4::TableAction {
             r#type: Some(p4::table_action::Type::Action(p4::Action {
@@ -165,14 +143,10 @@ impl<'a> Table<'a> {
         fields
             .iter()
             .find(|f| only || f.name == name || f.name.rsplit('.').next() == Some(name))
-            .ok_or_else(|| Error::Name {
-                kind: "match field",
-                name: format!("{name} of table {}", self.name()),
-                known: fields
-                    .iter()
-                    .map(|f| f.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
+            .ok_or_else(|| {
+                let known = fields.iter().map(|f| f.name.as_str());
+                let what = format!("{name} of table {}", self.name());
+                Error::name("match field", what, known)
             })
     }
 
@@ -189,27 +163,14 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// A ternary match; `None` as mask means all bits of the field.
-    pub(super) fn ternary(
-        &self,
-        name: &str,
-        value: u64,
-        mask: Option<u64>,
-    ) -> Result<p4::FieldMatch, Error> {
+    /// A ternary match of all bits of the field.
+    pub(super) fn ternary(&self, name: &str, value: u64) -> Result<p4::FieldMatch, Error> {
         let f = self.field(name)?;
         let all = 1u64
             .checked_shl(f.bitwidth as u32)
             .map_or(u64::MAX, |v| v - 1);
-        let mask = mask.unwrap_or(all);
-        Ok(p4::FieldMatch {
-            field_id: f.id,
-            field_match_type: Some(p4::field_match::FieldMatchType::Ternary(
-                p4::field_match::Ternary {
-                    value: fitted(value & mask, f.bitwidth, name)?,
-                    mask: fitted(mask, f.bitwidth, name)?,
-                },
-            )),
-        })
+        let value = fitted(value & all, f.bitwidth, name)?;
+        Ok(ternary(f.id, value, fitted(all, f.bitwidth, name)?))
     }
 
     /// A ternary match on an address.
@@ -218,14 +179,15 @@ impl<'a> Table<'a> {
         name: &str,
         prefix: AddressPrefix,
     ) -> Result<p4::FieldMatch, Error> {
-        Ok(p4::FieldMatch {
-            field_id: self.field(name)?.id,
-            field_match_type: Some(p4::field_match::FieldMatchType::Ternary(
-                p4::field_match::Ternary {
-                    value: canonical_wide(prefix.value),
-                    mask: canonical_wide(prefix.mask),
-                },
-            )),
-        })
+        let (value, mask) = (canonical_wide(prefix.value), canonical_wide(prefix.mask));
+        Ok(ternary(self.field(name)?.id, value, mask))
+    }
+}
+
+fn ternary(field_id: u32, value: Vec<u8>, mask: Vec<u8>) -> p4::FieldMatch {
+    let both = p4::field_match::Ternary { value, mask };
+    p4::FieldMatch {
+        field_id,
+        field_match_type: Some(p4::field_match::FieldMatchType::Ternary(both)),
     }
 }

@@ -26,34 +26,25 @@ pub enum PushMode {
 
 /// Everything that has to be on a switch before it reports and forwards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Provision {
     /// P4Info of the program, protobuf text. Needed unless `push = "never"`.
-    #[serde(default)]
     pub p4info: Option<PathBuf>,
     /// The target's own form of the program (BMv2 JSON). Needed with `p4info`.
-    #[serde(default)]
     pub program: Option<PathBuf>,
     /// When to push it.
-    #[serde(default)]
     pub push: PushMode,
     /// Where frames to known addresses go.
-    #[serde(default)]
     pub forward: Vec<Forward>,
     /// Ports of the flood group; empty leaves the group alone.
-    #[serde(default)]
     pub flood_ports: Vec<u32>,
     /// Traffic to report.
-    #[serde(default)]
     pub watch: Vec<Watch>,
     /// Where reports go; none leaves it alone.
-    #[serde(default)]
     pub reports: Option<ReportDestination>,
     /// Egress ports whose reports are off.
-    #[serde(default)]
     pub reports_off_ports: Vec<u32>,
     /// Limits of ports that have none yet, by egress port number.
-    #[serde(default)]
     pub limits: BTreeMap<String, Limit>,
 }
 
@@ -88,9 +79,6 @@ impl Provision {
     }
 
     /// The limits with their ports as numbers.
-    ///
-    /// # Errors
-    /// The key that is not a port number.
     pub fn limit_ports(&self) -> Result<Vec<(u32, Limit)>, String> {
         self.limits
             .iter()
@@ -118,25 +106,18 @@ pub struct Forward {
 pub struct Watch {
     /// Source, `10.0.0.0/8`, `2001:db8::/32` or one address. An entry without
     /// addresses holds for IPv4 and IPv6.
-    #[serde(default)]
     pub src: Option<String>,
     /// Destination, the same.
-    #[serde(default)]
     pub dst: Option<String>,
     /// IP protocol number (6 = TCP, 17 = UDP).
-    #[serde(default)]
     pub protocol: Option<u8>,
     /// Layer-4 source port.
-    #[serde(default)]
     pub src_port: Option<u16>,
     /// Layer-4 destination port.
-    #[serde(default)]
     pub dst_port: Option<u16>,
     /// Port of the switch that the packet came in by.
-    #[serde(default)]
     pub ingress_port: Option<u32>,
     /// Port of the switch that it leaves by.
-    #[serde(default)]
     pub egress_port: Option<u32>,
     /// One packet in 2^shift is reported; drops always are.
     #[serde(default)]
@@ -145,7 +126,6 @@ pub struct Watch {
     #[serde(default = "yes")]
     pub report: bool,
     /// The larger wins; must be above 0. Default: earlier entries win.
-    #[serde(default)]
     pub priority: Option<i32>,
 }
 

@@ -20,7 +20,7 @@ pub(in crate::codegen) fn generate(_root: &Path) -> Result<Vec<Generated>> {
 fn table() -> String {
     let mut text =
         String::from("| id | buffer | for | holds when | source |\n|---|---|---|---|---|\n");
-    for rule in RULES {
+    for rule in RULES.iter() {
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
@@ -51,7 +51,7 @@ fn conditions(rule: &Rule) -> String {
 /// Each paper once, in the order of the rules.
 fn papers() -> String {
     let mut papers: Vec<(&str, &str)> = Vec::new();
-    for rule in RULES {
+    for rule in RULES.iter() {
         let paper = (rule.paper.name, rule.paper.citation);
         if !papers.contains(&paper) {
             papers.push(paper);

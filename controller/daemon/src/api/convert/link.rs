@@ -50,35 +50,10 @@ fn blank(state: &State, id: LinkId) -> tidemark_api::Link {
     tidemark_api::Link {
         node: id.node_id,
         port: id.port,
-        name: String::new(),
-        node_name: String::new(),
-        collector: String::new(),
-        capacity_bps: 0,
-        wire_overhead_bytes: 0,
-        queue_overhead_bytes: 0,
         depth_unit_bytes: 1,
-        capture_start_ns: None,
-        capture_start_unix_ms: None,
-        now_ns: 0,
-        age_s: None,
-        node_age_s: None,
-        lag_s: None,
         stale: true,
-        reported_limit_bytes: None,
-        recent: None,
-        limit: None,
         targets: state.targets_of(id),
-        estimate: None,
-        steadiness: Steadiness {
-            steady: false,
-            latest_bytes: None,
-            low_bytes: None,
-            high_bytes: None,
-            seconds: 0,
-            since_ns: None,
-        },
-        advice: None,
-        trial: None,
+        ..tidemark_api::Link::default()
     }
 }
 

@@ -17,7 +17,7 @@ pub fn status(core: &Core) -> Status {
     let links = core.known_links();
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
-        mode: core.mode(),
+        mode: core.read(|s| s.mode),
         dry_run: core.config.control.dry_run,
         uptime_s: core.uptime_s(),
         window_s: core.config.window_s,
@@ -28,7 +28,7 @@ pub fn status(core: &Core) -> Status {
             .iter()
             .map(|(n, s)| switch(*n, s, &known(s)))
             .collect(),
-        targets: core.all_targets().0,
+        targets: core.read(|s| s.default_targets.clone()),
         audit: audit(core),
         drift: core.read(drift),
         state_problem: core.state_problem(),

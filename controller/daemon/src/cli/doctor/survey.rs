@@ -9,9 +9,6 @@ use tidemark_api::operations::{GetInspection, GetSeries, GetStatus};
 use tidemark_api::{Inspection, Link, LinkPath, NodePath, Nothing, SeriesQuery, Status};
 
 /// Status and links.
-///
-/// # Errors
-/// No controller answers there.
 pub(super) fn ask(at: &At<'_>) -> anyhow::Result<(Status, Vec<Link>)> {
     let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
     Ok((status, http::links(at)?))

@@ -15,7 +15,6 @@ const MOST_FLOWS: usize = 500;
 /// A link: node and port.
 pub(super) type LinkKey = (u32, u32);
 
-/// What the controller answered.
 pub(super) struct State {
     pub status: Status,
     pub links: Vec<Link>,
@@ -36,8 +35,6 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    /// # Errors
-    /// No thread can be started.
     pub(super) fn start(controller: Where, period: Duration) -> anyhow::Result<Self> {
         let (told, answers) = channel();
         let (opened, choices) = channel();

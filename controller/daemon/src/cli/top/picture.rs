@@ -152,7 +152,6 @@ impl Screen {
     }
 }
 
-/// Widths of the columns of links.
 const LINK_WIDTHS: [u16; 12] = [16, 20, 14, 10, 7, 8, 9, 18, 6, 6, 8, 24];
 /// Of one fact of a link: its name and its text.
 const FACT_WIDTH: u16 = 40;

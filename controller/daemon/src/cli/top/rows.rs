@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What of links and flows is shown, as text.
 
-use super::super::{remote, table};
+use super::super::table::{self, dash_or};
+use super::super::{flows, remote};
 use serde_json::json;
 use tidemark_api::{Link, LinkFlow};
 
-/// How a link is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Condition {
     /// Its telemetry is too old.
@@ -98,33 +98,20 @@ pub(super) fn link(l: &Link) -> [String; 11] {
         "" => format!("{}:{}", l.node, l.port),
         name => format!("{}:{} {name}", l.node, l.port),
     };
-    let percent = |v: Option<f64>| v.map_or_else(|| "-".into(), table::percent);
+    let percent = |v: Option<f64>| dash_or(v, table::percent);
     let advised = l.advice.as_ref().and_then(|a| a.limit_bytes);
     [
         name,
         remote::limit(l),
-        advised.map_or_else(|| "-".into(), |b| format!("{b} bytes")),
-        recent.map_or_else(|| "-".into(), |r| format!("{:.0} B", r.occupancy_bytes.p99)),
+        dash_or(advised, |b| format!("{b} bytes")),
+        dash_or(recent, |r| format!("{:.0} B", r.occupancy_bytes.p99)),
         percent(recent.and_then(|r| r.utilisation)),
         percent(recent.map(|r| r.loss_rate)),
-        recent.map_or_else(
-            || "-".into(),
-            |r| format!("{} ms", table::number(r.delay_ms.max)),
-        ),
-        e.map_or_else(
-            || "-".into(),
-            |e| {
-                format!(
-                    "{} ({} to {})",
-                    table::number(e.n_b.value),
-                    table::number(e.n_b.low),
-                    table::number(e.n_b.high)
-                )
-            },
-        ),
+        dash_or(recent, |r| format!("{} ms", table::number(r.delay_ms.max))),
+        dash_or(e, |e| table::range(e.n_b.value, e.n_b.low, e.n_b.high)),
         table::or_dash(e.map(|e| e.alpha.value)),
         table::or_dash(e.and_then(|e| Some(e.delta?.value))),
-        l.age_s.map_or_else(|| "-".into(), age),
+        dash_or(l.age_s, age),
     ]
 }
 
@@ -145,10 +132,7 @@ pub(super) const FLOW_HEADING: [&str; 10] = [
 pub(super) fn flow(f: &LinkFlow, capacity_bps: u64) -> [String; 10] {
     let f = &f.flow;
     let word = |v: serde_json::Value| v.as_str().unwrap_or_default().to_owned();
-    let key = f.key.as_ref().map_or_else(
-        || format!("flow {}", f.flow),
-        |k| format!("{}:{} > {}:{}", k.src, k.src_port, k.dst, k.dst_port),
-    );
+    let key = flows::key(f).unwrap_or_else(|| format!("flow {}", f.flow));
     let share = (capacity_bps > 0).then(|| f.rate_bps / capacity_bps as f64);
     [
         word(json!(f.class)).to_uppercase(),
@@ -156,8 +140,8 @@ pub(super) fn flow(f: &LinkFlow, capacity_bps: u64) -> [String; 10] {
         key,
         word(json!(f.congestion_control)),
         table::number(f.rate_bps / 1e6),
-        share.map_or_else(|| "-".into(), table::percent),
-        f.cwnd.map_or_else(|| "-".into(), |w| w.to_string()),
+        dash_or(share, table::percent),
+        dash_or(f.cwnd, |w| w.to_string()),
         table::or_dash(f.srtt_ms),
         table::or_dash(f.base_rtt_ms),
         f.drops.to_string(),

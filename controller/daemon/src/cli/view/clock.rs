@@ -26,7 +26,6 @@ struct State {
 }
 
 impl RunClock {
-    /// The clock of a capture.
     pub(super) fn new(meta: &CaptureMeta) -> Self {
         let known = meta.clocks.iter().filter(|c| c.unix_ns_at_reference > 0);
         let offset = |unix: i64, reference: u64| i128::from(unix) - i128::from(reference);
@@ -52,7 +51,6 @@ impl RunClock {
         state.elapsed_ns
     }
 
-    /// The time of the run.
     pub(super) fn now(&self) -> Timestamp {
         let state = crate::core::lock(&self.0);
         let first = state.first_unix_ns.unwrap_or(state.started_unix_ns);

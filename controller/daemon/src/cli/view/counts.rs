@@ -6,35 +6,24 @@ use std::collections::BTreeMap;
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::Update;
 
-/// Counts of every interval of every link.
 #[derive(Debug, Default)]
 pub(super) struct Counts(BTreeMap<(LinkId, u64), [u32; 5]>);
 
 impl Counts {
-    /// Adds the records of an update.
     pub(super) fn add(&mut self, update: &Update) {
         for i in &update.link_intervals {
             let reports = i.packets.saturating_add(i.drops);
-            self.at(
-                i.node_id,
-                i.port,
-                i.start_ns,
-                [1, reports, i.reports_lost, 0, 0],
-            );
+            let id = LinkId::new(i.node_id, i.port);
+            self.at(id, i.start_ns, [1, reports, i.reports_lost, 0, 0]);
         }
         for i in &update.flow_intervals {
-            self.at(
-                i.node_id,
-                i.port,
-                i.start_ns,
-                [0, 0, 0, i.joined, i.unjoined],
-            );
+            let id = LinkId::new(i.node_id, i.port);
+            self.at(id, i.start_ns, [0, 0, 0, i.joined, i.unjoined]);
         }
     }
 
-    fn at(&mut self, node_id: u32, port: u32, start_ns: u64, counts: [u32; 5]) {
-        let key = (LinkId { node_id, port }, start_ns);
-        let sums = self.0.entry(key).or_default();
+    fn at(&mut self, id: LinkId, start_ns: u64, counts: [u32; 5]) {
+        let sums = self.0.entry((id, start_ns)).or_default();
         for (sum, count) in sums.iter_mut().zip(counts) {
             *sum = sum.saturating_add(count);
         }

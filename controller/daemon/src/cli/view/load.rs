@@ -28,7 +28,6 @@ pub(super) struct Load {
     pub marks: Vec<Mark>,
 }
 
-/// What was read.
 #[derive(Default)]
 struct Run {
     spans: Spans,
@@ -45,9 +44,6 @@ struct Whole {
 
 impl Load {
     /// Reads all; returns what is to be told when it is done.
-    ///
-    /// # Errors
-    /// A capture that cannot be read.
     pub(super) fn all(&self, mut replay: Replay) -> anyhow::Result<String> {
         let run = self.records(&mut replay)?;
         self.phases(&run)?;
@@ -188,7 +184,8 @@ impl Load {
             .with_feed(id, |f| f.estimate(id, from_ns, to_ns))?;
         estimate.caveats.extend(run.notes.iter().cloned());
         let measured = estimate.measured();
-        let advice = advise(&measured, &self.core.targets_of(id), &Options::default());
+        let targets = self.core.read(|s| s.targets_of(id));
+        let advice = advise(&measured, &targets, &Options::default());
         Some(Whole {
             first_ns: run.spans.get(&id)?.first_ns,
             counted: run.counts.within(id, from_ns, to_ns),

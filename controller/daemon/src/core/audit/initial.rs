@@ -38,19 +38,10 @@ pub(super) fn left_open(records: &[Change]) -> Open {
 }
 
 fn intended(link: LinkId, limit: Limit, unix_ms: u64) -> Change {
+    let outcome = Outcome::Intended;
     Change {
-        unix_ms,
-        node: link.node_id,
-        port: link.port,
-        origin: Origin::Provision,
-        outcome: Outcome::Intended,
-        before: None,
         limit: Some(limit),
-        reason: WHY.into(),
-        error: None,
-        expected: None,
-        measured_before: None,
-        measured_after: None,
+        ..Change::new(link, Origin::Provision, outcome, WHY.into(), unix_ms)
     }
 }
 

@@ -25,9 +25,6 @@ impl Log {
 
     /// Appends a line, to the disk. What a failure leaves of it is taken away, at
     /// the latest before the next one, so that it spoils no other.
-    ///
-    /// # Errors
-    /// The line is not in the log.
     pub(super) fn append(&mut self, line: &str) -> std::io::Result<()> {
         self.mend()?;
         let whole_bytes = self.to.length_bytes()?;

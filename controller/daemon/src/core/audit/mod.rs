@@ -41,17 +41,11 @@ pub struct Audit {
 
 impl Audit {
     /// Opens the file for appending, if there is to be one.
-    ///
-    /// # Errors
-    /// A file that cannot be opened, or a symbolic link.
     pub fn open(path: Option<&Path>) -> std::io::Result<Self> {
         Self::open_on(&*durable_fs::real(), path)
     }
 
     /// As [`Audit::open`], on a disk.
-    ///
-    /// # Errors
-    /// The same.
     pub fn open_on(disk: &dyn Disk, path: Option<&Path>) -> std::io::Result<Self> {
         let mut records = Vec::new();
         let mut file = None;
@@ -81,9 +75,6 @@ impl Audit {
     }
 
     /// The log of a finished run, which is only read.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
     pub fn of_run(disk: &dyn Disk, path: &Path) -> std::io::Result<Self> {
         let found = last_records(&disk.read_end(path, TAIL_BYTES)?);
         Ok(Self::with(None, found.records))

@@ -17,7 +17,6 @@ pub(super) struct Found {
     pub unended: bool,
 }
 
-/// The records in the last bytes of a file.
 pub(super) fn last_records(end: &[u8]) -> Found {
     let lines = end.split(|&b| b == b'\n').filter(|l| !l.is_empty());
     let (mut records, mut unreadable) = (Vec::new(), 0);
@@ -36,12 +35,8 @@ pub(super) fn last_records(end: &[u8]) -> Found {
     }
 }
 
-/// Whose limit it is.
 pub(super) fn link_of(change: &Change) -> LinkId {
-    LinkId {
-        node_id: change.node,
-        port: change.port,
-    }
+    LinkId::new(change.node, change.port)
 }
 
 /// The last write of every link's loop, and the one that has no outcome. What a

@@ -23,7 +23,7 @@ const BACK_IN_TIME_NS: u64 = 1_000_000_000;
 const FORGET_UNNAMED_NS: u64 = 60_000_000_000;
 
 /// One collector's telemetry.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Feed {
     /// gRPC address of the collector.
     pub address: String,
@@ -63,22 +63,10 @@ impl Feed {
     fn of(address: &str, config: EstimatorConfig, charts: usize) -> Self {
         Self {
             address: address.into(),
-            connected: false,
-            problem: None,
-            connections: 0,
-            info: CollectorInfo::default(),
-            status: CollectorStatus::default(),
-            updates: 0,
-            updates_lost: 0,
-            last_update: None,
-            last_status: None,
-            series: BTreeMap::new(),
-            windows: BTreeMap::new(),
-            clocks: BTreeMap::new(),
-            firsts: BTreeMap::new(),
             estimator: Estimator::new(config.clone()),
             config,
             charts,
+            ..Self::default()
         }
     }
 
@@ -131,10 +119,7 @@ impl Feed {
         self.estimator.push(update);
         let (interval_ms, charts) = (self.info.interval_ms, self.charts);
         for i in &update.link_intervals {
-            let id = LinkId {
-                node_id: i.node_id,
-                port: i.port,
-            };
+            let id = LinkId::new(i.node_id, i.port);
             if i.first_start_ns > 0 {
                 self.firsts.insert((id, i.queue), i.first_start_ns);
             }
@@ -144,10 +129,7 @@ impl Feed {
                 .push(i, at);
         }
         for i in &update.flow_intervals {
-            let id = LinkId {
-                node_id: i.node_id,
-                port: i.port,
-            };
+            let id = LinkId::new(i.node_id, i.port);
             // Of a link that the series know: they are what is forgotten.
             if self.series.contains_key(&id) {
                 let windows = self.windows.entry(id);
@@ -174,10 +156,7 @@ impl Feed {
     /// whose records the collector lets begin again.
     fn restarted(&self, update: &Update, at: Timestamp) -> Vec<u32> {
         let intervals = update.link_intervals.iter().filter_map(|i| {
-            let id = LinkId {
-                node_id: i.node_id,
-                port: i.port,
-            };
+            let id = LinkId::new(i.node_id, i.port);
             let last_ns = self.series.get(&id)?.last_ns;
             let back = i.start_ns.saturating_add(BACK_IN_TIME_NS) < last_ns;
             let anew = self
@@ -218,11 +197,6 @@ impl Feed {
             self.firsts.retain(|(of, _), _| *of != id);
             self.estimator.forget_link(id);
         }
-    }
-
-    /// Links with data.
-    pub fn links(&self) -> Vec<LinkId> {
-        self.estimator.links()
     }
 
     /// The estimate over `[from_ns, to_ns)` of the switch's clock.

@@ -194,7 +194,7 @@ fn only_links_that_are_not_configured_are_forgotten() {
     feed.push(&later, Timestamp::default());
     feed.forget_silent(Timestamp::default());
     let ports: Vec<u32> = feed.series.keys().map(|id| id.port).collect();
-    assert_eq!((ports, feed.links().len()), (vec![5, 6, 7], 3));
+    assert_eq!((ports, feed.estimator.links().len()), (vec![5, 6, 7], 3));
     later.watermarks.push(tidemark_proto::telemetry::Watermark {
         node_id: 10,
         time_ns: 62_000_000_000,
@@ -202,7 +202,7 @@ fn only_links_that_are_not_configured_are_forgotten() {
     feed.push(&later, Timestamp::default());
     feed.forget_silent(Timestamp::default());
     let ports: Vec<u32> = feed.series.keys().map(|id| id.port).collect();
-    assert_eq!((ports, feed.links().len()), (vec![5, 7], 2));
+    assert_eq!((ports, feed.estimator.links().len()), (vec![5, 7], 2));
 }
 
 #[test]

@@ -48,10 +48,7 @@ impl Feed {
 
     /// Age of the newest report of any link of a node, s.
     pub fn node_age_s(&self, node: u32, at: Timestamp) -> Option<f64> {
-        let port = |port| LinkId {
-            node_id: node,
-            port,
-        };
+        let port = |port| LinkId::new(node, port);
         let of_node = self.series.range(port(0)..=port(u32::MAX));
         let ages = of_node.filter_map(|(&id, _)| self.report_age_s(id, at));
         ages.reduce(f64::min)

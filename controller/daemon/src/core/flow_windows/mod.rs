@@ -10,7 +10,6 @@ use super::share::Share;
 use std::collections::{BTreeMap, VecDeque};
 use tidemark_proto::telemetry::FlowInterval;
 
-/// Shortest step.
 const STEP_NS: u64 = 100_000_000;
 /// Rows of a link, one per flow and step: 6 MB. Twelve flows for sixteen minutes.
 const MOST_ROWS: usize = 120_000;
@@ -65,12 +64,7 @@ impl FlowWindows {
         (self.rows.capacity() + self.open.1.len()) * size_of::<Row>()
     }
 
-    /// Of intervals of `interval_ms`.
-    pub fn new(interval_ms: u32) -> Self {
-        Self::keeping(interval_ms, 1)
-    }
-
-    /// As [`FlowWindows::new`], with so many times as many rows.
+    /// Of intervals of `interval_ms`, with so many times as many rows as of a live collector.
     pub fn keeping(interval_ms: u32, times: usize) -> Self {
         let interval_ns = u64::from(interval_ms.max(1)) * 1_000_000;
         Self {

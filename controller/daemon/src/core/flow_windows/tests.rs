@@ -22,7 +22,7 @@ fn interval(ms: u64, flow_id: u64, cwnd: Option<u32>) -> FlowInterval {
 }
 
 fn filled() -> FlowWindows {
-    let mut w = FlowWindows::new(10);
+    let mut w = FlowWindows::keeping(10, 1);
     for ms in (0..3000).step_by(10) {
         w.push(&interval(ms, 1, Some(10 + (ms / 100) as u32)));
         w.push(&interval(ms, 2, (ms < 500).then_some(7)));
@@ -67,7 +67,7 @@ fn merged_steps_end_with_the_last() {
 
 #[test]
 fn memory_is_bounded() {
-    let mut w = FlowWindows::new(10);
+    let mut w = FlowWindows::keeping(10, 1);
     for ms in (0..20_000).step_by(100) {
         for flow in 0..1000 {
             w.push(&interval(ms, flow, Some(1)));

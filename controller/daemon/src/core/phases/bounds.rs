@@ -2,7 +2,6 @@
 //! How many phases are kept: by number, and by the memory that their results take.
 
 use super::{Phase, PhaseLink, Phases, State};
-use std::io::{self, Write};
 use std::mem::size_of;
 use tidemark_estimators::LinkId;
 
@@ -43,26 +42,10 @@ impl Phase {
 impl PhaseLink {
     /// Notes how much the results take: as much as they are as JSON, nearly.
     pub(super) fn weigh(&mut self) {
-        let bytes = |of: serde_json::Result<()>, counted: &Length| of.map_or(0, |()| counted.0);
-        let (mut estimate, mut advice) = (Length::default(), Length::default());
-        let estimated = serde_json::to_writer(&mut estimate, &self.estimate.as_deref());
-        let advised = serde_json::to_writer(&mut advice, &self.advice.as_deref());
-        self.result_bytes = bytes(estimated, &estimate) + bytes(advised, &advice);
-    }
-}
-
-/// Counts what is written to it.
-#[derive(Default)]
-struct Length(usize);
-
-impl Write for Length {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        let estimate = serde_json::to_vec(&self.estimate.as_deref());
+        let advice = serde_json::to_vec(&self.advice.as_deref());
+        let length = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |j| j.len());
+        self.result_bytes = length(estimate) + length(advice);
     }
 }
 
@@ -74,7 +57,7 @@ mod tests {
     fn phase(name: u64, state: State, result_bytes: usize) -> Phase {
         let link = PhaseLink {
             result_bytes,
-            ..PhaseLink::starting(0, 0)
+            ..PhaseLink::default()
         };
         let id = LinkId {
             node_id: 1,

@@ -25,15 +25,17 @@ fn links_now(state: &State, now: Timestamp) -> BTreeMap<LinkId, PhaseLink> {
         let grid_ns = feed.interval_ns();
         let start_ns = feed.now_ns(id, now).div_ceil(grid_ns) * grid_ns;
         let first_ns = feed.series.get(&id).map_or(0, |s| s.first_ns);
-        Some((id, PhaseLink::starting(start_ns, first_ns)))
+        let link = PhaseLink {
+            start_ns,
+            first_ns,
+            ..PhaseLink::default()
+        };
+        Some((id, link))
     });
     links.collect()
 }
 
 /// Starts a phase at every known link.
-///
-/// # Errors
-/// A bad name, one already running, or no telemetry yet.
 pub(crate) fn start(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, PhaseError> {
     let clean = !name.is_empty()
         && name.len() <= 64
@@ -72,9 +74,6 @@ pub(crate) fn start(state: &mut State, name: &str, now: Timestamp) -> Result<Pha
 }
 
 /// Ends a running phase; it completes once its telemetry has arrived.
-///
-/// # Errors
-/// An unknown phase, or one that is not running.
 pub(crate) fn end(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, PhaseError> {
     let phase = match state.phases.get(name) {
         None => return Err(PhaseError::Unknown(format!("no phase \"{name}\""))),
@@ -140,8 +139,7 @@ pub(crate) fn complete(state: &State, mut phase: Phase, now: Timestamp) -> Optio
                 let retention_s = state.retention_s();
                 if length > retention_s {
                     l.incomplete = Some(format!(
-                        "longer than retention_s, {}: only the end was kept",
-                        retention_s
+                        "longer than retention_s, {retention_s}: only the end was kept"
                     ));
                 }
             }

@@ -27,7 +27,7 @@ pub enum State {
 }
 
 /// One link during a phase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PhaseLink {
     /// Start, ns on the switch's clock.
     pub start_ns: u64,
@@ -35,14 +35,8 @@ pub struct PhaseLink {
     pub end_ns: Option<u64>,
     /// First interval of this link that was ever seen.
     pub first_ns: u64,
-    /// Interval records received of the phase.
-    pub intervals: u64,
-    /// Reports lost, of those that the records tell.
-    pub reports_lost: u64,
-    /// Packets joined with the sender's state.
-    pub joined: u64,
-    /// Packets of probed flows that were not joined.
-    pub unjoined: u64,
+    /// What its records count.
+    pub counted: Counted,
     /// Estimate over its span; `None` until it is complete.
     pub estimate: Option<Arc<LinkEstimate>>,
     /// Advice by that estimate.
@@ -160,14 +154,14 @@ impl Phases {
         for phase in self.all.iter_mut().filter(|p| p.state != State::Complete) {
             for i in &update.link_intervals {
                 if let Some(l) = phase.link_at(i.node_id, i.port, i.start_ns) {
-                    l.intervals += 1;
-                    l.reports_lost += u64::from(i.reports_lost);
+                    l.counted.intervals += 1;
+                    l.counted.reports_lost += u64::from(i.reports_lost);
                 }
             }
             for i in &update.flow_intervals {
                 if let Some(l) = phase.link_at(i.node_id, i.port, i.start_ns) {
-                    l.joined += u64::from(i.joined);
-                    l.unjoined += u64::from(i.unjoined);
+                    l.counted.joined += u64::from(i.joined);
+                    l.counted.unjoined += u64::from(i.unjoined);
                 }
             }
         }
@@ -210,35 +204,16 @@ impl PhaseLink {
         advice: Arc<Advice>,
     ) -> Self {
         let mut link = Self {
+            start_ns,
             end_ns: Some(end_ns),
-            intervals: counted.intervals,
-            reports_lost: counted.reports_lost,
-            joined: counted.joined,
-            unjoined: counted.unjoined,
+            first_ns,
+            counted,
             estimate: Some(estimate),
             advice: Some(advice),
-            ..Self::starting(start_ns, first_ns)
+            ..Self::default()
         };
         link.weigh();
         link
-    }
-
-    /// The beginning of a span.
-    fn starting(start_ns: u64, first_ns: u64) -> Self {
-        Self {
-            start_ns,
-            end_ns: None,
-            first_ns,
-            intervals: 0,
-            reports_lost: 0,
-            joined: 0,
-            unjoined: 0,
-            estimate: None,
-            advice: None,
-            incomplete: None,
-            lost: false,
-            result_bytes: 0,
-        }
     }
 }
 

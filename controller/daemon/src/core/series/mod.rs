@@ -94,12 +94,8 @@ pub struct LinkSeries {
 }
 
 impl LinkSeries {
-    /// A series of intervals of `interval_ms`.
-    pub fn new(interval_ms: u32) -> Self {
-        Self::keeping(interval_ms, 1)
-    }
-
-    /// As [`LinkSeries::new`], with bounds so many times as large.
+    /// A series of intervals of `interval_ms`, with bounds so many times as large as of a
+    /// live collector.
     pub fn keeping(interval_ms: u32, times: usize) -> Self {
         let fine_ns = u64::from(interval_ms.max(1)) * 1_000_000;
         Self {
@@ -205,7 +201,7 @@ mod tests {
 
     #[test]
     fn steps_hold_what_went_into_them() {
-        let mut s = LinkSeries::new(1);
+        let mut s = LinkSeries::keeping(1, 1);
         for ms in 0..2500 {
             s.push(
                 &interval(ms, ms, u32::from(ms == 1700)),
@@ -230,7 +226,7 @@ mod tests {
 
     #[test]
     fn merging_keeps_sums_and_maxima() {
-        let mut s = LinkSeries::new(1);
+        let mut s = LinkSeries::keeping(1, 1);
         for ms in 0..1001 {
             let occupancy = if ms == 333 { 9000 } else { 10 };
             s.push(&interval(ms, occupancy, 1), Timestamp::default());
@@ -248,7 +244,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut s = LinkSeries::new(1);
+        let mut s = LinkSeries::keeping(1, 1);
         for ms in 0..(FINE_POINTS as u64 + 5000) {
             s.push(&interval(ms, 1, 0), Timestamp::default());
         }
@@ -260,7 +256,7 @@ mod tests {
 
     #[test]
     fn many_links_keep_the_newest_of_each() {
-        let mut s = LinkSeries::new(1);
+        let mut s = LinkSeries::keeping(1, 1);
         for ms in 0..20_000 {
             s.push(&interval(ms, 1, 0), Timestamp::default());
         }

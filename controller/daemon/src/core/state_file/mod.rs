@@ -44,9 +44,6 @@ impl StateFile {
     }
 
     /// What a former run left; nothing when there is no file.
-    ///
-    /// # Errors
-    /// A file that cannot be read or makes no sense.
     pub(crate) fn load(&self) -> anyhow::Result<Saved> {
         let remedy = || {
             format!(
@@ -71,9 +68,6 @@ impl StateFile {
     }
 
     /// Writes what differs from what is there: a new file, put in its place.
-    ///
-    /// # Errors
-    /// A directory that cannot be written to.
     pub(crate) fn store(&self, saved: &Saved) -> std::io::Result<()> {
         let stored = self.replace(saved);
         *lock(&self.problem) = stored.as_ref().err().map(ToString::to_string);

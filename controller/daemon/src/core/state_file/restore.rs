@@ -9,7 +9,6 @@ use tidemark_control::{SavedControl, Timestamp};
 use tidemark_estimators::LinkId;
 use tidemark_rules::Targets;
 
-/// The present state, as it is saved.
 pub(crate) fn snapshot(state: &State, config: &Config, now: Timestamp) -> Saved {
     let mut links: BTreeMap<LinkId, SavedLink> = BTreeMap::new();
     for (&id, targets) in &state.link_targets {
@@ -49,7 +48,6 @@ fn configured_targets(config: &Config, id: LinkId) -> Option<Targets> {
     config.link(id.node_id, id.port)?.targets.clone()
 }
 
-/// Puts back what was saved.
 pub(crate) fn restore(state: &mut State, config: &Config, saved: &Saved, now: Timestamp) {
     let mode = saved.mode.as_ref();
     if let Some(mode) = mode.and_then(|m| m.over(&config.control.mode)) {
@@ -61,10 +59,7 @@ pub(crate) fn restore(state: &mut State, config: &Config, saved: &Saved, now: Ti
         state.default_targets = targets;
     }
     for l in &saved.links {
-        let id = LinkId {
-            node_id: l.node,
-            port: l.port,
-        };
+        let id = LinkId::new(l.node, l.port);
         let configured = configured_targets(config, id);
         if let Some(Some(t)) = l.targets.as_ref().and_then(|t| t.over(&configured)) {
             state.link_targets.insert(id, t);

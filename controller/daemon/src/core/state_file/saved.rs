@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use tidemark_control::{Limit, trial::TrialChange};
 use tidemark_rules::{Targets, TriedLimit};
 
-/// The file's content.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Saved {
@@ -40,7 +39,6 @@ impl<T: PartialEq + Clone> Chosen<T> {
     }
 }
 
-/// What is kept of a link.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct SavedLink {

@@ -3,9 +3,8 @@
 //! what to expect, and no more than serves already.
 
 use super::bound::{Bound, UTILISATION_TOLERANCE};
-use super::search::smallest;
 use crate::extrapolation::{InFlightCap, LEAST_DROPS};
-use crate::prediction::losses_unobserved;
+use crate::prediction::{losses_unobserved, smallest};
 use crate::rule::{RuleId, Situation};
 use crate::traffic::CongestionControl;
 

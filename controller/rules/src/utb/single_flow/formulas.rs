@@ -34,18 +34,12 @@ pub fn bbr_buffer_bytes(bdp_bytes: f64, gamma: f64) -> Result<f64, RuleError> {
 
 /// μ(B) = min(β·(1 + B/BDP), 1) (UTB §3.5): lowest utilisation after a
 /// reduction. Holds above about 20 packets of buffer (§3.6).
-///
-/// # Errors
-/// Arguments out of range.
 pub fn utilisation(bdp_bytes: f64, beta: f64, buffer_bytes: f64) -> Result<f64, RuleError> {
     let ratio = not_negative("B (bytes)", buffer_bytes)? / positive("BDP (bytes)", bdp_bytes)?;
     Ok((open_fraction("beta", beta)? * (1.0 + ratio)).min(1.0))
 }
 
 /// μ(B) = min(3/4 + B/BDP, 1) for BBR v1 (UTB §3.5).
-///
-/// # Errors
-/// Arguments out of range.
 pub fn bbr_utilisation(bdp_bytes: f64, buffer_bytes: f64) -> Result<f64, RuleError> {
     let ratio = not_negative("B (bytes)", buffer_bytes)? / positive("BDP (bytes)", bdp_bytes)?;
     Ok((BBR_DRAIN_GAIN + ratio).min(1.0))

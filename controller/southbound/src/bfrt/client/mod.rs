@@ -42,9 +42,6 @@ pub(super) struct Client {
 
 impl Client {
     /// Checks the address; no I/O. Needs a tokio runtime.
-    ///
-    /// # Errors
-    /// An address that is not `host:port` or a URL.
     pub(super) fn new(mut options: Options) -> Result<Self, Error> {
         let endpoint = endpoint(
             &mut options.address,
@@ -63,16 +60,12 @@ impl Client {
         })
     }
 
-    /// How this server is reached.
     pub(super) fn options(&self) -> &Options {
         &self.options
     }
 
     /// The tables of the bound program and of the device; subscribes and binds
     /// first where that has not been done, or the stream has ended.
-    ///
-    /// # Errors
-    /// What the server said, or a program that is not there.
     pub(super) async fn bound(&self) -> Result<Arc<Info>, Error> {
         let mut session = self.session.lock().await;
         if let Some(s) = session.as_ref().filter(|s| s.is_open()) {
@@ -144,9 +137,6 @@ impl Client {
 
     /// Reads one entry, from the device rather than the daemon's copy where
     /// `from_hw`; `None` when there is none.
-    ///
-    /// # Errors
-    /// What the server said.
     pub(super) async fn read(
         &self,
         pipe_id: u32,

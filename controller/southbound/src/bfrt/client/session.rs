@@ -33,15 +33,11 @@ impl Session {
         !self.reader.is_finished()
     }
 
-    /// The tables of the bound program and of the device.
     pub(super) fn info(&self) -> Arc<Info> {
         Arc::clone(&self.info)
     }
 
     /// Subscribes, binds to the program and reads its tables.
-    ///
-    /// # Errors
-    /// What the server said, or a program that is not there.
     pub(super) async fn open(o: &Options, mut rpc: Rpc) -> Result<Self, Error> {
         let (requests, rx) = mpsc::channel(4);
         let hello = bf::StreamMessageRequest {
@@ -99,16 +95,8 @@ impl Session {
         let config = o.in_time("reading the program", call).await?.into_inner();
         let program = config.config.iter().find(|c| c.p4_name == o.p4_name);
         let Some(program) = program else {
-            return Err(Error::Name {
-                kind: "program",
-                name: o.p4_name.clone(),
-                known: config
-                    .config
-                    .iter()
-                    .map(|c| c.p4_name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            });
+            let known = config.config.iter().map(|c| c.p4_name.as_str());
+            return Err(Error::name("program", &o.p4_name, known));
         };
         let fixed = config.non_p4_config.unwrap_or_default().bfruntime_info;
         let info = Info::parse(&[&program.bfruntime_info, &fixed])?;

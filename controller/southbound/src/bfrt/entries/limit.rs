@@ -44,11 +44,7 @@ pub(crate) fn limit(info: &Info, port: u32, limit: Limit, cell_bytes: u32) -> Re
 /// The key alone, for reading the limit of a port.
 pub(crate) fn limit_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
     let t = info.table("queue_limit")?;
-    Ok(bf::TableEntry {
-        table_id: t.id,
-        key: Some(t.key(&[("egress_port", u64::from(port), None)])?),
-        ..Default::default()
-    })
+    t.key_entry(&[("egress_port", u64::from(port))])
 }
 
 /// What an entry of `queue_limit` says.
@@ -67,15 +63,6 @@ pub(crate) fn read_limit(
     let fields = fields.iter().map(|(name, value)| (name.as_str(), value));
     let arguments: Vec<_> = fields.filter_map(number).collect();
     limit_of(action, &arguments, cell_bytes)
-}
-
-fn queue_key(info: &Info, q: &Queue) -> Result<(u32, bf::TableKey), Error> {
-    let t = info.table("tm.queue.buffer")?;
-    let key = t.key(&[
-        ("pg_id", u64::from(q.pg_id), None),
-        ("pg_queue", u64::from(q.pg_queue), None),
-    ])?;
-    Ok((t.id, key))
 }
 
 /// A queue's share of the traffic manager's memory as a static limit: so many
@@ -109,21 +96,22 @@ pub(crate) fn queue_buffer(
     );
     let what = format!("{}[pg {} queue {}] = {limit}", t.name, q.pg_id, q.pg_queue);
     // The device's fixed entries exist: they can only be modified.
-    let (table_id, key) = queue_key(info, q)?;
     Ok(Item {
+        what,
         kind: Type::Modify,
-        ..put(what, table_id, key, data?)
+        entry: bf::TableEntry {
+            data: Some(data?),
+            ..queue_buffer_key(info, q)?
+        },
     })
 }
 
 /// The key alone, for reading.
 pub(crate) fn queue_buffer_key(info: &Info, q: &Queue) -> Result<bf::TableEntry, Error> {
-    let (table_id, key) = queue_key(info, q)?;
-    Ok(bf::TableEntry {
-        table_id,
-        key: Some(key),
-        ..Default::default()
-    })
+    info.table("tm.queue.buffer")?.key_entry(&[
+        ("pg_id", u64::from(q.pg_id)),
+        ("pg_queue", u64::from(q.pg_queue)),
+    ])
 }
 
 /// What an entry of `tm.queue.buffer` says, when it is a static limit.

@@ -13,7 +13,6 @@ use super::info::{Fields, Info, Table};
 use crate::{Error, Expected, Inspection};
 use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
-use tidemark_proto::bfrt_proto as bf;
 
 /// Where the steps are.
 const CHECKLIST: &str = "docs/how-to/tofino.md, \"The first run\"";
@@ -66,12 +65,7 @@ impl Device<'_> {
         pipe: u32,
         from_hw: bool,
     ) -> Result<Option<Fields>, Error> {
-        let key: Vec<_> = key.iter().map(|&(name, v)| (name, v, None)).collect();
-        let entry = bf::TableEntry {
-            table_id: table.id,
-            key: Some(table.key(&key)?),
-            ..Default::default()
-        };
+        let entry = table.key_entry(key)?;
         let found = self.client.read(pipe, &table.name, entry, from_hw).await?;
         Ok(found.map(|e| table.read(&e.data.unwrap_or_default()).1))
     }

@@ -29,9 +29,6 @@ pub(super) struct Client {
 
 impl Client {
     /// Checks the address; connects as `connect` does. Needs a tokio runtime.
-    ///
-    /// # Errors
-    /// An address that is not `host:port` or a URL.
     pub(super) fn over(
         mut options: Options,
         connect: impl FnOnce(Endpoint) -> Channel,
@@ -54,7 +51,6 @@ impl Client {
         })
     }
 
-    /// How this server is reached.
     pub(super) fn options(&self) -> &Options {
         &self.options
     }

@@ -66,9 +66,6 @@ impl Session {
     }
 
     /// Opens the stream and asks to be the primary; does not wait for the answer.
-    ///
-    /// # Errors
-    /// [`Error::Connect`], or what the server said.
     pub(super) async fn open(options: &Options, mut rpc: Rpc) -> Result<Self, Error> {
         let (requests, rx) = mpsc::channel(4);
         let hello = p4::StreamMessageRequest {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One flow whose window is multiplied by β on loss: Reno, CUBIC, Scalable TCP.
+//! The rules of UTB for one flow (§3).
 
-use super::formulas::{
-    BETA_CUBIC, BETA_RENO, BETA_SCALABLE, SINGLE_FLOW, buffer_bytes, inputs, runs,
-};
+use super::formulas::*;
 use crate::rule::{Assumption, Basis, Condition, Rule};
 use crate::targets::Goal;
 use crate::traffic::CongestionControl;
@@ -21,7 +19,6 @@ macro_rules! rule {
             formula: "B = max(0, gamma/beta - 1)*BDP",
             goals: &[Goal::Utilisation],
             basis: Basis::Model,
-            combines: &[],
             assumptions: &[
                 &SINGLE_FLOW,
                 &Assumption {
@@ -49,3 +46,27 @@ rule!(
     Scalable,
     BETA_SCALABLE
 );
+
+/// B = max(0, γ − 3/4)·BDP (UTB §3.5): [`bbr_buffer_bytes`].
+pub static BBR: Rule = Rule {
+    id: "single_bbr",
+    name: "single flow, BBR v1",
+    paper: &PAPER,
+    equation: "§3.5",
+    formula: "B = max(0, gamma - 3/4)*BDP",
+    goals: &[Goal::Utilisation],
+    basis: Basis::Model,
+    assumptions: &[&SINGLE_FLOW, &RUNS_IT],
+    inputs: |s| inputs(s, None),
+    size_bytes: |s| Ok(bbr_buffer_bytes(s.bdp_bytes(), s.targets.utilisation)?),
+};
+
+static RUNS_IT: Assumption = Assumption {
+    statement: "it runs BBR v1",
+    check: |s, _| {
+        Some(Condition::new(
+            "it runs BBR v1 in its probe-bandwidth phase",
+            runs(s.traffic, CongestionControl::Bbr),
+        ))
+    },
+};

@@ -1,11 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The starting point that NGI gives for few bottlenecked flows.
+//! The rules of NGI.
 
-use super::formulas::{ELASTIC_FEW_FLOWS_PKTS, PAPER};
+use super::formulas::*;
 use crate::rule::{Assumption, Basis, Condition, Input, Rule};
+use crate::targets::Goal;
+
+/// b = ln p̂/ln ρ (NGI §IV-A): [`transparent_packets`].
+pub static TRANSPARENT: Rule = Rule {
+    id: "ngi_transparent",
+    name: "transparent regime",
+    paper: &PAPER,
+    equation: "§IV-A",
+    formula: "b = ln(p)/ln(rho) packets",
+    // Utilisation is the load there, whatever the buffer.
+    goals: &[Goal::Loss],
+    basis: Basis::Model,
+    assumptions: &[&NO_LBP_FLOW, &BELOW_CAPACITY, &POISSON],
+    inputs: |s| {
+        vec![
+            Input::new("rho", s.traffic.rho, "fraction"),
+            Input::maybe("p", s.targets.loss_rate, "fraction"),
+        ]
+    },
+    size_bytes: |s| {
+        let bound = s.loss_bound()?;
+        Ok(transparent_packets(s.traffic.rho, bound)? * s.traffic.segment_bytes)
+    },
+};
+
+static POISSON: Assumption = Assumption {
+    statement: "near-Poisson arrivals",
+    check: |_, _| {
+        Some(Condition::new(
+            "packets arrive nearly as a Poisson process",
+            None,
+        ))
+    },
+};
 
 /// 100 to 200 packets (NGI §IV-B, §VI). For comparison.
-pub static RULE: Rule = Rule {
+pub static ELASTIC: Rule = Rule {
     id: "ngi_elastic",
     name: "elastic, few flows",
     paper: &PAPER,
@@ -13,7 +47,6 @@ pub static RULE: Rule = Rule {
     formula: "100-200 packets as a starting point (the middle is shown)",
     goals: &[],
     basis: Basis::Model,
-    combines: &[],
     assumptions: &[&ONE_TO_FOUR_FLOWS, &HALF_BACKGROUND],
     inputs: |_| {
         let (from, to) = ELASTIC_FEW_FLOWS_PKTS;
