@@ -209,12 +209,12 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
         if let Some(cards) = options.cards.filter(|c| c.port == packet.dst_port) {
             snapshot.datagrams += 1;
             match int_report::card::decode(packet.payload) {
-                Ok(card) => {
+                Some(card) => {
                     let inner = card.packet(cards.packet_bytes);
                     let report = card.report(cards.node_id, packet.time_ns, &inner);
                     pipeline.push_report(packet.src, &report, packet.time_ns);
                 }
-                Err(_) => cards_malformed += 1,
+                None => cards_malformed += 1,
             }
         } else {
             let datagrams = int_report::datagrams(packet.payload).map(|payload| Datagram {
