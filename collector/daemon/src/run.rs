@@ -4,7 +4,7 @@
 
 use crate::agent::{AgentService, Agents};
 use crate::answers::FewAnswers;
-use crate::config::Config;
+use crate::config::{Config, GrpcConfig, HttpConfig};
 use crate::engine::{RowSink, SharedSnapshot};
 use crate::grpc::TelemetryService;
 use crate::host;
@@ -32,9 +32,6 @@ use tidemark_proto::telemetry::agent_server::AgentServer;
 use tidemark_proto::telemetry::telemetry_server::TelemetryServer;
 use tokio::sync::watch;
 
-/// Batches that may wait for each engine: at most 4 MiB each, when the kernel
-/// has coalesced as much as it can. What does not fit waits in the sockets.
-const CHANNEL: usize = 32;
 /// How long streams may take to end.
 const GRACE: Duration = Duration::from_secs(1);
 /// What an end that takes too long leaves.
@@ -112,14 +109,21 @@ pub(crate) fn run(config: &Config) -> Result<()> {
             "anybody can send reports of node {node}: name its addresses in nodes.{node}.exporters"
         );
     }
-    if let Some(warning) = config.grpc.warning() {
-        tracing::warn!("grpc: {warning}");
-    }
-    if let Some(warning) = config.clickhouse.server().and_then(|s| s.warning()) {
-        tracing::warn!("clickhouse: {warning}");
-    }
-    if let Some(warning) = config.http.warning() {
-        tracing::warn!("http: {warning}");
+    let clickhouse = config.clickhouse.server();
+    for (server, warning) in [
+        (
+            "grpc",
+            config.grpc.protection().warning(&GrpcConfig::keys()),
+        ),
+        ("clickhouse", clickhouse.and_then(|s| s.warning())),
+        (
+            "http",
+            config.http.protection().warning(&HttpConfig::keys()),
+        ),
+    ] {
+        if let Some(warning) = warning {
+            tracing::warn!("{server}: {warning}");
+        }
     }
     let ended = runtime.block_on(serve(config, pipeline, instance, opened));
     // A call that hangs holds up no end.
@@ -169,13 +173,6 @@ async fn serve(
     };
 
     let stop = Arc::new(AtomicBool::new(false));
-    let mut threads = Vec::new();
-    let spawn = |name: &str, f: Box<dyn FnOnce() + Send>| {
-        std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(f)
-            .with_context(|| format!("cannot start thread {name}"))
-    };
     let clickhouse = opened.clickhouse.as_ref().map(|c| c.stats());
     let stores: [Option<Box<dyn RowSink>>; 2] = [
         opened.capture.map(|c| Box::new(CaptureSink(c)) as _),
@@ -196,7 +193,6 @@ async fn serve(
         shards: config.receive.shards,
         host: config.tcp_probe.host.clone(),
         clock: config.tcp_probe.clock,
-        channel: CHANNEL,
     };
     let mut engines = Engines::start(&options, sinks, &hub, &counters, &snapshot)?;
     counters.show_sockets(opened.reports.counters());
@@ -207,13 +203,13 @@ async fn serve(
             move |batch: &receive::Received<'_>| sender.send(batch)
         })
         .context("cannot start the receiving threads")?;
+    let mut probe = None;
     if let Some(reader) = opened.probe {
         let sender = engines.event_sender();
         let (stop, counters) = (stop.clone(), counters.clone());
-        threads.push(spawn(
-            "tcp_probe",
-            Box::new(move || read_probe(reader, &sender, &counters, &stop)),
-        )?);
+        let thread = std::thread::Builder::new().name("tcp_probe".to_owned());
+        let thread = thread.spawn(move || read_probe(reader, &sender, &counters, &stop));
+        probe = Some(thread.context("cannot start thread tcp_probe")?);
     }
     let accept = config.agents.accept;
     let agents = accept.then(|| Agents::new(engines.event_sender()));
@@ -296,10 +292,8 @@ async fn serve(
         .context("stopping the receivers")?;
     let result = engines.join(early).await;
     hub.close();
-    for thread in threads {
-        if thread.join().is_err() {
-            tracing::error!("a thread panicked");
-        }
+    if probe.is_some_and(|thread| thread.join().is_err()) {
+        tracing::error!("a thread panicked");
     }
     // Streams end with the last update; whoever does not read has its chance.
     let _ = shut.send(true);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rows of a capture made into reports and samples again.
 
-use super::item::Item;
 use int_report::encode::encode;
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use rustc_hash::FxHashMap;
@@ -14,10 +13,15 @@ use tidemark_pipeline::{Config, NodeConfig, PostcardRow};
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
+/// One thing to send.
+pub(super) enum Item {
+    Datagram(Vec<u8>),
+    Event(Event),
+}
+
 /// A capture, datagram by datagram.
 pub(super) struct CaptureSource {
     rows: Merged,
-    /// Rows of the capture.
     rows_there: u64,
     config: Config,
     flows: FxHashMap<u64, FlowKey>,
@@ -31,8 +35,6 @@ pub(super) struct CaptureSource {
 }
 
 impl CaptureSource {
-    /// # Errors
-    /// When the directory holds no capture.
     pub(super) fn open(dir: &Path) -> Result<Self, CaptureError> {
         Ok(Self {
             config: CaptureMeta::read(dir)?.config,
@@ -52,9 +54,8 @@ impl CaptureSource {
         self.rows.rows_read() as f64 / self.rows_there.max(1) as f64
     }
 
-    /// # Errors
-    /// When the capture cannot be read on.
-    pub(super) fn next(&mut self) -> Result<Option<Item>, CaptureError> {
+    /// What is sent next, and when it was recorded, ns.
+    pub(super) fn next(&mut self) -> Result<Option<(u64, Item)>, CaptureError> {
         loop {
             let row = match self.next.take() {
                 Some(row) => Some(row),
@@ -83,7 +84,7 @@ impl CaptureSource {
                         self.skipped += 1;
                         continue;
                     };
-                    return Ok(Some(self.event(Event::Probe(Sample {
+                    let sample = Event::Probe(Sample {
                         time_ns: r.host_ns,
                         flow,
                         data_len: r.data_len_bytes,
@@ -95,27 +96,21 @@ impl CaptureSource {
                         srtt_us: r.srtt_us,
                         rcv_wnd: r.rcv_wnd_bytes,
                         sock_cookie: r.flow_id,
-                    }))));
+                    });
+                    return Ok(Some((self.now_ns, Item::Event(sample))));
                 }
                 Some(AnyRow::Event(row)) => {
                     if let Some(event) = self.other(&row.event) {
-                        return Ok(Some(self.event(event)));
+                        return Ok(Some((self.now_ns, Item::Event(event))));
                     }
                     continue;
                 }
                 None if self.open.is_empty() => return Ok(None),
                 None => {}
             }
-            if let Some(item) = self.datagram() {
-                return Ok(Some(item));
+            if let Some(payload) = self.datagram() {
+                return Ok(Some((self.now_ns, Item::Datagram(payload))));
             }
-        }
-    }
-
-    fn event(&self, event: Event) -> Item {
-        Item::Event {
-            time_ns: self.now_ns,
-            event,
         }
     }
 
@@ -140,7 +135,7 @@ impl CaptureSource {
         }
     }
 
-    fn datagram(&mut self) -> Option<Item> {
+    fn datagram(&mut self) -> Option<Vec<u8>> {
         let rows = std::mem::take(&mut self.open);
         let first = rows.first()?;
         self.now_ns = self.now_ns.max(first.rx_ns);
@@ -163,10 +158,7 @@ impl CaptureSource {
             reports.push(report(row, &node, inner, reports.is_empty()));
         }
         match encode(&reports) {
-            Ok(payload) => Some(Item::Datagram {
-                time_ns: self.now_ns,
-                payload,
-            }),
+            Ok(payload) => Some(payload),
             Err(_) => {
                 self.skipped += reports.len() as u64;
                 None

@@ -13,6 +13,10 @@ use tcp_probe::perf::Clock;
 use tidemark_pipeline::{Config, FlowIds, Pipeline, Stats};
 use tokio::sync::mpsc;
 
+/// Batches that may wait for each engine: at most 4 MiB each, when the kernel
+/// has coalesced as much as it can. What does not fit waits in the sockets.
+const CHANNEL: usize = 32;
+
 /// What all engines are made of.
 pub struct Options {
     /// Of each pipeline.
@@ -23,8 +27,6 @@ pub struct Options {
     pub host: String,
     /// Clock of reception.
     pub clock: Clock,
-    /// Batches that may wait for each engine.
-    pub channel: usize,
 }
 
 /// Engines that run until nobody can send to them any more.
@@ -69,7 +71,7 @@ impl Engines {
                 options.clock,
                 snapshot.of_engine(index),
             );
-            let (sender, inputs) = sync_channel(options.channel);
+            let (sender, inputs) = sync_channel(CHANNEL);
             engines.inputs.push(sender);
             let name = match shards {
                 1 => "engine".to_owned(),
@@ -155,9 +157,9 @@ pub fn engine_sinks(
     hub: &Arc<Hub>,
     counters: &Arc<SourceCounters>,
 ) -> Vec<EngineSink> {
-    let sink = |rows| EngineSink::new(rows, Arc::clone(hub), Arc::clone(counters));
+    let sink = |rows, part| EngineSink::new(rows, Arc::clone(hub), Arc::clone(counters), part);
     let Some(flows) = flows else {
-        return vec![sink(rows)];
+        return vec![sink(rows, None)];
     };
     let merge = RowMerge::new(rows, shards);
     let statuses = Arc::new(StatusSum::new(shards));
@@ -167,7 +169,7 @@ pub fn engine_sinks(
         statuses: Arc::clone(&statuses),
     };
     (0..shards)
-        .map(|i| sink(vec![Box::new(merge.of_shard(i))]).of_shard(part(i)))
+        .map(|i| sink(vec![Box::new(merge.of_shard(i))], Some(part(i))))
         .collect()
 }
 
