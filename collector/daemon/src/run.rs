@@ -13,7 +13,7 @@ use crate::hub::Hub;
 use crate::open::{Opened, open};
 use crate::packets::PacketMemory;
 use crate::receive;
-use crate::shards::{self, Engines, EventSender};
+use crate::shards::{self, Engines};
 use crate::source::SourceCounters;
 use crate::store::{CaptureSink, KnownNodes};
 use anyhow::{Context, Result};
@@ -23,7 +23,6 @@ use daemon_kit::notify::{Deadline, Stop};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tcp_probe::perf::PerfReader;
 use tidemark_capture::CaptureMeta;
 use tidemark_clickhouse::ClickHouseConfig;
 use tidemark_pipeline::proto_nodes;
@@ -39,8 +38,6 @@ const LEFT: &str = "rows that are not on the disk yet are lost, and the capture 
                     batches in the spool wait for the next start";
 /// A batch of an agent: more than 4096 events of 100 bytes.
 const MAX_BATCH_BYTES: usize = 4 << 20;
-/// How often tracepoint rings are read.
-const PROBE_POLL: Duration = Duration::from_millis(5);
 
 /// The end takes no longer than this; what the configuration gives the database
 /// beyond its default comes on top.
@@ -48,34 +45,6 @@ fn deadline(config: &Config) -> Duration {
     let database = Duration::from_secs(config.clickhouse.finish_s);
     let usual = Duration::from_secs(ClickHouseConfig::default().finish_s);
     Deadline::END + database.saturating_sub(usual)
-}
-
-fn read_probe(
-    mut reader: PerfReader,
-    sender: &EventSender,
-    counters: &SourceCounters,
-    stop: &AtomicBool,
-) {
-    loop {
-        let stopping = stop.load(Ordering::Relaxed);
-        if !stopping && let Err(e) = reader.poll(PROBE_POLL) {
-            tracing::error!("tcp_probe: {e}");
-            return;
-        }
-        let mut events = Vec::new();
-        if stopping {
-            reader.finish(|e| events.push(e));
-        } else {
-            reader.drain(|e| events.push(e));
-        }
-        counters.set_probe(reader.counts());
-        if !events.is_empty() && sender.send(None, events).is_err() {
-            return;
-        }
-        if stopping {
-            return;
-        }
-    }
 }
 
 /// Runs until SIGINT, SIGTERM or SIGHUP.
@@ -208,7 +177,12 @@ async fn serve(
         let sender = engines.event_sender();
         let (stop, counters) = (stop.clone(), counters.clone());
         let thread = std::thread::Builder::new().name("tcp_probe".to_owned());
-        let thread = thread.spawn(move || read_probe(reader, &sender, &counters, &stop));
+        let thread = thread.spawn(move || {
+            crate::probe::read(reader, &stop, |events, counts, _| {
+                counters.set_probe(counts);
+                events.is_empty() || sender.send(None, events).is_ok()
+            });
+        });
         probe = Some(thread.context("cannot start thread tcp_probe")?);
     }
     let accept = config.agents.accept;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
 use daemon_kit::cli::{Progress, Usage, print, print_json};
 use daemon_kit::credentials::AccessArgs;
-use rows::{CaptureSource, Item};
+use rows::{CaptureSource, Item, Recorded};
 use serde::Serialize;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ struct PcapSource {
     last_ns: u64,
 }
 
-impl PcapSource {
+impl Recorded for PcapSource {
     fn next(&mut self) -> Result<Option<(u64, Item)>> {
         while self.next.is_none() {
             let Some(p) = self.pcap.next_datagram()? else {
@@ -96,34 +96,9 @@ impl PcapSource {
             (time_ns, Item::Datagram(payload))
         }))
     }
-}
 
-enum Source {
-    Pcap(Box<PcapSource>),
-    Capture(Box<CaptureSource>),
-}
-
-impl Source {
-    fn next(&mut self) -> Result<Option<(u64, Item)>> {
-        match self {
-            Self::Capture(capture) => Ok(capture.next()?),
-            Self::Pcap(pcap) => pcap.next(),
-        }
-    }
-
-    /// What was taken of all there is, 0 to 1; `None` where that is not known.
     fn fraction(&self) -> Option<f64> {
-        match self {
-            Self::Capture(capture) => Some(capture.fraction()),
-            Self::Pcap(pcap) => pcap.pcap.position().fraction(),
-        }
-    }
-
-    fn skipped(&self) -> u64 {
-        match self {
-            Self::Pcap(_) => 0,
-            Self::Capture(c) => c.skipped,
-        }
+        self.pcap.position().fraction()
     }
 }
 
@@ -144,15 +119,15 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
     if !(args.speed >= 0.0 && args.speed.is_finite()) {
         bail!(Usage::new("--speed: must be a number of at least 0"));
     }
-    let mut source = match (&args.pcap, &args.capture) {
-        (Some(path), _) => Source::Pcap(Box::new(PcapSource {
+    let mut source: Box<dyn Recorded> = match (&args.pcap, &args.capture) {
+        (Some(path), _) => Box::new(PcapSource {
             pcap: Datagrams::open(path)?,
             trace: Trace::open(args.tcp_probe.as_deref())?,
             ports: args.port.clone(),
             next: None,
             last_ns: 0,
-        })),
-        (None, Some(dir)) => Source::Capture(Box::new(CaptureSource::open(dir)?)),
+        }),
+        (None, Some(dir)) => Box::new(CaptureSource::open(dir)?),
         (None, None) => bail!(Usage::new("--pcap or --capture is needed")),
     };
     let local = if args.to.is_ipv4() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rows of a capture made into reports and samples again.
 
+use anyhow::Result;
 use int_report::encode::encode;
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use rustc_hash::FxHashMap;
@@ -19,6 +20,20 @@ pub(super) enum Item {
     Event(Event),
 }
 
+/// What was recorded.
+pub(super) trait Recorded {
+    /// What is sent next, and when it was recorded, ns.
+    fn next(&mut self) -> Result<Option<(u64, Item)>>;
+
+    /// What was taken of all there is, 0 to 1; `None` where that is not known.
+    fn fraction(&self) -> Option<f64>;
+
+    /// Rows that could not be made into reports.
+    fn skipped(&self) -> u64 {
+        0
+    }
+}
+
 /// A capture, datagram by datagram.
 pub(super) struct CaptureSource {
     rows: Merged,
@@ -31,7 +46,7 @@ pub(super) struct CaptureSource {
     next: Option<AnyRow>,
     now_ns: u64,
     last_sample: Option<(u64, u64)>,
-    pub skipped: u64,
+    skipped: u64,
 }
 
 impl CaptureSource {
@@ -49,13 +64,61 @@ impl CaptureSource {
         })
     }
 
-    /// The part of the rows that was taken, 0 to 1.
-    pub(super) fn fraction(&self) -> f64 {
-        self.rows.rows_read() as f64 / self.rows_there.max(1) as f64
+    fn other(&mut self, event: &tidemark_pipeline::Event) -> Option<Event> {
+        match *event {
+            tidemark_pipeline::Event::Flow(f) => {
+                self.flows.insert(f.flow_id, f.key);
+                None
+            }
+            tidemark_pipeline::Event::Retransmit(at) => Some(Event::Retransmit(RetransmitEvent {
+                time_ns: at.host_ns,
+                flow: *self.flows.get(&at.flow_id)?,
+            })),
+            tidemark_pipeline::Event::CongestionState { at, state } => {
+                Some(Event::CongState(CongStateEvent {
+                    time_ns: at.host_ns,
+                    flow: *self.flows.get(&at.flow_id)?,
+                    state,
+                }))
+            }
+            _ => None,
+        }
     }
 
-    /// What is sent next, and when it was recorded, ns.
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Item)>, CaptureError> {
+    fn datagram(&mut self) -> Option<Vec<u8>> {
+        let rows = std::mem::take(&mut self.open);
+        let first = rows.first()?;
+        self.now_ns = self.now_ns.max(first.rx_ns);
+        let node = self.config.nodes.get(&first.node_id);
+        let node = node.cloned().unwrap_or_default();
+        let packets: Vec<Option<(Vec<u8>, InnerKind)>> = rows
+            .iter()
+            .map(|r| packet(r, self.flows.get(&r.flow_id)?))
+            .collect();
+        let mut reports: Vec<Report<'_>> = Vec::new();
+        for (row, packet) in rows.iter().zip(&packets) {
+            let Some((packet, kind)) = packet else {
+                self.skipped += 1;
+                continue;
+            };
+            let inner = Inner {
+                packet,
+                kind: *kind,
+            };
+            reports.push(report(row, &node, inner, reports.is_empty()));
+        }
+        match encode(&reports) {
+            Ok(payload) => Some(payload),
+            Err(_) => {
+                self.skipped += reports.len() as u64;
+                None
+            }
+        }
+    }
+}
+
+impl Recorded for CaptureSource {
+    fn next(&mut self) -> Result<Option<(u64, Item)>> {
         loop {
             let row = match self.next.take() {
                 Some(row) => Some(row),
@@ -114,56 +177,12 @@ impl CaptureSource {
         }
     }
 
-    fn other(&mut self, event: &tidemark_pipeline::Event) -> Option<Event> {
-        match *event {
-            tidemark_pipeline::Event::Flow(f) => {
-                self.flows.insert(f.flow_id, f.key);
-                None
-            }
-            tidemark_pipeline::Event::Retransmit(at) => Some(Event::Retransmit(RetransmitEvent {
-                time_ns: at.host_ns,
-                flow: *self.flows.get(&at.flow_id)?,
-            })),
-            tidemark_pipeline::Event::CongestionState { at, state } => {
-                Some(Event::CongState(CongStateEvent {
-                    time_ns: at.host_ns,
-                    flow: *self.flows.get(&at.flow_id)?,
-                    state,
-                }))
-            }
-            _ => None,
-        }
+    fn fraction(&self) -> Option<f64> {
+        Some(self.rows.rows_read() as f64 / self.rows_there.max(1) as f64)
     }
 
-    fn datagram(&mut self) -> Option<Vec<u8>> {
-        let rows = std::mem::take(&mut self.open);
-        let first = rows.first()?;
-        self.now_ns = self.now_ns.max(first.rx_ns);
-        let node = self.config.nodes.get(&first.node_id);
-        let node = node.cloned().unwrap_or_default();
-        let packets: Vec<Option<(Vec<u8>, InnerKind)>> = rows
-            .iter()
-            .map(|r| packet(r, self.flows.get(&r.flow_id)?))
-            .collect();
-        let mut reports: Vec<Report<'_>> = Vec::new();
-        for (row, packet) in rows.iter().zip(&packets) {
-            let Some((packet, kind)) = packet else {
-                self.skipped += 1;
-                continue;
-            };
-            let inner = Inner {
-                packet,
-                kind: *kind,
-            };
-            reports.push(report(row, &node, inner, reports.is_empty()));
-        }
-        match encode(&reports) {
-            Ok(payload) => Some(payload),
-            Err(_) => {
-                self.skipped += reports.len() as u64;
-                None
-            }
-        }
+    fn skipped(&self) -> u64 {
+        self.skipped
     }
 }
 

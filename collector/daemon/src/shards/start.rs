@@ -7,7 +7,7 @@ use crate::hub::Hub;
 use crate::source::SourceCounters;
 use anyhow::{Context, Result, anyhow};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use tcp_probe::perf::Clock;
 use tidemark_pipeline::{Config, FlowIds, Pipeline, Stats};
@@ -77,9 +77,16 @@ impl Engines {
                 1 => "engine".to_owned(),
                 _ => format!("engine-{index}"),
             };
-            engines
-                .threads
-                .push(spawn(name, engine, inputs, done.clone())?);
+            let done = done.clone();
+            let thread = std::thread::Builder::new()
+                .name(name.clone())
+                .spawn(move || {
+                    // There is room for a result of each; the other end is gone only when
+                    // the process is.
+                    let _ = done.try_send(engine.run(&inputs));
+                });
+            let thread = thread.with_context(|| format!("cannot start thread {name}"))?;
+            engines.threads.push(thread);
         }
         Ok(engines)
     }
@@ -171,20 +178,4 @@ pub fn engine_sinks(
     (0..shards)
         .map(|i| sink(vec![Box::new(merge.of_shard(i))], Some(part(i))))
         .collect()
-}
-
-fn spawn(
-    name: String,
-    engine: Engine,
-    inputs: Receiver<Input>,
-    done: mpsc::Sender<Result<Stats>>,
-) -> Result<JoinHandle<()>> {
-    std::thread::Builder::new()
-        .name(name.clone())
-        .spawn(move || {
-            // There is room for a result of each; the other end is gone only when
-            // the process is.
-            let _ = done.try_send(engine.run(&inputs));
-        })
-        .with_context(|| format!("cannot start thread {name}"))
 }
