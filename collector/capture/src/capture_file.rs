@@ -23,17 +23,15 @@ const NAME: &[u8] = b"PAR1";
 
 /// The file and its description.
 pub(crate) struct CaptureFile {
-    path: PathBuf,
+    pub path: PathBuf,
     bytes: FileBytes,
-    metadata: ParquetMetaData,
+    pub metadata: ParquetMetaData,
     /// Of each column chunk, row group by row group; none of a file that was written
     /// without.
     checksums: Option<Vec<u32>>,
 }
 
 impl CaptureFile {
-    /// # Errors
-    /// A file that cannot be read, or whose footer is damaged.
     pub(crate) fn open(path: PathBuf) -> std::result::Result<Self, CaptureError> {
         let open = || {
             let file = File::open(&path)?;
@@ -56,24 +54,12 @@ impl CaptureFile {
         }
     }
 
-    pub(crate) fn path(&self) -> &PathBuf {
-        &self.path
-    }
-
-    pub(crate) fn metadata(&self) -> &ParquetMetaData {
-        &self.metadata
-    }
-
-    /// Rows of a row group.
     pub(crate) fn rows_of_group(&self, group: usize) -> usize {
         let group = self.metadata.row_groups().get(group);
         group.map_or(0, |g| usize::try_from(g.num_rows()).unwrap_or(0))
     }
 
     /// Opens a column chunk. All its bytes are read, and checked.
-    ///
-    /// # Errors
-    /// It is damaged.
     pub(crate) fn column(
         &self,
         group: usize,
@@ -108,9 +94,6 @@ impl CaptureFile {
     }
 
     /// Reads from a column chunk.
-    ///
-    /// # Errors
-    /// It is damaged.
     pub(crate) fn read<T>(
         &self,
         group: usize,

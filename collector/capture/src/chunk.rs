@@ -73,7 +73,7 @@ impl Chunk {
 
     /// True when it should not grow: words have no other form than a dictionary.
     pub(crate) fn is_full(&self) -> bool {
-        self.values.words.entries().len() > MAX_DICTIONARY
+        self.values.words.entries.len() > MAX_DICTIONARY
     }
 
     /// Makes a page of the values that have gathered.
@@ -175,7 +175,7 @@ impl Chunk {
         compressor.numbers.clear();
         if physical == Type::BYTE_ARRAY {
             compressor.numbers.extend(bits.iter().map(|&b| b as u32));
-            let entries = self.values.words.entries().len();
+            let entries = self.values.words.entries.len();
             return indexes(&compressor.numbers, entries, out);
         }
         let keys = bits.iter().map(|b| b ^ self.sign);
@@ -185,17 +185,17 @@ impl Chunk {
             let i = self.dictionary.index(least ^ self.sign);
             compressor.numbers.resize(bits.len(), i);
         } else if self.layout == Layout::Dictionary && !self.dictionary_given_up {
-            let before = self.dictionary.entries().len();
+            let before = self.dictionary.entries.len();
             compressor
                 .numbers
                 .extend(bits.iter().map(|&b| self.dictionary.index(b)));
-            let entries = self.dictionary.entries().len();
+            let entries = self.dictionary.entries.len();
             // Hardly a value twice: the dictionary would be the page.
             self.dictionary_given_up =
                 entries > MAX_DICTIONARY || (entries - before) * 2 > bits.len().max(1024);
         }
         if !compressor.numbers.is_empty() {
-            let entries = self.dictionary.entries().len();
+            let entries = self.dictionary.entries.len();
             return indexes(&compressor.numbers, entries, out);
         }
         let narrow = physical == Type::INT32;
@@ -247,8 +247,8 @@ impl Chunk {
         compressor: &mut PageCompressor,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        let numbers = self.dictionary.entries();
-        let words = self.values.words.entries();
+        let numbers = &self.dictionary.entries;
+        let words = &self.values.words.entries;
         let entries = numbers.len().max(words.len());
         if entries == 0 {
             return Ok(());

@@ -8,15 +8,11 @@ use std::sync::Arc;
 /// Distinct numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
-    entries: Vec<u64>,
+    pub entries: Vec<u64>,
     known: FxHashMap<u64, u32>,
 }
 
 impl Numbers {
-    pub(crate) fn entries(&self) -> &[u64] {
-        &self.entries
-    }
-
     /// The number of a value.
     #[inline]
     pub(crate) fn index(&mut self, value: u64) -> u32 {
@@ -30,17 +26,13 @@ impl Numbers {
 /// Distinct words.
 #[derive(Debug, Default)]
 pub struct Words {
-    entries: Vec<Arc<str>>,
+    pub entries: Vec<Arc<str>>,
     known: HashMap<Arc<str>, u32>,
     /// Mostly the same word again and again.
     last: u32,
 }
 
 impl Words {
-    pub fn entries(&self) -> &[Arc<str>] {
-        &self.entries
-    }
-
     pub fn index(&mut self, word: &str) -> u32 {
         if let Some(last) = self.entries.get(self.last as usize)
             && **last == *word
@@ -73,7 +65,7 @@ mod tests {
                 assert_eq!(d.index(i * 7919), i as u32, "{round}");
             }
         }
-        assert_eq!(d.entries().len(), 5000);
+        assert_eq!(d.entries.len(), 5000);
         let mut w = Words::default();
         assert_eq!(
             ["a", "b", "a", "c", "b"].map(|x| w.index(x)),

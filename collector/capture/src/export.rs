@@ -64,7 +64,7 @@ pub fn export(
     let mut head = format == TextFormat::Csv;
     for path in files(dir, table)? {
         let file = CaptureFile::open(path)?;
-        let metadata = file.metadata();
+        let metadata = &file.metadata;
         if std::mem::take(&mut head) {
             let columns = metadata.file_metadata().schema_descr();
             let names: Vec<&str> = columns.columns().iter().map(|c| c.name()).collect();

@@ -118,14 +118,6 @@ impl CaptureMeta {
     ///
     /// # Errors
     /// When the directory cannot be written.
-    pub fn write(&self, dir: &Path) -> Result<(), CaptureError> {
-        self.write_on(&*durable_fs::real(), dir)
-    }
-
-    /// As [`CaptureMeta::write`], on a disk.
-    ///
-    /// # Errors
-    /// The same.
     pub fn write_on(&self, disk: &dyn Disk, dir: &Path) -> Result<(), CaptureError> {
         let path = dir.join(FILE);
         let temporary = dir.join(".capture.json.open");

@@ -2,6 +2,7 @@
 //! Pages with their checksum, which the library checks when it reads and cannot write
 //! yet, and pages that are read with their place in errors.
 
+use crate::encode::zigzag;
 use parquet::column::page::{CompressedPage, Page, PageMetadata, PageReader, PageWriter as _};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
@@ -43,13 +44,8 @@ fn append_header(header: &[u8], crc: u32, out: &mut Vec<u8>) -> Result<()> {
     };
     out.extend_from_slice(before);
     out.push(NEXT_I32);
-    let signed = crc as i32;
-    let mut zigzag = (signed << 1 ^ signed >> 31) as u32;
-    while zigzag >= 0x80 {
-        out.push(zigzag as u8 | 0x80);
-        zigzag >>= 7;
-    }
-    out.extend([zigzag as u8, next - ONE_FIELD]);
+    zigzag(i64::from(crc as i32), out);
+    out.push(next - ONE_FIELD);
     out.extend_from_slice(after);
     Ok(())
 }

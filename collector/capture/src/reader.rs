@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 use tidemark_rows::{EventRow, FlatEvent, NamedProbe, PostcardRow};
 
 /// The completed files of a table, in order.
-///
-/// # Errors
-/// When the directory cannot be read.
 pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureError> {
     let prefix = format!("{table}-");
     let mut found = Vec::new();
@@ -33,16 +30,10 @@ pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureErro
 }
 
 /// How many rows a table has, by the ends of its files.
-///
-/// # Errors
-/// When a file cannot be read.
 pub(crate) fn rows_of(dir: &Path, table: &str) -> Result<u64, CaptureError> {
     let mut rows = 0;
     for path in files(dir, table)? {
-        let there = CaptureFile::open(path)?
-            .metadata()
-            .file_metadata()
-            .num_rows();
+        let there = CaptureFile::open(path)?.metadata.file_metadata().num_rows();
         rows += u64::try_from(there).unwrap_or(0);
     }
     Ok(rows)
@@ -85,7 +76,7 @@ impl Open {
 
     fn wrong<R>(&self, column: &Column<R>, what: impl Into<String>) -> CaptureError {
         CaptureError::Column {
-            path: self.file.path().clone(),
+            path: self.file.path.clone(),
             column: column.name,
             what: what.into(),
         }
@@ -97,7 +88,7 @@ impl Open {
         columns: &[Column<R>],
         wanted: Option<&Wanted>,
     ) -> Result<bool, CaptureError> {
-        let metadata = self.file.metadata();
+        let metadata = &self.file.metadata;
         let groups = metadata.row_groups();
         while let (Some(wanted), Some(group)) = (wanted, groups.get(self.next_group))
             && !wanted(group)
@@ -107,7 +98,7 @@ impl Open {
         if self.next_group >= groups.len() {
             return Ok(false);
         }
-        let error = CaptureError::parquet(self.file.path());
+        let error = CaptureError::parquet(&self.file.path);
         let expected = schema::<R>().map_err(error)?;
         let there = metadata.file_metadata().schema_descr();
         let mut chunks = Vec::with_capacity(columns.len());
@@ -172,9 +163,6 @@ impl<R: Stored> Rows<R> {
 
     /// The rows of the row groups that are wanted, with these columns; every other
     /// field has its default.
-    ///
-    /// # Errors
-    /// When the directory cannot be read.
     pub(crate) fn open_part(
         dir: &Path,
         columns: &[&str],

@@ -24,7 +24,6 @@ pub struct Replay {
     /// `order` of the row that should come next.
     next_order: u64,
     rows_missing: u64,
-    rows_read: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +58,6 @@ impl Replay {
             stage: Stage::Rows,
             next_order: 0,
             rows_missing: 0,
-            rows_read: 0,
         })
     }
 
@@ -83,7 +81,7 @@ impl Replay {
 
     /// Rows of all tables read so far.
     pub fn rows_read(&self) -> u64 {
-        self.rows_read
+        self.rows.rows_read()
     }
 
     /// Rows of all tables.
@@ -95,7 +93,6 @@ impl Replay {
     }
 
     fn row(&mut self, row: AnyRow) {
-        self.rows_read += 1;
         let order = row.order();
         self.rows_missing += order.saturating_sub(self.next_order);
         self.next_order = order.saturating_add(1);

@@ -52,21 +52,15 @@ impl Wanted {
     pub(crate) fn of(selection: &Selection, dir: &Path, table: &str) -> Result<Self, CaptureError> {
         let Selection { from, to, flow_id } = *selection;
         let in_seconds = |m| matches!(m, Some(Moment::Seconds(_)));
-        let span = if from.is_none() && to.is_none() {
-            None
-        } else if in_seconds(from) || in_seconds(to) {
-            let first = first_arrivals(dir)?;
-            let of_nodes = first.into_iter().map(|(n, t)| (n, span(from, to, t)));
-            Some(Spans {
-                of_nodes: of_nodes.collect(),
-                others: span(from, to, 0),
-            })
-        } else {
-            Some(Spans {
-                of_nodes: BTreeMap::new(),
-                others: span(from, to, 0),
-            })
+        let first = match in_seconds(from) || in_seconds(to) {
+            true => first_arrivals(dir)?,
+            false => BTreeMap::new(),
         };
+        let of_nodes = first.into_iter().map(|(n, t)| (n, span(from, to, t)));
+        let span = (from.is_some() || to.is_some()).then(|| Spans {
+            of_nodes: of_nodes.collect(),
+            others: span(from, to, 0),
+        });
         let time = match table {
             "postcards" => "ingress_ns",
             _ => "time_ns",

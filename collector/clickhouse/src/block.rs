@@ -26,8 +26,10 @@ pub struct Common<'a> {
 
 /// Gathers rows.
 pub struct Builder<T> {
-    rows: usize,
-    first_order: u64,
+    /// Number of rows.
+    pub rows: usize,
+    /// `order` of the first row.
+    pub first_order: u64,
     unix_minus_node_ns: Data,
     columns: Vec<Data>,
     table: PhantomData<T>,
@@ -46,16 +48,6 @@ impl<T: Table> Default for Builder<T> {
 }
 
 impl<T: Table> Builder<T> {
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// `order` of the first row.
-    pub fn first_order(&self) -> u64 {
-        self.first_order
-    }
-
     /// Takes rows over. `offset`: what makes a time of day of the row's time.
     pub fn append(&mut self, rows: &[T], mut offset: impl FnMut(&T) -> i64) {
         if self.rows == 0
@@ -95,24 +87,20 @@ impl<T: Table> Builder<T> {
         constant_text(&mut head, common.capture, rows);
         out.write_all(&head)?;
         out.write_all(&vec![0; self.rows])?;
-        head.clear();
-        name(&mut head, "batch", "UInt64");
-        out.write_all(&head)?;
-        out.write_all(&common.batch.to_le_bytes().repeat(self.rows))?;
-        head.clear();
-        name(&mut head, "stored_on", "Date");
-        out.write_all(&head)?;
-        out.write_all(&common.stored_on.to_le_bytes().repeat(self.rows))?;
-        head.clear();
-        name(&mut head, "unix_minus_node_ns", "Int64");
-        out.write_all(&head)?;
-        out.write_all(&self.unix_minus_node_ns.values)?;
-        for (column, data) in T::COLUMNS.iter().zip(&self.columns) {
+        let mut column = |column: &str, kind: &str, parts: [&[u8]; 2]| {
             head.clear();
-            name(&mut head, column.name, column.kind);
+            name(&mut head, column, kind);
             out.write_all(&head)?;
-            out.write_all(&data.nulls)?;
-            out.write_all(&data.values)?;
+            parts.iter().try_for_each(|part| out.write_all(part))
+        };
+        let batch = common.batch.to_le_bytes().repeat(self.rows);
+        column("batch", "UInt64", [&[], &batch])?;
+        let stored_on = common.stored_on.to_le_bytes().repeat(self.rows);
+        column("stored_on", "Date", [&[], &stored_on])?;
+        let offsets = &self.unix_minus_node_ns.values;
+        column("unix_minus_node_ns", "Int64", [&[], offsets])?;
+        for (c, data) in T::COLUMNS.iter().zip(&self.columns) {
+            column(c.name, c.kind, [&data.nulls, &data.values])?;
         }
         Ok(())
     }
@@ -189,7 +177,7 @@ mod tests {
         let mut b = Builder::<PostcardRow>::default();
         b.append(&rows[..300], |_| 5);
         b.append(&rows[300..], |_| 5);
-        assert_eq!((b.rows(), b.first_order()), (600, 7));
+        assert_eq!((b.rows, b.first_order), (600, 7));
         let common = Common {
             capture: "c",
             batch: 7,
@@ -205,7 +193,7 @@ mod tests {
         let packed = b.pack(&common, Compression::Zstd).unwrap();
         assert_eq!(zstd::decode_all(packed.as_slice()).unwrap(), plain);
         b.clear();
-        assert_eq!(b.rows(), 0);
+        assert_eq!(b.rows, 0);
         let empty = b.pack(&common, Compression::None).unwrap();
         assert_eq!(empty[1], 0);
     }

@@ -73,11 +73,6 @@ impl Default for ClickHouseConfig {
 }
 
 impl ClickHouseConfig {
-    /// Whether anything is to be sent.
-    pub fn enabled(&self) -> bool {
-        self.url.is_some()
-    }
-
     /// The server, if anything is to be sent.
     pub fn server(&self) -> Option<Server> {
         Some(Server {
@@ -105,17 +100,16 @@ impl ClickHouseConfig {
                 "name a directory; batches live there until the server has them",
             );
         }
-        if !(1000..=10_000_000).contains(&self.batch_rows) {
-            return error("batch_rows", "must be 1000..=10000000");
-        }
-        if !(10..=600_000).contains(&self.batch_ms) {
-            return error("batch_ms", "must be 10..=600000");
-        }
-        if !(1..=16).contains(&self.connections) {
-            return error("connections", "must be 1..=16");
-        }
-        if !(10..=3_600_000).contains(&self.retry_max_ms) {
-            return error("retry_max_ms", "must be 10..=3600000");
+        for (key, value, range) in [
+            ("batch_rows", self.batch_rows as u64, 1000..=10_000_000),
+            ("batch_ms", self.batch_ms, 10..=600_000),
+            ("connections", self.connections as u64, 1..=16),
+            ("retry_max_ms", self.retry_max_ms, 10..=3_600_000),
+        ] {
+            if !range.contains(&value) {
+                let what = format!("must be {}..={}", range.start(), range.end());
+                return error(key, &what);
+            }
         }
         Ok(())
     }

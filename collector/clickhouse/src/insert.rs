@@ -47,9 +47,6 @@ pub(crate) enum Engine {
 }
 
 /// Asks which engine the tables have.
-///
-/// # Errors
-/// When the server does not answer or the tables are missing.
 pub(crate) fn engine(client: &dyn Database) -> Result<Engine, CallError> {
     let answer = client.query(
         "SELECT engine FROM system.tables \
@@ -72,9 +69,6 @@ pub(crate) fn engine(client: &dyn Database) -> Result<Engine, CallError> {
 }
 
 /// Rows of a batch that the server has.
-///
-/// # Errors
-/// See [`CallError`].
 pub(crate) fn count(client: &dyn Database, name: &BatchName) -> Result<u64, CallError> {
     let sql = format!(
         "SELECT count() FROM {} WHERE capture = {{capture:String}} AND batch = {{batch:UInt64}} \

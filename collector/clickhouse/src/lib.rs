@@ -21,7 +21,6 @@ mod database;
 pub mod error;
 mod insert;
 mod inserter;
-mod message;
 mod queue;
 mod schema;
 mod server;

@@ -22,11 +22,17 @@ struct State {
     waiting: VecDeque<Waiting>,
     memory_bytes: u64,
     spool_bytes: u64,
-    /// Taken by an inserter.
-    working: usize,
     /// No more will come.
     complete: bool,
     deadline: Option<Instant>,
+}
+
+impl State {
+    fn pop(&mut self) -> Option<Waiting> {
+        let waiting = self.waiting.pop_front()?;
+        self.memory_bytes -= waiting.body.as_ref().map_or(0, |b| b.len() as u64);
+        Some(waiting)
+    }
 }
 
 /// The queue of batches; the writer and the inserters share it.
@@ -86,10 +92,8 @@ impl Queue {
             if s.deadline.is_some_and(|d| Instant::now() >= d) {
                 return None;
             }
-            if let Some(w) = s.waiting.pop_front() {
-                s.memory_bytes -= w.body.as_ref().map_or(0, |b| b.len() as u64);
-                s.working += 1;
-                return Some(w);
+            if let Some(waiting) = s.pop() {
+                return Some(waiting);
             }
             if s.complete {
                 return None;
@@ -100,24 +104,12 @@ impl Queue {
 
     /// The next batch, without waiting for one.
     pub(crate) fn try_pop(&self) -> Option<Waiting> {
-        let mut s = self.lock();
-        let w = s.waiting.pop_front()?;
-        s.memory_bytes -= w.body.as_ref().map_or(0, |b| b.len() as u64);
-        s.working += 1;
-        Some(w)
+        self.lock().pop()
     }
 
-    /// Room that was taken is not needed after all.
-    pub(crate) fn done_without(&self, bytes: u64) {
-        let mut s = self.lock();
-        s.spool_bytes = s.spool_bytes.saturating_sub(bytes);
-        self.changed.notify_all();
-    }
-
-    /// A batch that was taken is in the server, or given up.
+    /// Gives back the room of a batch: it is in the server, given up, or not in the spool.
     pub(crate) fn done(&self, bytes: u64) {
         let mut s = self.lock();
-        s.working -= 1;
         s.spool_bytes = s.spool_bytes.saturating_sub(bytes);
         self.changed.notify_all();
     }

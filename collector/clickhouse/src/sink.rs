@@ -6,12 +6,11 @@ use crate::config::ClickHouseConfig;
 use crate::database::Database;
 use crate::error::ClickHouseError;
 use crate::inserter::Inserter;
-use crate::message::{Message, Rows};
 use crate::queue::Queue;
 use crate::spool::Spool;
 use crate::stats::{Loss, SinkStats};
 use crate::steps::SinkSteps;
-use crate::writer::{Writer, cannot_start};
+use crate::writer::{Message, Rows, Writer, cannot_start};
 use durable_fs::SharedDisk;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -49,6 +48,10 @@ impl ClickHouseSink {
     /// first. `capture` is the name of this start in the tables (letters, digits
     /// and `-`). `unix_s` tells the Unix time, s.
     ///
+    /// `load`: nobody waits for the rows, and they may be a repetition. They wait for
+    /// the server instead of being lost, and every batch is looked for before it is
+    /// inserted.
+    ///
     /// # Errors
     /// A configuration that cannot be used, or an unusable spool. The server
     /// need not be there.
@@ -56,34 +59,12 @@ impl ClickHouseSink {
         config: &ClickHouseConfig,
         capture: &str,
         unix_s: fn() -> u64,
-    ) -> Result<Self, ClickHouseError> {
-        Self::start_as(config, capture, unix_s, false)
-    }
-
-    /// For loads that nobody waits for and that may be repetitions: rows wait
-    /// for the server instead of being lost, and every batch is looked for
-    /// before it is inserted.
-    ///
-    /// # Errors
-    /// As [`ClickHouseSink::start`].
-    pub fn start_load(
-        config: &ClickHouseConfig,
-        capture: &str,
-        unix_s: fn() -> u64,
-    ) -> Result<Self, ClickHouseError> {
-        Self::start_as(config, capture, unix_s, true)
-    }
-
-    fn start_as(
-        config: &ClickHouseConfig,
-        capture: &str,
-        unix_s: fn() -> u64,
-        wait: bool,
+        load: bool,
     ) -> Result<Self, ClickHouseError> {
         let client = Client::new(config)?;
         let disk = durable_fs::real();
         let database: Arc<dyn Database> = Arc::new(client);
-        let (mut sink, steps) = Self::prepared(config, &disk, &database, capture, unix_s, wait)?;
+        let (mut sink, steps) = Self::stepped(config, &disk, &database, capture, unix_s, load)?;
         let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let SinkSteps {
             writer, receiver, ..
@@ -130,17 +111,7 @@ impl ClickHouseSink {
         database: &Arc<dyn Database>,
         capture: &str,
         unix_s: fn() -> u64,
-    ) -> Result<(Self, SinkSteps), ClickHouseError> {
-        Self::prepared(config, disk, database, capture, unix_s, false)
-    }
-
-    fn prepared(
-        config: &ClickHouseConfig,
-        disk: &SharedDisk,
-        database: &Arc<dyn Database>,
-        capture: &str,
-        unix_s: fn() -> u64,
-        wait: bool,
+        load: bool,
     ) -> Result<(Self, SinkSteps), ClickHouseError> {
         config.validate()?;
         let Some(dir) = &config.spool_dir else {
@@ -161,7 +132,7 @@ impl ClickHouseSink {
             queue.clone(),
             stats.clone(),
             unix_s,
-            wait,
+            load,
         );
         let sink = Self {
             sender: Some(sender),
@@ -169,7 +140,7 @@ impl ClickHouseSink {
             inserters: Vec::new(),
             queue,
             stats,
-            wait,
+            wait: load,
             finish: Duration::from_secs(config.finish_s),
             unix_minus_rx_ns: 0,
             postcards: Vec::new(),

@@ -30,7 +30,6 @@ impl BatchName {
         format!("{}-{}-{}", self.capture, self.table, self.batch)
     }
 
-    /// Name of its file.
     pub(crate) fn file_name(&self, compression: Compression) -> String {
         let suffix = match compression {
             Compression::None => "native",
@@ -171,9 +170,6 @@ impl Spool {
     }
 
     /// Puts the names of batches on the disk.
-    ///
-    /// # Errors
-    /// Those of the disk.
     pub(crate) fn sync(&self) -> Result<(), ClickHouseError> {
         let synced = self.disk.sync_directory(&self.dir);
         synced.map_err(ClickHouseError::io(&self.dir))

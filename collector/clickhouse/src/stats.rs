@@ -3,7 +3,7 @@
 
 use crate::spool::Spooled;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Why rows were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,14 +46,14 @@ struct Shared {
 pub struct SinkStats(Arc<Shared>);
 
 macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident $add:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $($add:ident)?;)*) => {$(
         $(#[$doc])*
         pub fn $name(&self) -> u64 {
             self.0.$name.load(Ordering::Relaxed)
         }
-        pub(crate) fn $add(&self, n: u64) {
+        $(pub(crate) fn $add(&self, n: u64) {
             self.0.$name.fetch_add(n, Ordering::Relaxed);
-        }
+        })?
     )*};
 }
 
@@ -75,20 +75,14 @@ impl SinkStats {
         sent_bytes add_sent_bytes;
     }
 
-    /// Bytes of batches on disk.
-    pub fn spool_bytes(&self) -> u64 {
-        self.0.spool_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Batches on disk.
-    pub fn spool_batches(&self) -> u64 {
-        self.0.spool_batches.load(Ordering::Relaxed)
-    }
-
-    /// Rows in the spool that a power cut may take: the names of their batches could
-    /// not be synced.
-    pub fn unsynced_rows(&self) -> u64 {
-        self.0.unsynced_rows.load(Ordering::Relaxed)
+    counters! {
+        /// Bytes of batches on disk.
+        spool_bytes;
+        /// Batches on disk.
+        spool_batches;
+        /// Rows in the spool that a power cut may take: the names of their batches could
+        /// not be synced.
+        unsynced_rows;
     }
 
     /// A batch is in the spool.
@@ -130,33 +124,26 @@ impl SinkStats {
 
     /// What keeps rows from being inserted now, if anything does.
     pub fn failure(&self) -> Option<String> {
-        self.0
-            .failure
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        held(&self.0.failure).clone()
     }
 
     /// What kept the last rows from being put into the spool, or from lasting there.
     pub fn spool_failure(&self) -> Option<String> {
-        let failure = self.0.spool_failure.lock();
-        failure.unwrap_or_else(PoisonError::into_inner).clone()
+        held(&self.0.spool_failure).clone()
     }
 
     pub(crate) fn set_spool_failure(&self, failure: Option<String>) {
-        let held = self.0.spool_failure.lock();
-        *held.unwrap_or_else(PoisonError::into_inner) = failure;
+        *held(&self.0.spool_failure) = failure;
     }
 
     /// True when it changed.
     pub(crate) fn set_failure(&self, failure: Option<String>) -> bool {
-        let mut f = self
-            .0
-            .failure
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let changed = f.is_some() != failure.is_some();
-        *f = failure;
-        changed
+        let mut held = held(&self.0.failure);
+        let before = std::mem::replace(&mut *held, failure);
+        before.is_some() != held.is_some()
     }
+}
+
+fn held(failure: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
+    failure.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,8 +2,7 @@
 //! The sink without threads and a clock, for simulations.
 
 use crate::inserter::{Attempt, Inserter, Job};
-use crate::message::Message;
-use crate::writer::Writer;
+use crate::writer::{Message, Writer};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 

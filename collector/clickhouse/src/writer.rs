@@ -4,7 +4,6 @@
 use crate::block::{Builder, Common};
 use crate::config::ClickHouseConfig;
 use crate::error::ClickHouseError;
-use crate::message::{Message, Rows};
 use crate::queue::Queue;
 use crate::spool::{BatchName, Spool, Spooled};
 use crate::stats::{Loss, SinkStats};
@@ -14,6 +13,19 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
+
+/// Rows of one table.
+pub(crate) enum Rows {
+    Postcards(Vec<PostcardRow>),
+    Probes(Vec<NamedProbe>),
+    Events(Vec<FlatEvent>),
+}
+
+/// Rows, and what makes a time of day of their `rx_ns`.
+pub(crate) struct Message {
+    pub rows: Rows,
+    pub unix_minus_rx_ns: i64,
+}
 
 /// Makes batches of rows.
 pub(crate) struct Writer {
@@ -64,9 +76,8 @@ impl Writer {
         }
     }
 
-    /// Rows of all open batches.
     pub(crate) fn open_rows(&self) -> u64 {
-        (self.postcards.rows() + self.probes.rows() + self.events.rows()) as u64
+        (self.postcards.rows + self.probes.rows + self.events.rows) as u64
     }
 
     /// How long a batch is open at most.
@@ -82,9 +93,11 @@ impl Writer {
 
     /// Closes batches that have rows enough, or are open for so long.
     pub(crate) fn seal_if_due(&mut self, open: Duration) -> bool {
-        let most = (self.postcards.rows())
-            .max(self.probes.rows())
-            .max(self.events.rows());
+        let most = self
+            .postcards
+            .rows
+            .max(self.probes.rows)
+            .max(self.events.rows);
         let due = most >= self.config.batch_rows || open >= self.period();
         if due {
             self.seal();
@@ -172,13 +185,13 @@ impl Writer {
     }
 
     fn seal_table<T: Table>(&mut self, builder: &mut Builder<T>) -> Option<(Spooled, Vec<u8>)> {
-        let rows = builder.rows() as u64;
+        let rows = builder.rows as u64;
         if rows == 0 {
             return None;
         }
         let common = Common {
             capture: &self.capture,
-            batch: builder.first_order(),
+            batch: builder.first_order,
             stored_on: ((self.unix_s)() / 86_400) as u16,
         };
         let packed = builder.pack(&common, self.config.compression);
@@ -187,7 +200,7 @@ impl Writer {
             number: self.number,
             table: T::NAME.to_owned(),
             capture: self.capture.clone(),
-            batch: builder.first_order(),
+            batch: builder.first_order,
             rows,
         };
         builder.clear();
@@ -210,7 +223,7 @@ impl Writer {
             Ok(batch) => Some((batch, body)),
             Err(e) => {
                 tracing::error!("clickhouse spool: {e}; {rows} rows lost");
-                self.queue.done_without(body.len() as u64);
+                self.queue.done(body.len() as u64);
                 self.stats.lose(Loss::SpoolError, rows);
                 self.failure = Some(e.to_string());
                 None

@@ -72,7 +72,14 @@ where
         Box::pin(async move {
             let place = places.acquire_owned().await;
             let answer = inner.call(request).await?;
-            Ok(answer.map(|body| Body::new(Answer::new(body, place.ok()))))
+            Ok(answer.map(|body| {
+                Body::new(Answer {
+                    body,
+                    rest: Bytes::new(),
+                    deadline: Box::pin(sleep(TAKEN_WITHIN)),
+                    _place: place.ok(),
+                })
+            }))
         })
     }
 }
@@ -83,17 +90,6 @@ struct Answer {
     rest: Bytes,
     deadline: Pin<Box<Sleep>>,
     _place: Option<OwnedSemaphorePermit>,
-}
-
-impl Answer {
-    fn new(body: Body, place: Option<OwnedSemaphorePermit>) -> Self {
-        Self {
-            body,
-            rest: Bytes::new(),
-            deadline: Box::pin(sleep(TAKEN_WITHIN)),
-            _place: place,
-        }
-    }
 }
 
 impl http_body::Body for Answer {

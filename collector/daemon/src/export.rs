@@ -61,8 +61,6 @@ impl ExportArgs {
     }
 }
 
-/// # Errors
-/// When the capture cannot be read or the output not be written.
 pub(crate) fn run(args: &ExportArgs) -> Result<()> {
     let selection = args.selection()?;
     let format = if args.csv {
@@ -83,15 +81,11 @@ pub(crate) fn run(args: &ExportArgs) -> Result<()> {
         }
         None => write(args, &what, BufWriter::new(stdout())),
     };
-    match result {
-        Ok(rows) => {
-            if args.out.is_some() {
-                eprintln!("{rows} rows");
-            }
-            Ok(())
-        }
-        Err(e) => Err(e.into()),
+    let rows = result?;
+    if args.out.is_some() {
+        eprintln!("{rows} rows");
     }
+    Ok(())
 }
 
 fn write(args: &ExportArgs, what: &Export<'_>, mut out: impl Write) -> Result<u64, CaptureError> {

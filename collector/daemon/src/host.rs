@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What identifies this process and this machine.
 
+use std::hash::{BuildHasher as _, RandomState};
+
 /// A random name for this start of the program.
 pub(crate) fn instance() -> String {
-    let mut bytes = [0u8; 8];
-    let random = std::fs::File::open("/dev/urandom")
-        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes));
-    if random.is_err() {
-        bytes =
-            (crate::time::unix_ns() as u64 ^ (u64::from(std::process::id()) << 48)).to_be_bytes();
-    }
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    // Its keys are random.
+    let random = RandomState::new().hash_one(crate::time::unix_ns());
+    format!("{random:016x}")
 }
 
 /// Name and release of the kernel.

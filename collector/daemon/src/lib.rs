@@ -30,6 +30,7 @@ mod load;
 mod open;
 pub mod packets;
 mod print;
+mod probe;
 pub mod receive;
 pub mod reception_clock;
 mod replay;

@@ -2,7 +2,7 @@
 //! Everything that can fail at the start, before anything has started.
 
 use crate::config::{Config, HttpConfig, ProbeConfig};
-use crate::receive::{self, ReportReceiver};
+use crate::receive::ReportReceiver;
 use anyhow::{Context, Result, anyhow};
 use daemon_kit::credentials::http::acceptor;
 use daemon_kit::credentials::{ServerCredentials, Token};
@@ -50,7 +50,6 @@ pub(crate) fn probe_options(p: &ProbeConfig) -> Options {
     }
 }
 
-/// All that was opened.
 pub(crate) struct Opened {
     pub credentials: ServerCredentials,
     pub grpc: TcpListener,
@@ -78,13 +77,8 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
         .map(|tls| acceptor(tls, &HttpConfig::keys(), crate::time::unix_s()))
         .transpose()?;
     let http_token = config.http.token()?;
-    let reports = ReportReceiver::bind(&receive::Options {
-        listen: config.listen.clone(),
-        shards: config.receive.shards,
-        buffer_bytes: config.receive.buffer_bytes,
-        gro: config.receive.gro,
-    })
-    .context("reports (UDP, key listen)")?;
+    let reports = ReportReceiver::bind(&config.listen, &config.receive)
+        .context("reports (UDP, key listen)")?;
     let p = &config.tcp_probe;
     let probe = if p.enabled {
         Some(PerfReader::open(&probe_options(p)).context("tcp_probe")?)
@@ -95,30 +89,29 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
     // which then belong to the user that goes on writing them.
     let given_up = daemon_kit::privileges::give_up("user", config.user.as_deref())?;
     tracing::info!("goes on {given_up}");
-    let clickhouse = match config.clickhouse.enabled() {
+    let clickhouse = match config.clickhouse.url.is_some() {
         true => Some(
-            ClickHouseSink::start(&config.clickhouse, &meta.instance, crate::time::unix_s)
-                .with_context(|| format!("clickhouse ({given_up})"))?,
+            ClickHouseSink::start(
+                &config.clickhouse,
+                &meta.instance,
+                crate::time::unix_s,
+                false,
+            )
+            .with_context(|| format!("clickhouse ({given_up})"))?,
         ),
         false => None,
     };
     // Last: the only step that leaves something on disk.
-    let capture = match &config.capture.dir {
-        Some(dir) => Some(
-            CaptureWriter::create_next(
-                dir,
-                meta,
-                WriterOptions {
-                    rotate_rows: config.capture.rotate_rows,
-                    rotate_after: Duration::from_secs(config.capture.rotate_s.into()),
-                    zstd_level: config.capture.zstd_level,
-                    wait_when_full: false,
-                },
-            )
-            .with_context(|| format!("capture ({given_up})"))?,
-        ),
-        None => None,
+    let options = WriterOptions {
+        rotate_rows: config.capture.rotate_rows,
+        rotate_after: Duration::from_secs(config.capture.rotate_s.into()),
+        zstd_level: config.capture.zstd_level,
+        wait_when_full: false,
     };
+    let capture = config.capture.dir.as_ref();
+    let capture = capture.map(|dir| CaptureWriter::create_next(dir, meta, options));
+    let capture = capture.transpose();
+    let capture = capture.with_context(|| format!("capture ({given_up})"))?;
     Ok(Opened {
         credentials,
         grpc,

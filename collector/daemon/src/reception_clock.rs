@@ -9,7 +9,8 @@ const LEAST_STEP_NS: u64 = 10_000_000;
 /// How far the pipeline's clock is ahead of the Unix time, now and before its last step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceptionClock {
-    clock_minus_unix_ns: i64,
+    /// The pipeline's clock less the Unix time, ns.
+    pub clock_minus_unix_ns: i64,
     /// Before the last step, and until when datagrams of that time may be read.
     before: Option<(i64, u64)>,
 }
@@ -33,11 +34,6 @@ impl ReceptionClock {
             self.before = None;
         }
         self.clock_minus_unix_ns = clock_minus_unix_ns;
-    }
-
-    /// The pipeline's clock less the Unix time, ns.
-    pub fn clock_minus_unix_ns(&self) -> i64 {
-        self.clock_minus_unix_ns
     }
 
     /// When a datagram stamped at `unix_ns` was received, on the pipeline's clock, which

@@ -4,7 +4,7 @@
 
 use crate::agent::{AgentService, Agents};
 use crate::answers::FewAnswers;
-use crate::config::Config;
+use crate::config::{Config, GrpcConfig, HttpConfig};
 use crate::engine::{RowSink, SharedSnapshot};
 use crate::grpc::TelemetryService;
 use crate::host;
@@ -13,7 +13,7 @@ use crate::hub::Hub;
 use crate::open::{Opened, open};
 use crate::packets::PacketMemory;
 use crate::receive;
-use crate::shards::{self, Engines, EventSender};
+use crate::shards::{self, Engines};
 use crate::source::SourceCounters;
 use crate::store::{CaptureSink, KnownNodes};
 use anyhow::{Context, Result};
@@ -23,7 +23,6 @@ use daemon_kit::notify::{Deadline, Stop};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tcp_probe::perf::PerfReader;
 use tidemark_capture::CaptureMeta;
 use tidemark_clickhouse::ClickHouseConfig;
 use tidemark_pipeline::proto_nodes;
@@ -32,9 +31,6 @@ use tidemark_proto::telemetry::agent_server::AgentServer;
 use tidemark_proto::telemetry::telemetry_server::TelemetryServer;
 use tokio::sync::watch;
 
-/// Batches that may wait for each engine: at most 4 MiB each, when the kernel
-/// has coalesced as much as it can. What does not fit waits in the sockets.
-const CHANNEL: usize = 32;
 /// How long streams may take to end.
 const GRACE: Duration = Duration::from_secs(1);
 /// What an end that takes too long leaves.
@@ -42,8 +38,6 @@ const LEFT: &str = "rows that are not on the disk yet are lost, and the capture 
                     batches in the spool wait for the next start";
 /// A batch of an agent: more than 4096 events of 100 bytes.
 const MAX_BATCH_BYTES: usize = 4 << 20;
-/// How often tracepoint rings are read.
-const PROBE_POLL: Duration = Duration::from_millis(5);
 
 /// The end takes no longer than this; what the configuration gives the database
 /// beyond its default comes on top.
@@ -51,34 +45,6 @@ fn deadline(config: &Config) -> Duration {
     let database = Duration::from_secs(config.clickhouse.finish_s);
     let usual = Duration::from_secs(ClickHouseConfig::default().finish_s);
     Deadline::END + database.saturating_sub(usual)
-}
-
-fn read_probe(
-    mut reader: PerfReader,
-    sender: &EventSender,
-    counters: &SourceCounters,
-    stop: &AtomicBool,
-) {
-    loop {
-        let stopping = stop.load(Ordering::Relaxed);
-        if !stopping && let Err(e) = reader.poll(PROBE_POLL) {
-            tracing::error!("tcp_probe: {e}");
-            return;
-        }
-        let mut events = Vec::new();
-        if stopping {
-            reader.finish(|e| events.push(e));
-        } else {
-            reader.drain(|e| events.push(e));
-        }
-        counters.set_probe(reader.counts());
-        if !events.is_empty() && sender.send(None, events).is_err() {
-            return;
-        }
-        if stopping {
-            return;
-        }
-    }
 }
 
 /// Runs until SIGINT, SIGTERM or SIGHUP.
@@ -112,14 +78,21 @@ pub(crate) fn run(config: &Config) -> Result<()> {
             "anybody can send reports of node {node}: name its addresses in nodes.{node}.exporters"
         );
     }
-    if let Some(warning) = config.grpc.warning() {
-        tracing::warn!("grpc: {warning}");
-    }
-    if let Some(warning) = config.clickhouse.server().and_then(|s| s.warning()) {
-        tracing::warn!("clickhouse: {warning}");
-    }
-    if let Some(warning) = config.http.warning() {
-        tracing::warn!("http: {warning}");
+    let clickhouse = config.clickhouse.server();
+    for (server, warning) in [
+        (
+            "grpc",
+            config.grpc.protection().warning(&GrpcConfig::keys()),
+        ),
+        ("clickhouse", clickhouse.and_then(|s| s.warning())),
+        (
+            "http",
+            config.http.protection().warning(&HttpConfig::keys()),
+        ),
+    ] {
+        if let Some(warning) = warning {
+            tracing::warn!("{server}: {warning}");
+        }
     }
     let ended = runtime.block_on(serve(config, pipeline, instance, opened));
     // A call that hangs holds up no end.
@@ -169,13 +142,6 @@ async fn serve(
     };
 
     let stop = Arc::new(AtomicBool::new(false));
-    let mut threads = Vec::new();
-    let spawn = |name: &str, f: Box<dyn FnOnce() + Send>| {
-        std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(f)
-            .with_context(|| format!("cannot start thread {name}"))
-    };
     let clickhouse = opened.clickhouse.as_ref().map(|c| c.stats());
     let stores: [Option<Box<dyn RowSink>>; 2] = [
         opened.capture.map(|c| Box::new(CaptureSink(c)) as _),
@@ -196,7 +162,6 @@ async fn serve(
         shards: config.receive.shards,
         host: config.tcp_probe.host.clone(),
         clock: config.tcp_probe.clock,
-        channel: CHANNEL,
     };
     let mut engines = Engines::start(&options, sinks, &hub, &counters, &snapshot)?;
     counters.show_sockets(opened.reports.counters());
@@ -207,13 +172,18 @@ async fn serve(
             move |batch: &receive::Received<'_>| sender.send(batch)
         })
         .context("cannot start the receiving threads")?;
+    let mut probe = None;
     if let Some(reader) = opened.probe {
         let sender = engines.event_sender();
         let (stop, counters) = (stop.clone(), counters.clone());
-        threads.push(spawn(
-            "tcp_probe",
-            Box::new(move || read_probe(reader, &sender, &counters, &stop)),
-        )?);
+        let thread = std::thread::Builder::new().name("tcp_probe".to_owned());
+        let thread = thread.spawn(move || {
+            crate::probe::read(reader, &stop, |events, counts, _| {
+                counters.set_probe(counts);
+                events.is_empty() || sender.send(None, events).is_ok()
+            });
+        });
+        probe = Some(thread.context("cannot start thread tcp_probe")?);
     }
     let accept = config.agents.accept;
     let agents = accept.then(|| Agents::new(engines.event_sender()));
@@ -296,10 +266,8 @@ async fn serve(
         .context("stopping the receivers")?;
     let result = engines.join(early).await;
     hub.close();
-    for thread in threads {
-        if thread.join().is_err() {
-            tracing::error!("a thread panicked");
-        }
+    if probe.is_some_and(|thread| thread.join().is_err()) {
+        tracing::error!("a thread panicked");
     }
     // Streams end with the last update; whoever does not read has its chance.
     let _ = shut.send(true);

@@ -4,8 +4,8 @@
 use crate::receive;
 use crate::reception_clock::ReceptionClock;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tcp_probe::perf::Counts;
 use tidemark_pipeline::Datagram;
 
 /// Buffers that wait to be filled again.
@@ -204,11 +204,7 @@ impl Drop for Batch {
 #[derive(Debug, Default)]
 pub struct SourceCounters {
     sockets: OnceLock<Arc<receive::Counters>>,
-    probe_events: AtomicU64,
-    probe_lost: AtomicU64,
-    probe_unrecorded: AtomicU64,
-    probe_filtered: AtomicU64,
-    probe_malformed: AtomicU64,
+    probe: Mutex<Counts>,
 }
 
 impl SourceCounters {
@@ -223,38 +219,14 @@ impl SourceCounters {
         self.sockets.get().map(|c| c.totals()).unwrap_or_default()
     }
 
-    /// Datagrams that found a socket's buffer full.
-    pub fn kernel_drops(&self) -> u64 {
-        self.sockets().kernel_drops
-    }
-
-    /// tcp_probe records that found a ring full.
-    pub fn probe_lost(&self) -> u64 {
-        self.probe_lost.load(Ordering::Relaxed)
-    }
-
     /// Shows the counts of the tracepoints here.
-    pub fn set_probe(&self, counts: tcp_probe::perf::Counts) {
-        self.probe_events.store(counts.events, Ordering::Relaxed);
-        self.probe_lost.store(counts.lost, Ordering::Relaxed);
-        self.probe_unrecorded
-            .store(counts.unrecorded, Ordering::Relaxed);
-        self.probe_filtered
-            .store(counts.filtered, Ordering::Relaxed);
-        self.probe_malformed
-            .store(counts.malformed, Ordering::Relaxed);
+    pub fn set_probe(&self, counts: Counts) {
+        *self.probe.lock().unwrap_or_else(PoisonError::into_inner) = counts;
     }
 
-    /// Events, lost, unrecorded, filtered, malformed of tcp_probe.
-    pub fn probe(&self) -> [u64; 5] {
-        [
-            &self.probe_events,
-            &self.probe_lost,
-            &self.probe_unrecorded,
-            &self.probe_filtered,
-            &self.probe_malformed,
-        ]
-        .map(|n| n.load(Ordering::Relaxed))
+    /// Counts of the tracepoints.
+    pub fn probe(&self) -> Counts {
+        *self.probe.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -121,7 +121,13 @@ fn v2_with_inner_packet_and_sequence(bencher: Bencher<'_, '_>) {
             for payload in &payloads {
                 let payload = black_box(payload);
                 if let Some(header) = peek_header(payload) {
-                    streams.observe(StreamKey::new(exporter, &header), header.sequence, None);
+                    let key = StreamKey {
+                        exporter,
+                        node_id: header.node_id,
+                        hw_id: header.hw_id,
+                        sequence_bits: header.sequence_bits,
+                    };
+                    streams.observe(key, header.sequence, None);
                 }
                 let _ = decode(payload, |r| {
                     let inner = parse_inner(&r.inner).map_or(0, |p| u64::from(p.tcp_seq));

@@ -17,22 +17,9 @@
 use crate::bytes::{be16, be32};
 use crate::report::{Inner, InnerKind, Report};
 use std::net::Ipv4Addr;
-use thiserror::Error;
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 31;
-/// UDP port of the original programs.
-pub const DEFAULT_PORT: u16 = 4444;
-
-/// Why a payload is no card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
-pub enum CardError {
-    #[error("{have_bytes} bytes are too short for a card, which has {HEADER_BYTES}")]
-    Short { have_bytes: usize },
-    #[error("the first bit, which every card has set, is clear")]
-    NotMirrored,
-}
 
 /// One card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,37 +44,28 @@ pub struct Card {
     pub tcp_ack: u32,
     /// Cells of 80 bytes, when the packet left the queue.
     pub depth_cells: u32,
-    /// 0 in everything that was recorded.
-    pub timestamp: u32,
 }
 
-/// Reads a card; padding and whatever else follows is ignored.
-///
-/// # Errors
-/// When the payload is too short or not marked as mirrored.
-pub fn decode(payload: &[u8]) -> Result<Card, CardError> {
-    let short = CardError::Short {
-        have_bytes: payload.len(),
-    };
-    let header = payload.first_chunk::<HEADER_BYTES>().ok_or(short)?;
+/// Reads a card; padding and whatever else follows is ignored. `None` where the payload
+/// is too short, or lacks the first bit, which every card has set.
+#[must_use]
+pub fn decode(payload: &[u8]) -> Option<Card> {
+    let header = payload.first_chunk::<HEADER_BYTES>()?;
     if header[0] & 0x80 == 0 {
-        return Err(CardError::NotMirrored);
+        return None;
     }
     let bits = u32::from_be_bytes([0, header[0], header[1], header[2]]);
-    let word = |at| be32(header, at).ok_or(short);
-    let half = |at| be16(header, at).ok_or(short);
-    Ok(Card {
+    Some(Card {
         dropped: (bits >> 20) & 7 != 0,
         egress_port: ((bits >> 9) & 0x1ff) as u16,
         ingress_port: (bits & 0x1ff) as u16,
-        src: Ipv4Addr::from_bits(word(3)?),
-        dst: Ipv4Addr::from_bits(word(7)?),
-        src_port: half(11)?,
-        dst_port: half(13)?,
-        tcp_seq: word(15)?,
-        tcp_ack: word(19)?,
-        depth_cells: word(23)?,
-        timestamp: word(27)?,
+        src: Ipv4Addr::from_bits(be32(header, 3)?),
+        dst: Ipv4Addr::from_bits(be32(header, 7)?),
+        src_port: be16(header, 11)?,
+        dst_port: be16(header, 13)?,
+        tcp_seq: be32(header, 15)?,
+        tcp_ack: be32(header, 19)?,
+        depth_cells: be32(header, 23)?,
     })
 }
 
@@ -172,7 +150,6 @@ mod tests {
                 tcp_seq: 0x0102_0304,
                 tcp_ack: 0x0506_0708,
                 depth_cells: 15_000,
-                timestamp: 0,
             }
         );
     }
@@ -205,10 +182,7 @@ mod tests {
 
     #[test]
     fn other_payloads_are_refused() {
-        assert_eq!(
-            decode(&[0x80; 30]),
-            Err(CardError::Short { have_bytes: 30 })
-        );
-        assert_eq!(decode(&[0; 43]), Err(CardError::NotMirrored));
+        assert_eq!(decode(&[0x80; 30]), None);
+        assert_eq!(decode(&[0; 43]), None);
     }
 }

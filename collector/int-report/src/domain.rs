@@ -44,8 +44,3 @@ pub(crate) fn of_a_postcard<'a>() -> Report<'a> {
         ..Report::default()
     }
 }
-
-/// True when the report has any of them: versions before 2.0 have no place for them.
-pub(crate) fn is_needed(report: &Report<'_>) -> bool {
-    write(&mut Vec::new(), report) != 0
-}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why input was refused. `label()` gives a fixed word per reason, for counters.
+//! Why input was refused. `LABELS` has a fixed word per reason, for counters.
 
 use thiserror::Error;
 
@@ -63,12 +63,6 @@ impl DecodeError {
             Self::UnknownNextProtocol { .. } => 9,
         }
     }
-
-    /// A fixed word for this reason, for use as a metric label.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
-        Self::LABELS[self.index()]
-    }
 }
 
 /// Why the truncated original packet of a report could not be read.
@@ -80,13 +74,19 @@ pub enum InnerError {
     #[error("the inner contents are not of a known packet type")]
     NotAPacket,
     #[error("inner packet cut within its {layer} header ({have_bytes} bytes of it left)")]
-    Short { layer: Layer, have_bytes: usize },
+    Short {
+        layer: &'static str,
+        have_bytes: usize,
+    },
     #[error("EtherType 0x{ethertype:04x} is not IP")]
     NotIp { ethertype: u16 },
     #[error("IP version {version} where {expected} was announced")]
     WrongVersion { version: u8, expected: u8 },
     #[error("{layer} header length {length_bytes} is impossible")]
-    BadLength { layer: Layer, length_bytes: usize },
+    BadLength {
+        layer: &'static str,
+        length_bytes: usize,
+    },
     #[error("more than {max} IPv6 extension headers")]
     TooManyExtensions { max: usize },
 }
@@ -115,37 +115,5 @@ impl InnerError {
             Self::BadLength { .. } => 5,
             Self::TooManyExtensions { .. } => 6,
         }
-    }
-
-    /// A fixed word for this reason, for use as a metric label.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
-        Self::LABELS[self.index()]
-    }
-}
-
-/// A protocol header of the inner packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layer {
-    Ethernet,
-    Vlan,
-    Ipv4,
-    Ipv6,
-    Ipv6Extension,
-    Tcp,
-    Udp,
-}
-
-impl std::fmt::Display for Layer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Ethernet => "Ethernet",
-            Self::Vlan => "VLAN",
-            Self::Ipv4 => "IPv4",
-            Self::Ipv6 => "IPv6",
-            Self::Ipv6Extension => "IPv6 extension",
-            Self::Tcp => "TCP",
-            Self::Udp => "UDP",
-        })
     }
 }

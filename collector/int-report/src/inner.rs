@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::FlowKey;
 use crate::bytes::{be16, be32};
-use crate::error::{InnerError, Layer};
+use crate::error::InnerError;
 use crate::report::{Inner, InnerKind};
 
 const TCP: u8 = 6;
@@ -81,13 +81,13 @@ fn parse_ethernet(frame: &[u8]) -> Result<InnerPacket, InnerError> {
         layer,
         have_bytes: frame.len(),
     };
-    let mut ethertype = be16(frame, 12).ok_or_else(|| short(Layer::Ethernet))?;
+    let mut ethertype = be16(frame, 12).ok_or_else(|| short("Ethernet"))?;
     let mut offset = 14;
     for _ in 0..MAX_VLAN_TAGS {
         if !matches!(ethertype, 0x8100 | 0x88a8) {
             break;
         }
-        ethertype = be16(frame, offset + 2).ok_or_else(|| short(Layer::Vlan))?;
+        ethertype = be16(frame, offset + 2).ok_or_else(|| short("VLAN"))?;
         offset += 4;
     }
     let packet = frame.get(offset..).unwrap_or_default();
@@ -102,7 +102,7 @@ fn parse_ethernet(frame: &[u8]) -> Result<InnerPacket, InnerError> {
 fn parse_ipv4(packet: &[u8]) -> Result<InnerPacket, InnerError> {
     let Some(header) = packet.first_chunk::<20>() else {
         return Err(InnerError::Short {
-            layer: Layer::Ipv4,
+            layer: "IPv4",
             have_bytes: packet.len(),
         });
     };
@@ -111,7 +111,7 @@ fn parse_ipv4(packet: &[u8]) -> Result<InnerPacket, InnerError> {
     let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
     if header_bytes < 20 || total < header_bytes {
         return Err(InnerError::BadLength {
-            layer: Layer::Ipv4,
+            layer: "IPv4",
             length_bytes: if header_bytes < 20 {
                 header_bytes
             } else {
@@ -147,7 +147,7 @@ fn parse_ipv4(packet: &[u8]) -> Result<InnerPacket, InnerError> {
 fn parse_ipv6(packet: &[u8]) -> Result<InnerPacket, InnerError> {
     let Some(header) = packet.first_chunk::<40>() else {
         return Err(InnerError::Short {
-            layer: Layer::Ipv6,
+            layer: "IPv6",
             have_bytes: packet.len(),
         });
     };
@@ -182,14 +182,14 @@ fn parse_ipv6(packet: &[u8]) -> Result<InnerPacket, InnerError> {
             _ => return parse_transport(result, rest),
         };
         let length_bytes = length.ok_or(InnerError::Short {
-            layer: Layer::Ipv6Extension,
+            layer: "IPv6 extension",
             have_bytes: rest.len(),
         })?;
         result.payload_bytes = u32::try_from(length_bytes)
             .ok()
             .and_then(|length| result.payload_bytes.checked_sub(length))
             .ok_or(InnerError::BadLength {
-                layer: Layer::Ipv6Extension,
+                layer: "IPv6 extension",
                 length_bytes,
             })?;
         if result.protocol == 44 {
@@ -224,7 +224,7 @@ fn parse_transport(mut packet: InnerPacket, data: &[u8]) -> Result<InnerPacket, 
             // Up to the flags; window, checksum and options are not needed.
             let Some(header) = data.first_chunk::<14>() else {
                 return Err(InnerError::Short {
-                    layer: Layer::Tcp,
+                    layer: "TCP",
                     have_bytes: data.len(),
                 });
             };
@@ -233,7 +233,7 @@ fn parse_transport(mut packet: InnerPacket, data: &[u8]) -> Result<InnerPacket, 
             let payload = packet.payload_bytes.checked_sub(header_bytes);
             if header_bytes < 20 || (payload.is_none() && !packet.fragment) {
                 return Err(InnerError::BadLength {
-                    layer: Layer::Tcp,
+                    layer: "TCP",
                     length_bytes: header_bytes as usize,
                 });
             }
@@ -247,7 +247,7 @@ fn parse_transport(mut packet: InnerPacket, data: &[u8]) -> Result<InnerPacket, 
         UDP => {
             let Some(header) = data.first_chunk::<4>() else {
                 return Err(InnerError::Short {
-                    layer: Layer::Udp,
+                    layer: "UDP",
                     have_bytes: data.len(),
                 });
             };
@@ -258,7 +258,7 @@ fn parse_transport(mut packet: InnerPacket, data: &[u8]) -> Result<InnerPacket, 
                     .payload_bytes
                     .checked_sub(8)
                     .ok_or(InnerError::BadLength {
-                        layer: Layer::Udp,
+                        layer: "UDP",
                         length_bytes: packet.payload_bytes as usize,
                     })?;
         }

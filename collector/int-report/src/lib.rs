@@ -5,7 +5,7 @@
 //! [`decode`] calls a closure for every individual report of one UDP payload;
 //! [`parse_inner`] reads the truncated original packet of a report. What a
 //! node's numbers mean (time unit and width, depth unit, drop codes) is not on
-//! the wire: [`drop_reason`] holds the names of drops, and [`sequence`] accounts
+//! the wire: [`drop_reason`] knows the codes of drops, and [`sequence`] accounts
 //! for lost reports.
 //!
 //! ```

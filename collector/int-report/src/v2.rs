@@ -123,23 +123,16 @@ fn individual<'a>(
         }
     };
     report.inner = match types & 0xf {
-        4 => Inner {
-            packet: inner,
-            kind: InnerKind::Ipv4,
-        },
-        5 => Inner {
-            packet: inner,
-            kind: InnerKind::Ipv6,
-        },
-        3 => Inner {
-            packet: inner,
-            kind: InnerKind::Ethernet,
-        },
         0 => Inner::default(),
         1 => packet_in_tlvs(inner),
-        _ => Inner {
+        code => Inner {
             packet: inner,
-            kind: InnerKind::Opaque,
+            kind: match code {
+                3 => InnerKind::Ethernet,
+                4 => InnerKind::Ipv4,
+                5 => InnerKind::Ipv6,
+                _ => InnerKind::Opaque,
+            },
         },
     };
     Ok(report)
@@ -188,7 +181,6 @@ pub(crate) fn available(timestamp: u64) -> Option<u64> {
     (timestamp != u64::MAX).then_some(timestamp)
 }
 
-/// The items of [`COLD`].
 #[inline]
 fn cold_metadata(report: &mut Report<'_>, words: &mut Words<'_>, bits: u16) -> Option<()> {
     if bits & metadata::PORTS2 != 0 {

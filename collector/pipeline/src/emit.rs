@@ -2,16 +2,15 @@
 //! Emit layer: puts rows into one order, hands them to the sink, and builds the
 //! interval records from them.
 
-use crate::aggregate::{Aggregator, Step};
+use crate::aggregate::Aggregator;
 use crate::rows::{Event, EventRow, PostcardRow, ProbeRow, Sink};
 use crate::stats::Stats;
-use tidemark_proto::telemetry::Update;
 
 /// The sink and what it needs: the order of rows, and open intervals.
 #[derive(Debug)]
 pub(crate) struct Emitter<S> {
     pub sink: S,
-    aggregator: Aggregator,
+    pub aggregator: Aggregator,
     next_order: u64,
 }
 
@@ -30,7 +29,6 @@ impl<S: Sink> Emitter<S> {
         self.next_order - 1
     }
 
-    /// Hands on a packet.
     #[inline(always)]
     pub(crate) fn postcard(&mut self, row: &mut PostcardRow, stats: &mut Stats) {
         row.order = self.order();
@@ -42,7 +40,6 @@ impl<S: Sink> Emitter<S> {
         }
     }
 
-    /// Hands on a sample.
     #[inline(always)]
     pub(crate) fn probe(&mut self, mut row: ProbeRow, stats: &mut Stats) {
         row.order = self.order();
@@ -51,25 +48,6 @@ impl<S: Sink> Emitter<S> {
         self.aggregator.probe(&row);
     }
 
-    /// Whether fetching ahead is worth its cost.
-    #[inline(always)]
-    pub(crate) fn has_many_flows(&self) -> bool {
-        self.aggregator.has_many_flows()
-    }
-
-    /// Prefetches what handing on a packet ahead will need.
-    #[inline(always)]
-    pub(crate) fn prefetch_packet(&self, step: Step, flow_id: u64, port: u32) {
-        self.aggregator.prefetch_packet(step, flow_id, port);
-    }
-
-    /// Prefetches what handing on a sample ahead will need.
-    #[inline(always)]
-    pub(crate) fn prefetch_sample(&self, step: Step, flow_id: u64, port: u32) {
-        self.aggregator.prefetch_sample(step, flow_id, port);
-    }
-
-    /// Hands on an event.
     pub(crate) fn event(&mut self, event: Event, stats: &mut Stats) {
         let row = EventRow {
             order: self.order(),
@@ -81,15 +59,9 @@ impl<S: Sink> Emitter<S> {
             .event(&row, &mut |update| self.sink.update(update));
     }
 
-    /// Closes all intervals.
     pub(crate) fn finish(&mut self) {
         self.aggregator
             .finish(&mut |update| self.sink.update(update));
-    }
-
-    /// Hands on an update that holds no interval.
-    pub(crate) fn update(&mut self, update: Update) {
-        self.sink.update(update);
     }
 
     /// Adds the totals of this layer.

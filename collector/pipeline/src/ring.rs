@@ -53,12 +53,6 @@ impl<T: Copy + Default> Ring<T> {
         self.first
     }
 
-    /// Position of the entry that is added next.
-    #[cfg(test)]
-    fn next(&self) -> u64 {
-        self.next
-    }
-
     #[inline]
     fn place(&self, position: u64) -> usize {
         position as usize & self.places.len().wrapping_sub(1)
@@ -70,23 +64,16 @@ impl<T: Copy + Default> Ring<T> {
         position.wrapping_sub(self.first) < self.next - self.first
     }
 
-    /// Adds an entry, to be filled where it lies: it holds whatever was there
-    /// before. `None` never comes.
     #[inline]
-    fn push(&mut self) -> Option<&mut T> {
+    pub(crate) fn push_back(&mut self, entry: T) {
         if self.is_full() {
             self.grow();
         }
         let place = self.place(self.next);
-        self.next += 1;
-        self.places.get_mut(place)
-    }
-
-    #[inline]
-    pub(crate) fn push_back(&mut self, entry: T) {
-        if let Some(place) = self.push() {
+        if let Some(place) = self.places.get_mut(place) {
             *place = entry;
         }
+        self.next += 1;
     }
 
     /// Memory taken, bytes.
@@ -118,15 +105,6 @@ impl<T: Copy + Default> Ring<T> {
             return None;
         }
         self.places.get(self.place(position))
-    }
-
-    #[cfg(test)]
-    fn get_mut(&mut self, position: u64) -> Option<&mut T> {
-        if !self.has(position) {
-            return None;
-        }
-        let place = self.place(position);
-        self.places.get_mut(place)
     }
 
     #[inline]
@@ -173,15 +151,8 @@ impl<T: Copy + Default> Ring<T> {
     /// Adds an entry before those that belong `after` it; mostly there are none.
     #[inline]
     pub(crate) fn push_in_order(&mut self, entry: T, after: impl Fn(&T, &T) -> bool) {
-        if self.is_full() {
-            self.grow();
-        }
         let disorder = self.back().is_some_and(|back| after(back, &entry));
-        let place = self.place(self.next);
-        if let Some(place) = self.places.get_mut(place) {
-            *place = entry;
-        }
-        self.next += 1;
+        self.push_back(entry);
         if disorder {
             self.settle(after);
         }
@@ -222,6 +193,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
+
+    impl<T: Copy + Default> Ring<T> {
+        /// Position of the entry that is added next.
+        fn next(&self) -> u64 {
+            self.next
+        }
+
+        fn get_mut(&mut self, position: u64) -> Option<&mut T> {
+            if !self.has(position) {
+                return None;
+            }
+            let place = self.place(position);
+            self.places.get_mut(place)
+        }
+    }
 
     proptest! {
         #[test]

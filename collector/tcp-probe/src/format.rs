@@ -6,20 +6,14 @@ use thiserror::Error;
 
 /// Why a format file could not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum FormatError {
-    /// The file has no `ID:` line.
     #[error("no `ID:` line")]
     NoId,
-    /// A field description cannot be read: its line, from 1, and its text.
-    #[allow(missing_docs)]
     #[error("line {line}: cannot read field description `{text}`")]
     BadField { line: usize, text: String },
-    /// The tracepoint lacks a field that is needed.
-    #[allow(missing_docs)]
     #[error("tracepoint `{event}` has no field `{field}` in this kernel")]
     MissingField { event: String, field: &'static str },
-    /// A field has another size than expected.
-    #[allow(missing_docs)]
     #[error(
         "field `{field}` of tracepoint `{event}` has {size_bytes} bytes, {expected_bytes} expected"
     )]

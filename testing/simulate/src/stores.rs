@@ -101,7 +101,7 @@ impl Stores {
         let shared = disk.shared();
         // In the order of the daemon.
         let (clickhouse, clickhouse_steps) =
-            ClickHouseSink::stepped(&clickhouse(), &shared, database, &name, unix_s)?;
+            ClickHouseSink::stepped(&clickhouse(), &shared, database, &name, unix_s, false)?;
         let dir = Path::new(CAPTURE);
         let (capture, capture_steps) = CaptureWriter::stepped_next(&shared, dir, &meta, options)?;
         disk.take_busy_ns();

@@ -82,7 +82,6 @@ impl<R: Stored> TableWriter<R> {
         })
     }
 
-    /// Rows in the open file.
     pub(crate) fn open_rows(&self) -> usize {
         self.open.as_ref().map_or(0, |o| o.rows)
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writes a capture on a thread of its own, behind a bounded queue.
 
-mod message;
 mod options;
 mod stats;
 mod steps;
@@ -11,12 +10,11 @@ mod thread;
 use crate::error::CaptureError;
 use crate::meta::{CaptureMeta, FILE};
 use durable_fs::{SharedDisk, make_directories};
-use message::Message;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use tables::Tables;
+use tables::{Message, Tables};
 use tidemark_rows::{Event, EventRow, FlatEvent, PostcardRow, ProbeRow};
 
 pub use options::WriterOptions;
@@ -92,7 +90,7 @@ impl CaptureWriter {
         meta.write_on(&*disk, dir)?;
         let (give_back, spare) = sync_channel(QUEUE_BATCHES);
         let tables = Tables::new(&disk, dir, options, give_back)?;
-        let stats = tables.stats().clone();
+        let stats = tables.stats.clone();
         let (sender, receiver) = sync_channel(QUEUE_BATCHES);
         let writer = Self {
             disk,
@@ -210,7 +208,7 @@ impl CaptureWriter {
             if self.hosts_sent {
                 self.send(Message::Probes(rows));
             } else {
-                self.lose(rows.len() as u64);
+                self.stats.add_lost(rows.len() as u64);
             }
         }
         if !self.events.is_empty() {
@@ -225,10 +223,6 @@ impl CaptureWriter {
         self.send(Message::Meta(meta));
     }
 
-    fn lose(&self, rows: u64) {
-        self.stats.add_lost(rows);
-    }
-
     /// False when there was no room or nobody to take it; its rows are counted.
     fn send(&self, message: Message) -> bool {
         let rows = message.rows();
@@ -238,7 +232,7 @@ impl CaptureWriter {
             Some(sender) => sender.try_send(message).is_ok(),
         };
         if !sent {
-            self.lose(rows);
+            self.stats.add_lost(rows);
         }
         sent
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The work of the writer's thread, which simulations do without a thread and a clock.
 
-use super::message::Message;
-use super::tables::Tables;
+use super::tables::{Message, Tables};
 use crate::error::CaptureError;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Gives rows to Parquet and cuts the files; tries again when the disk has failed.
 
-use super::message::Message;
 use super::options::WriterOptions;
 use super::stats::WriterStats;
 use crate::error::CaptureError;
 use crate::file::TableWriter;
+use crate::meta::CaptureMeta;
 use crate::table::Stored;
 use durable_fs::SharedDisk;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,27 @@ use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
 /// After an error, the disk is tried again in as much.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// Rows, or what belongs to the rows that follow.
+pub(super) enum Message {
+    Postcards(Vec<PostcardRow>),
+    Probes(Vec<ProbeRow>),
+    /// Names of hosts by their index; of the samples that follow.
+    Hosts(Vec<Arc<str>>),
+    Events(Vec<FlatEvent>),
+    Meta(Box<CaptureMeta>),
+}
+
+impl Message {
+    pub(super) fn rows(&self) -> u64 {
+        (match self {
+            Self::Postcards(r) => r.len(),
+            Self::Probes(r) => r.len(),
+            Self::Events(r) => r.len(),
+            Self::Meta(_) | Self::Hosts(_) => 0,
+        }) as u64
+    }
+}
 
 /// One open file per table. Time is that since the start.
 pub(super) struct Tables {
@@ -29,7 +50,7 @@ pub(super) struct Tables {
     /// Used again and again: names mostly stay in their places.
     named: Vec<NamedProbe>,
     options: WriterOptions,
-    stats: WriterStats,
+    pub stats: WriterStats,
     opened: Duration,
     /// Nothing is tried before.
     pause: Option<Duration>,
@@ -60,10 +81,6 @@ impl Tables {
             pause: None,
             meta_failed: false,
         })
-    }
-
-    pub(super) fn stats(&self) -> &WriterStats {
-        &self.stats
     }
 
     /// Time until files are to be completed.

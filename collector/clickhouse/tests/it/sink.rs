@@ -27,7 +27,7 @@ fn survives(fates: &[Fate]) -> (Server, tidemark_clickhouse::SinkStats) {
     server.state.lock().unwrap().fates = fates.iter().copied().collect();
     let dir = tempfile::tempdir().unwrap();
     let mut sink =
-        ClickHouseSink::start(&config(server.address, dir.path()), "cafe", unix_s).unwrap();
+        ClickHouseSink::start(&config(server.address, dir.path()), "cafe", unix_s, false).unwrap();
     for order in 0..10_000 {
         sink.postcard(&row(order));
     }
@@ -84,7 +84,7 @@ fn what_the_server_cannot_read_is_kept_and_counted() {
     server.state.lock().unwrap().fates = [Fate::Exception(117)].into();
     let dir = tempfile::tempdir().unwrap();
     let mut sink =
-        ClickHouseSink::start(&config(server.address, dir.path()), "cafe", unix_s).unwrap();
+        ClickHouseSink::start(&config(server.address, dir.path()), "cafe", unix_s, false).unwrap();
     sink.postcard(&row(1));
     let stats = sink.finish();
     assert_eq!(stats.lost(Loss::Rejected), 1);
@@ -98,7 +98,8 @@ fn what_the_server_cannot_read_is_kept_and_counted() {
 fn rows_wait_for_a_server_that_is_away() {
     let address = free_address();
     let dir = tempfile::tempdir().unwrap();
-    let mut sink = ClickHouseSink::start(&config(address, dir.path()), "cafe", unix_s).unwrap();
+    let mut sink =
+        ClickHouseSink::start(&config(address, dir.path()), "cafe", unix_s, false).unwrap();
     for order in 0..5000 {
         sink.postcard(&row(order));
     }
@@ -120,7 +121,7 @@ fn the_next_start_inserts_what_the_last_one_left() {
     let dir = tempfile::tempdir().unwrap();
     let mut c = config(address, dir.path());
     c.finish_s = 0;
-    let mut sink = ClickHouseSink::start(&c, "first", unix_s).unwrap();
+    let mut sink = ClickHouseSink::start(&c, "first", unix_s, false).unwrap();
     for order in 0..3000 {
         sink.postcard(&row(order));
     }
@@ -129,7 +130,7 @@ fn the_next_start_inserts_what_the_last_one_left() {
     assert!(stats.spool_batches() > 0);
     let server = Server::start(&address.to_string());
     c.finish_s = 30;
-    let mut sink = ClickHouseSink::start(&c, "second", unix_s).unwrap();
+    let mut sink = ClickHouseSink::start(&c, "second", unix_s, false).unwrap();
     sink.postcard(&row(0));
     let stats = sink.finish();
     assert_eq!(stats.inserted(), 3001);
@@ -150,7 +151,7 @@ fn a_full_spool_loses_new_rows_and_says_so() {
     let mut c = config(free_address(), dir.path());
     c.spool_max_bytes = 20_000;
     c.finish_s = 0;
-    let mut sink = ClickHouseSink::start(&c, "cafe", unix_s).unwrap();
+    let mut sink = ClickHouseSink::start(&c, "cafe", unix_s, false).unwrap();
     let mut order = 0;
     let stats = sink.stats();
     eventually("the spool is full", || {
@@ -165,7 +166,9 @@ fn a_full_spool_loses_new_rows_and_says_so() {
     assert!(stats.spool_bytes() <= 20_000);
     let server = Server::start(&c.url.clone().unwrap()["http://".len()..]);
     c.finish_s = 30;
-    let kept = ClickHouseSink::start(&c, "later", unix_s).unwrap().finish();
+    let kept = ClickHouseSink::start(&c, "later", unix_s, false)
+        .unwrap()
+        .finish();
     assert_eq!(kept.inserted(), server.rows());
     assert_eq!(
         order,

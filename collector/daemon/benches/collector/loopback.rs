@@ -18,10 +18,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use tcp_probe::perf::Clock;
+use tidemark_collector::config::ReceiveConfig;
 use tidemark_collector::engine::{Engine, EngineSink, SharedSnapshot};
 use tidemark_collector::hub::Hub;
 use tidemark_collector::packets::{Bounds, PacketMemory};
-use tidemark_collector::receive::{Options, Received, ReportReceiver};
+use tidemark_collector::receive::{Received, ReportReceiver};
 use tidemark_collector::shards::{NodeShards, ReportSender};
 use tidemark_collector::source::SourceCounters;
 use tidemark_pipeline::Pipeline;
@@ -178,11 +179,8 @@ fn send_each(socket: &UdpSocket, buffer: &mut [u8]) {
 /// Reports per second; CPU time per report, of what receives and of the sender.
 fn whole_path(coalesce: bool) -> (f64, [f64; 2]) {
     pin(RECEIVER_CORE);
-    let receiver = ReportReceiver::bind(&Options {
-        listen: vec!["127.0.0.1:0".parse().unwrap()],
-        ..Options::default()
-    })
-    .unwrap();
+    let listen = ["127.0.0.1:0".parse().unwrap()];
+    let receiver = ReportReceiver::bind(&listen, &ReceiveConfig::default()).unwrap();
     let to = receiver.addresses()[0];
     let counters = receiver.counters();
     let hub = Arc::new(Hub::new(65_536));
@@ -193,7 +191,7 @@ fn whole_path(coalesce: bool) -> (f64, [f64; 2]) {
     };
     let packets = Arc::new(PacketMemory::new(bounds, BTreeSet::new()));
     let sources = Arc::new(SourceCounters::default());
-    let sink = EngineSink::new(vec![Box::new(packets)], hub, sources);
+    let sink = EngineSink::new(vec![Box::new(packets)], hub, sources, None);
     let settings = tidemark_pipeline::Config {
         join: false,
         local_host: None,

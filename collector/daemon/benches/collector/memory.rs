@@ -95,6 +95,7 @@ fn child(case: &Case) {
         ],
         Arc::new(Hub::new(65_536)),
         Arc::new(SourceCounters::default()),
+        None,
     );
     let mut pipeline = Pipeline::new(config(), sink).unwrap();
     let exporter = IpAddr::from([192, 0, 2, 10]);

@@ -14,7 +14,7 @@ use std::time::Instant;
 use tidemark_collector::engine::{EngineSink, RowSink};
 use tidemark_collector::hub::Hub;
 use tidemark_collector::shards::{FlowShards, engine_sinks};
-use tidemark_pipeline::{Pipeline, PostcardRow};
+use tidemark_pipeline::{Pipeline, PostcardRow, ProbeRow};
 
 const FLOWS: u32 = 1000;
 const REPORTS: u64 = 1_000_000;
@@ -23,7 +23,7 @@ const REPORTS: u64 = 1_000_000;
 struct Nowhere;
 
 impl RowSink for Nowhere {
-    fn postcards(&mut self, _: &[PostcardRow]) {}
+    fn rows(&mut self, _: &[PostcardRow], _: &[ProbeRow]) {}
 }
 
 /// The same traffic at another node.

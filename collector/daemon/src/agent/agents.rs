@@ -125,7 +125,6 @@ impl Agents {
         state.agents.values().map(|a| a.status.clone()).collect()
     }
 
-    /// A new connection from an address.
     pub(super) fn connect(&self, peer: Option<IpAddr>) -> Result<Connection, Status> {
         let mut state = self.state();
         if let Some(peer) = peer {

@@ -47,8 +47,6 @@ fn clock(text: &str) -> Result<Clock, String> {
     serde_json::from_value(serde_json::Value::from(text)).map_err(|e| e.to_string())
 }
 
-/// # Errors
-/// As [`run`].
 pub(crate) fn run_args(args: &AgentArgs) -> Result<()> {
     let own_name = || {
         nix::sys::utsname::uname().map_or_else(

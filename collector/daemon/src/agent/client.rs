@@ -17,7 +17,6 @@ use tonic::transport::Endpoint;
 
 /// Batches on their way without an acknowledgement.
 pub(super) const WINDOW: usize = 64;
-const POLL: Duration = Duration::from_millis(5);
 pub(super) const CONNECT: Duration = Duration::from_secs(3);
 const RETRY_LEAST: Duration = Duration::from_millis(100);
 const RETRY_MOST: Duration = Duration::from_secs(5);
@@ -39,35 +38,22 @@ impl Shared {
 }
 
 fn read(
-    mut reader: PerfReader,
+    reader: PerfReader,
     shared: &Shared,
     stop: &AtomicBool,
     options: &AgentOptions,
     instance: &str,
 ) {
-    loop {
-        let mut stopping = stop.load(Ordering::Relaxed);
-        if !stopping && let Err(e) = reader.poll(POLL) {
-            tracing::error!("tcp_probe: {e}");
-            stopping = true;
-        }
-        let mut events = Vec::new();
-        if stopping {
-            reader.finish(|e| events.push(e));
-        } else {
-            reader.drain(|e| events.push(e));
-        }
+    crate::probe::read(reader, stop, |events, counts, last| {
         let mut buffer = shared.buffer();
-        buffer.put(&events, reader.counts().lost, options, instance);
-        buffer.ended |= stopping;
+        buffer.put(&events, counts.lost, options, instance);
+        buffer.ended |= last;
         drop(buffer);
-        if stopping || !events.is_empty() {
+        if last || !events.is_empty() {
             shared.more.notify_one();
         }
-        if stopping {
-            return;
-        }
-    }
+        true
+    });
 }
 
 /// One connection: sends until it breaks or everything has been delivered.

@@ -94,19 +94,13 @@ impl Pusher {
     /// # Errors
     /// When something has not.
     pub fn finish(self) -> Result<()> {
-        let Self {
-            runtime,
-            sender,
-            acks,
-            shown,
-            sequence,
-            ..
-        } = self;
-        drop(sender);
-        let last = runtime
-            .block_on(acks)
+        drop(self.sender);
+        let last = self
+            .runtime
+            .block_on(self.acks)
             .context("the sender panicked")?
-            .map_err(|status| refused(&status, shown))?;
+            .map_err(|status| refused(&status, self.shown))?;
+        let sequence = self.sequence;
         if last != sequence {
             bail!("the collector took {last} of {sequence} batches of samples");
         }

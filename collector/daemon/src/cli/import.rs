@@ -1,42 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `import`: its arguments, and what is said of it.
 
-use crate::import::{Cards, ImportOptions, ImportReport, import};
+use crate::import::{ImportOptions, ImportReport, import};
 use anyhow::Result;
 use clap::Args;
 use daemon_kit::cli::{print, print_json};
-use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(super) struct ImportArgs {
-    /// Reports as UDP datagrams in a capture file, pcap or pcapng (.gz allowed).
-    #[arg(long)]
-    pcap: PathBuf,
-    /// Output of trace_pipe with tcp_probe enabled (.gz allowed).
-    #[arg(long)]
-    tcp_probe: Option<PathBuf>,
-    /// TOML file with the [nodes] of the collector's configuration.
-    #[arg(long)]
-    nodes: Option<PathBuf>,
-    /// Directory of the new capture.
-    #[arg(long)]
-    out: PathBuf,
-    /// Only datagrams to these UDP ports; default all.
-    #[arg(long, value_delimiter = ',')]
-    port: Vec<u16>,
-    /// Length of interval records, ms.
-    #[arg(long, default_value_t = 10)]
-    interval_ms: u32,
-    /// Datagrams to this UDP port (4444) are cards of the programs of
-    /// "Updating the Theory of Buffer Sizing".
-    #[arg(long)]
-    cards: Option<u16>,
-    /// Node that the cards are taken to be of; without a node file, a Tofino.
-    #[arg(long, default_value_t = 1, requires = "cards")]
-    cards_node: u32,
-    /// IP length of every packet that the cards tell of.
-    #[arg(long, default_value_t = 1500, requires = "cards")]
-    cards_packet_bytes: u16,
+    #[command(flatten)]
+    options: ImportOptions,
     /// Print the result as JSON on standard output.
     #[arg(long)]
     json: bool,
@@ -44,18 +17,8 @@ pub(super) struct ImportArgs {
 
 pub(super) fn run(args: ImportArgs) -> Result<()> {
     let report = import(&ImportOptions {
-        pcap: args.pcap,
-        tcp_probe: args.tcp_probe,
-        nodes: args.nodes,
-        out: args.out,
-        ports: args.port,
-        interval_ms: args.interval_ms,
         progress: true,
-        cards: args.cards.map(|port| Cards {
-            port,
-            node_id: args.cards_node,
-            packet_bytes: args.cards_packet_bytes,
-        }),
+        ..args.options
     })?;
     if args.json {
         print_json(&report)?;

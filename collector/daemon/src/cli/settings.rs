@@ -59,21 +59,15 @@ impl Settings {
             None => Config::default(),
         };
         set(&mut c.user, self.user.clone().map(Some));
-        set(
-            &mut c.listen,
-            (!self.listen.is_empty()).then(|| self.listen.clone()),
-        );
+        let listen = (!self.listen.is_empty()).then(|| self.listen.clone());
+        set(&mut c.listen, listen);
         set(&mut c.grpc.listen, self.grpc);
-        set(
-            &mut c.grpc.token_file,
-            self.grpc_token_file.clone().map(Some),
-        );
+        let token_file = self.grpc_token_file.clone();
+        set(&mut c.grpc.token_file, token_file.map(Some));
         set(&mut c.grpc.insecure, self.grpc_insecure);
         set(&mut c.http.listen, self.http);
-        set(
-            &mut c.http.token_file,
-            self.http_token_file.clone().map(Some),
-        );
+        let token_file = self.http_token_file.clone();
+        set(&mut c.http.token_file, token_file.map(Some));
         set(&mut c.http.insecure, self.http_insecure);
         set(&mut c.capture.dir, self.capture_dir.clone().map(Some));
         set(&mut c.tcp_probe.enabled, self.tcp_probe);

@@ -35,7 +35,11 @@ impl Default for GrpcConfig {
 }
 
 impl GrpcConfig {
-    fn protection(&self) -> Protection<'_> {
+    pub(crate) fn keys() -> Keys {
+        Keys::under("grpc")
+    }
+
+    pub(crate) fn protection(&self) -> Protection<'_> {
         Protection {
             listen: self.listen,
             listen_key: "grpc.listen",
@@ -45,25 +49,12 @@ impl GrpcConfig {
         }
     }
 
-    /// Whether the settings fit each other. No I/O.
-    ///
-    /// # Errors
-    /// An address that others reach without anything that keeps them out.
-    pub fn check(&self) -> Result<(), Error> {
-        self.protection().check(&Keys::under("grpc"))
-    }
-
     /// Reads the files; `now_unix_s` is the time now, s.
     ///
     /// # Errors
-    /// As [`Self::check`]; a file that cannot be used.
+    /// An address that others reach without anything that keeps them out; a file that
+    /// cannot be used.
     pub fn credentials(&self, now_unix_s: u64) -> Result<ServerCredentials, Error> {
-        let keys = Keys::under("grpc");
-        ServerCredentials::load(&self.protection(), &keys, "telemetry", now_unix_s)
-    }
-
-    /// What is left open to others, in words for the log.
-    pub fn warning(&self) -> Option<String> {
-        self.protection().warning(&Keys::under("grpc"))
+        ServerCredentials::load(&self.protection(), &Self::keys(), "telemetry", now_unix_s)
     }
 }

@@ -42,7 +42,7 @@ impl HttpConfig {
         Keys::under("http")
     }
 
-    fn protection(&self) -> Protection<'_> {
+    pub(crate) fn protection(&self) -> Protection<'_> {
         Protection {
             listen: self.listen,
             listen_key: "http.listen",
@@ -75,10 +75,5 @@ impl HttpConfig {
     pub fn token(&self) -> Result<Option<Token>, Error> {
         let file = self.token_file.as_deref();
         file.map(|f| Token::read(f, &Self::keys())).transpose()
-    }
-
-    /// What is left open to others, in words for the log.
-    pub fn warning(&self) -> Option<String> {
-        self.protection().warning(&Self::keys())
     }
 }

@@ -5,13 +5,15 @@ mod grpc;
 mod http;
 mod parts;
 
+pub use crate::receive::ReceiveConfig;
 pub use grpc::GrpcConfig;
 pub use http::HttpConfig;
-pub use parts::{AgentsConfig, CaptureConfig, PipelineConfig, ProbeConfig, ReceiveConfig};
+pub use parts::{AgentsConfig, CaptureConfig, PipelineConfig, ProbeConfig};
 
 use crate::packets::Bounds;
 use crate::shards::MAX_SHARDS;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -49,7 +51,7 @@ pub struct Config {
     /// are shown and not stored.
     pub accept_unknown_nodes: bool,
     /// Node id to what its reports mean.
-    #[serde(with = "node_table")]
+    #[serde(deserialize_with = "node_table")]
     pub nodes: BTreeMap<u32, NodeConfig>,
 }
 
@@ -74,32 +76,16 @@ impl Default for Config {
 }
 
 /// TOML has only text keys.
-mod node_table {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use std::collections::BTreeMap;
-    use tidemark_pipeline::NodeConfig;
-
-    pub(super) fn serialize<S: Serializer>(
-        nodes: &BTreeMap<u32, NodeConfig>,
-        s: S,
-    ) -> Result<S::Ok, S::Error> {
-        nodes.serialize(s)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        d: D,
-    ) -> Result<BTreeMap<u32, NodeConfig>, D::Error> {
-        let text: BTreeMap<String, NodeConfig> = BTreeMap::deserialize(d)?;
-        text.into_iter()
-            .map(|(k, v)| match k.parse() {
-                Ok(id) => Ok((id, v)),
-                Err(_) => Err(D::Error::custom(format!(
-                    "nodes.{k}: a node id is a number of 0..=4294967295"
-                ))),
-            })
-            .collect()
-    }
+fn node_table<'de, D: Deserializer<'de>>(d: D) -> Result<BTreeMap<u32, NodeConfig>, D::Error> {
+    let text: BTreeMap<String, NodeConfig> = BTreeMap::deserialize(d)?;
+    text.into_iter()
+        .map(|(k, v)| match k.parse() {
+            Ok(id) => Ok((id, v)),
+            Err(_) => Err(D::Error::custom(format!(
+                "nodes.{k}: a node id is a number of 0..=4294967295"
+            ))),
+        })
+        .collect()
 }
 
 /// A configuration that cannot be used; one line.
@@ -175,11 +161,10 @@ impl Config {
 
     /// Every node and port that is configured.
     pub(crate) fn named_ports(&self) -> BTreeSet<(u32, u32)> {
-        let of_node = |(&id, node): (&u32, &NodeConfig)| {
-            let ports: Vec<_> = node.ports.keys().map(|&port| (id, port)).collect();
-            ports
-        };
-        self.nodes.iter().flat_map(of_node).collect()
+        let nodes = self.nodes.iter();
+        nodes
+            .flat_map(|(&id, node)| node.ports.keys().map(move |&port| (id, port)))
+            .collect()
     }
 
     /// Nodes whose reports anybody who reaches the address may send, where more
@@ -206,7 +191,8 @@ impl Config {
                 "listen: name at least one address, such as \"127.0.0.1:32766\"".into(),
             ));
         }
-        self.grpc.check().map_err(|e| error(e.to_string()))?;
+        let grpc = self.grpc.protection().check(&GrpcConfig::keys());
+        grpc.map_err(|e| error(e.to_string()))?;
         self.http.check().map_err(|e| error(e.to_string()))?;
         if !(1..=MAX_SHARDS).contains(&self.receive.shards) {
             return Err(error(format!("receive.shards: must be 1..={MAX_SHARDS}")));

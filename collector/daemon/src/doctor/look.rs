@@ -9,7 +9,6 @@ use crate::status_client;
 use daemon_kit::doctor::{Finding, Verdict};
 use serde_json::Value;
 use socket2::{Domain, Socket, Type};
-use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -135,16 +134,12 @@ pub(super) fn clickhouse(config: &Config) -> Option<Finding> {
     })
 }
 
-fn tcp(address: SocketAddr) -> Result<(), ErrorKind> {
-    TcpListener::bind(address).map(drop).map_err(|e| e.kind())
-}
-
 pub(super) fn servers(config: &Config, runs: bool) -> [Finding; 2] {
     let (grpc, http) = (config.grpc.listen, config.http.listen);
-    [
-        judge::address("grpc.listen", grpc, tcp(grpc), runs),
-        judge::address("http.listen", http, tcp(http), runs),
-    ]
+    [("grpc.listen", grpc), ("http.listen", http)].map(|(key, address)| {
+        let bound = TcpListener::bind(address).map(drop);
+        judge::address(key, address, bound.map_err(|e| e.kind()), runs)
+    })
 }
 
 /// A socket of the same kind as the receiver's, without others beside it.

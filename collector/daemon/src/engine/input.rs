@@ -14,7 +14,7 @@ pub enum Input {
 }
 
 /// Events of one host, in the order of their times.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct HostEvents {
     /// Another host, through its agent; `None` is this machine.
     pub host: Option<Arc<str>>,

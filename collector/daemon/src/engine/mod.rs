@@ -14,7 +14,6 @@ pub use sink::EngineSink;
 pub use snapshot::{SharedSnapshot, Snapshot};
 
 use crate::reception_clock::ReceptionClock;
-use crate::time::clock_minus_unix_ns;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tcp_probe::perf::Clock;
@@ -60,7 +59,7 @@ impl Engine {
             pipeline,
             host,
             clock,
-            reception: ReceptionClock::new(clock_minus_unix_ns(clock)),
+            reception: ReceptionClock::new(clock.minus(Clock::Real).0),
             snapshot,
             next_snapshot: now,
             next_flush: now,
@@ -77,14 +76,14 @@ impl Engine {
     pub fn run(mut self, inputs: &Receiver<Input>) -> anyhow::Result<Stats> {
         loop {
             let input = inputs.recv_timeout(TICK);
-            let offset_ns = clock_minus_unix_ns(self.clock);
+            let offset_ns = self.clock.minus(Clock::Real).0;
             self.reception.observe(offset_ns, self.clock.now_ns());
             match input {
                 Ok(input) => self.input(input),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            let unix_minus_rx_ns = self.reception.clock_minus_unix_ns().wrapping_neg();
+            let unix_minus_rx_ns = self.reception.clock_minus_unix_ns.wrapping_neg();
             self.pipeline.set_unix_offset(unix_minus_rx_ns);
             self.pipeline.sink_mut().set_unix_offset(unix_minus_rx_ns);
             // Batches still in the channel must not find the clock ahead of them.
@@ -153,28 +152,20 @@ impl Engine {
         let sources = self.pipeline.refused_sources();
         for s in sources.iter().skip(self.refused_told) {
             let (exporter, node_id) = (s.exporter, s.node_id);
-            match s.reason {
-                RefusalReason::UnknownNode => tracing::warn!(
-                    %exporter,
-                    node_id,
-                    "reports are refused: the configuration has no [nodes.{node_id}]"
-                ),
-                RefusalReason::UnknownExporter => tracing::warn!(
-                    %exporter,
-                    node_id,
-                    "reports are refused: nodes.{node_id}.exporters does not name {exporter}"
-                ),
-                RefusalReason::NoTag => tracing::warn!(
-                    %exporter,
-                    node_id,
-                    "reports are refused: they have no tag, and nodes.{node_id}.key_file asks for one"
-                ),
-                RefusalReason::WrongTag => tracing::warn!(
-                    %exporter,
-                    node_id,
-                    "reports are refused: their tag is not of the key in nodes.{node_id}.key_file"
-                ),
-            }
+            let node = format!("nodes.{node_id}");
+            let why = match s.reason {
+                RefusalReason::UnknownNode => format!("the configuration has no [{node}]"),
+                RefusalReason::UnknownExporter => {
+                    format!("{node}.exporters does not name {exporter}")
+                }
+                RefusalReason::NoTag => {
+                    format!("they have no tag, and {node}.key_file asks for one")
+                }
+                RefusalReason::WrongTag => {
+                    format!("their tag is not of the key in {node}.key_file")
+                }
+            };
+            tracing::warn!(%exporter, node_id, "reports are refused: {why}");
         }
         self.refused_told = sources.len();
     }

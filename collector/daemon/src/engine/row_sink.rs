@@ -8,22 +8,9 @@ use tidemark_proto::telemetry::{ClockMapping, CollectorStatus};
 /// Takes the rows of the engine. Rows come in batches: a call costs little
 /// beside the work on its rows.
 pub trait RowSink: Send {
-    /// Takes packets and samples, which together follow in `order` on what came
-    /// before.
-    fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]) {
-        if !postcards.is_empty() {
-            self.postcards(postcards);
-        }
-        if !probes.is_empty() {
-            self.probes(probes);
-        }
-    }
-
-    /// Takes reported packets, in ascending `order`.
-    fn postcards(&mut self, rows: &[PostcardRow]);
-
-    /// Takes tcp_probe samples, in ascending `order`.
-    fn probes(&mut self, _rows: &[ProbeRow]) {}
+    /// Takes packets and samples, each in ascending `order`, which together follow in
+    /// `order` on what came before.
+    fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]);
 
     /// Takes an event. All rows with a lower `order` have come before it.
     fn event(&mut self, _row: &EventRow) {}

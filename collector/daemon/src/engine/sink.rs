@@ -28,26 +28,23 @@ pub struct EngineSink {
 }
 
 impl EngineSink {
-    /// A sink that hands rows to `sinks` in their order.
-    pub fn new(sinks: Vec<Box<dyn RowSink>>, hub: Arc<Hub>, counters: Arc<SourceCounters>) -> Self {
+    /// A sink that hands rows to `sinks` in their order. `part`: where it is that of one
+    /// of several pipelines.
+    pub fn new(
+        sinks: Vec<Box<dyn RowSink>>,
+        hub: Arc<Hub>,
+        counters: Arc<SourceCounters>,
+        part: Option<ShardPart>,
+    ) -> Self {
         Self {
             sinks,
             hub,
             counters,
-            part: None,
+            part,
             postcards: Vec::with_capacity(BATCH_ROWS),
             probes: Vec::with_capacity(BATCH_ROWS),
             datagrams: 0,
             malformed: [0; DecodeError::LABELS.len()],
-        }
-    }
-
-    /// The sink of one of several pipelines.
-    #[must_use]
-    pub fn of_shard(self, part: ShardPart) -> Self {
-        Self {
-            part: Some(part),
-            ..self
         }
     }
 
@@ -94,9 +91,6 @@ impl EngineSink {
     }
 
     /// Completes every sink, also after one has failed.
-    ///
-    /// # Errors
-    /// The first of the sinks' errors.
     pub(super) fn finish(self) -> anyhow::Result<()> {
         finish_all(self.sinks)
     }
@@ -138,8 +132,8 @@ impl Sink for EngineSink {
         if let Some(part) = &self.part {
             *status = part.statuses.replace(part.index, status);
         }
-        status.kernel_drops = self.counters.kernel_drops();
-        status.probe_lost = self.counters.probe_lost();
+        status.kernel_drops = self.counters.sockets().kernel_drops;
+        status.probe_lost = self.counters.probe().lost;
         for sink in &self.sinks {
             sink.status(status);
         }
@@ -161,11 +155,9 @@ mod tests {
     }
 
     impl RowSink for Orders {
-        fn postcards(&mut self, rows: &[PostcardRow]) {
-            self.add(rows.iter().map(|r| r.order));
-        }
-        fn probes(&mut self, rows: &[ProbeRow]) {
-            self.add(rows.iter().map(|r| r.order));
+        fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]) {
+            self.add(postcards.iter().map(|r| r.order));
+            self.add(probes.iter().map(|r| r.order));
         }
         fn event(&mut self, row: &EventRow) {
             self.add(std::iter::once(row.order));
@@ -182,6 +174,7 @@ mod tests {
             vec![Box::new(a.clone()), Box::new(b.clone())],
             Arc::new(Hub::new(10)),
             Arc::new(SourceCounters::default()),
+            None,
         );
         for order in 0..300 {
             match order % 30 {

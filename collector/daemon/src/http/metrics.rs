@@ -125,29 +125,23 @@ impl Shown {
         let s = self.snapshot.get();
         let kept = self.packets.kept();
         let sockets = self.counters.sockets();
-        let [
-            probe_events,
-            probe_lost,
-            probe_unrecorded,
-            probe_filtered,
-            probe_malformed,
-        ] = self.counters.probe();
+        let probe = self.counters.probe();
         let agents = self.status().agents;
         let of_agents = |f: fn(&AgentStatus) -> u64| agents.iter().map(f).sum();
         let capture = self.capture.as_ref().map(|(_, writer)| writer);
         DaemonMetrics {
             datagrams: s.datagrams,
             datagrams_malformed: s.malformed,
-            kernel_drops: self.counters.kernel_drops(),
+            kernel_drops: sockets.kernel_drops,
             receive_calls: sockets.batches,
             receive_messages: sockets.messages,
             receive_bytes: sockets.bytes,
             receive_errors: sockets.errors,
-            probe_events,
-            probe_lost,
-            probe_unrecorded,
-            probe_filtered,
-            probe_malformed,
+            probe_events: probe.events,
+            probe_lost: probe.lost,
+            probe_unrecorded: probe.unrecorded,
+            probe_filtered: probe.filtered,
+            probe_malformed: probe.malformed,
             agent_events: of_agents(|a| a.events),
             agent_events_malformed: of_agents(|a| a.malformed),
             agent_ring_lost: of_agents(|a| a.ring_lost),

@@ -21,7 +21,7 @@ use prometheus_client::registry::Registry;
 use std::sync::Arc;
 
 pub use metrics::{clickhouse_docs, collector_docs};
-pub use status::{CaptureStatus, FlowStatus, ProbeStatus, Shown, Status};
+pub use status::{CaptureStatus, FlowStatus, Shown, Status};
 
 #[derive(Clone)]
 struct App {

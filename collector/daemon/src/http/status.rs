@@ -55,7 +55,7 @@ pub struct Status {
     /// Packets matched with the state of their sender.
     pub join: JoinStatus,
     /// Samples of this machine's TCP.
-    pub tcp_probe: ProbeStatus,
+    pub tcp_probe: tcp_probe::perf::Counts,
     /// Hosts whose agents have sent.
     pub agents: Vec<AgentStatus>,
     /// Flows seen in reports.
@@ -76,21 +76,6 @@ pub struct Status {
     pub packets_not_kept: u64,
     /// Every counter of the pipeline.
     pub pipeline: tidemark_pipeline::Stats,
-}
-
-/// Reading of this machine's TCP tracepoints; see [`tcp_probe::perf::Counts`].
-#[derive(Debug, Serialize)]
-pub struct ProbeStatus {
-    /// Read and let through.
-    pub events: u64,
-    /// Records that found a ring full.
-    pub lost: u64,
-    /// Occurrences that the kernel counted and did not record, at least.
-    pub unrecorded: u64,
-    /// Left out by the filter.
-    pub filtered: u64,
-    /// Records that could not be read.
-    pub malformed: u64,
 }
 
 /// Flows seen in reports.
@@ -121,20 +106,13 @@ impl Shown {
     pub(crate) fn status(&self) -> Status {
         let s = self.snapshot.get();
         let kept = self.packets.kept();
-        let [events, lost, unrecorded, filtered, malformed] = self.counters.probe();
         Status {
             version: self.version.to_owned(),
             instance: self.instance.clone(),
-            reports: ReportStatus::new(&s, self.counters.kernel_drops()),
+            reports: ReportStatus::new(&s, self.counters.sockets().kernel_drops),
             refused_sources: s.refused_sources,
             join: JoinStatus::new(&s.stats, s.packets_waiting),
-            tcp_probe: ProbeStatus {
-                events,
-                lost,
-                unrecorded,
-                filtered,
-                malformed,
-            },
+            tcp_probe: self.counters.probe(),
             agents: self.agents.as_ref().map(Agents::status).unwrap_or_default(),
             flows: FlowStatus {
                 active: s.flows_active,

@@ -13,7 +13,7 @@ pub(super) const FLOWS_PER_MESSAGE: usize = 8192;
 #[derive(Default)]
 pub(super) struct Known {
     flows: BTreeMap<u64, FlowInfo>,
-    clocks: Vec<ClockMapping>,
+    pub clocks: Vec<ClockMapping>,
 }
 
 impl Known {
@@ -35,10 +35,6 @@ impl Known {
                 None => self.clocks.push(clock.clone()),
             }
         }
-    }
-
-    pub(super) fn clocks(&self) -> &[ClockMapping] {
-        &self.clocks
     }
 }
 

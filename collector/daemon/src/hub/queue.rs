@@ -26,8 +26,10 @@ struct Waiting {
 pub(super) struct Sender {
     sender: mpsc::Sender<Waiting>,
     waiting_bytes: Arc<AtomicUsize>,
-    sequence: u64,
-    lost: u64,
+    /// Updates so far, with those lost.
+    pub sequence: u64,
+    /// Updates that found no room.
+    pub lost: u64,
 }
 
 /// Where they come out, each with its number in this queue.
@@ -92,16 +94,6 @@ impl Sender {
     pub(super) fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
-
-    /// Updates so far, with those lost.
-    pub(super) fn sequence(&self) -> u64 {
-        self.sequence
-    }
-
-    /// Updates that found no room.
-    pub(super) fn lost(&self) -> u64 {
-        self.lost
-    }
 }
 
 impl Stream for Receiver {
@@ -141,7 +133,7 @@ mod tests {
         for _ in 0..MAX_UPDATES + 5 {
             assert!(sender.send(&update(), 1));
         }
-        assert_eq!(sender.lost(), 5);
+        assert_eq!(sender.lost, 5);
         for expected in 0..=MAX_UPDATES as u64 {
             assert_eq!(receiver.next().await.unwrap().sequence, expected);
         }
@@ -160,11 +152,11 @@ mod tests {
         let (mut sender, mut receiver) = channel(std::iter::empty());
         assert!(sender.send(&update(), 2 * MAX_BYTES), "alone it may pass");
         assert!(sender.send(&update(), 1));
-        assert_eq!(sender.lost(), 1);
+        assert_eq!(sender.lost, 1);
         receiver.next().await.unwrap();
         for _ in 0..10 {
             sender.send(&update(), MAX_BYTES / 4);
         }
-        assert_eq!(sender.lost(), 1 + 6);
+        assert_eq!(sender.lost, 1 + 6);
     }
 }

@@ -3,8 +3,8 @@
 //! as exactly as is needed to read the two files side by side; the pipeline
 //! finds the rest.
 
-use super::error::ImportError;
 use super::trace::Trace;
+use anyhow::Result;
 use int_report::{FlowKey, Report, parse_inner};
 use rustc_hash::FxHashMap;
 use std::path::Path;
@@ -19,33 +19,11 @@ const ENOUGH: usize = 5_000;
 /// A sample follows its packet by less than this on a common clock.
 const SAME_NS: i64 = 2_000_000_000;
 
-/// How the clocks of the two files stand to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alignment {
-    /// One clock, as far as can be seen.
-    Same,
-    /// The trace's clock is ahead of the pcap's by about so much.
-    Apart { trace_ahead_ns: i64 },
-    /// Nothing in the two files belongs together.
-    Unknown,
-}
-
-impl Alignment {
-    /// What to add to a pcap's time to get the trace's.
-    pub(super) fn trace_ahead_ns(self) -> i64 {
-        match self {
-            Self::Apart { trace_ahead_ns } => trace_ahead_ns,
-            Self::Same | Self::Unknown => 0,
-        }
-    }
-}
-
 /// Compares when segments were reported with when a sample first showed them
-/// acknowledged.
-///
-/// # Errors
-/// When a file cannot be read.
-pub(super) fn align(pcap: &Path, trace: &Path) -> Result<Alignment, ImportError> {
+/// acknowledged: by how much the trace's clock is ahead of the pcap's, about, ns; 0 where
+/// it is one clock, as far as can be seen. `None` where nothing in the two files belongs
+/// together.
+pub(super) fn align(pcap: &Path, trace: &Path) -> Result<Option<i64>> {
     let mut acked: FxHashMap<(FlowKey, u32), u64> = FxHashMap::default();
     let mut trace = Trace::open(Some(trace))?;
     for _ in 0..MAX_SAMPLES {
@@ -83,16 +61,11 @@ pub(super) fn align(pcap: &Path, trace: &Path) -> Result<Alignment, ImportError>
         }
     }
     if differences.is_empty() {
-        return Ok(Alignment::Unknown);
+        return Ok(None);
     }
     differences.sort_unstable();
     // Acknowledgements follow by a varying delay; a few odd pairs do not count.
     let difference = differences[differences.len() / 10];
-    Ok(if (-SAME_NS..SAME_NS).contains(&difference) {
-        Alignment::Same
-    } else {
-        Alignment::Apart {
-            trace_ahead_ns: difference,
-        }
-    })
+    let same = (-SAME_NS..SAME_NS).contains(&difference);
+    Ok(Some(if same { 0 } else { difference }))
 }

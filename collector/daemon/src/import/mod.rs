@@ -2,17 +2,16 @@
 //! Makes a capture from a pcap of reports and a tcp_probe text trace.
 
 mod align;
-mod error;
 mod report;
 mod trace;
 
-use crate::config::{self, ConfigError};
+use crate::config;
 use crate::status::{JoinStatus, ReportStatus};
-use align::Alignment;
+use anyhow::{Context, Result};
+use clap::Args;
 use daemon_kit::cli::Progress;
-use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
 use tidemark_pcap::Datagrams;
@@ -21,7 +20,6 @@ use tidemark_proto::telemetry::Update;
 
 pub(crate) use trace::Trace;
 
-pub use error::ImportError;
 pub use report::{CaptureReport, ImportReport, TraceReport};
 
 /// Nobody waits for an import: slow flows get their time.
@@ -30,36 +28,39 @@ const JOIN_WAIT_MS: u32 = 5000;
 const HOST: &str = "trace";
 
 /// What to import.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Args)]
 pub struct ImportOptions {
-    /// Capture file with the reports.
+    /// Reports as UDP datagrams in a capture file, pcap or pcapng (.gz allowed).
+    #[arg(long)]
     pub pcap: PathBuf,
-    /// Text trace of tcp_probe.
+    /// Output of trace_pipe with tcp_probe enabled (.gz allowed).
+    #[arg(long)]
     pub tcp_probe: Option<PathBuf>,
-    /// Configuration with the nodes.
+    /// TOML file with the [nodes] of the collector's configuration.
+    #[arg(long)]
     pub nodes: Option<PathBuf>,
     /// Directory of the new capture.
+    #[arg(long)]
     pub out: PathBuf,
-    /// Destination ports of reports; empty = all UDP.
-    pub ports: Vec<u16>,
-    /// Length of interval records.
+    /// Only datagrams to these UDP ports; default all.
+    #[arg(long, value_delimiter = ',')]
+    pub port: Vec<u16>,
+    /// Length of interval records, ms.
+    #[arg(long, default_value_t = 10)]
     pub interval_ms: u32,
+    /// Datagrams to this UDP port (4444) are cards of the programs of
+    /// "Updating the Theory of Buffer Sizing".
+    #[arg(long)]
+    pub cards: Option<u16>,
+    /// Node that the cards are taken to be of; without a node file, a Tofino.
+    #[arg(long, default_value_t = 1, requires = "cards")]
+    pub cards_node: u32,
+    /// IP length of every packet that the cards tell of.
+    #[arg(long, default_value_t = 1500, requires = "cards")]
+    pub cards_packet_bytes: u16,
     /// Show on standard error how far it is.
+    #[arg(skip)]
     pub progress: bool,
-    /// Datagrams to this port are cards, not reports.
-    pub cards: Option<Cards>,
-}
-
-/// How to take the cards of [`int_report::card`], which say little.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cards {
-    /// UDP destination port of the cards.
-    pub port: u16,
-    /// The node that they are taken to be of; its configuration says how large
-    /// a cell is.
-    pub node_id: u32,
-    /// IP total length of every packet.
-    pub packet_bytes: u16,
 }
 
 impl Default for ImportOptions {
@@ -69,20 +70,14 @@ impl Default for ImportOptions {
             tcp_probe: None,
             nodes: None,
             out: PathBuf::new(),
-            ports: Vec::new(),
+            port: Vec::new(),
             interval_ms: 10,
-            progress: false,
             cards: None,
+            cards_node: 1,
+            cards_packet_bytes: 1500,
+            progress: false,
         }
     }
-}
-
-/// The part of a node file that an import needs: the collector's own
-/// configuration may be given as well.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NodeFile {
-    nodes: BTreeMap<String, NodeConfig>,
 }
 
 struct ImportSink(CaptureWriter);
@@ -100,72 +95,51 @@ impl Sink for ImportSink {
     fn update(&mut self, _: Update) {}
 }
 
-/// Reads the nodes of a node file or of a whole collector configuration.
-///
-/// # Errors
-/// As [`config::read`].
-fn read_nodes(path: &Path) -> Result<BTreeMap<u32, NodeConfig>, ConfigError> {
-    if let Ok(c) = config::read::<config::Config>(path) {
-        return Ok(c.nodes);
-    }
-    let file: NodeFile = config::read(path)?;
-    let mut nodes = BTreeMap::new();
-    for (id, node) in file.nodes {
-        let id = id.parse().map_err(|_| ConfigError::Value {
-            path: path.to_path_buf(),
-            what: format!("nodes.{id}: a node id is a number"),
-        })?;
-        nodes.insert(id, node);
-    }
-    Ok(nodes)
-}
-
-/// The node of the cards where the file does not name it: a Tofino 1.
-fn with_cards(
-    mut nodes: BTreeMap<u32, NodeConfig>,
-    cards: Option<Cards>,
-) -> BTreeMap<u32, NodeConfig> {
-    if let Some(cards) = cards {
-        nodes.entry(cards.node_id).or_insert_with(|| NodeConfig {
-            depth_unit: tidemark_pipeline::DepthUnit::Cells,
-            cell_bytes: Some(80),
-            ..NodeConfig::default()
-        });
-    }
-    nodes
-}
-
 /// Makes a capture from a pcap and a trace.
 ///
 /// # Errors
 /// When an input cannot be read or the capture not be written.
-pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
-    let nodes = match &options.nodes {
-        Some(path) => read_nodes(path)?,
+pub fn import(options: &ImportOptions) -> Result<ImportReport> {
+    let mut nodes = match &options.nodes {
+        Some(path) => config::read::<config::Config>(path)?.nodes,
         None => BTreeMap::new(),
     };
-    let nodes = with_cards(nodes, options.cards);
+    if options.cards.is_some() {
+        // Where the file does not name the node: a Tofino 1.
+        nodes
+            .entry(options.cards_node)
+            .or_insert_with(|| NodeConfig {
+                depth_unit: tidemark_pipeline::DepthUnit::Cells,
+                cell_bytes: Some(80),
+                ..NodeConfig::default()
+            });
+    }
     let alignment = match &options.tcp_probe {
         Some(trace) => align::align(&options.pcap, trace)?,
-        None => Alignment::Unknown,
+        None => None,
     };
-    if alignment == Alignment::Unknown && options.tcp_probe.is_some() {
+    if alignment.is_none() && options.tcp_probe.is_some() {
         tracing::warn!("no sample of the trace fits a report of the pcap: is it of the same run?");
     }
-    let trace_ahead_ns = alignment.trace_ahead_ns();
+    let trace_ahead_ns = alignment.unwrap_or(0);
     let mut config = tidemark_pipeline::Config {
         nodes,
         interval_ms: options.interval_ms,
         join: options.tcp_probe.is_some(),
         join_wait_ms: JOIN_WAIT_MS,
-        local_host: (alignment == Alignment::Same).then(|| HOST.to_owned()),
+        local_host: (alignment == Some(0)).then(|| HOST.to_owned()),
         ..tidemark_pipeline::Config::default()
     };
     let checked = config.validate().and_then(|()| config.read_keys());
-    checked.map_err(|source| ImportError::Value {
-        path: options.nodes.clone().unwrap_or_default(),
-        source,
-    })?;
+    let in_file = || {
+        options
+            .nodes
+            .clone()
+            .unwrap_or_default()
+            .display()
+            .to_string()
+    };
+    checked.with_context(in_file)?;
     let mut pcap = Datagrams::open(&options.pcap)?;
     let mut trace = Trace::open(options.tcp_probe.as_deref())?;
     let meta = CaptureMeta {
@@ -187,11 +161,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
             ..WriterOptions::default()
         },
     )?;
-    let mut pipeline =
-        Pipeline::new(config, ImportSink(writer)).map_err(|source| ImportError::Value {
-            path: options.nodes.clone().unwrap_or_default(),
-            source,
-        })?;
+    let mut pipeline = Pipeline::new(config, ImportSink(writer)).with_context(in_file)?;
     let mut snapshot = crate::engine::Snapshot::default();
     let mut progress = Progress::new("datagrams", options.progress);
     let mut last_ns = 0;
@@ -199,22 +169,22 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
     let mut packets = 0u64;
     let position = pcap.position().clone();
     while let Some(packet) = pcap.next_datagram()? {
-        if !options.ports.is_empty() && !options.ports.contains(&packet.dst_port) {
+        if !options.port.is_empty() && !options.port.contains(&packet.dst_port) {
             continue;
         }
         last_ns = packet.time_ns;
         while let Some(event) = trace.until(packet.time_ns.saturating_add_signed(trace_ahead_ns))? {
             pipeline.push_event(HOST, event);
         }
-        if let Some(cards) = options.cards.filter(|c| c.port == packet.dst_port) {
+        if options.cards == Some(packet.dst_port) {
             snapshot.datagrams += 1;
             match int_report::card::decode(packet.payload) {
-                Ok(card) => {
-                    let inner = card.packet(cards.packet_bytes);
-                    let report = card.report(cards.node_id, packet.time_ns, &inner);
+                Some(card) => {
+                    let inner = card.packet(options.cards_packet_bytes);
+                    let report = card.report(options.cards_node, packet.time_ns, &inner);
                     pipeline.push_report(packet.src, &report, packet.time_ns);
                 }
-                Err(_) => cards_malformed += 1,
+                None => cards_malformed += 1,
             }
         } else {
             let datagrams = int_report::datagrams(packet.payload).map(|payload| Datagram {

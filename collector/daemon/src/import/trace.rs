@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The text trace, line by line.
 
-use super::error::ImportError;
 use super::report::TraceReport;
+use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use tcp_probe::Event;
@@ -18,9 +18,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// # Errors
-    /// When the file cannot be read.
-    pub(crate) fn open(path: Option<&Path>) -> Result<Self, ImportError> {
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         let input = match path {
             Some(path) => Some(BufReader::with_capacity(1 << 18, open(path)?.0)),
             None => None,
@@ -36,20 +34,15 @@ impl Trace {
         Ok(trace)
     }
 
-    fn advance(&mut self) -> Result<(), ImportError> {
+    fn advance(&mut self) -> Result<()> {
         self.next = None;
         let Some(input) = &mut self.input else {
             return Ok(());
         };
         loop {
             self.line.clear();
-            let n =
-                input
-                    .read_until(b'\n', &mut self.line)
-                    .map_err(|source| ImportError::Trace {
-                        path: self.path.clone(),
-                        source,
-                    })?;
+            let read = input.read_until(b'\n', &mut self.line);
+            let n = read.with_context(|| self.path.display().to_string())?;
             if n == 0 {
                 return Ok(());
             }
@@ -77,10 +70,7 @@ impl Trace {
     }
 
     /// The next event if it is not later than `time_ns`.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub(crate) fn until(&mut self, time_ns: u64) -> Result<Option<Event>, ImportError> {
+    pub(crate) fn until(&mut self, time_ns: u64) -> Result<Option<Event>> {
         if self.next.as_ref().is_some_and(|e| e.time_ns() <= time_ns) {
             let event = self.next.take();
             self.advance()?;

@@ -81,9 +81,9 @@ impl PacketMemory {
     pub fn kept(&self) -> Kept {
         let ports = self.ports();
         Kept {
-            packets: ports.packets(),
+            packets: ports.packets,
             bytes: ports.bytes(),
-            refused: ports.refused(),
+            refused: ports.refused,
         }
     }
 

@@ -53,20 +53,12 @@ pub(super) struct Port {
     chunks: VecDeque<Chunk>,
     /// Packets of the first chunk that are gone.
     gone: usize,
-    length: usize,
+    pub length: usize,
     /// Packets that the pieces have place for.
-    capacity: usize,
+    pub capacity: usize,
 }
 
 impl Port {
-    pub(super) fn length(&self) -> usize {
-        self.length
-    }
-
-    pub(super) fn capacity(&self) -> usize {
-        self.capacity
-    }
-
     #[inline]
     pub(super) fn push_back(&mut self, packet: Packet) {
         match self.chunks.back_mut() {

@@ -22,44 +22,34 @@ struct Node {
 }
 
 /// The packets of every port.
+#[derive(Default)]
 pub(super) struct Ports {
     nodes: FxHashMap<u32, Node>,
     /// Node and port, as the configuration names them.
     named: BTreeSet<(u32, u32)>,
     keep_ns: u64,
     max_packets: usize,
-    packets: usize,
+    /// In memory.
+    pub packets: usize,
     /// Packets that the memory of all ports has place for.
     capacity: usize,
-    refused: u64,
+    /// Packets of ports that found no place.
+    pub refused: u64,
 }
 
 impl Ports {
     pub(super) fn new(named: BTreeSet<(u32, u32)>, keep_ns: u64, max_packets: usize) -> Self {
         Self {
-            nodes: FxHashMap::default(),
             named,
             keep_ns,
             max_packets,
-            packets: 0,
-            capacity: 0,
-            refused: 0,
+            ..Self::default()
         }
-    }
-
-    /// Packets in memory.
-    pub(super) fn packets(&self) -> usize {
-        self.packets
     }
 
     /// Bytes taken for packets, with places that are free.
     pub(super) fn bytes(&self) -> usize {
         self.capacity * size_of::<Packet>()
-    }
-
-    /// Packets of ports that found no place.
-    pub(super) fn refused(&self) -> u64 {
-        self.refused
     }
 
     pub(super) fn get(&self, node_id: u32, port: u32) -> Option<&Port> {
@@ -78,12 +68,12 @@ impl Ports {
             node.unnamed += 1;
         }
         let entry = node.ports.entry(port).or_default();
-        let (length, capacity) = (entry.length(), entry.capacity());
+        let (length, capacity) = (entry.length, entry.capacity);
         run.iter().for_each(|row| entry.push_back(row.into()));
         let newest_ns = Packet::from(last).time_ns();
         entry.age(newest_ns, self.keep_ns);
-        self.packets = self.packets + entry.length() - length;
-        self.capacity = self.capacity + entry.capacity() - capacity;
+        self.packets = self.packets + entry.length - length;
+        self.capacity = self.capacity + entry.capacity - capacity;
         if newest_ns.abs_diff(node.swept_ns) >= SWEEP_EVERY_NS {
             node.swept_ns = newest_ns;
             self.sweep(node_id, newest_ns);
@@ -97,11 +87,11 @@ impl Ports {
             return;
         };
         node.ports.retain(|&port, p| {
-            let (length, capacity) = (p.length(), p.capacity());
+            let (length, capacity) = (p.length, p.capacity);
             p.age(newest_ns, self.keep_ns);
-            self.packets -= length - p.length();
-            self.capacity -= capacity - p.capacity();
-            let stays = p.length() > 0;
+            self.packets -= length - p.length;
+            self.capacity -= capacity - p.capacity;
+            let stays = p.length > 0;
             if !stays && !self.named.contains(&(node_id, port)) {
                 node.unnamed -= 1;
             }
@@ -115,31 +105,40 @@ impl Ports {
     fn shrink(&mut self) {
         while self.packets > self.max_packets {
             let excess = self.packets - self.max_packets;
-            let Some(longest) = self.largest(Port::length) else {
+            let longest = self.shrink_largest(
+                |p| p.length,
+                |p| {
+                    for _ in 0..excess.min(p.length) {
+                        p.pop_front();
+                    }
+                },
+            );
+            if longest.is_none() {
                 return;
-            };
-            let (length, capacity) = (longest.length(), longest.capacity());
-            for _ in 0..excess.min(length) {
-                longest.pop_front();
             }
-            let (length, capacity) = (length - longest.length(), capacity - longest.capacity());
-            self.packets -= length;
-            self.capacity -= capacity;
         }
         while self.capacity > self.max_packets + 2 * CHUNK {
-            let Some(largest) = self.largest(Port::capacity) else {
+            if self
+                .shrink_largest(|p| p.capacity, Port::pop_chunk)
+                .is_none()
+            {
                 return;
-            };
-            let (length, capacity) = (largest.length(), largest.capacity());
-            largest.pop_chunk();
-            let (length, capacity) = (length - largest.length(), capacity - largest.capacity());
-            self.packets -= length;
-            self.capacity -= capacity;
+            }
         }
     }
 
-    fn largest(&mut self, by: impl Fn(&Port) -> usize) -> Option<&mut Port> {
+    /// Makes the port with the largest size smaller; `None` where there is no port.
+    fn shrink_largest(
+        &mut self,
+        size: impl Fn(&Port) -> usize,
+        shrink: impl FnOnce(&mut Port),
+    ) -> Option<()> {
         let ports = self.nodes.values_mut().flat_map(|n| n.ports.values_mut());
-        ports.max_by_key(|p| by(p))
+        let largest = ports.max_by_key(|p| size(p))?;
+        let (length, capacity) = (largest.length, largest.capacity);
+        shrink(largest);
+        self.packets -= length - largest.length;
+        self.capacity -= capacity - largest.capacity;
+        Some(())
     }
 }

@@ -72,8 +72,6 @@ impl<W: Write> Printer<W> {
     }
 }
 
-/// # Errors
-/// One line for people.
 pub(crate) fn run(args: &PrintArgs) -> Result<()> {
     let mut printer = Printer {
         out: BufWriter::new(stdout()),

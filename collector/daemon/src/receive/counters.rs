@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Counters of the receiving threads, readable at any time from any other.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::received::Received;
-
-/// One thread's counters, on cache lines of their own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(super) struct ShardCounters {
-    batches: AtomicU64,
-    messages: AtomicU64,
-    datagrams: AtomicU64,
-    bytes: AtomicU64,
-    kernel_drops: AtomicU64,
-    errors: AtomicU64,
-}
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Sums over some or all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,79 +22,54 @@ pub struct Totals {
     pub errors: u64,
 }
 
+/// One thread's counters, on cache lines of their own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct ShardCounters(Mutex<Totals>);
+
 impl ShardCounters {
+    fn totals(&self) -> MutexGuard<'_, Totals> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn add(&self, batch: &Received<'_>) {
-        let mut datagrams = 0;
-        let mut bytes = 0;
-        for message in batch.messages() {
-            datagrams += message.count();
-            bytes += message.bytes.len();
+        let mut totals = self.totals();
+        totals.batches += 1;
+        totals.messages += batch.messages.len() as u64;
+        for message in batch.messages {
+            totals.datagrams += message.count() as u64;
+            totals.bytes += message.bytes.len() as u64;
         }
-        let add = |counter: &AtomicU64, n: usize| counter.fetch_add(n as u64, Ordering::Relaxed);
-        add(&self.batches, 1);
-        add(&self.messages, batch.messages.len());
-        add(&self.datagrams, datagrams);
-        add(&self.bytes, bytes);
     }
 
     pub(super) fn add_error(&self) {
-        self.errors.fetch_add(1, Ordering::Relaxed);
+        self.totals().errors += 1;
     }
 
     /// `drops`: the kernel's 32-bit counter of this socket, which may wrap.
     pub(super) fn set_kernel_drops(&self, drops: Option<u32>) {
         let Some(drops) = drops else { return };
-        // Only this shard's thread writes here.
-        let known = self.kernel_drops.load(Ordering::Relaxed);
-        let more = drops.wrapping_sub(known as u32);
-        self.kernel_drops
-            .store(known + u64::from(more), Ordering::Relaxed);
-    }
-
-    fn totals(&self) -> Totals {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Totals {
-            batches: get(&self.batches),
-            messages: get(&self.messages),
-            datagrams: get(&self.datagrams),
-            bytes: get(&self.bytes),
-            kernel_drops: get(&self.kernel_drops),
-            errors: get(&self.errors),
-        }
+        let mut totals = self.totals();
+        let known = &mut totals.kernel_drops;
+        *known += u64::from(drops.wrapping_sub(*known as u32));
     }
 }
 
 /// Counters of all threads.
 #[derive(Debug)]
-pub struct Counters {
-    shards: Vec<ShardCounters>,
-    /// Stands in for a number that does not exist.
-    spare: ShardCounters,
-}
+pub struct Counters(pub(super) Vec<Arc<ShardCounters>>);
 
 impl Counters {
     pub(super) fn new(shards: usize) -> Self {
-        Self {
-            shards: (0..shards).map(|_| ShardCounters::default()).collect(),
-            spare: ShardCounters::default(),
-        }
-    }
-
-    pub(super) fn shard(&self, shard: usize) -> &ShardCounters {
-        self.shards.get(shard).unwrap_or(&self.spare)
-    }
-
-    /// Of each thread.
-    #[must_use]
-    pub fn shards(&self) -> Vec<Totals> {
-        self.shards.iter().map(ShardCounters::totals).collect()
+        Self((0..shards).map(|_| Arc::default()).collect())
     }
 
     /// Of all threads.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let mut sum = Totals::default();
-        for shard in self.shards() {
+        for shard in &self.0 {
+            let shard = shard.totals();
             sum.batches += shard.batches;
             sum.messages += shard.messages;
             sum.datagrams += shard.datagrams;

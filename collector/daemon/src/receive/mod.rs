@@ -22,10 +22,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use counters::ShardCounters;
 pub use counters::{Counters, Totals};
 pub use error::BindError;
 use messages::Messages;
-pub use options::Options;
+pub use options::ReceiveConfig;
 pub use received::{Message, Received};
 use socket::ReportSocket;
 
@@ -54,12 +55,12 @@ impl ReportReceiver {
     ///
     /// # Errors
     /// Says which address and what to do.
-    pub fn bind(options: &Options) -> Result<Self, BindError> {
+    pub fn bind(listen: &[SocketAddr], options: &ReceiveConfig) -> Result<Self, BindError> {
         if options.shards == 0 {
             return Err(BindError::NoShards);
         }
         let mut sockets = Vec::new();
-        for &address in &options.listen {
+        for &address in listen {
             sockets.extend(socket::bind_group(address, options)?);
         }
         if sockets.is_empty() {
@@ -73,17 +74,6 @@ impl ReportReceiver {
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.sockets.iter().map(|socket| socket.address).collect()
-    }
-
-    /// Receive buffer the kernel granted each socket, bytes; it may be less
-    /// than asked for.
-    #[must_use]
-    pub fn buffer_bytes(&self) -> usize {
-        self.sockets
-            .iter()
-            .map(|socket| socket.buffer_bytes)
-            .min()
-            .unwrap_or(0)
     }
 
     /// Counters that live on after this value.
@@ -105,13 +95,14 @@ impl ReportReceiver {
             stop: Arc::new(AtomicBool::new(false)),
             threads: Vec::new(),
         };
-        for (shard, socket) in self.sockets.into_iter().enumerate() {
+        let counted = self.sockets.into_iter().zip(&self.counters.0);
+        for (shard, (socket, count)) in counted.enumerate() {
             let stop = Arc::clone(&running.stop);
-            let counters = Arc::clone(&self.counters);
+            let count = Arc::clone(count);
             let handler = handler(shard);
             let thread = std::thread::Builder::new()
                 .name(format!("reports-{shard}"))
-                .spawn(move || run(&socket, shard, &counters, &stop, handler))?;
+                .spawn(move || run(&socket, &count, &stop, handler))?;
             running.threads.push(thread);
         }
         Ok(running)
@@ -143,14 +134,12 @@ impl Drop for Running {
 
 fn run(
     socket: &ReportSocket,
-    shard: usize,
-    counters: &Counters,
+    count: &ShardCounters,
     stop: &AtomicBool,
     mut handler: impl FnMut(&Received<'_>),
 ) {
     let mut messages = Messages::new();
     let mut checked = Instant::now();
-    let count = counters.shard(shard);
     // The call before has filled all buffers: more is probably there.
     let mut more = false;
     let mut last = Instant::now();

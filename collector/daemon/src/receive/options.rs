@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What to receive on.
+//! `[receive]`: how to receive.
 
-use std::net::SocketAddr;
+use serde::{Deserialize, Serialize};
 
-/// What to receive on.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// UDP addresses to listen on.
-    pub listen: Vec<SocketAddr>,
-    /// Sockets, and threads, per address; at least 1.
+/// Sockets of the report receiver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReceiveConfig {
+    /// Sockets, with a thread each, per listening address; and pipelines, with a
+    /// thread each, among which the nodes are dealt out.
     pub shards: usize,
     /// Receive buffer of each socket, bytes of the kernel's accounting (a small
     /// datagram counts for more than its length).
@@ -17,10 +17,9 @@ pub struct Options {
     pub gro: bool,
 }
 
-impl Default for Options {
+impl Default for ReceiveConfig {
     fn default() -> Self {
         Self {
-            listen: vec![SocketAddr::from(([127, 0, 0, 1], int_report::DEFAULT_PORT))],
             shards: 1,
             buffer_bytes: 32 << 20,
             gro: true,

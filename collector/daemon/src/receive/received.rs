@@ -4,52 +4,24 @@
 use std::net::IpAddr;
 
 /// Messages received together, borrowed from the thread's buffers. An empty one
-/// says that after all nothing followed a batch with [`Received::more`].
+/// says that after all nothing followed a batch with `more`.
 #[derive(Debug)]
 pub struct Received<'a> {
     /// When the batch was taken from the kernel, Unix time.
     pub rx_unix_ns: u64,
-    pub(super) messages: &'a [Message<'a>],
-    pub(super) more: bool,
+    /// In order of reception.
+    pub messages: &'a [Message<'a>],
+    /// Another batch, perhaps an empty one, follows at once.
+    pub more: bool,
 }
 
 impl<'a> Received<'a> {
-    /// What a call has brought.
-    #[cfg(test)]
-    pub(crate) fn new(rx_unix_ns: u64, messages: &'a [Message<'a>], more: bool) -> Self {
-        Self {
-            rx_unix_ns,
-            messages,
-            more,
-        }
-    }
-
     pub(super) fn nothing() -> Self {
         Self {
             rx_unix_ns: 0,
             messages: &[],
             more: false,
         }
-    }
-
-    /// Another batch, perhaps an empty one, follows at once.
-    #[must_use]
-    pub fn more(&self) -> bool {
-        self.more
-    }
-
-    /// The messages in order of reception.
-    pub fn messages(&self) -> impl Iterator<Item = &Message<'a>> {
-        self.messages.iter()
-    }
-
-    /// Every datagram with the address of its exporter, in order.
-    pub fn datagrams(&self) -> impl Iterator<Item = (IpAddr, &'a [u8])> {
-        self.messages.iter().flat_map(|message| {
-            message
-                .datagrams()
-                .map(|payload| (message.exporter, payload))
-        })
     }
 }
 
@@ -67,22 +39,6 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Datagrams of `segment_bytes` each, the last perhaps shorter.
-    #[cfg(test)]
-    pub(crate) fn new(
-        exporter: IpAddr,
-        source_port: u16,
-        bytes: &'a [u8],
-        segment_bytes: usize,
-    ) -> Self {
-        Self {
-            exporter,
-            source_port,
-            bytes,
-            segment_bytes,
-        }
-    }
-
     /// UDP payload of each datagram.
     #[inline]
     pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
@@ -111,6 +67,34 @@ impl<'a> Message<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl<'a> Received<'a> {
+        /// What a call has brought.
+        pub(crate) fn new(rx_unix_ns: u64, messages: &'a [Message<'a>], more: bool) -> Self {
+            Self {
+                rx_unix_ns,
+                messages,
+                more,
+            }
+        }
+    }
+
+    impl<'a> Message<'a> {
+        /// Datagrams of `segment_bytes` each, the last perhaps shorter.
+        pub(crate) fn new(
+            exporter: IpAddr,
+            source_port: u16,
+            bytes: &'a [u8],
+            segment_bytes: usize,
+        ) -> Self {
+            Self {
+                exporter,
+                source_port,
+                bytes,
+                segment_bytes,
+            }
+        }
+    }
 
     fn message(bytes: &[u8], segment_bytes: usize) -> Message<'_> {
         Message {

@@ -10,19 +10,16 @@ use std::time::Duration;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::error::BindError;
-use super::options::Options;
+use super::options::ReceiveConfig;
 use super::steer;
 
 /// How long a thread waits for datagrams before it looks whether to stop.
 const IDLE: Duration = Duration::from_millis(50);
 
-/// A bound socket.
 #[derive(Debug)]
 pub(super) struct ReportSocket {
     pub socket: Socket,
     pub address: SocketAddr,
-    /// Granted by the kernel.
-    pub buffer_bytes: usize,
 }
 
 impl ReportSocket {
@@ -49,7 +46,7 @@ impl ReportSocket {
 /// The sockets of one address.
 pub(super) fn bind_group(
     address: SocketAddr,
-    options: &Options,
+    options: &ReceiveConfig,
 ) -> Result<Vec<ReportSocket>, BindError> {
     let mut address = address;
     let shared = options.shards > 1;
@@ -68,7 +65,7 @@ pub(super) fn bind_group(
                 .set_reuse_port(true)
                 .map_err(|source| failed("share the port (SO_REUSEPORT)", address, source))?;
         }
-        let buffer_bytes = set_buffer(&socket, address, options.buffer_bytes)?;
+        set_buffer(&socket, address, options.buffer_bytes)?;
         socket
             .set_read_timeout(Some(IDLE))
             .map_err(|source| failed("set the time to wait", address, source))?;
@@ -79,11 +76,7 @@ pub(super) fn bind_group(
         }
         bind(&socket, address)?;
         let address = local_address(&socket, address)?;
-        sockets.push(ReportSocket {
-            socket,
-            address,
-            buffer_bytes,
-        });
+        sockets.push(ReportSocket { socket, address });
     }
     if let (true, Some(first)) = (shared, sockets.first()) {
         // Without it the kernel spreads by its own hash of the addresses.
@@ -137,9 +130,8 @@ fn failed(what: &'static str, address: SocketAddr, source: io::Error) -> BindErr
     }
 }
 
-/// Asks for the buffer; with CAP_NET_ADMIN beyond the system's limit. Returns
-/// what was granted.
-fn set_buffer(socket: &Socket, address: SocketAddr, bytes: usize) -> Result<usize, BindError> {
+/// Asks for the buffer; with CAP_NET_ADMIN beyond the system's limit.
+fn set_buffer(socket: &Socket, address: SocketAddr, bytes: usize) -> Result<(), BindError> {
     let wanted = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
     if set_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, wanted).is_err() {
         socket
@@ -159,7 +151,7 @@ fn set_buffer(socket: &Socket, address: SocketAddr, bytes: usize) -> Result<usiz
             "receive buffer is limited: raise net.core.rmem_max or give CAP_NET_ADMIN"
         );
     }
-    Ok(granted)
+    Ok(())
 }
 
 fn set_int(

@@ -2,15 +2,16 @@
 //! Real sockets over loopback.
 
 use std::collections::HashMap;
-use std::net::UdpSocket;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::Mutex;
 
 use super::*;
 
-fn options(shards: usize) -> Options {
-    Options {
-        listen: vec!["127.0.0.1:0".parse().unwrap()],
+const LISTEN: [SocketAddr; 1] = [SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)];
+
+fn options(shards: usize) -> ReceiveConfig {
+    ReceiveConfig {
         shards,
         buffer_bytes: 4 << 20,
         gro: true,
@@ -20,8 +21,6 @@ fn options(shards: usize) -> Options {
 /// What all threads saw: shard, exporter, source port, payload.
 type Seen = Arc<Mutex<Vec<(usize, IpAddr, u16, Vec<u8>)>>>;
 
-use std::net::IpAddr;
-
 fn start(receiver: ReportReceiver) -> (Running, Seen) {
     let seen = Seen::default();
     let running = receiver
@@ -29,7 +28,7 @@ fn start(receiver: ReportReceiver) -> (Running, Seen) {
             let seen = Arc::clone(&seen);
             move |batch: &Received<'_>| {
                 let mut seen = seen.lock().unwrap();
-                for message in batch.messages() {
+                for message in batch.messages {
                     for payload in message.datagrams() {
                         seen.push((
                             shard,
@@ -82,7 +81,7 @@ fn datagram(n: u32) -> Vec<u8> {
 
 #[test]
 fn single_datagrams_arrive_in_order() {
-    let receiver = ReportReceiver::bind(&options(1)).unwrap();
+    let receiver = ReportReceiver::bind(&LISTEN, &options(1)).unwrap();
     let counters = receiver.counters();
     let address = receiver.addresses()[0];
     let (running, seen) = start(receiver);
@@ -111,7 +110,7 @@ fn single_datagrams_arrive_in_order() {
 
 #[test]
 fn coalesced_datagrams_are_cut_apart_and_counted() {
-    let receiver = ReportReceiver::bind(&options(1)).unwrap();
+    let receiver = ReportReceiver::bind(&LISTEN, &options(1)).unwrap();
     let counters = receiver.counters();
     let address = receiver.addresses()[0];
     let (running, seen) = start(receiver);
@@ -139,10 +138,13 @@ fn coalesced_datagrams_are_cut_apart_and_counted() {
 
 #[test]
 fn without_gro_the_kernel_cuts_and_nothing_changes() {
-    let receiver = ReportReceiver::bind(&Options {
-        gro: false,
-        ..options(1)
-    })
+    let receiver = ReportReceiver::bind(
+        &LISTEN,
+        &ReceiveConfig {
+            gro: false,
+            ..options(1)
+        },
+    )
     .unwrap();
     let counters = receiver.counters();
     let address = receiver.addresses()[0];
@@ -160,11 +162,7 @@ fn without_gro_the_kernel_cuts_and_nothing_changes() {
 
 fn spreads_by_source_port(listen: &str, sender: &str) {
     const SHARDS: usize = 3;
-    let receiver = ReportReceiver::bind(&Options {
-        listen: vec![listen.parse().unwrap()],
-        ..options(SHARDS)
-    })
-    .unwrap();
+    let receiver = ReportReceiver::bind(&[listen.parse().unwrap()], &options(SHARDS)).unwrap();
     let address = receiver.addresses()[0];
     assert!(receiver.addresses().iter().all(|a| *a == address));
     let (running, seen) = start(receiver);
@@ -201,10 +199,13 @@ fn shards_by_source_port_over_ipv6() {
 
 #[test]
 fn what_the_kernel_dropped_is_counted() {
-    let receiver = ReportReceiver::bind(&Options {
-        buffer_bytes: 4096,
-        ..options(1)
-    })
+    let receiver = ReportReceiver::bind(
+        &LISTEN,
+        &ReceiveConfig {
+            buffer_bytes: 4096,
+            ..options(1)
+        },
+    )
     .unwrap();
     let counters = receiver.counters();
     let address = receiver.addresses()[0];
@@ -224,7 +225,7 @@ fn what_the_kernel_dropped_is_counted() {
 
 #[test]
 fn stopping_delivers_what_has_arrived() {
-    let receiver = ReportReceiver::bind(&options(1)).unwrap();
+    let receiver = ReportReceiver::bind(&LISTEN, &options(1)).unwrap();
     let address = receiver.addresses()[0];
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for n in 0..300 {
@@ -240,12 +241,8 @@ fn stopping_delivers_what_has_arrived() {
 #[test]
 fn a_taken_port_is_an_error_also_for_several_shards() {
     for shards in [1, 2] {
-        let first = ReportReceiver::bind(&options(shards)).unwrap();
-        let taken = Options {
-            listen: first.addresses()[..1].to_vec(),
-            ..options(2)
-        };
-        let error = ReportReceiver::bind(&taken).unwrap_err();
+        let first = ReportReceiver::bind(&LISTEN, &options(shards)).unwrap();
+        let error = ReportReceiver::bind(&first.addresses()[..1], &options(2)).unwrap_err();
         assert!(matches!(error, BindError::InUse { .. }), "{error}");
         assert!(
             error.to_string().contains("in use by another process"),
@@ -256,22 +253,18 @@ fn a_taken_port_is_an_error_also_for_several_shards() {
 
 #[test]
 fn bad_options_are_errors() {
-    let error = ReportReceiver::bind(&Options {
-        shards: 0,
-        ..options(1)
-    })
+    let error = ReportReceiver::bind(
+        &LISTEN,
+        &ReceiveConfig {
+            shards: 0,
+            ..options(1)
+        },
+    )
     .unwrap_err();
     assert!(matches!(error, BindError::NoShards));
-    let error = ReportReceiver::bind(&Options {
-        listen: vec![],
-        ..options(1)
-    })
-    .unwrap_err();
+    let error = ReportReceiver::bind(&[], &options(1)).unwrap_err();
     assert!(matches!(error, BindError::NoAddress));
-    let elsewhere = Options {
-        listen: vec!["192.0.2.1:0".parse().unwrap()],
-        ..options(1)
-    };
-    let error = ReportReceiver::bind(&elsewhere).unwrap_err();
+    let elsewhere = "192.0.2.1:0".parse().unwrap();
+    let error = ReportReceiver::bind(&[elsewhere], &options(1)).unwrap_err();
     assert!(matches!(error, BindError::NotLocal { .. }), "{error}");
 }

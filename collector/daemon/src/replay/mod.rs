@@ -2,7 +2,6 @@
 //! `tidemark-collector replay`: sends what was recorded to a live collector,
 //! reports over UDP, samples as an agent does.
 
-mod item;
 mod rows;
 
 use crate::agent::Pusher;
@@ -11,8 +10,7 @@ use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
 use daemon_kit::cli::{Progress, Usage, print, print_json};
 use daemon_kit::credentials::AccessArgs;
-use item::Item;
-use rows::CaptureSource;
+use rows::{CaptureSource, Item, Recorded};
 use serde::Serialize;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -58,7 +56,6 @@ pub(crate) struct ReplayArgs {
     access: AccessArgs,
 }
 
-/// What a replay has done.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct ReplayReport {
     pub datagrams: u64,
@@ -70,7 +67,6 @@ pub(crate) struct ReplayReport {
     pub took_s: f64,
 }
 
-/// A pcap with its trace.
 struct PcapSource {
     pcap: Datagrams,
     trace: Trace,
@@ -80,8 +76,8 @@ struct PcapSource {
     last_ns: u64,
 }
 
-impl PcapSource {
-    fn next(&mut self) -> Result<Option<Item>> {
+impl Recorded for PcapSource {
+    fn next(&mut self) -> Result<Option<(u64, Item)>> {
         while self.next.is_none() {
             let Some(p) = self.pcap.next_datagram()? else {
                 break;
@@ -93,49 +89,19 @@ impl PcapSource {
         let until = self.next.as_ref().map_or(u64::MAX, |n| n.0);
         if let Some(event) = self.trace.until(until)? {
             self.last_ns = self.last_ns.max(event.time_ns());
-            return Ok(Some(Item::Event {
-                time_ns: self.last_ns,
-                event,
-            }));
+            return Ok(Some((self.last_ns, Item::Event(event))));
         }
         Ok(self.next.take().map(|(time_ns, payload)| {
             self.last_ns = time_ns;
-            Item::Datagram { time_ns, payload }
+            (time_ns, Item::Datagram(payload))
         }))
     }
-}
 
-enum Source {
-    Pcap(Box<PcapSource>),
-    Capture(Box<CaptureSource>),
-}
-
-impl Source {
-    fn next(&mut self) -> Result<Option<Item>> {
-        match self {
-            Self::Capture(capture) => Ok(capture.next()?),
-            Self::Pcap(pcap) => pcap.next(),
-        }
-    }
-
-    /// What was taken of all there is, 0 to 1; `None` where that is not known.
     fn fraction(&self) -> Option<f64> {
-        match self {
-            Self::Capture(capture) => Some(capture.fraction()),
-            Self::Pcap(pcap) => pcap.pcap.position().fraction(),
-        }
-    }
-
-    fn skipped(&self) -> u64 {
-        match self {
-            Self::Pcap(_) => 0,
-            Self::Capture(c) => c.skipped,
-        }
+        self.pcap.position().fraction()
     }
 }
 
-/// # Errors
-/// When something cannot be read, or nobody is there.
 pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
     let report = replay(args)?;
     if args.json {
@@ -153,15 +119,15 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
     if !(args.speed >= 0.0 && args.speed.is_finite()) {
         bail!(Usage::new("--speed: must be a number of at least 0"));
     }
-    let mut source = match (&args.pcap, &args.capture) {
-        (Some(path), _) => Source::Pcap(Box::new(PcapSource {
+    let mut source: Box<dyn Recorded> = match (&args.pcap, &args.capture) {
+        (Some(path), _) => Box::new(PcapSource {
             pcap: Datagrams::open(path)?,
             trace: Trace::open(args.tcp_probe.as_deref())?,
             ports: args.port.clone(),
             next: None,
             last_ns: 0,
-        })),
-        (None, Some(dir)) => Source::Capture(Box::new(CaptureSource::open(dir)?)),
+        }),
+        (None, Some(dir)) => Box::new(CaptureSource::open(dir)?),
         (None, None) => bail!(Usage::new("--pcap or --capture is needed")),
     };
     let local = if args.to.is_ipv4() {
@@ -186,8 +152,7 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
     let mut last_ns = 0;
     let start = Instant::now();
     let mut progress = Progress::new("datagrams", true);
-    while let Some(item) = source.next()? {
-        let (Item::Datagram { time_ns, .. } | Item::Event { time_ns, .. }) = item;
+    while let Some((time_ns, item)) = source.next()? {
         let first_ns = *first_ns.get_or_insert(time_ns);
         last_ns = last_ns.max(time_ns);
         if args.speed > 0.0 {
@@ -202,13 +167,13 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
             }
         }
         match item {
-            Item::Event { event, .. } => {
+            Item::Event(event) => {
                 events.push(event);
                 if events.len() >= BATCH_EVENTS {
                     push(&mut pusher, &mut events, &mut report)?;
                 }
             }
-            Item::Datagram { payload, .. } => {
+            Item::Datagram(payload) => {
                 match socket.send(&payload) {
                     Ok(_) => {}
                     // Told of an earlier datagram: nobody listens (any more).

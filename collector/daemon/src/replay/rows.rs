@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rows of a capture made into reports and samples again.
 
-use super::item::Item;
+use anyhow::Result;
 use int_report::encode::encode;
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use rustc_hash::FxHashMap;
@@ -14,10 +14,29 @@ use tidemark_pipeline::{Config, NodeConfig, PostcardRow};
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
+/// One thing to send.
+pub(super) enum Item {
+    Datagram(Vec<u8>),
+    Event(Event),
+}
+
+/// What was recorded.
+pub(super) trait Recorded {
+    /// What is sent next, and when it was recorded, ns.
+    fn next(&mut self) -> Result<Option<(u64, Item)>>;
+
+    /// What was taken of all there is, 0 to 1; `None` where that is not known.
+    fn fraction(&self) -> Option<f64>;
+
+    /// Rows that could not be made into reports.
+    fn skipped(&self) -> u64 {
+        0
+    }
+}
+
 /// A capture, datagram by datagram.
 pub(super) struct CaptureSource {
     rows: Merged,
-    /// Rows of the capture.
     rows_there: u64,
     config: Config,
     flows: FxHashMap<u64, FlowKey>,
@@ -27,12 +46,10 @@ pub(super) struct CaptureSource {
     next: Option<AnyRow>,
     now_ns: u64,
     last_sample: Option<(u64, u64)>,
-    pub skipped: u64,
+    skipped: u64,
 }
 
 impl CaptureSource {
-    /// # Errors
-    /// When the directory holds no capture.
     pub(super) fn open(dir: &Path) -> Result<Self, CaptureError> {
         Ok(Self {
             config: CaptureMeta::read(dir)?.config,
@@ -47,14 +64,61 @@ impl CaptureSource {
         })
     }
 
-    /// The part of the rows that was taken, 0 to 1.
-    pub(super) fn fraction(&self) -> f64 {
-        self.rows.rows_read() as f64 / self.rows_there.max(1) as f64
+    fn other(&mut self, event: &tidemark_pipeline::Event) -> Option<Event> {
+        match *event {
+            tidemark_pipeline::Event::Flow(f) => {
+                self.flows.insert(f.flow_id, f.key);
+                None
+            }
+            tidemark_pipeline::Event::Retransmit(at) => Some(Event::Retransmit(RetransmitEvent {
+                time_ns: at.host_ns,
+                flow: *self.flows.get(&at.flow_id)?,
+            })),
+            tidemark_pipeline::Event::CongestionState { at, state } => {
+                Some(Event::CongState(CongStateEvent {
+                    time_ns: at.host_ns,
+                    flow: *self.flows.get(&at.flow_id)?,
+                    state,
+                }))
+            }
+            _ => None,
+        }
     }
 
-    /// # Errors
-    /// When the capture cannot be read on.
-    pub(super) fn next(&mut self) -> Result<Option<Item>, CaptureError> {
+    fn datagram(&mut self) -> Option<Vec<u8>> {
+        let rows = std::mem::take(&mut self.open);
+        let first = rows.first()?;
+        self.now_ns = self.now_ns.max(first.rx_ns);
+        let node = self.config.nodes.get(&first.node_id);
+        let node = node.cloned().unwrap_or_default();
+        let packets: Vec<Option<(Vec<u8>, InnerKind)>> = rows
+            .iter()
+            .map(|r| packet(r, self.flows.get(&r.flow_id)?))
+            .collect();
+        let mut reports: Vec<Report<'_>> = Vec::new();
+        for (row, packet) in rows.iter().zip(&packets) {
+            let Some((packet, kind)) = packet else {
+                self.skipped += 1;
+                continue;
+            };
+            let inner = Inner {
+                packet,
+                kind: *kind,
+            };
+            reports.push(report(row, &node, inner, reports.is_empty()));
+        }
+        match encode(&reports) {
+            Ok(payload) => Some(payload),
+            Err(_) => {
+                self.skipped += reports.len() as u64;
+                None
+            }
+        }
+    }
+}
+
+impl Recorded for CaptureSource {
+    fn next(&mut self) -> Result<Option<(u64, Item)>> {
         loop {
             let row = match self.next.take() {
                 Some(row) => Some(row),
@@ -83,7 +147,7 @@ impl CaptureSource {
                         self.skipped += 1;
                         continue;
                     };
-                    return Ok(Some(self.event(Event::Probe(Sample {
+                    let sample = Event::Probe(Sample {
                         time_ns: r.host_ns,
                         flow,
                         data_len: r.data_len_bytes,
@@ -95,83 +159,30 @@ impl CaptureSource {
                         srtt_us: r.srtt_us,
                         rcv_wnd: r.rcv_wnd_bytes,
                         sock_cookie: r.flow_id,
-                    }))));
+                    });
+                    return Ok(Some((self.now_ns, Item::Event(sample))));
                 }
                 Some(AnyRow::Event(row)) => {
                     if let Some(event) = self.other(&row.event) {
-                        return Ok(Some(self.event(event)));
+                        return Ok(Some((self.now_ns, Item::Event(event))));
                     }
                     continue;
                 }
                 None if self.open.is_empty() => return Ok(None),
                 None => {}
             }
-            if let Some(item) = self.datagram() {
-                return Ok(Some(item));
+            if let Some(payload) = self.datagram() {
+                return Ok(Some((self.now_ns, Item::Datagram(payload))));
             }
         }
     }
 
-    fn event(&self, event: Event) -> Item {
-        Item::Event {
-            time_ns: self.now_ns,
-            event,
-        }
+    fn fraction(&self) -> Option<f64> {
+        Some(self.rows.rows_read() as f64 / self.rows_there.max(1) as f64)
     }
 
-    fn other(&mut self, event: &tidemark_pipeline::Event) -> Option<Event> {
-        match *event {
-            tidemark_pipeline::Event::Flow(f) => {
-                self.flows.insert(f.flow_id, f.key);
-                None
-            }
-            tidemark_pipeline::Event::Retransmit(at) => Some(Event::Retransmit(RetransmitEvent {
-                time_ns: at.host_ns,
-                flow: *self.flows.get(&at.flow_id)?,
-            })),
-            tidemark_pipeline::Event::CongestionState { at, state } => {
-                Some(Event::CongState(CongStateEvent {
-                    time_ns: at.host_ns,
-                    flow: *self.flows.get(&at.flow_id)?,
-                    state,
-                }))
-            }
-            _ => None,
-        }
-    }
-
-    fn datagram(&mut self) -> Option<Item> {
-        let rows = std::mem::take(&mut self.open);
-        let first = rows.first()?;
-        self.now_ns = self.now_ns.max(first.rx_ns);
-        let node = self.config.nodes.get(&first.node_id);
-        let node = node.cloned().unwrap_or_default();
-        let packets: Vec<Option<(Vec<u8>, InnerKind)>> = rows
-            .iter()
-            .map(|r| packet(r, self.flows.get(&r.flow_id)?))
-            .collect();
-        let mut reports: Vec<Report<'_>> = Vec::new();
-        for (row, packet) in rows.iter().zip(&packets) {
-            let Some((packet, kind)) = packet else {
-                self.skipped += 1;
-                continue;
-            };
-            let inner = Inner {
-                packet,
-                kind: *kind,
-            };
-            reports.push(report(row, &node, inner, reports.is_empty()));
-        }
-        match encode(&reports) {
-            Ok(payload) => Some(Item::Datagram {
-                time_ns: self.now_ns,
-                payload,
-            }),
-            Err(_) => {
-                self.skipped += reports.len() as u64;
-                None
-            }
-        }
+    fn skipped(&self) -> u64 {
+        self.skipped
     }
 }
 

@@ -23,13 +23,6 @@ pub struct EventSender {
     flows: Option<Arc<FlowShards>>,
 }
 
-/// What an engine is given of a batch.
-#[derive(Clone, Debug, Default)]
-struct Part {
-    events: Vec<Event>,
-    copies: Vec<bool>,
-}
-
 impl EventSender {
     /// To one engine, or to several that say in `flows` which flows they know.
     pub fn new(engines: Vec<SyncSender<Input>>, flows: Option<Arc<FlowShards>>) -> Self {
@@ -42,17 +35,19 @@ impl EventSender {
     /// # Errors
     /// When an engine has ended.
     pub fn send(&self, host: Option<Arc<str>>, events: Vec<Event>) -> Result<(), Ended> {
+        let nothing = HostEvents {
+            host,
+            events: Vec::new(),
+            copies: Vec::new(),
+        };
         let Some(flows) = &self.flows else {
-            let part = Part {
-                events,
-                copies: Vec::new(),
-            };
+            let all = HostEvents { events, ..nothing };
             return self
                 .engines
                 .iter()
-                .try_for_each(|engine| send(engine, host.clone(), part.clone()));
+                .try_for_each(|engine| send(engine, all.clone()));
         };
-        let mut parts = vec![Part::default(); self.engines.len()];
+        let mut parts = vec![nothing; self.engines.len()];
         for event in events {
             let known = flows.of(event.flow());
             for (shard, part) in parts.iter_mut().enumerate().take(MAX_SHARDS) {
@@ -64,19 +59,14 @@ impl EventSender {
         }
         for (engine, part) in self.engines.iter().zip(parts) {
             if !part.events.is_empty() {
-                send(engine, host.clone(), part)?;
+                send(engine, part)?;
             }
         }
         Ok(())
     }
 }
 
-fn send(engine: &SyncSender<Input>, host: Option<Arc<str>>, part: Part) -> Result<(), Ended> {
-    let events = HostEvents {
-        host,
-        events: part.events,
-        copies: part.copies,
-    };
+fn send(engine: &SyncSender<Input>, events: HostEvents) -> Result<(), Ended> {
     engine.send(Input::Events(events)).map_err(|_| Ended)
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which pipeline a node belongs to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Deals the nodes out: those that the configuration names in turn, in the order
 /// of their ids; others by their id.
@@ -17,37 +17,24 @@ impl NodeShards {
     /// Shards of the nodes that the configuration names, and of all others.
     pub fn new(named: impl IntoIterator<Item = u32>, shards: usize) -> Self {
         let shards = shards.max(1);
-        let mut nodes: Vec<u32> = named.into_iter().collect();
-        nodes.sort_unstable();
-        nodes.dedup();
+        let nodes: BTreeSet<u32> = named.into_iter().collect();
+        let dealt = nodes.into_iter().enumerate();
+        let named: BTreeMap<u32, usize> = dealt.map(|(i, node)| (node, i % shards)).collect();
         Self {
-            named: nodes
-                .into_iter()
-                .enumerate()
-                .map(|(i, node)| (node, i % shards))
-                .collect(),
+            // Nobody was asked for: as if it had been node 0.
+            last: (0, named.get(&0).copied().unwrap_or(0)),
+            named,
             shards,
-            // What is asked for first may be node 0.
-            last: (0, 0),
         }
-        .with_last(0)
-    }
-
-    fn with_last(mut self, node_id: u32) -> Self {
-        self.last = (node_id, self.find(node_id));
-        self
-    }
-
-    fn find(&self, node_id: u32) -> usize {
-        let named = self.named.get(&node_id).copied();
-        named.unwrap_or(node_id as usize % self.shards)
     }
 
     /// Number of the shard of a node.
     #[inline]
     pub fn of(&mut self, node_id: u32) -> usize {
         if self.last.0 != node_id {
-            self.last = (node_id, self.find(node_id));
+            let named = self.named.get(&node_id).copied();
+            let shard = named.unwrap_or(node_id as usize % self.shards);
+            self.last = (node_id, shard);
         }
         self.last.1
     }

@@ -31,16 +31,16 @@ impl ReportSender {
     /// Takes what one call of the socket has brought.
     pub fn send(&mut self, received: &Received<'_>) {
         if let [(_, gatherer)] = self.engines.as_mut_slice() {
-            for m in received.messages() {
+            for m in received.messages {
                 gatherer.add(m, received.rx_unix_ns, m.bytes);
             }
         } else {
-            for m in received.messages() {
+            for m in received.messages {
                 self.divide(m, received.rx_unix_ns);
             }
         }
         for (engine, gatherer) in &mut self.engines {
-            if let Some(batch) = gatherer.ready(received.more()) {
+            if let Some(batch) = gatherer.ready(received.more) {
                 // Without an engine there is nobody to receive for.
                 let _ = engine.send(Input::Reports(batch));
             }

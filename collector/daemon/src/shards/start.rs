@@ -7,11 +7,15 @@ use crate::hub::Hub;
 use crate::source::SourceCounters;
 use anyhow::{Context, Result, anyhow};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use tcp_probe::perf::Clock;
 use tidemark_pipeline::{Config, FlowIds, Pipeline, Stats};
 use tokio::sync::mpsc;
+
+/// Batches that may wait for each engine: at most 4 MiB each, when the kernel
+/// has coalesced as much as it can. What does not fit waits in the sockets.
+const CHANNEL: usize = 32;
 
 /// What all engines are made of.
 pub struct Options {
@@ -23,8 +27,6 @@ pub struct Options {
     pub host: String,
     /// Clock of reception.
     pub clock: Clock,
-    /// Batches that may wait for each engine.
-    pub channel: usize,
 }
 
 /// Engines that run until nobody can send to them any more.
@@ -69,15 +71,22 @@ impl Engines {
                 options.clock,
                 snapshot.of_engine(index),
             );
-            let (sender, inputs) = sync_channel(options.channel);
+            let (sender, inputs) = sync_channel(CHANNEL);
             engines.inputs.push(sender);
             let name = match shards {
                 1 => "engine".to_owned(),
                 _ => format!("engine-{index}"),
             };
-            engines
-                .threads
-                .push(spawn(name, engine, inputs, done.clone())?);
+            let done = done.clone();
+            let thread = std::thread::Builder::new()
+                .name(name.clone())
+                .spawn(move || {
+                    // There is room for a result of each; the other end is gone only when
+                    // the process is.
+                    let _ = done.try_send(engine.run(&inputs));
+                });
+            let thread = thread.with_context(|| format!("cannot start thread {name}"))?;
+            engines.threads.push(thread);
         }
         Ok(engines)
     }
@@ -155,9 +164,9 @@ pub fn engine_sinks(
     hub: &Arc<Hub>,
     counters: &Arc<SourceCounters>,
 ) -> Vec<EngineSink> {
-    let sink = |rows| EngineSink::new(rows, Arc::clone(hub), Arc::clone(counters));
+    let sink = |rows, part| EngineSink::new(rows, Arc::clone(hub), Arc::clone(counters), part);
     let Some(flows) = flows else {
-        return vec![sink(rows)];
+        return vec![sink(rows, None)];
     };
     let merge = RowMerge::new(rows, shards);
     let statuses = Arc::new(StatusSum::new(shards));
@@ -167,22 +176,6 @@ pub fn engine_sinks(
         statuses: Arc::clone(&statuses),
     };
     (0..shards)
-        .map(|i| sink(vec![Box::new(merge.of_shard(i))]).of_shard(part(i)))
+        .map(|i| sink(vec![Box::new(merge.of_shard(i))], Some(part(i))))
         .collect()
-}
-
-fn spawn(
-    name: String,
-    engine: Engine,
-    inputs: Receiver<Input>,
-    done: mpsc::Sender<Result<Stats>>,
-) -> Result<JoinHandle<()>> {
-    std::thread::Builder::new()
-        .name(name.clone())
-        .spawn(move || {
-            // There is room for a result of each; the other end is gone only when
-            // the process is.
-            let _ = done.try_send(engine.run(&inputs));
-        })
-        .with_context(|| format!("cannot start thread {name}"))
 }

@@ -24,44 +24,22 @@ impl StatusSum {
     }
 }
 
-/// Every field is named: a new one has to be thought of here.
-fn sum(a: CollectorStatus, b: &CollectorStatus) -> CollectorStatus {
-    let CollectorStatus {
-        reports_received,
-        reports_lost,
-        reports_late,
-        reports_duplicate,
-        datagrams_received,
-        datagrams_malformed,
-        kernel_drops,
-        probe_samples,
-        probe_lost,
-        join_candidates,
-        join_matched,
-        flows,
-        flows_evicted,
-        capture_rows,
-        capture_rows_lost,
-        reports_implausible_sequence,
-    } = *b;
-    CollectorStatus {
-        reports_received: a.reports_received + reports_received,
-        reports_lost: a.reports_lost + reports_lost,
-        reports_late: a.reports_late + reports_late,
-        reports_duplicate: a.reports_duplicate + reports_duplicate,
-        datagrams_received: a.datagrams_received + datagrams_received,
-        datagrams_malformed: a.datagrams_malformed + datagrams_malformed,
-        kernel_drops: a.kernel_drops + kernel_drops,
-        probe_samples: a.probe_samples + probe_samples,
-        probe_lost: a.probe_lost + probe_lost,
-        join_candidates: a.join_candidates + join_candidates,
-        join_matched: a.join_matched + join_matched,
-        flows: a.flows + flows,
-        flows_evicted: a.flows_evicted + flows_evicted,
-        capture_rows: a.capture_rows + capture_rows,
-        capture_rows_lost: a.capture_rows_lost + capture_rows_lost,
-        reports_implausible_sequence: a.reports_implausible_sequence + reports_implausible_sequence,
-    }
+macro_rules! sum {
+    ($($field:ident)*) => {
+        /// Every field is named: a new one has to be thought of here.
+        fn sum(a: CollectorStatus, b: &CollectorStatus) -> CollectorStatus {
+            CollectorStatus { $($field: a.$field + b.$field),* }
+        }
+    };
+}
+
+sum! {
+    reports_received reports_lost reports_late reports_duplicate reports_implausible_sequence
+    datagrams_received datagrams_malformed kernel_drops
+    probe_samples probe_lost
+    join_candidates join_matched
+    flows flows_evicted
+    capture_rows capture_rows_lost
 }
 
 #[cfg(test)]

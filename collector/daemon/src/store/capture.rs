@@ -12,12 +12,9 @@ use tidemark_proto::telemetry::CollectorStatus;
 pub struct CaptureSink(pub CaptureWriter);
 
 impl RowSink for CaptureSink {
-    fn postcards(&mut self, rows: &[PostcardRow]) {
-        rows.iter().for_each(|row| self.0.postcard(row));
-    }
-
-    fn probes(&mut self, rows: &[ProbeRow]) {
-        rows.iter().for_each(|row| self.0.probe(row));
+    fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]) {
+        postcards.iter().for_each(|row| self.0.postcard(row));
+        probes.iter().for_each(|row| self.0.probe(row));
     }
 
     fn event(&mut self, row: &EventRow) {

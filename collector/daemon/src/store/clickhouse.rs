@@ -6,12 +6,9 @@ use tidemark_clickhouse::ClickHouseSink;
 use tidemark_pipeline::{EventRow, PostcardRow, ProbeRow};
 
 impl RowSink for ClickHouseSink {
-    fn postcards(&mut self, rows: &[PostcardRow]) {
-        rows.iter().for_each(|row| self.postcard(row));
-    }
-
-    fn probes(&mut self, rows: &[ProbeRow]) {
-        rows.iter().for_each(|row| self.probe(row));
+    fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]) {
+        postcards.iter().for_each(|row| self.postcard(row));
+        probes.iter().for_each(|row| self.probe(row));
     }
 
     fn event(&mut self, row: &EventRow) {

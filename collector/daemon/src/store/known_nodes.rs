@@ -41,18 +41,14 @@ impl KnownNodes {
 }
 
 impl RowSink for KnownNodes {
-    fn postcards(&mut self, rows: &[PostcardRow]) {
+    fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]) {
+        let known = postcards.iter().filter(|r| self.nodes.contains(&r.node_id));
         self.postcards.clear();
-        let known = rows.iter().filter(|r| self.nodes.contains(&r.node_id));
         self.postcards.extend(known);
-        self.store.postcards(&self.postcards);
-    }
-
-    fn probes(&mut self, rows: &[ProbeRow]) {
+        let known = probes.iter().filter(|r| self.nodes.contains(&r.node_id));
         self.probes.clear();
-        let known = rows.iter().filter(|r| self.nodes.contains(&r.node_id));
         self.probes.extend(known);
-        self.store.probes(&self.probes);
+        self.store.rows(&self.postcards, &self.probes);
     }
 
     fn event(&mut self, row: &EventRow) {
@@ -91,11 +87,9 @@ mod tests {
     struct Nodes(Arc<Mutex<Vec<u32>>>);
 
     impl RowSink for Nodes {
-        fn postcards(&mut self, rows: &[PostcardRow]) {
-            self.0
-                .lock()
-                .unwrap()
-                .extend(rows.iter().map(|r| r.node_id));
+        fn rows(&mut self, rows: &[PostcardRow], _: &[ProbeRow]) {
+            let nodes = rows.iter().map(|r| r.node_id);
+            self.0.lock().unwrap().extend(nodes);
         }
         fn event(&mut self, row: &EventRow) {
             if let Event::Watermark { node_id, .. } = row.event {
@@ -112,7 +106,7 @@ mod tests {
             node_id,
             ..PostcardRow::default()
         });
-        store.postcards(&rows);
+        store.rows(&rows, &[]);
         for node_id in [1, 2] {
             store.event(&EventRow {
                 order: 9,

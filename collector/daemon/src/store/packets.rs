@@ -4,10 +4,10 @@
 use crate::engine::RowSink;
 use crate::packets::PacketMemory;
 use std::sync::Arc;
-use tidemark_pipeline::PostcardRow;
+use tidemark_pipeline::{PostcardRow, ProbeRow};
 
 impl RowSink for Arc<PacketMemory> {
-    fn postcards(&mut self, rows: &[PostcardRow]) {
+    fn rows(&mut self, rows: &[PostcardRow], _: &[ProbeRow]) {
         self.add(rows);
     }
 }

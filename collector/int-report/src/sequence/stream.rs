@@ -106,9 +106,10 @@ struct Jump {
 }
 
 /// Accounting of one stream.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Stream {
-    counts: Counts,
+    /// Totals so far.
+    pub counts: Counts,
     /// Bit n % window: number n (within the window) has arrived.
     seen: Box<[u64]>,
     /// Places in `seen`, a power of two.
@@ -143,7 +144,6 @@ impl Stream {
             .next_power_of_two()
             .min(1 << (bits - 2));
         Self {
-            counts: Counts::default(),
             seen: vec![0; (window as usize).div_ceil(64)].into_boxed_slice(),
             window,
             mask: if bits == 32 {
@@ -152,22 +152,10 @@ impl Stream {
                 (1 << bits) - 1
             },
             half: 1 << (bits - 1),
-            highest: 0,
-            span: 0,
-            started: false,
-            newest_ns: None,
-            interval_ns: 0.0,
-            longest_ns: 0.0,
             half_range: f64::from(1u32 << (bits - 1)),
             restart_step_ns: config.restart_step_ns,
-            jump: None,
+            ..Self::default()
         }
-    }
-
-    /// Totals so far.
-    #[must_use]
-    pub fn counts(&self) -> &Counts {
-        &self.counts
     }
 
     /// Accounts for one datagram. `time_ns`: the node's unwrapped time of it,
@@ -207,7 +195,7 @@ impl Stream {
             return self.restart(sequence, time_ns);
         }
         self.started = true;
-        if ahead > self.window() / 2 {
+        if ahead > self.window / 2 {
             return self.jump(sequence, ahead, time_ns);
         }
         self.newest_ns = None;
@@ -224,9 +212,9 @@ impl Stream {
         // A longer jump, or one that the rate cannot explain, is believed once the next
         // datagram goes on from it. One that was forged or damaged all the same is
         // taken back: the numbers it skipped still come, and lie within the window.
-        if ahead != 0 && ahead <= self.window() / 2 && self.is_possible(ahead, time_ns) {
+        if ahead != 0 && ahead <= self.window / 2 && self.is_possible(ahead, time_ns) {
             self.ahead(ahead, sequence, time_ns)
-        } else if behind < self.window() {
+        } else if behind < self.window {
             self.within_window(sequence, behind)
         } else if ahead < self.half || !self.is_old(sequence, time_ns) {
             self.jump(sequence, ahead, time_ns)
@@ -234,11 +222,6 @@ impl Stream {
             self.counts.stale += 1;
             Outcome::Stale
         }
-    }
-
-    #[inline(always)]
-    fn window(&self) -> u32 {
-        self.window
     }
 
     fn begin(&mut self, sequence: u32, time_ns: Option<u64>) {
@@ -376,7 +359,7 @@ impl Stream {
 
     /// Makes `sequence` the highest and forgets what leaves the window.
     fn advance(&mut self, sequence: u32, ahead: u32) {
-        if ahead >= self.window() {
+        if ahead >= self.window {
             self.seen.fill(0);
         } else {
             for step in 1..=ahead {
@@ -384,7 +367,7 @@ impl Stream {
             }
         }
         self.highest = sequence;
-        self.span = self.span.saturating_add(ahead).min(self.window());
+        self.span = self.span.saturating_add(ahead).min(self.window);
         self.mark(sequence);
     }
 
@@ -420,7 +403,7 @@ impl Stream {
 
     #[inline]
     fn slot(&self, sequence: u32) -> (usize, u64) {
-        let bit = sequence & (self.window() - 1);
+        let bit = sequence & (self.window - 1);
         ((bit / 64) as usize, 1 << (bit % 64))
     }
 

@@ -24,8 +24,8 @@ fn wrap_of_22_bits_is_no_loss() {
     assert_eq!(s.observe(2, None), Outcome::Gap { lost: 1 });
     assert_eq!(s.observe(1, None), Outcome::Late);
     assert_eq!(s.observe(1, None), Outcome::Duplicate);
-    assert_eq!(s.counts().lost, 0);
-    assert_eq!(s.counts().duplicate, 1);
+    assert_eq!(s.counts.lost, 0);
+    assert_eq!(s.counts.duplicate, 1);
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn wrap_of_32_bits_is_no_loss() {
     let mut s = stream(32);
     feed(&mut s, [u32::MAX - 1, u32::MAX, 0, 1]);
     assert_eq!(
-        *s.counts(),
+        s.counts,
         Counts {
             received: 4,
             ..Counts::default()
@@ -45,7 +45,7 @@ fn wrap_of_32_bits_is_no_loss() {
 fn later_arrivals_from_before_the_first_are_not_credited() {
     let mut s = stream(22);
     feed(&mut s, [10, 12, 9, 8, 8]);
-    let counts = s.counts();
+    let counts = s.counts;
     assert_eq!((counts.lost, counts.late, counts.duplicate), (1, 2, 1));
 }
 
@@ -60,7 +60,7 @@ fn numbers_of_another_clock_came_never_before() {
     s.clock_restarted();
     assert_eq!(s.observe(50, Some(9 * S)), Outcome::Restart);
     assert_eq!(s.observe(51, Some(9 * S)), Outcome::InOrder);
-    assert_eq!((s.counts().restarts, s.counts().duplicate), (1, 0));
+    assert_eq!((s.counts.restarts, s.counts.duplicate), (1, 0));
 }
 
 /// A silence so long that the clock is not believed at once is no new numbering.
@@ -72,7 +72,7 @@ fn numbers_that_go_on_under_another_clock_are_counted() {
     s.clock_restarted();
     assert_eq!(s.observe(10, Some(999 * S)), Outcome::Gap { lost: 2 });
     assert_eq!(s.observe(11, Some(999 * S)), Outcome::InOrder);
-    assert_eq!(s.counts().restarts, 0);
+    assert_eq!(s.counts.restarts, 0);
 }
 
 /// Also those that were skipped, if the rate before explains them.
@@ -87,7 +87,7 @@ fn numbers_lost_in_a_long_silence_under_another_clock_are_counted() {
     assert_eq!(s.observe(60_000, Some(60_000 * MS)), Outcome::Implausible);
     let gap = Outcome::Gap { lost: 59_900 };
     assert_eq!(s.observe(60_001, Some(60_001 * MS)), gap);
-    assert_eq!(s.counts().restarts, 0);
+    assert_eq!(s.counts.restarts, 0);
 }
 
 #[test]
@@ -100,9 +100,9 @@ fn beyond_the_window_nothing_is_corrected() {
         },
     );
     feed(&mut s, [5_000, 5_002, 5_100, 5_101]);
-    assert_eq!(s.counts().lost, 98);
+    assert_eq!(s.counts.lost, 98);
     assert_eq!(s.observe(5_001, None), Outcome::Stale);
-    assert_eq!(s.counts().lost, 98);
+    assert_eq!(s.counts.lost, 98);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn damaged_numbers_are_no_loss_but_a_burst_is() {
             s.observe(number ^ (0x1900 + k % 7), Some(at_ns + 1_000));
         }
     }
-    let lost = s.counts().lost;
+    let lost = s.counts.lost;
     assert!(lost < 100, "{lost}");
     // 5000 reports of a line-rate burst that were lost within 20 ms.
     for _ in 0..10 {
@@ -129,8 +129,8 @@ fn damaged_numbers_are_no_loss_but_a_burst_is() {
         number += 1;
         s.observe(number, Some(at_ns + 4_000));
     }
-    assert_eq!(s.counts().lost - lost, 50_000);
-    assert_eq!(s.counts().restarts, 0);
+    assert_eq!(s.counts.lost - lost, 50_000);
+    assert_eq!(s.counts.restarts, 0);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn clock_going_back_is_a_restart_even_within_the_window() {
     }
     assert_eq!(s.observe(1, Some(1_000)), Outcome::Restart);
     assert_eq!(s.observe(2, Some(2_000)), Outcome::InOrder);
-    let counts = s.counts();
+    let counts = s.counts;
     assert_eq!((counts.restarts, counts.lost, counts.duplicate), (1, 0, 0));
 }
 
@@ -149,10 +149,10 @@ fn clock_going_back_is_a_restart_even_within_the_window() {
 fn restart_without_clock_is_found_from_the_jump_to_a_low_number() {
     let mut s = stream(22);
     feed(&mut s, [3_000_000, 3_000_001, 1, 2]);
-    assert_eq!((s.counts().restarts, s.counts().lost), (1, 0));
+    assert_eq!((s.counts.restarts, s.counts.lost), (1, 0));
     let mut s = stream(32);
     feed(&mut s, [200_000, 200_001, 0, 1]);
-    assert_eq!((s.counts().restarts, s.counts().lost), (1, 0));
+    assert_eq!((s.counts.restarts, s.counts.lost), (1, 0));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn loss_of_more_than_half_the_range_needs_the_clock() {
     assert_eq!(outcome, Outcome::Implausible);
     let outcome = s.observe(3_000_002, Some(300_000_100));
     assert_eq!(outcome, Outcome::Gap { lost: 2_999_999 });
-    assert_eq!((s.counts().lost, s.counts().implausible), (2_999_999, 0));
+    assert_eq!((s.counts.lost, s.counts.implausible), (2_999_999, 0));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_damaged_number_is_no_loss() {
             s.observe(damaged, Some(u64::from(n) * 1_000));
         }
     }
-    let counts = s.counts();
+    let counts = s.counts;
     assert_eq!((counts.lost, counts.restarts), (0, 0));
     assert_eq!(counts.implausible + counts.stale, 100);
 }
@@ -191,7 +191,7 @@ fn a_new_numbering_at_an_impossible_rate_is_no_loss() {
     s.observe(1 << 30, Some(1_001_000_000));
     let outcome = s.observe((1 << 30) + 1, Some(1_002_000_000));
     assert_eq!(outcome, Outcome::Restart);
-    assert_eq!((s.counts().lost, s.counts().restarts), (0, 1));
+    assert_eq!((s.counts.lost, s.counts.restarts), (0, 1));
     assert_eq!(s.observe((1 << 30) + 2, None), Outcome::InOrder);
 }
 
@@ -208,16 +208,16 @@ fn a_stream_that_begins_with_a_damaged_number_counts_no_losses_from_it() {
         let damaged = ((random >> 58) as u32) << 16 | n & 0xffff;
         s.observe(damaged, Some(1_000_000_000 + u64::from(n) * 100_000));
     }
-    let counts = *s.counts();
+    let counts = s.counts;
     assert!(counts.restarts > 100, "{counts:?}");
     assert!(counts.lost < 20_000, "{counts:?}");
     // Then a sender whose numbers say something is believed at once.
     for n in 3_000_000..3_000_100u32 {
         s.observe(n, Some(4_000_000_000 + u64::from(n) * 100));
     }
-    let before = s.counts().lost;
+    let before = s.counts.lost;
     s.observe(3_000_110, Some(4_300_011_000));
-    assert_eq!(s.counts().lost, before + 10);
+    assert_eq!(s.counts.lost, before + 10);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_number_without_a_time_in_a_stream_with_times_explains_no_losses() {
     }
     s.observe(1_000_000, None);
     s.observe(1_000_001, None);
-    assert_eq!((s.counts().lost, s.counts().restarts), (0, 1));
+    assert_eq!((s.counts.lost, s.counts.restarts), (0, 1));
 }
 
 #[test]
@@ -237,10 +237,10 @@ fn a_silence_that_may_hide_a_whole_wrap_is_flagged() {
     for n in 0..1_000u32 {
         s.observe(n, Some(u64::from(n) * 100));
     }
-    assert_eq!(s.counts().ambiguous_gaps, 0);
+    assert_eq!(s.counts.ambiguous_gaps, 0);
     // 0.5 s at ten reports per microsecond are 5 million numbers.
     s.observe(1_000, Some(500_000_000));
-    assert_eq!(s.counts().ambiguous_gaps, 1);
+    assert_eq!(s.counts.ambiguous_gaps, 1);
 }
 
 /// One numbered datagram on its way.
@@ -312,7 +312,7 @@ proptest! {
         if let Some(start) = start {
             expected.lost = (start..=highest).filter(|index| !known.contains(index)).count() as u64;
         }
-        prop_assert_eq!(*s.counts(), expected);
+        prop_assert_eq!(s.counts, expected);
     }
 
     #[test]
@@ -325,7 +325,7 @@ proptest! {
         for (sequence, time_ns) in &input {
             s.observe(*sequence, *time_ns);
         }
-        prop_assert_eq!(s.counts().received, input.len() as u64);
+        prop_assert_eq!(s.counts.received, input.len() as u64);
     }
 }
 
@@ -340,7 +340,7 @@ fn what_is_counted_does_not_depend_on_where_numbers_wrap() {
     let outcomes = |bits: u8, numbers: [u32; 3]| {
         let mut s = Stream::new(bits, &config);
         let outcomes = numbers.map(|n| s.observe(n, None));
-        (outcomes, *s.counts())
+        (outcomes, s.counts)
     };
     for second in 0..256u32 {
         for third in 0..256u32 {

@@ -6,7 +6,6 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::net::IpAddr;
 
 use super::stream::{Counts, Outcome, Stream, StreamConfig};
-use crate::header::StreamHeader;
 
 /// Scope of a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,30 +20,18 @@ pub struct StreamKey {
     pub sequence_bits: u8,
 }
 
-impl StreamKey {
-    /// The stream that a datagram with this header belongs to.
-    #[must_use]
-    pub fn new(exporter: IpAddr, header: &StreamHeader) -> Self {
-        Self {
-            exporter,
-            node_id: header.node_id,
-            hw_id: header.hw_id,
-            sequence_bits: header.sequence_bits,
-        }
-    }
-}
-
 /// Streams by key. When full, an unknown stream takes the place of one that has
 /// been silent while many others came; else it is refused and counted: whoever
 /// invents streams cannot push out those that speak.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct StreamTable {
     config: StreamConfig,
     max_streams: usize,
     index: HashMap<StreamKey, usize, BuildHasherDefault<DefaultHasher>>,
     streams: Vec<(StreamKey, Stream)>,
     last: usize,
-    refused: u64,
+    /// Datagrams not accounted for because the table was full.
+    pub refused: u64,
     eviction: Eviction,
 }
 
@@ -67,11 +54,7 @@ impl StreamTable {
         Self {
             config,
             max_streams,
-            index: HashMap::default(),
-            streams: Vec::new(),
-            last: 0,
-            refused: 0,
-            eviction: Eviction::default(),
+            ..Self::default()
         }
     }
 
@@ -131,7 +114,7 @@ impl StreamTable {
             let place = self.streams.get_mut(position)?;
             let (old_key, old) = std::mem::replace(place, (key, stream));
             self.index.remove(&old_key);
-            self.eviction.gone.add(old.counts());
+            self.eviction.gone.add(&old.counts);
             position
         };
         self.index.insert(key, position);
@@ -143,7 +126,7 @@ impl StreamTable {
         let hand = self.eviction.hand % self.streams.len().max(1);
         self.eviction.hand = hand + 1;
         let (_, stream) = self.streams.get(hand)?;
-        let received = stream.counts().received;
+        let received = stream.counts.received;
         if self.eviction.received.len() < self.streams.len() {
             self.eviction.received.resize(self.streams.len(), 0);
         }
@@ -154,27 +137,14 @@ impl StreamTable {
         silent.then_some(hand)
     }
 
-    /// Every stream with its totals.
-    pub fn iter(&self) -> impl Iterator<Item = (&StreamKey, &Counts)> {
-        self.streams
-            .iter()
-            .map(|(key, stream)| (key, stream.counts()))
-    }
-
     /// Sum over all streams, also those given up.
     #[must_use]
     pub fn total(&self) -> Counts {
         let mut total = self.eviction.gone;
-        for (_, counts) in self.iter() {
-            total.add(counts);
+        for (_, stream) in &self.streams {
+            total.add(&stream.counts);
         }
         total
-    }
-
-    /// Datagrams not accounted for because the table was full.
-    #[must_use]
-    pub fn refused(&self) -> u64 {
-        self.refused
     }
 }
 
@@ -198,8 +168,8 @@ mod tests {
             table.observe(key(1, 0), sequence, None);
             table.observe(key(1, 1), sequence * 2, None);
         }
-        let counts: Vec<u64> = table.iter().map(|(_, counts)| counts.lost).collect();
-        assert_eq!(counts, [0, 9]);
+        let lost = table.streams.iter().map(|(_, s)| s.counts.lost);
+        assert_eq!(lost.collect::<Vec<_>>(), [0, 9]);
         assert_eq!(table.total().received, 20);
     }
 
@@ -210,8 +180,8 @@ mod tests {
         assert_eq!(table.observe(key(2, 0), 1, None), Some(Outcome::First));
         assert_eq!(table.observe(key(3, 0), 1, None), None);
         assert_eq!(table.observe(key(1, 0), 2, None), Some(Outcome::InOrder));
-        assert_eq!(table.refused(), 1);
-        assert_eq!(table.iter().count(), 2);
+        assert_eq!(table.refused, 1);
+        assert_eq!(table.streams.len(), 2);
     }
 
     #[test]
@@ -230,8 +200,8 @@ mod tests {
                 received += u64::from(taken.is_some());
             }
         }
-        assert!(table.refused() > 0);
-        assert_eq!(table.iter().count(), 16);
+        assert!(table.refused > 0);
+        assert_eq!(table.streams.len(), 16);
         assert_eq!(table.total().received, received);
         // A second real one finds a place.
         let found = (0..100).any(|n| table.observe(key(2, 0), n, None).is_some());

@@ -119,7 +119,7 @@ fn each_defect_has_its_reason() {
     for (group, report, label) in cases {
         let payload = hex(&format!("{group}{report}"));
         assert_eq!(
-            all(&payload).map_err(|e| e.label()),
+            all(&payload).map_err(|e| DecodeError::LABELS[e.index()]),
             Err(label),
             "{group} {report}"
         );
@@ -131,7 +131,7 @@ fn each_defect_has_its_reason() {
     );
     let short_domain = one("14030120 4000544d 80000000 00010002");
     assert_eq!(
-        all(&short_domain).map_err(|e| e.label()),
+        all(&short_domain).map_err(|e| DecodeError::LABELS[e.index()]),
         Err("metadata_too_short")
     );
 }

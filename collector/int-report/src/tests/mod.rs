@@ -4,6 +4,7 @@ mod golden;
 mod inner;
 mod malformed;
 mod ns3;
+mod old_encoder;
 mod old_versions;
 mod properties;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-use super::{all, hex};
-use crate::{DecodeError, Inner, InnerKind, Report, encode::encode, peek_header};
+use super::{all, hex, old_encoder};
+use crate::{DecodeError, Inner, InnerKind, Report, peek_header};
 
 const ETHERNET_UDP: &str = "000000000001 000000000002 0800
     4500002c 00004000 401100bf 0a000101 0a000202 03e807d0 00180000";
@@ -109,7 +109,7 @@ fn v0_5_switch_local() {
             ..Report::default()
         }
     );
-    assert_eq!(encode(&reports).unwrap(), payload);
+    assert_eq!(old_encoder::v0_5(&reports[0]).unwrap(), payload);
     let inner = crate::parse_inner(&reports[0].inner).unwrap();
     assert_eq!(
         inner.flow_key().to_string(),
@@ -129,7 +129,7 @@ fn v0_5_drop() {
     assert_eq!(reports[0].queue_id, Some(5));
     assert_eq!(reports[0].egress_port, Some(0));
     assert_eq!(reports[0].egress_ts, None);
-    assert_eq!(encode(&reports).unwrap(), payload);
+    assert_eq!(old_encoder::v0_5(&reports[0]).unwrap(), payload);
 }
 
 #[test]

@@ -12,7 +12,12 @@ fn every_report_decodes_and_the_losses_are_found(run: &Run) -> u64 {
     let (mut reports, mut drops) = (0, 0);
     for Report { payload, .. } in &run.reports {
         let header = peek_header(payload).unwrap();
-        let key = StreamKey::new([192, 0, 2, 10].into(), &header);
+        let key = StreamKey {
+            exporter: [192, 0, 2, 10].into(),
+            node_id: header.node_id,
+            hw_id: header.hw_id,
+            sequence_bits: header.sequence_bits,
+        };
         streams.observe(key, header.sequence, None).unwrap();
         reports += decode(payload, |report| {
             assert_eq!(report.inner.kind, InnerKind::Ipv4);

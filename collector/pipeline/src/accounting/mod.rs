@@ -19,7 +19,6 @@ use crate::config::{Config, UnknownNodes};
 use crate::flow::FlowHint;
 use crate::stats::Stats;
 use crate::wire::Received;
-use int_report::drop_reason::{DropClass, DropTable, describe};
 use int_report::sequence::{Outcome, StreamConfig, StreamKey, StreamTable};
 use int_report::{InnerPacket, Report};
 use refusals::Refusals;
@@ -59,7 +58,8 @@ pub(crate) struct Accepted {
 /// Nodes and their streams of sequence numbers.
 #[derive(Debug)]
 pub(crate) struct Accounting {
-    nodes: Vec<Node>,
+    /// All nodes seen, in the order of their indexes.
+    pub nodes: Vec<Node>,
     by_id: FxHashMap<u32, u16>,
     /// Node of the previous report. Consecutive reports mostly come from one node.
     last: u16,
@@ -71,7 +71,7 @@ pub(crate) struct Accounting {
     /// It may have been seen before, and its node has a key.
     replayed: bool,
     unknown_nodes: usize,
-    refusals: Refusals,
+    pub refusals: Refusals,
 }
 
 impl Accounting {
@@ -87,16 +87,6 @@ impl Accounting {
             unknown_nodes: 0,
             refusals: Refusals::default(),
         }
-    }
-
-    /// Where refused reports came from.
-    pub(crate) fn refused_sources(&self) -> &[RefusedSource] {
-        self.refusals.sources()
-    }
-
-    /// All nodes seen, in the order of their indexes.
-    pub(crate) fn nodes(&self) -> &[Node] {
-        &self.nodes
     }
 
     #[inline]
@@ -117,7 +107,7 @@ impl Accounting {
         stats.reports_stale = streams.stale;
         stats.reports_implausible_sequence = streams.implausible;
         stats.stream_restarts = streams.restarts;
-        stats.streams_refused = self.streams.refused();
+        stats.streams_refused = self.streams.refused;
         stats.negative_delays = self.nodes.iter().map(|n| n.time.negative_delays).sum();
     }
 
@@ -143,7 +133,10 @@ impl Accounting {
             return None;
         }
         if report.first_in_datagram || received.tagged.is_none() {
-            self.verified = node.verify(received.tagged.as_ref());
+            self.verified = match &node.tag {
+                None => Ok(()),
+                Some(tag) => tag.verify(received.tagged.as_ref()),
+            };
         }
         if let Err(reason) = self.verified {
             match reason {
@@ -153,7 +146,7 @@ impl Accounting {
             self.refusals.add(received, reason);
             return None;
         }
-        if received.tagged.is_some() && !node.has_keys() {
+        if received.tagged.is_some() && node.tag.is_none() {
             stats.reports_tag_unchecked += 1;
         }
         if !node.configured {
@@ -167,7 +160,8 @@ impl Accounting {
                 self.streams.clock_restarted(report.node_id);
                 (self.duplicate, self.replayed) = (false, false);
             }
-            if node.is_replayed(report.hw_id, times) {
+            let tag = node.tag.as_mut();
+            if tag.is_some_and(|tag| tag.is_replayed(report.hw_id, times)) {
                 stats.reports_refused_replayed += 1;
                 return None;
             }
@@ -179,7 +173,7 @@ impl Accounting {
                 let key = StreamKey {
                     // Who holds the key is one exporter, whatever its address: a
                     // recording sent again from another one is a recording.
-                    exporter: match node.has_keys() {
+                    exporter: match node.tag.is_some() {
                         true => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
                         false => *received.exporter,
                     },
@@ -190,7 +184,7 @@ impl Accounting {
                 let time_ns = times.ok().map(|t| t.egress_ns.max(t.ingress_ns));
                 let outcome = self.streams.observe(key, report.sequence, time_ns);
                 self.duplicate = outcome == Some(Outcome::Duplicate);
-                self.replayed = node.has_keys() && outcome == Some(Outcome::Stale);
+                self.replayed = node.tag.is_some() && outcome == Some(Outcome::Stale);
                 node.lost_before = node.lost_before.saturating_add(lost_by(outcome));
             }
         }
@@ -264,7 +258,14 @@ impl Node {
             stats.summarised_drops += u64::from(drops);
             return false;
         }
-        if report.dropped && !is_queue_loss(self.config.drop_codes, report.drop_reason) {
+        // Reports that give no reason are taken for queue losses: v1 and v0.5 programs
+        // report nothing else.
+        let table = self.config.drop_codes;
+        if report.dropped
+            && report
+                .drop_reason
+                .is_some_and(|code| !table.is_queue_loss(code))
+        {
             stats.drops_not_of_queue += 1;
             return false;
         }
@@ -282,16 +283,6 @@ fn lost_by(outcome: Option<Outcome>) -> i32 {
         Some(Outcome::Late) => -1,
         _ => 0,
     }
-}
-
-/// Reports that give no reason are taken for queue losses: v1 and v0.5
-/// programs report nothing else.
-#[inline]
-fn is_queue_loss(table: DropTable, reason: Option<u8>) -> bool {
-    reason.is_none_or(|code| {
-        let class = describe(table, code).0;
-        class.is_queue_loss() || class == DropClass::Unknown
-    })
 }
 
 #[cfg(test)]

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One node: its clock, its units, and the losses not yet told.
 
-use super::refusals::RefusalReason;
 use super::tag_check::TagCheck;
-use super::time::{NodeTime, Times};
+use super::time::NodeTime;
 use crate::config::{Config, DEFAULT_WIRE_OVERHEAD_BYTES, NodeConfig};
-use int_report::tag::Tagged;
 use std::net::IpAddr;
 
-/// State of one node.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub id: u32,
@@ -25,11 +22,10 @@ pub(crate) struct Node {
     /// came late.
     pub(super) lost_before: i32,
     depth_unit_bytes: u64,
-    /// What its reports have to show.
-    tag: Option<TagCheck>,
+    /// What its reports have to show, where they are taken only with a tag.
+    pub(super) tag: Option<TagCheck>,
     /// Any exporter is allowed.
     open_to_anybody: bool,
-    /// Exporter allowed last.
     last_exporter: Option<IpAddr>,
     /// Port and wire overhead looked up last.
     last_overhead: Option<(u32, u32)>,
@@ -64,33 +60,6 @@ impl Node {
         self.open_to_anybody
             || self.last_exporter.as_ref() == Some(exporter)
             || self.allows_new(*exporter)
-    }
-
-    /// Whether a datagram was made by who has the node's key, where it has one.
-    ///
-    /// # Errors
-    /// Why it is refused.
-    #[inline]
-    pub(super) fn verify(&self, tagged: Option<&Tagged<'_>>) -> Result<(), RefusalReason> {
-        match &self.tag {
-            None => Ok(()),
-            Some(tag) => tag.verify(tagged),
-        }
-    }
-
-    /// Whether its reports are taken only with a tag.
-    #[inline]
-    pub(super) fn has_keys(&self) -> bool {
-        self.tag.is_some()
-    }
-
-    /// Whether a report with a good tag is so old that somebody may have kept it.
-    #[inline]
-    pub(super) fn is_replayed(&mut self, hw_id: u8, times: &Times) -> bool {
-        match &mut self.tag {
-            None => false,
-            Some(tag) => tag.is_replayed(hw_id, times),
-        }
     }
 
     #[inline(never)]

@@ -128,13 +128,9 @@ impl Reception {
         }
         let ahead_ns = time_ns.wrapping_sub(rx_ns) as i64;
         let Some((first_ns, first_rx_ns)) = self.first_ns else {
-            *self = Self {
-                first_ns: Some((time_ns, rx_ns)),
-                pace: self.pace,
-                ahead_ns,
-                rx_ns,
-                gaining: Gaining::default(),
-            };
+            self.first_ns = Some((time_ns, rx_ns));
+            (self.ahead_ns, self.rx_ns) = (ahead_ns, rx_ns);
+            self.gaining = Gaining::default();
             return;
         };
         match self.is_settled() && ahead_ns > self.limit_ns(rx_ns) {

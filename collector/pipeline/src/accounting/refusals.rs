@@ -40,7 +40,7 @@ pub struct RefusedSource {
 
 /// The first sources that were refused.
 #[derive(Debug, Default)]
-pub(super) struct Refusals(Vec<RefusedSource>);
+pub(crate) struct Refusals(pub Vec<RefusedSource>);
 
 impl Refusals {
     #[cold]
@@ -62,9 +62,5 @@ impl Refusals {
                 last_rx_ns: received.rx_ns,
             });
         }
-    }
-
-    pub(super) fn sources(&self) -> &[RefusedSource] {
-        &self.0
     }
 }

@@ -81,10 +81,7 @@ fn nodes_are_bounded() {
     for id in 0..MAX_UNKNOWN_NODES as u32 + 3 {
         accept(&mut a, &mut stats, id, 1, true);
     }
-    assert_eq!(
-        (a.nodes().len(), stats.nodes_refused),
-        (MAX_UNKNOWN_NODES, 3)
-    );
+    assert_eq!((a.nodes.len(), stats.nodes_refused), (MAX_UNKNOWN_NODES, 3));
     assert!(accept(&mut a, &mut stats, 0, 2, true).is_some());
     // A node that is named has its place, however many are not.
     let config = Config {
@@ -122,9 +119,10 @@ fn unknown_nodes_and_exporters_leave_no_trace() {
         (stats.nodes_refused, stats.reports_unconfigured_node),
         (10, 10)
     );
-    assert_eq!(a.streams.iter().count(), 1);
+    assert_eq!(a.streams.total().received, 1);
     let refused: Vec<_> = a
-        .refused_sources()
+        .refusals
+        .0
         .iter()
         .map(|s| (s.node_id, s.reason, s.reports))
         .collect();

@@ -72,13 +72,14 @@ impl Told {
 }
 
 /// The unwrapped time axis of one node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct NodeTime {
     /// Bits of the clock that gives the timestamps.
     mask: u64,
     tick_ns: u64,
     last_ticks: Option<u64>,
-    max_ns: u64,
+    /// Latest time seen, ns.
+    pub max_ns: u64,
     /// Reports in a row that agree on another time: an implausible one, or one that
     /// was told as over.
     suspects: u32,
@@ -104,16 +105,8 @@ impl NodeTime {
                 (1u64 << config.time_bits) - 1
             },
             tick_ns: config.time_unit.ns(),
-            last_ticks: None,
-            max_ns: 0,
-            suspects: 0,
-            suspect_ns: 0,
-            suspects_since_ns: 0,
             max_forward_ns: u64::from(max_clock_step_ms) * 1_000_000,
-            reception: Reception::default(),
-            told: Told::default(),
-            last_rx_ns: 0,
-            negative_delays: 0,
+            ..Self::default()
         }
     }
 
@@ -127,12 +120,6 @@ impl NodeTime {
             let floor_ns = told_ns.saturating_sub(allowed_ns);
             self.told = Told { floor_ns, rx_ns };
         }
-    }
-
-    /// Latest time seen, ns.
-    #[inline]
-    pub(crate) fn max_ns(&self) -> u64 {
-        self.max_ns
     }
 
     /// Times of a report on the node's unwrapped time axis, received at `rx_ns`

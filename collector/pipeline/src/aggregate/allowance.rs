@@ -38,7 +38,7 @@ struct Longer {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DelayAllowance {
     /// Longest believed in this period and in the one before.
-    current_ns: u64,
+    pub current_ns: u64,
     before_ns: u64,
     period: u64,
     /// The interval that is not judged yet.
@@ -56,11 +56,6 @@ impl DelayAllowance {
     #[inline]
     pub(super) fn longest_ns(&self) -> u64 {
         self.current_ns.max(self.before_ns)
-    }
-
-    /// The longest delay believed in this period, ns.
-    pub(super) fn current_ns(&self) -> u64 {
-        self.current_ns
     }
 
     /// Whether a delay needs [`DelayAllowance::longer`].
@@ -225,7 +220,7 @@ mod tests {
         for number in 11_100..11_104 {
             interval(&mut a, 3 * S, number, 1, 1);
         }
-        assert_eq!(a.current_ns(), 3 * S);
+        assert_eq!(a.current_ns, 3 * S);
         assert!(!a.forget(121 * S));
         assert!(a.forget(131 * S));
         assert_eq!(a.longest_ns(), 0);

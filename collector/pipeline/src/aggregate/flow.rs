@@ -112,7 +112,6 @@ impl FlowTotals {
         self.acked_bytes += u64::from(row.acked_bytes);
     }
 
-    /// The finished record.
     pub(super) fn record(&self, node_id: u32, span: Span) -> FlowInterval {
         FlowInterval {
             flow_id: self.flow_id,

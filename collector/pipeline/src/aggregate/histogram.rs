@@ -17,7 +17,6 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// Memory of the counts, bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.counts.capacity() * size_of::<u32>()
     }

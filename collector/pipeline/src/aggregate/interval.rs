@@ -39,7 +39,6 @@ impl Interval {
         totals.map_or(0, LinkTotals::departures)
     }
 
-    /// Memory, bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         let links = self.links.iter().flatten().map(|l| l.memory_bytes());
         let places = self.links.capacity() * size_of::<Option<Box<LinkTotals>>>();

@@ -14,7 +14,6 @@ const FORGET_NS: u64 = 10_000_000_000;
 /// long without a packet.
 const QUIET_NS: u64 = 1_000_000_000;
 
-/// Running totals of a [`LinkInterval`].
 #[derive(Debug, Default)]
 pub(super) struct LinkTotals {
     record: LinkInterval,
@@ -26,7 +25,6 @@ pub(super) struct LinkTotals {
 }
 
 impl LinkTotals {
-    /// Memory, bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.occupancy.memory_bytes() + self.delay.memory_bytes()
     }
@@ -55,7 +53,6 @@ impl LinkTotals {
         self.record.arrivals > 0 || self.record.packets > 0
     }
 
-    /// Packets that left the queue.
     pub(super) fn departures(&self) -> u64 {
         u64::from(self.record.packets)
     }
@@ -84,13 +81,8 @@ impl LinkTotals {
     }
 }
 
-/// An egress queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LinkKey {
-    pub node_id: u32,
-    pub port: u32,
-    pub queue: u8,
-}
+/// Port and queue of an egress queue.
+pub(super) type PortQueue = (u32, u8);
 
 /// The time of one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,8 +96,8 @@ pub(super) struct Span {
 pub(super) struct LinkState {
     /// How long its packets may be under way.
     pub delay: DelayAllowance,
-    /// End of the last interval that had anything of it.
-    active_ns: u64,
+    /// End of the last interval that had anything of it, ns; 0 before it.
+    pub active_ns: u64,
     limit_bytes: u64,
     sampling_shift: u32,
     /// Start of the first record given.
@@ -118,11 +110,6 @@ impl LinkState {
         self.first_start_ns = None;
         self.active_ns = 0;
         self.delay = DelayAllowance::default();
-    }
-
-    /// End of the last interval that had anything of it, ns; 0 before it.
-    pub(super) fn active_ns(&self) -> u64 {
-        self.active_ns
     }
 
     /// Whether nothing has come for a while by the start of an interval.
@@ -140,7 +127,8 @@ impl LinkState {
     pub(super) fn record(
         &mut self,
         totals: Option<&mut LinkTotals>,
-        key: LinkKey,
+        node_id: u32,
+        (port, queue): PortQueue,
         span: Span,
     ) -> LinkInterval {
         if totals.as_ref().is_some_and(|t| t.has_packets()) {
@@ -158,9 +146,9 @@ impl LinkState {
         self.sampling_shift = totals.sampling_shift.take().unwrap_or(self.sampling_shift);
         let lost = std::mem::take(&mut totals.lost);
         LinkInterval {
-            node_id: key.node_id,
-            port: key.port,
-            queue: key.queue.into(),
+            node_id,
+            port,
+            queue: queue.into(),
             start_ns: span.start_ns,
             duration_ns: span.duration_ns,
             limit_bytes: self.limit_bytes,

@@ -3,7 +3,7 @@
 
 use super::allowance::DelayAllowance;
 use super::interval::{Interval, LinkIndex};
-use super::link::{LinkKey, LinkState, Span};
+use super::link::{LinkState, PortQueue, Span};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use tidemark_proto::telemetry::LinkInterval;
@@ -16,13 +16,9 @@ const MAX_UNNAMED: usize = 256;
 /// is counted (`rows_late`).
 const MAX_UNNAMED_DELAY_NS: u64 = 100_000_000;
 
-/// Port and queue of an egress queue.
-pub(super) type PortQueue = (u32, u8);
-
 /// What is carried from interval to interval for each egress queue.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Links {
-    /// Ports that the configuration names.
     named_ports: BTreeSet<u32>,
     /// `None`: forgotten, free for another.
     states: Vec<Option<(PortQueue, LinkState)>>,
@@ -38,11 +34,7 @@ impl Links {
     pub(super) fn new(named_ports: BTreeSet<u32>) -> Self {
         Self {
             named_ports,
-            states: Vec::new(),
-            index: FxHashMap::default(),
-            sorted: Vec::new(),
-            unnamed: 0,
-            last: None,
+            ..Self::default()
         }
     }
 
@@ -145,7 +137,7 @@ impl Links {
             at += length;
             let active_ns = |&&i: &&LinkIndex| {
                 let state = states.get(i).and_then(Option::as_ref);
-                state.map_or(0, |(_, s)| s.active_ns())
+                state.map_or(0, |(_, s)| s.active_ns)
             };
             let busy = length > 1 && queues.iter().any(|&i| interval.has(i));
             // The first of those that tie.
@@ -155,21 +147,15 @@ impl Links {
                     true => interval.has(i),
                     false => Some(i) == last_active,
                 };
-                let Some(Some(((port, queue), state))) = states.get_mut(i).filter(|_| wanted)
-                else {
+                let Some(Some((key, state))) = states.get_mut(i).filter(|_| wanted) else {
                     continue;
                 };
                 let quiet = state.is_quiet(span.start_ns) && !interval.has(i);
-                if quiet && !self.named_ports.contains(port) {
+                if quiet && !self.named_ports.contains(&key.0) {
                     continue;
                 }
                 let totals = interval.links.get_mut(i).and_then(Option::as_deref_mut);
-                let key = LinkKey {
-                    node_id,
-                    port: *port,
-                    queue: *queue,
-                };
-                to.push(state.record(totals, key, span));
+                to.push(state.record(totals, node_id, *key, span));
             }
         }
     }

@@ -13,7 +13,6 @@ mod link;
 mod links;
 mod node;
 mod open;
-mod out_of_window;
 
 use crate::config::{Config, NodeConfig};
 use crate::rows::{Event, EventRow, FlowRow, PostcardRow, ProbeRow};
@@ -28,7 +27,7 @@ use tidemark_proto::telemetry::{
 
 pub use config::AggregateConfig;
 pub(crate) use flows::Step;
-pub use out_of_window::OutOfWindow;
+pub use open::OutOfWindow;
 
 /// Flows, events and clocks are handed on at once when so many have gathered.
 const MAX_GATHERED: usize = 4096;
@@ -37,7 +36,6 @@ const MAX_GATHERED: usize = 4096;
 #[derive(Debug)]
 pub struct Aggregator {
     config: AggregateConfig,
-    /// Ports that the configuration names, by node.
     named_ports: BTreeMap<u32, BTreeSet<u32>>,
     nodes: Vec<NodeIntervals>,
     node_index: FxHashMap<u32, usize>,
@@ -85,7 +83,7 @@ impl Aggregator {
         if self
             .nodes
             .get(self.last_node)
-            .is_some_and(|n| n.node_id() == node_id)
+            .is_some_and(|n| n.node_id == node_id)
         {
             return self.last_node;
         }
@@ -137,7 +135,7 @@ impl Aggregator {
         if let Some(node) = self.nodes.get(self.last_node)
             && let Some(to_ns) = node.due()
         {
-            self.close(node.node_id(), to_ns, out);
+            self.close(node.node_id, to_ns, out);
         }
     }
 
@@ -155,7 +153,7 @@ impl Aggregator {
     #[inline(always)]
     pub(crate) fn has_many_flows(&self) -> bool {
         let node = self.nodes.get(self.last_node);
-        node.is_some_and(NodeIntervals::has_many_flows)
+        node.is_some_and(|n| n.many_flows)
     }
 
     /// Prefetches what counting a packet ahead will need, at that node.

@@ -6,8 +6,7 @@ use super::config::AggregateConfig;
 use super::flows::Step;
 use super::interval::LinkIndex;
 use super::links::Links;
-use super::open::{CachedInterval, OpenIntervals};
-use super::out_of_window::OutOfWindow;
+use super::open::{CachedInterval, OpenIntervals, OutOfWindow};
 use crate::prefetch;
 use crate::rows::{PostcardRow, ProbeRow};
 use std::collections::BTreeSet;
@@ -27,14 +26,13 @@ const ROWS_PER_LOOK: u32 = 65_536;
 /// Justified by the benchmark row "decode, flow, join, intervals".
 #[derive(Debug)]
 pub(super) struct NodeIntervals {
-    node_id: u32,
+    pub node_id: u32,
     config: AggregateConfig,
     open: OpenIntervals,
     links: Links,
     /// Interval of the last packet: packets left about a round trip before the
     /// samples that tell of them.
     last_packet: CachedInterval,
-    /// Interval of the last sample.
     last_sample: CachedInterval,
     max_ns: u64,
     /// An egress queue, and up to which delay nothing is to be learnt from its
@@ -44,8 +42,9 @@ pub(super) struct NodeIntervals {
     longest_delay_ns: u64,
     /// Intervals can be handed on once a packet is as young as this.
     due_ns: u64,
-    /// The last closed interval had many flows.
-    many_flows: bool,
+    /// The last closed interval had so many flows that fetching totals ahead is worth its
+    /// cost.
+    pub many_flows: bool,
     pub(super) max_open_bytes: usize,
     rows_until_look: u32,
     /// Intervals that end by then are handed on, whoever they wait for.
@@ -71,11 +70,6 @@ impl NodeIntervals {
             rows_until_look: ROWS_PER_LOOK,
             forced_to_ns: None,
         }
-    }
-
-    #[inline]
-    pub(super) fn node_id(&self) -> u32 {
-        self.node_id
     }
 
     /// The node's clock restarted.
@@ -186,7 +180,7 @@ impl NodeIntervals {
             }
             delay.longer(delay_ns, interval);
         }
-        self.learnt = (link, delay.current_ns());
+        self.learnt = (link, delay.current_ns);
         if longer {
             self.delays_changed();
         }
@@ -259,13 +253,6 @@ impl NodeIntervals {
             interval.flows.sample(row);
         }
         self.counted(outside);
-    }
-
-    /// Whether the last closed interval had so many flows that fetching totals
-    /// ahead is worth its cost.
-    #[inline(always)]
-    pub(super) fn has_many_flows(&self) -> bool {
-        self.many_flows
     }
 
     /// Prefetches the totals that a packet ahead will probably be counted in.

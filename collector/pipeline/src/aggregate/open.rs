@@ -5,7 +5,6 @@
 use super::config::AggregateConfig;
 use super::interval::{Interval, LinkIndex};
 use super::link::Span;
-use super::out_of_window::OutOfWindow;
 use crate::accounting::MAX_TIME_NS;
 use std::collections::VecDeque;
 
@@ -14,8 +13,22 @@ const MAX_OPEN_NS: u64 = 120_000_000_000;
 /// Emptied intervals kept for use again.
 const MAX_SPARE: usize = 64;
 
+/// Rows that could not be counted in the interval they belong to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutOfWindow {
+    /// Too late: counted in the oldest open interval.
+    pub late: u64,
+    /// Too far ahead: counted in the youngest open interval.
+    pub ahead: u64,
+    /// Intervals handed on before their time, because the open ones took too much
+    /// memory.
+    pub forced: u64,
+    /// Of egress queues beyond the bound per node: not counted.
+    pub links_refused: u64,
+}
+
 /// Consecutive intervals, by the number of the interval (time / length).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OpenIntervals {
     interval_ns: u64,
     /// Number of the oldest open interval; `None` before the first row.
@@ -56,10 +69,7 @@ impl OpenIntervals {
     pub(super) fn new(config: &AggregateConfig) -> Self {
         Self {
             interval_ns: config.interval_ns,
-            base: None,
-            closing: false,
-            intervals: VecDeque::new(),
-            spare: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -92,45 +92,33 @@ impl Config {
     /// # Errors
     /// The first value that cannot be used, with its place.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let range = |key: &str, value: u64, low: u64, high: u64| {
-            if (low..=high).contains(&value) {
-                Ok(())
-            } else {
-                Err(ConfigError::new(
-                    key,
-                    format!("{value} is outside {low}..={high}"),
-                ))
+        let (flows, pending) = (self.max_flows as u64, self.max_pending as u64);
+        let segment_bytes = self.max_segment_memory_bytes as u64;
+        let least_bytes = Self::LEAST_SEGMENT_MEMORY_BYTES as u64;
+        for (key, value, range) in [
+            ("interval_ms", self.interval_ms.into(), 1..=60_000),
+            ("reorder_ms", self.reorder_ms.into(), 0..=60_000),
+            ("publish_ms", self.publish_ms.into(), 0..=60_000),
+            ("join_wait_ms", self.join_wait_ms.into(), 0..=60_000),
+            ("probe_hold_ms", self.probe_hold_ms.into(), 0..=10_000),
+            ("max_flows", flows, Self::LEAST_FLOWS as u64..=1 << 28),
+            (
+                "max_segment_memory_bytes",
+                segment_bytes,
+                least_bytes..=1 << 40,
+            ),
+            ("max_pending", pending, Self::LEAST_PENDING as u64..=1 << 28),
+            (
+                "max_clock_step_ms",
+                self.max_clock_step_ms.into(),
+                100..=3_600_000,
+            ),
+        ] {
+            if !range.contains(&value) {
+                let what = format!("{value} is outside {}..={}", range.start(), range.end());
+                return Err(ConfigError::new(key, what));
             }
-        };
-        range("interval_ms", self.interval_ms.into(), 1, 60_000)?;
-        range("reorder_ms", self.reorder_ms.into(), 0, 60_000)?;
-        range("publish_ms", self.publish_ms.into(), 0, 60_000)?;
-        range("join_wait_ms", self.join_wait_ms.into(), 0, 60_000)?;
-        range("probe_hold_ms", self.probe_hold_ms.into(), 0, 10_000)?;
-        range(
-            "max_flows",
-            self.max_flows as u64,
-            Self::LEAST_FLOWS as u64,
-            1 << 28,
-        )?;
-        range(
-            "max_segment_memory_bytes",
-            self.max_segment_memory_bytes as u64,
-            Self::LEAST_SEGMENT_MEMORY_BYTES as u64,
-            1 << 40,
-        )?;
-        range(
-            "max_pending",
-            self.max_pending as u64,
-            Self::LEAST_PENDING as u64,
-            1 << 28,
-        )?;
-        range(
-            "max_clock_step_ms",
-            self.max_clock_step_ms.into(),
-            100,
-            3_600_000,
-        )?;
+        }
         for (id, node) in &self.nodes {
             node.validate(&format!("nodes.{id}"))?;
         }

@@ -170,31 +170,22 @@ fn default_queue_overhead() -> u32 {
 
 /// The nodes as the telemetry contract describes them.
 pub fn proto_nodes(nodes: &BTreeMap<u32, NodeConfig>) -> Vec<tidemark_proto::telemetry::Node> {
-    nodes
-        .iter()
-        .map(|(&node_id, n)| tidemark_proto::telemetry::Node {
-            node_id,
-            name: if n.name.is_empty() {
-                format!("node{node_id}")
-            } else {
-                n.name.clone()
-            },
-            ports: n
-                .ports
-                .iter()
-                .map(|(&port, p)| tidemark_proto::telemetry::Port {
-                    port,
-                    name: if p.name.is_empty() {
-                        format!("port{port}")
-                    } else {
-                        p.name.clone()
-                    },
-                    capacity_bps: p.capacity_bps,
-                    wire_overhead_bytes: p.wire_overhead_bytes,
-                    queue_overhead_bytes: p.queue_overhead_bytes,
-                })
-                .collect(),
-            depth_unit_bytes: n.depth_unit_bytes(),
-        })
-        .collect()
+    let named = |name: &str, kind: &str, number: u32| match name {
+        "" => format!("{kind}{number}"),
+        name => name.to_owned(),
+    };
+    let of_port = |(&port, p): (&u32, &PortConfig)| tidemark_proto::telemetry::Port {
+        port,
+        name: named(&p.name, "port", port),
+        capacity_bps: p.capacity_bps,
+        wire_overhead_bytes: p.wire_overhead_bytes,
+        queue_overhead_bytes: p.queue_overhead_bytes,
+    };
+    let of_node = |(&node_id, n): (&u32, &NodeConfig)| tidemark_proto::telemetry::Node {
+        node_id,
+        name: named(&n.name, "node", node_id),
+        ports: n.ports.iter().map(of_port).collect(),
+        depth_unit_bytes: n.depth_unit_bytes(),
+    };
+    nodes.iter().map(of_node).collect()
 }

@@ -33,7 +33,7 @@ pub(crate) struct Waiting {
 
 /// A flow at one egress port. Fields stand in the order in which a packet needs
 /// them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct FlowAtPort {
     pub port: u32,
@@ -104,15 +104,7 @@ impl FlowAtPort {
         Self {
             node,
             port,
-            max_end: 0,
-            holes: Vec::new(),
-            segments: Ring::default(),
-            first_waiting: 0,
-            wait_time: Ring::default(),
-            smoothed_delay_ns: 0.0,
-            one_ack: OneAck::default(),
-            delays: 0,
-            settle: 0,
+            ..Self::default()
         }
     }
 
@@ -291,12 +283,6 @@ impl FlowAtPort {
             position(self.first_waiting),
             position(self.first_waiting + 1),
         ]
-    }
-
-    /// Segments that await their acknowledgement.
-    #[cfg(test)]
-    pub(crate) fn remembered(&self) -> usize {
-        self.segments.len()
     }
 
     /// A loss or retransmission: the two smoothed values part for a while.

@@ -2,6 +2,13 @@
 use super::*;
 use proptest::prelude::*;
 
+impl FlowAtPort {
+    /// Segments that await their acknowledgement.
+    pub(crate) fn remembered(&self) -> usize {
+        self.segments.len()
+    }
+}
+
 #[test]
 fn holes_tell_reordering_from_repetition() {
     let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
@@ -23,8 +30,8 @@ fn segments_that_nothing_tells_of_are_bounded() {
         p.remember(s.waiting(true), n.saturating_sub(1000), memory);
     }
     assert!(p.remembered() <= MAX_UNACKED, "{}", p.remembered());
-    assert_eq!(memory.taken_bytes(), MAX_UNACKED * size_of::<Segment>());
-    assert_eq!(memory.taken_bytes(), p.bytes());
+    assert_eq!(memory.taken_bytes, MAX_UNACKED * size_of::<Segment>());
+    assert_eq!(memory.taken_bytes, p.bytes());
     // Those in the queue are still found.
     let shown = std::iter::from_fn(|| p.shown(999_990)).filter(|s| s.position() > 99_000);
     assert_eq!(shown.count(), 998);

@@ -96,7 +96,14 @@ impl Feedback {
         // A retransmission that is dropped is found by a timeout.
         let counts = packet.dropped && !packet.again && packet.ingress_ns >= self.quiet_ns;
         if counts && self.lost.is_none() {
-            self.note_loss(packet);
+            self.lost = Some(Lost {
+                node: packet.node,
+                port: packet.port,
+                seq: packet.seq,
+                ingress_ns: packet.ingress_ns,
+                followed: 0,
+                seen_ns: 0,
+            });
         }
         if packet.dropped || packet.again {
             let known = Some(self.shortest_ns).filter(|&ns| ns > 0);
@@ -138,17 +145,6 @@ impl Feedback {
             lost.seen_ns = packet.egress_ns;
         }
         None
-    }
-
-    fn note_loss(&mut self, packet: &Observed) {
-        self.lost = Some(Lost {
-            node: packet.node,
-            port: packet.port,
-            seq: packet.seq,
-            ingress_ns: packet.ingress_ns,
-            followed: 0,
-            seen_ns: 0,
-        });
     }
 
     fn marked(&mut self, packet: &Observed) -> Option<u64> {

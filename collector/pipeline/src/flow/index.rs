@@ -69,6 +69,13 @@ impl PackedKey {
     }
 }
 
+/// Where a flow probably is, from a look ahead of its turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowHint {
+    pub slot: u32,
+    pub(super) key: PackedKey,
+}
+
 /// An open hash table of eight bytes per place: half a hash and a slot. Whether
 /// it is the flow sought, only the flow itself can tell.
 #[derive(Debug)]

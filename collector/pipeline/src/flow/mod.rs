@@ -8,7 +8,6 @@
 mod at_port;
 mod feedback;
 mod handshake;
-mod hint;
 mod ids;
 mod index;
 mod one_ack;
@@ -22,9 +21,8 @@ mod table;
 
 pub(crate) use at_port::{Arrival, FlowAtPort, Waiting};
 pub(crate) use feedback::Observed;
-pub(crate) use hint::FlowHint;
 pub use ids::FlowIds;
-pub(crate) use index::PackedKey;
+pub(crate) use index::{FlowHint, PackedKey};
 pub(crate) use sample::NewSample;
 pub(crate) use segment::Segment;
 pub(crate) use segment_memory::SegmentMemory;

@@ -44,7 +44,7 @@ impl FlowTable {
                 if inner.tcp_flags & (FIN | RST) != 0 {
                     flow.fin = true;
                 }
-                if is_syn || flow.awaits_answer() {
+                if is_syn || flow.awaits_answer {
                     // A copy, so that the packet itself need not lie in memory.
                     changed |= handshake(flow, memory, &{ *packet });
                 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a tcp_probe sample tells of its flow.
 
-use super::hint::FlowHint;
+use super::index::FlowHint;
 use super::state::SampleState;
 use super::table::FlowTable;
 use crate::stats::Stats;

@@ -10,7 +10,7 @@
 /// here.
 #[derive(Debug)]
 pub(crate) struct SegmentMemory {
-    taken_bytes: usize,
+    pub taken_bytes: usize,
     max_bytes: usize,
 }
 
@@ -30,10 +30,6 @@ impl SegmentMemory {
     /// Notes that lists were let go.
     pub(super) fn give_back(&mut self, bytes: usize) {
         self.taken_bytes = self.taken_bytes.saturating_sub(bytes);
-    }
-
-    pub(crate) fn taken_bytes(&self) -> usize {
-        self.taken_bytes
     }
 
     /// Somebody has to forget something.

@@ -71,8 +71,10 @@ pub(crate) struct Flow {
     pub has_data: bool,
     pub fin: bool,
     has_sample: bool,
-    awaits_answer: bool,
-    awaits_feedback: bool,
+    /// A SYN has passed and its round trip is not known.
+    pub awaits_answer: bool,
+    /// A loss or mark here was not answered yet.
+    pub awaits_feedback: bool,
     /// Most flows pass one reporting port: it lies beside the rest.
     pub ports: SmallVec<[FlowAtPort; 1]>,
     last: SampleState,
@@ -115,22 +117,9 @@ impl Flow {
         }
     }
 
-    /// Remembers a SYN.
     pub(crate) fn set_syn(&mut self, syn: Syn) {
         self.syn = Some(syn);
         self.awaits_answer = self.handshake_rtt_ns == 0;
-    }
-
-    /// A SYN has passed and its round trip is not known.
-    #[inline]
-    pub(crate) fn awaits_answer(&self) -> bool {
-        self.awaits_answer
-    }
-
-    /// A loss or mark here was not answered yet.
-    #[inline]
-    pub(crate) fn awaits_feedback(&self) -> bool {
-        self.awaits_feedback
     }
 
     /// How long after a loss or mark here it is answered by this packet, us; 0 where it is
@@ -206,7 +195,6 @@ impl Flow {
         prefetch::end(self.samples.back());
     }
 
-    /// The newest sample.
     #[inline]
     pub(crate) fn last_sample(&self) -> Option<&SampleState> {
         self.has_sample.then_some(&self.last)
@@ -334,7 +322,7 @@ mod tests {
         assert_eq!(f.ports.len(), MAX_PORTS);
         let index = [0, 30].map(|port| f.port_index(0, port, &mut memory));
         assert_eq!(index, [0, 30]);
-        assert_eq!(memory.taken_bytes(), f.bytes());
+        assert_eq!(memory.taken_bytes, f.bytes());
     }
 
     #[test]

@@ -6,9 +6,8 @@
 //! (`together_or_one_by_one`). Justified by the benchmark rows "decode, flow, join, intervals"
 //! of `make bench-collector`, with 1000 flows and more.
 
-use super::hint::FlowHint;
 use super::ids::FlowIds;
-use super::index::{Index, PackedKey};
+use super::index::{FlowHint, Index, PackedKey};
 use super::segment_memory::SegmentMemory;
 use super::state::Flow;
 use crate::prefetch;
@@ -28,9 +27,12 @@ pub(crate) struct FlowTable {
     max: usize,
     hand: usize,
     ids: FlowIds,
-    evicted: u64,
-    memory: SegmentMemory,
-    segments_evicted: u64,
+    /// Flows pushed out because the table was full.
+    pub evicted: u64,
+    pub memory: SegmentMemory,
+    /// Segments, gaps and waiting packets forgotten because those of all flows took too much
+    /// memory.
+    pub segments_evicted: u64,
 }
 
 impl FlowTable {
@@ -56,22 +58,6 @@ impl FlowTable {
 
     pub(crate) fn active(&self) -> usize {
         self.slots.len()
-    }
-
-    /// Flows pushed out because the table was full.
-    pub(crate) fn evicted(&self) -> u64 {
-        self.evicted
-    }
-
-    /// Segments, gaps and waiting packets forgotten because those of all flows took too much
-    /// memory.
-    pub(crate) fn segments_evicted(&self) -> u64 {
-        self.segments_evicted
-    }
-
-    /// Memory taken for segments, gaps and waiting packets, bytes.
-    pub(crate) fn segment_bytes(&self) -> usize {
-        self.memory.taken_bytes()
     }
 
     #[inline]
@@ -148,7 +134,7 @@ impl FlowTable {
         // Flows looked at since one had much.
         let mut without = 0;
         while self.memory.is_over() && without < self.slots.len() + SCAN {
-            let half_share = self.memory.taken_bytes() / (2 * self.slots.len());
+            let half_share = self.memory.taken_bytes / (2 * self.slots.len());
             let takes_much = |f: &Flow| f.bytes() > half_share;
             let victim = self.lowest(|f| takes_much(f).then_some((f.probed, f.last_rx_ns)));
             let Some(flow) = victim.and_then(|v| self.slots.get_mut(v)) else {
@@ -271,7 +257,7 @@ mod tests {
             t.get_mut(s).unwrap().last_rx_ns = if i == 7 { 1 } else { 200 };
         }
         t.insert(key(100), 300, 0, 0);
-        assert_eq!((t.active(), t.evicted()), (16, 1));
+        assert_eq!((t.active(), t.evicted), (16, 1));
         assert!(t.find(&key(7)).is_none());
         assert!(t.find(&key(8)).is_some());
         assert_eq!(t.get(t.find(&key(100)).unwrap()).unwrap().id, 17);

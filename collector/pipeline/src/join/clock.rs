@@ -36,7 +36,6 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Host time of a node time.
     #[inline]
     pub(crate) fn to_host(self, node_ns: u64) -> u64 {
         let correction = (signed_difference(node_ns, self.reference_ns) * self.drift) as i64;
@@ -45,7 +44,6 @@ impl Mapping {
             .wrapping_add_signed(correction)
     }
 
-    /// Node time of a host time.
     #[inline]
     pub(crate) fn to_node(self, host_ns: u64) -> u64 {
         let raw = host_ns.wrapping_add_signed(self.offset_ns.wrapping_neg());
@@ -63,7 +61,8 @@ pub(crate) struct Pairs {
     /// `x - t` of lower bounds.
     lower: Envelope,
     count: u64,
-    mapping: Option<Mapping>,
+    /// As last computed.
+    pub mapping: Option<Mapping>,
 }
 
 impl Pairs {
@@ -81,12 +80,6 @@ impl Pairs {
         self.upper
             .add(egress_ns, host_ns.wrapping_sub(egress_ns) as i64);
         self.count += 1;
-    }
-
-    /// The mapping as last computed.
-    #[inline]
-    pub(super) fn mapping(&self) -> Option<&Mapping> {
-        self.mapping.as_ref()
     }
 
     fn bounds(&self) -> Bounds {
@@ -140,7 +133,6 @@ impl NodeClock {
         }
     }
 
-    /// Pairs with a host.
     #[inline]
     pub(super) fn pairs(&mut self, host: u16) -> &mut Pairs {
         let i = usize::from(host);
@@ -201,23 +193,24 @@ impl NodeClock {
             });
         }
     }
-
-    /// Whether the bounds through the network contradict that the collector's
-    /// clock is the local host's.
-    #[cfg(test)]
-    fn local_refuted(&self) -> bool {
-        let local = self.local.and_then(|i| self.hosts.get(i));
-        match (local, self.received.line()) {
-            (Some(pairs), Some(received)) => pairs.bounds().contradict(&received),
-            _ => false,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    impl NodeClock {
+        /// Whether the bounds through the network contradict that the collector's
+        /// clock is the local host's.
+        fn local_refuted(&self) -> bool {
+            let local = self.local.and_then(|i| self.hosts.get(i));
+            match (local, self.received.line()) {
+                (Some(pairs), Some(received)) => pairs.bounds().contradict(&received),
+                _ => false,
+            }
+        }
+    }
 
     const SECOND: u64 = 1_000_000_000;
 

@@ -50,7 +50,6 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
-    /// Adds an observation.
     #[inline]
     pub(super) fn add(&mut self, x_ns: u64, residual_ns: i64) {
         if x_ns.wrapping_sub(self.start_ns) < WINDOW_NS

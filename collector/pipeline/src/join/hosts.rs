@@ -7,7 +7,8 @@ const MAX_HOSTS: usize = 1024;
 /// Names of hosts, bounded in number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hosts {
-    names: Vec<String>,
+    /// In the order of their indexes.
+    pub names: Vec<String>,
     /// The first host's clock also stamps the reception of reports.
     has_local: bool,
 }
@@ -19,11 +20,6 @@ impl Hosts {
             names: local.into_iter().map(str::to_owned).collect(),
             has_local: local.is_some(),
         }
-    }
-
-    /// In the order of their indexes.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
     }
 
     /// Index of the host whose clock also stamps reports.

@@ -40,7 +40,6 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 struct NodeJoin {
     clock: NodeClock,
-    /// Its packets in the queue.
     queued: u64,
 }
 
@@ -91,19 +90,17 @@ impl Joiner {
         }
     }
 
-    /// Packets in the queue.
     pub(crate) fn queued(&self) -> usize {
         self.queue.len()
     }
 
-    /// Packets of a node in the queue.
     pub(crate) fn queued_of(&self, node: u16) -> u64 {
         self.nodes.get(usize::from(node)).map_or(0, |n| n.queued)
     }
 
     /// What comes next is handed over at `now_rx_ns`.
     pub(crate) fn hand_over(&mut self, now_rx_ns: u64) {
-        let (oldest, next) = (self.queue.first_position(), self.queue.next_position());
+        let (oldest, next) = (self.queue.first, self.queue.next);
         self.handed_over.note(oldest, next, now_rx_ns);
     }
 
@@ -136,8 +133,8 @@ impl Joiner {
     ) {
         let Packet { report, inner, .. } = *packet;
         let (wait_ns, enabled) = (self.wait_ns, self.enabled);
-        let first_position = self.queue.first_position();
-        let position = self.queue.next_position();
+        let first_position = self.queue.first;
+        let position = self.queue.next;
         let joined = node_at(&mut self.nodes, packet.node, &self.hosts);
         if !report.dropped {
             joined.clock.received(packet.egress_ns, packet.rx_ns);
@@ -181,7 +178,7 @@ impl Joiner {
         }
         let concerns = row.dropped || row.ce_marked || row.retransmitted;
         // What lies between the packets of a sample is not known.
-        if joins && (concerns || flow.awaits_feedback()) && row.sampling_shift == 0 {
+        if joins && (concerns || flow.awaits_feedback) && row.sampling_shift == 0 {
             row.feedback_rtt_us = flow.feedback_us(&observed(packet, port, row));
         }
     }
@@ -196,7 +193,7 @@ impl Joiner {
         stats: &mut Stats,
     ) -> Option<&mut PostcardRow> {
         let queued = self.queue.len();
-        let first_position = self.queue.first_position();
+        let first_position = self.queue.first;
         let (row, slot) = self.queue.front()?;
         let node = self.nodes.get_mut(usize::from(slot.node))?;
         if slot.waits {
@@ -223,7 +220,6 @@ impl Joiner {
         self.queue.ahead(places)
     }
 
-    /// Removes the oldest packet.
     #[inline(always)]
     pub(crate) fn pop(&mut self) {
         self.queue.pop_front();

@@ -34,8 +34,10 @@ pub(super) struct PacketQueue {
     rows: Box<[PostcardRow]>,
     /// As many as rows.
     slots: Box<[JoinSlot]>,
-    first: u64,
-    next: u64,
+    /// Positions before this have been handed on.
+    pub first: u64,
+    /// Position of the packet that is put in next.
+    pub next: u64,
 }
 
 impl PacketQueue {
@@ -47,18 +49,6 @@ impl PacketQueue {
     #[inline]
     fn is_empty(&self) -> bool {
         self.next == self.first
-    }
-
-    /// Positions before this have been handed on.
-    #[inline]
-    pub(super) fn first_position(&self) -> u64 {
-        self.first
-    }
-
-    /// Position of the packet that is put in next.
-    #[inline]
-    pub(super) fn next_position(&self) -> u64 {
-        self.next
     }
 
     #[inline(always)]
@@ -187,7 +177,7 @@ mod tests {
                         }
                     }
                 }
-                prop_assert_eq!((queue.len(), queue.next_position()), (list.len(), next));
+                prop_assert_eq!((queue.len(), queue.next), (list.len(), next));
                 let front = queue.front().map(|(row, slot)| (row.sequence, slot.flow, slot.waits));
                 prop_assert_eq!(front, list.front().map(|e| (e.1, e.1, e.2)));
             }

@@ -61,7 +61,7 @@ impl HostEvent {
 /// Events in the order in which they are given to flows.
 #[derive(Debug)]
 pub(crate) struct ReorderBuffer {
-    events: VecDeque<HostEvent>,
+    pub events: VecDeque<HostEvent>,
     hold_ns: u64,
 }
 
@@ -71,10 +71,6 @@ impl ReorderBuffer {
             events: VecDeque::new(),
             hold_ns,
         }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.events.len()
     }
 
     /// Adds an event that came at `now_rx_ns`.
@@ -126,16 +122,6 @@ impl ReorderBuffer {
     pub(crate) fn is_due(&self, now_rx_ns: u64) -> bool {
         self.events.front().is_some_and(|e| e.is_due(now_rx_ns))
     }
-
-    /// Takes all events out, so that they can be read where they lie;
-    /// [`ReorderBuffer::put_back`] returns the rest.
-    pub(crate) fn take(&mut self) -> VecDeque<HostEvent> {
-        std::mem::take(&mut self.events)
-    }
-
-    pub(crate) fn put_back(&mut self, events: VecDeque<HostEvent>) {
-        self.events = events;
-    }
 }
 
 #[cfg(test)]
@@ -154,7 +140,7 @@ mod tests {
             for (n, &(host, time_ns)) in events.iter().enumerate() {
                 buffer.push(n as u64, host, sample(1, time_ns, n as u32, 0, 10), false);
             }
-            let out = buffer.take();
+            let out = std::mem::take(&mut buffer.events);
             prop_assert_eq!(out.len(), events.len());
             let due: Vec<u64> = out.iter().map(|e| e.due_rx_ns).collect();
             prop_assert!(due.is_sorted(), "{:?}", due);
@@ -173,7 +159,10 @@ mod tests {
         buffer.push(101, 0, sample(1, 3, 0, 0, 10), false);
         assert!(!buffer.is_due(119));
         assert!(buffer.is_due(120));
-        let times: Vec<u64> = buffer.take().iter().map(|e| e.event.time_ns()).collect();
+        let times: Vec<u64> = std::mem::take(&mut buffer.events)
+            .iter()
+            .map(|e| e.event.time_ns())
+            .collect();
         assert_eq!(times, [3, 7]);
     }
 }

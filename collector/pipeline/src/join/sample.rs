@@ -49,9 +49,9 @@ impl Joiner {
                 host_ns: s.time_ns,
                 node_id: node.id,
                 port: port.port,
-                time_ns: match pairs.mapping() {
+                time_ns: match pairs.mapping {
                     Some(m) => m.to_node(s.time_ns),
-                    None => node.time.max_ns(),
+                    None => node.time.max_ns,
                 },
                 flow_id,
                 data_len_bytes: s.data_len,

@@ -65,7 +65,8 @@ impl<S: Sink> Pipeline<S> {
 
     #[inline(never)]
     fn release_due(&mut self, now_rx_ns: u64) {
-        let mut events = self.join.events.take();
+        // Taken out, so that they can be read where they lie.
+        let mut events = std::mem::take(&mut self.join.events.events);
         while let Some(e) = events.front()
             && (e.is_due(now_rx_ns) || events.len() > MAX_EVENTS)
         {
@@ -78,11 +79,11 @@ impl<S: Sink> Pipeline<S> {
             }
             events.pop_front();
             self.join.prefetch(&mut events, &self.flows);
-            if self.emit.has_many_flows() {
+            if self.emit.aggregator.has_many_flows() {
                 self.prefetch_samples(&events);
             }
         }
-        self.join.events.put_back(events);
+        self.join.events.events = events;
     }
 
     #[inline(always)]
@@ -127,7 +128,7 @@ impl<S: Sink> Pipeline<S> {
         Some(HostMoment {
             flow_id: flow.id,
             node_id: node.id,
-            time_ns: mapping.map_or(node.time.max_ns(), |m| m.to_node(host_ns)),
+            time_ns: mapping.map_or(node.time.max_ns, |m| m.to_node(host_ns)),
             host,
             host_ns,
         })

@@ -23,7 +23,9 @@ impl<S: Sink> Pipeline<S> {
             (Step::Totals, distance::ROW_TOTALS),
         ] {
             if let Some(row) = self.join.ahead(places) {
-                self.emit.prefetch_packet(step, row.flow_id, row.port);
+                self.emit
+                    .aggregator
+                    .prefetch_packet(step, row.flow_id, row.port);
             }
         }
     }
@@ -40,7 +42,9 @@ impl<S: Sink> Pipeline<S> {
                 && let Some(flow) = self.flows.get(hint.slot)
                 && let Some(port) = flow.ports.first()
             {
-                self.emit.prefetch_sample(step, flow.id, port.port);
+                self.emit
+                    .aggregator
+                    .prefetch_sample(step, flow.id, port.port);
             }
         }
     }

@@ -109,11 +109,6 @@ impl<S: Sink> Pipeline<S> {
         &self.config
     }
 
-    /// Names of hosts, in the order of [`crate::ProbeRow::host`].
-    pub fn hosts(&self) -> &[String] {
-        self.join.hosts.names()
-    }
-
     /// Where rows go.
     pub fn sink(&self) -> &S {
         &self.emit.sink
@@ -133,8 +128,8 @@ impl<S: Sink> Pipeline<S> {
     pub fn stats(&self) -> Stats {
         let mut stats = self.stats.clone();
         self.accounting.add_to(&mut stats);
-        stats.flows_evicted = self.flows.evicted();
-        stats.segments_evicted = self.flows.segments_evicted();
+        stats.flows_evicted = self.flows.evicted;
+        stats.segments_evicted = self.flows.segments_evicted;
         self.emit.add_to(&mut stats);
         stats
     }
@@ -142,7 +137,7 @@ impl<S: Sink> Pipeline<S> {
     /// Where refused reports came from: the first sources, for whoever runs the
     /// collector; the counters know of all.
     pub fn refused_sources(&self) -> &[RefusedSource] {
-        self.accounting.refused_sources()
+        &self.accounting.refusals.0
     }
 
     /// Flows remembered now.
@@ -157,12 +152,12 @@ impl<S: Sink> Pipeline<S> {
 
     /// Memory taken for what flows remember of their segments, bytes.
     pub fn segment_memory_bytes(&self) -> usize {
-        self.flows.segment_bytes()
+        self.flows.memory.taken_bytes
     }
 
     /// Packets waiting for their sample, and samples held back.
     pub fn waiting(&self) -> (usize, usize) {
-        (self.join.queued(), self.join.events.len())
+        (self.join.queued(), self.join.events.events.len())
     }
 
     /// Takes one report of `exporter`, received at `rx_ns` of the collector's
@@ -326,7 +321,7 @@ impl<S: Sink> Pipeline<S> {
         while let Some(row) = self.join.ready(now_rx_ns, &self.flows, &mut self.stats) {
             self.emit.postcard(row, &mut self.stats);
             self.join.pop();
-            if self.emit.has_many_flows() {
+            if self.emit.aggregator.has_many_flows() {
                 self.prefetch_rows();
             }
         }

@@ -40,8 +40,8 @@ impl<S: Sink> Pipeline<S> {
     /// The mappings between all nodes and hosts, as far as known.
     pub fn clocks(&self) -> Vec<ClockMapping> {
         let mut out = Vec::new();
-        for (i, node) in (0u16..).zip(self.accounting.nodes()) {
-            for (host, name) in (0u16..).zip(self.join.hosts.names()) {
+        for (i, node) in (0u16..).zip(&self.accounting.nodes) {
+            for (host, name) in (0u16..).zip(&self.join.hosts.names) {
                 if let Some(m) = self.join.mapping(i, host) {
                     out.push(ClockMapping {
                         node_id: node.id,
@@ -94,7 +94,7 @@ impl<S: Sink> Pipeline<S> {
             ..self.stats().collector_status()
         };
         self.emit.sink.status(&mut status);
-        self.emit.update(Update {
+        self.emit.sink.update(Update {
             status: Some(status),
             ..Update::default()
         });
@@ -102,12 +102,12 @@ impl<S: Sink> Pipeline<S> {
 
     /// Closes the intervals of nodes that have fallen silent.
     fn close_idle(&mut self) {
-        for i in 0..self.accounting.nodes().len() as u16 {
+        for i in 0..self.accounting.nodes.len() as u16 {
             let queued = self.join.queued_of(i);
             let Some(node) = self.accounting.node_mut(i) else {
                 continue;
             };
-            let max_ns = node.time.max_ns();
+            let max_ns = node.time.max_ns;
             let silent_ns = self.timers.now_rx_ns.saturating_sub(node.last_rx_ns);
             if queued > 0 || silent_ns < IDLE_NS || max_ns == 0 {
                 continue;

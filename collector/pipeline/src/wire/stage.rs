@@ -121,7 +121,6 @@ impl<'a> Stage<'a> {
         more
     }
 
-    /// The staged datagrams in order.
     #[inline(always)]
     pub(crate) fn datagrams(&self) -> &[Option<Staged<'a>>] {
         self.staged.get(..self.count).unwrap_or_default()

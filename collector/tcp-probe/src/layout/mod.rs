@@ -48,17 +48,6 @@ struct SocketLayout {
     state: usize,
 }
 
-/// Why a sample gave no event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SampleError {
-    /// Shorter than the format file says.
-    Short,
-    /// Of a tracepoint that was not asked for.
-    UnknownType,
-    /// Neither IPv4 nor IPv6.
-    UnknownFamily,
-}
-
 impl Layout {
     /// Resolves the fields of `tcp_probe`.
     ///
@@ -118,13 +107,11 @@ impl Layout {
         Ok(())
     }
 
-    /// Reads the raw data of one sample taken at `time_ns`.
-    ///
-    /// # Errors
-    /// When it is not of a known tracepoint, too short, or of another family.
+    /// Reads the raw data of one sample taken at `time_ns`; `None` when it is not of a
+    /// known tracepoint, too short, or of another family.
     #[inline]
-    pub fn read(&self, time_ns: u64, raw: &[u8]) -> Result<Event, SampleError> {
-        let id = u16_at(raw, 0).ok_or(SampleError::Short)?;
+    pub fn read(&self, time_ns: u64, raw: &[u8]) -> Option<Event> {
+        let id = u16_at(raw, 0)?;
         if let Some(layout) = &self.probe
             && layout.id == id
         {
@@ -133,21 +120,21 @@ impl Layout {
         if let Some(layout) = &self.retransmit
             && layout.id == id
         {
-            let flow = read_socket(layout, raw).ok_or(SampleError::Short)?;
-            return Ok(Event::Retransmit(RetransmitEvent { time_ns, flow }));
+            let flow = read_socket(layout, raw)?;
+            return Some(Event::Retransmit(RetransmitEvent { time_ns, flow }));
         }
         if let Some(layout) = &self.cong_state
             && layout.id == id
         {
-            let flow = read_socket(layout, raw).ok_or(SampleError::Short)?;
-            let state = *raw.get(layout.state).ok_or(SampleError::Short)?;
-            return Ok(Event::CongState(CongStateEvent {
+            let flow = read_socket(layout, raw)?;
+            let state = *raw.get(layout.state)?;
+            return Some(Event::CongState(CongStateEvent {
                 time_ns,
                 flow,
                 state,
             }));
         }
-        Err(SampleError::UnknownType)
+        None
     }
 }
 
@@ -165,33 +152,30 @@ fn socket_layout(format: &Format, state: usize) -> Result<SocketLayout, FormatEr
 }
 
 #[inline]
-fn read_probe(layout: &ProbeLayout, time_ns: u64, raw: &[u8]) -> Result<Event, SampleError> {
+fn read_probe(layout: &ProbeLayout, time_ns: u64, raw: &[u8]) -> Option<Event> {
     let local = sockaddr(raw, layout.saddr)?;
     let remote = sockaddr(raw, layout.daddr)?;
-    let numbers = || {
-        let data_len = match layout.data_len_bytes {
-            2 => u16_at(raw, layout.data_len)?,
-            _ => u16::try_from(u32_at(raw, layout.data_len)?).unwrap_or(u16::MAX),
-        };
-        let sock_cookie = match layout.sock_cookie {
-            Some(offset) => u64_at(raw, offset)?,
-            None => 0,
-        };
-        Some(Sample {
-            time_ns,
-            flow: flow(local, remote),
-            data_len,
-            snd_nxt: u32_at(raw, layout.snd_nxt)?,
-            snd_una: u32_at(raw, layout.snd_una)?,
-            snd_cwnd: u32_at(raw, layout.snd_cwnd)?,
-            ssthresh: u32_at(raw, layout.ssthresh)?,
-            snd_wnd: u32_at(raw, layout.snd_wnd)?,
-            srtt_us: u32_at(raw, layout.srtt)?,
-            rcv_wnd: u32_at(raw, layout.rcv_wnd)?,
-            sock_cookie,
-        })
+    let data_len = match layout.data_len_bytes {
+        2 => u16_at(raw, layout.data_len)?,
+        _ => u16::try_from(u32_at(raw, layout.data_len)?).unwrap_or(u16::MAX),
     };
-    numbers().map(Event::Probe).ok_or(SampleError::Short)
+    let sock_cookie = match layout.sock_cookie {
+        Some(offset) => u64_at(raw, offset)?,
+        None => 0,
+    };
+    Some(Event::Probe(Sample {
+        time_ns,
+        flow: flow(local, remote),
+        data_len,
+        snd_nxt: u32_at(raw, layout.snd_nxt)?,
+        snd_una: u32_at(raw, layout.snd_una)?,
+        snd_cwnd: u32_at(raw, layout.snd_cwnd)?,
+        ssthresh: u32_at(raw, layout.ssthresh)?,
+        snd_wnd: u32_at(raw, layout.snd_wnd)?,
+        srtt_us: u32_at(raw, layout.srtt)?,
+        rcv_wnd: u32_at(raw, layout.rcv_wnd)?,
+        sock_cookie,
+    }))
 }
 
 #[inline]
@@ -206,19 +190,19 @@ fn read_socket(layout: &SocketLayout, raw: &[u8]) -> Option<int_report::FlowKey>
 /// `struct sockaddr_in` or `sockaddr_in6`: family in host order, port in
 /// network order, then the address (IPv6: after the flow label).
 #[inline]
-fn sockaddr(raw: &[u8], offset: usize) -> Result<(IpAddr, u16), SampleError> {
-    let bytes = chunk::<SOCKADDR_IN6_BYTES>(raw, offset).ok_or(SampleError::Short)?;
+fn sockaddr(raw: &[u8], offset: usize) -> Option<(IpAddr, u16)> {
+    let bytes = chunk::<SOCKADDR_IN6_BYTES>(raw, offset)?;
     let port = u16::from_be_bytes([bytes[2], bytes[3]]);
     match u16::from_ne_bytes([bytes[0], bytes[1]]) {
-        AF_INET => Ok((
+        AF_INET => Some((
             IpAddr::V4(Ipv4Addr::new(bytes[4], bytes[5], bytes[6], bytes[7])),
             port,
         )),
         AF_INET6 => {
-            let address = chunk::<16>(bytes, 8).ok_or(SampleError::Short)?;
-            Ok((IpAddr::V6(Ipv6Addr::from(*address)), port))
+            let address = chunk::<16>(bytes, 8)?;
+            Some((IpAddr::V6(Ipv6Addr::from(*address)), port))
         }
-        _ => Err(SampleError::UnknownFamily),
+        _ => None,
     }
 }
 

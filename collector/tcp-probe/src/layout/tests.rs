@@ -108,11 +108,7 @@ fn retransmission_from_its_fields() {
         "10.0.0.1:5001 > 10.0.0.2:40000 proto 6"
     );
     for length in 0..74 {
-        assert_eq!(
-            layout().read(9, &raw[..length]),
-            Err(SampleError::Short),
-            "{length}"
-        );
+        assert_eq!(layout().read(9, &raw[..length]), None, "{length}");
     }
 }
 
@@ -120,10 +116,10 @@ fn retransmission_from_its_fields() {
 fn bad_samples() {
     let id = Format::parse(PROBE).unwrap().id;
     let mut raw = vec![0; 136];
-    assert_eq!(layout().read(0, &raw), Err(SampleError::UnknownType));
+    assert_eq!(layout().read(0, &raw), None);
     raw[..2].copy_from_slice(&id.to_ne_bytes());
-    assert_eq!(layout().read(0, &raw), Err(SampleError::UnknownFamily));
-    assert_eq!(layout().read(0, &[]), Err(SampleError::Short));
+    assert_eq!(layout().read(0, &raw), None);
+    assert_eq!(layout().read(0, &[]), None);
 }
 
 #[test]

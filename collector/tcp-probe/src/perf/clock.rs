@@ -59,6 +59,24 @@ impl Clock {
             .saturating_mul(1_000_000_000)
             .saturating_add(time.tv_nsec as u64)
     }
+
+    /// This clock less another, ns, from the tightest of a few pairs of readings, and
+    /// how long that pair took, ns.
+    #[must_use]
+    pub fn minus(self, other: Self) -> (i64, u64) {
+        let mut best = (0, u64::MAX);
+        for _ in 0..4 {
+            let before = other.now_ns();
+            let own = self.now_ns();
+            let after = other.now_ns();
+            let width = after.saturating_sub(before);
+            if width < best.1 {
+                let middle = before.saturating_add(width / 2);
+                best = (own.wrapping_sub(middle) as i64, width);
+            }
+        }
+        best
+    }
 }
 
 impl fmt::Display for Clock {
@@ -96,19 +114,9 @@ impl Offset {
         if self.clock == stamped {
             return;
         }
-        let mut best = (u64::MAX, self.ns);
-        for _ in 0..4 {
-            let before = stamped.now_ns();
-            let wanted = self.clock.now_ns();
-            let after = stamped.now_ns();
-            let width = after.saturating_sub(before);
-            if width < best.0 {
-                let middle = before + width / 2;
-                best = (width, wanted.wrapping_sub(middle) as i64);
-            }
-        }
-        if best.1.abs_diff(self.ns) > READING_NOISE_NS.max(best.0) {
-            self.ns = best.1;
+        let (ns, width_ns) = self.clock.minus(stamped);
+        if ns.abs_diff(self.ns) > READING_NOISE_NS.max(width_ns) {
+            self.ns = ns;
         }
     }
 

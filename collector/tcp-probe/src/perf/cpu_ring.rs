@@ -74,7 +74,6 @@ impl CpuRing {
         })
     }
 
-    /// The events of this CPU.
     pub(super) fn events(&mut self) -> impl Iterator<Item = &mut Counter> {
         std::iter::once(self.owner.as_counter_mut()).chain(&mut self.others)
     }

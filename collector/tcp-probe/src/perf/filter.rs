@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which sockets to read.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use int_report::FlowKey;
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -24,7 +25,7 @@ impl Filter {
     #[inline]
     pub fn passes(&self, flow: &FlowKey) -> bool {
         let port = |port: u16| self.ports.contains(&port);
-        let address = |addr: IpAddr| self.addresses.iter().any(|range| range.contains(addr));
+        let address = |addr: IpAddr| self.addresses.iter().any(|range| range.0.contains(&addr));
         (self.ports.is_empty() || port(flow.src_port) || port(flow.dst_port))
             && (self.addresses.is_empty() || address(flow.src) || address(flow.dst))
     }
@@ -48,10 +49,7 @@ impl Filter {
 /// An address with a prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct AddressRange {
-    address: IpAddr,
-    prefix_bits: u8,
-}
+pub struct AddressRange(IpNet);
 
 /// Why a text is not an address range.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -60,53 +58,23 @@ pub struct FilterError {
     text: String,
 }
 
-impl AddressRange {
-    #[inline]
-    fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address) {
-            (IpAddr::V4(range), IpAddr::V4(address)) => {
-                let differing = u32::from(range) ^ u32::from(address);
-                differing.leading_zeros() >= u32::from(self.prefix_bits)
-            }
-            (IpAddr::V6(range), IpAddr::V6(address)) => {
-                let differing = u128::from(range) ^ u128::from(address);
-                differing.leading_zeros() >= u32::from(self.prefix_bits)
-            }
-            _ => false,
-        }
-    }
-}
-
 impl FromStr for AddressRange {
     type Err = FilterError;
 
     fn from_str(text: &str) -> Result<Self, FilterError> {
-        let error = || FilterError {
-            text: text.to_owned(),
+        let net = match text.parse::<IpAddr>() {
+            Ok(address) => Ok(IpNet::from(address)),
+            Err(_) => text.parse::<IpNet>(),
         };
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) => (address, Some(prefix)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().map_err(|_| error())?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let prefix_bits = match prefix {
-            Some(prefix) => prefix.parse().map_err(|_| error())?,
-            None => most,
-        };
-        if prefix_bits > most || is_mapped(address) {
-            return Err(error());
-        }
-        Ok(Self {
-            address,
-            prefix_bits,
-        })
+        // Flows never show mapped addresses: such a range could not match.
+        let mapped = |net: &IpNet| net.addr().to_canonical() != net.addr();
+        net.ok()
+            .filter(|net| !mapped(net))
+            .map(Self)
+            .ok_or_else(|| FilterError {
+                text: text.to_owned(),
+            })
     }
-}
-
-/// Flows never show mapped addresses: such a range could not match.
-fn is_mapped(address: IpAddr) -> bool {
-    matches!(address, IpAddr::V6(v6) if Ipv6Addr::to_ipv4_mapped(&v6).is_some())
 }
 
 impl TryFrom<String> for AddressRange {
@@ -119,7 +87,7 @@ impl TryFrom<String> for AddressRange {
 
 impl From<AddressRange> for String {
     fn from(range: AddressRange) -> Self {
-        format!("{}/{}", range.address, range.prefix_bits)
+        range.0.to_string()
     }
 }
 

@@ -16,7 +16,8 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::event::Event;
-use crate::layout::{Layout, SampleError};
+use crate::format::{Format, FormatError};
+use crate::layout::Layout;
 use crate::ring::Record;
 use cpu_ring::{CpuRing, Totals};
 
@@ -32,7 +33,7 @@ const ASK_LOST_NS: u64 = 1_000_000_000;
 const IN_FLIGHT_NS: u64 = 500_000;
 
 /// Totals of a reader.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     /// Read and let through.
     pub events: u64,
@@ -77,18 +78,24 @@ impl PerfReader {
         let tracefs = tracefs::find(options)?;
         let mut layout = Layout::default();
         let mut ids = Vec::new();
-        let probe = tracefs::format(&tracefs, "tcp_probe")?;
-        layout.set_probe(&probe)?;
-        ids.push(("tcp_probe", probe.id));
-        if options.retransmits {
-            let format = tracefs::format(&tracefs, "tcp_retransmit_skb")?;
-            layout.set_retransmit(&format)?;
-            ids.push(("tcp_retransmit_skb", format.id));
-        }
-        if options.cong_states {
-            let format = tracefs::format(&tracefs, "tcp_cong_state_set")?;
-            layout.set_cong_state(&format)?;
-            ids.push(("tcp_cong_state_set", format.id));
+        type Set = fn(&mut Layout, &Format) -> Result<(), FormatError>;
+        let wanted: [(bool, &str, Set); 3] = [
+            (true, "tcp_probe", Layout::set_probe),
+            (
+                options.retransmits,
+                "tcp_retransmit_skb",
+                Layout::set_retransmit,
+            ),
+            (
+                options.cong_states,
+                "tcp_cong_state_set",
+                Layout::set_cong_state,
+            ),
+        ];
+        for (_, name, set) in wanted.into_iter().filter(|w| w.0) {
+            let format = tracefs::format(&tracefs, name)?;
+            set(&mut layout, &format)?;
+            ids.push((name, format.id));
         }
         let mut rings = Vec::new();
         for cpu in tracefs::online_cpus()? {
@@ -160,7 +167,9 @@ impl PerfReader {
                 tracing::warn!(%error, "stopping a perf event");
             }
         }
-        let events = self.drain_all(f);
+        self.read_rings();
+        let events = self.held.len();
+        self.held.drain(..).for_each(f);
         self.ask_lost();
         self.note_unrecorded();
         events
@@ -205,14 +214,6 @@ impl PerfReader {
         self.counts.unrecorded = self.counts.unrecorded.max(unrecorded);
     }
 
-    /// As [`PerfReader::drain`], but holds nothing back: for the end.
-    pub fn drain_all(&mut self, mut f: impl FnMut(Event)) -> usize {
-        self.read_rings();
-        let ready = self.held.len();
-        self.held.drain(..).for_each(&mut f);
-        ready
-    }
-
     /// Moves what the rings hold to `held`, in order of time.
     fn read_rings(&mut self) {
         self.offset.refresh();
@@ -230,12 +231,6 @@ impl PerfReader {
         if now_ns.saturating_sub(self.asked_lost_ns) >= ASK_LOST_NS {
             self.ask_lost();
         }
-    }
-
-    /// Records the kernel had no room for, as it has told so far.
-    #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.counts.lost
     }
 
     /// All totals.
@@ -260,14 +255,12 @@ fn take(
 ) -> Option<Event> {
     match record {
         Record::Sample { time_ns, raw } => match layout.read(offset.apply(time_ns), raw) {
-            Ok(event) if filter.passes(event.flow()) => {
+            Some(event) if filter.passes(event.flow()) => {
                 counts.events += 1;
                 return Some(event);
             }
-            Ok(_) => counts.filtered += 1,
-            Err(SampleError::Short | SampleError::UnknownType | SampleError::UnknownFamily) => {
-                counts.malformed += 1;
-            }
+            Some(_) => counts.filtered += 1,
+            None => counts.malformed += 1,
         },
         Record::Lost(lost) => counts.lost += lost,
         Record::Malformed => counts.malformed += 1,

@@ -3,15 +3,12 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
 use super::clock::Clock;
 use super::error::OpenError;
 use super::filter::Filter;
 
 /// How to read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Clock that stamps the records.
     pub clock: Clock,
@@ -44,7 +41,6 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Checks the sizes.
     pub(super) fn check_sizes(&self) -> Result<(), OpenError> {
         let page = page_bytes();
         if !self.ring_bytes.is_power_of_two() || self.ring_bytes < page || self.ring_bytes > 1 << 30
@@ -64,7 +60,6 @@ impl Options {
     }
 }
 
-/// Size of a memory page, bytes.
 fn page_bytes() -> usize {
     // SAFETY: no arguments that could be wrong.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

@@ -49,7 +49,6 @@ pub(super) fn format(directory: &Path, event: &'static str) -> Result<Format, Op
     }
 }
 
-/// Numbers of the online CPUs.
 pub(super) fn online_cpus() -> Result<Vec<u32>, OpenError> {
     let failed = |source| OpenError::Io {
         what: format!("read {ONLINE_CPUS}"),

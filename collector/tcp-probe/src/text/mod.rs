@@ -27,10 +27,7 @@ pub fn parse_line(line: &[u8]) -> Result<Option<Event>, LineError> {
     let Some(found) = scan::find_event(line) else {
         return Ok(None);
     };
-    let time_ns = match found.time_ns {
-        Some(time_ns) => time_ns,
-        None => return Err(LineError::BadTime),
-    };
+    let time_ns = found.time_ns.ok_or(LineError::BadTime)?;
     Ok(Some(match found.kind {
         scan::Kind::Probe => Event::Probe(match fast_path::probe(time_ns, found.fields) {
             Some(sample) => sample,

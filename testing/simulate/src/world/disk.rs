@@ -135,6 +135,7 @@ impl World {
             &server,
             "last",
             stores::unix_s,
+            false,
         );
         let (sink, mut steps) = match last {
             Ok(started) => started,

@@ -133,7 +133,8 @@ impl Store for Spool {
         self.now = Duration::ZERO;
         let capture = format!("s{}", self.starts);
         let server = self.database.shared();
-        let started = ClickHouseSink::stepped(&config(), &disk.shared(), &server, &capture, unix_s);
+        let started =
+            ClickHouseSink::stepped(&config(), &disk.shared(), &server, &capture, unix_s, false);
         self.running = Some(started.map_err(|e| e.to_string())?);
         self.order = 0;
         self.lost_before = 0;
@@ -219,7 +220,7 @@ fn no_spooled_row_is_lost_or_doubled() {
 
 fn started(disk: &SimDisk, capture: &str, server: &ModelDatabase) -> (ClickHouseSink, SinkSteps) {
     let server = server.shared();
-    ClickHouseSink::stepped(&config(), &disk.shared(), &server, capture, unix_s).unwrap()
+    ClickHouseSink::stepped(&config(), &disk.shared(), &server, capture, unix_s, false).unwrap()
 }
 
 fn spool_one(disk: &SimDisk, server: &ModelDatabase) -> (ClickHouseSink, SinkSteps) {

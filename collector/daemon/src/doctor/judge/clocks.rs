@@ -15,7 +15,6 @@ pub(in crate::doctor) struct WallClock {
     pub error_us: i64,
 }
 
-/// The clock of this machine.
 pub(in crate::doctor) fn wall_clock(clock: Option<WallClock>) -> Finding {
     let check = "wall clock";
     match clock {

@@ -82,7 +82,6 @@ pub(in crate::doctor) fn address(
     }
 }
 
-/// Space for a capture.
 pub(in crate::doctor) fn space(directory: &str, free_bytes: u64) -> Finding {
     let check = format!("capture.dir {directory}");
     let found = format!("writable, {:.1} GB free", free_bytes as f64 / 1e9);

@@ -2,7 +2,7 @@
 //! The way of the reports: what came, and what is missing.
 
 use daemon_kit::doctor::Finding;
-use int_report::{DecodeError, Report};
+use int_report::Report;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -43,13 +43,9 @@ impl Heard {
             }
         });
         if let Err(error) = read {
-            self.malformed(&error);
+            self.malformed += 1;
+            self.first_error.get_or_insert_with(|| error.to_string());
         }
-    }
-
-    fn malformed(&mut self, error: &DecodeError) {
-        self.malformed += 1;
-        self.first_error.get_or_insert_with(|| error.to_string());
     }
 }
 
@@ -71,6 +67,15 @@ impl NodeHeard {
     }
 }
 
+fn none(seconds: f64) -> Finding {
+    Finding::problem(
+        "reports",
+        format!("none in {seconds:.0} s"),
+        "is there traffic at the watched port? Then follow docs/how-to/troubleshooting.md, \
+         step 1, from the switch on",
+    )
+}
+
 /// Reports that came in `seconds`, against the nodes of the configuration.
 pub(in crate::doctor) fn reports(
     heard: &Heard,
@@ -79,12 +84,7 @@ pub(in crate::doctor) fn reports(
 ) -> Vec<Finding> {
     let mut found = Vec::new();
     if heard.datagrams == 0 {
-        found.push(Finding::problem(
-            "reports",
-            format!("none in {seconds:.0} s"),
-            "is there traffic at the watched port? Then follow docs/how-to/troubleshooting.md, \
-             step 1, from the switch on",
-        ));
+        found.push(none(seconds));
     }
     if let Some(error) = &heard.first_error {
         found.push(Finding::warning(
@@ -99,17 +99,13 @@ pub(in crate::doctor) fn reports(
     for ((id, from), node) in &heard.nodes {
         found.push(sender(*id, *from, node, nodes.get(id), seconds));
     }
-    for (id, _) in nodes
-        .iter()
-        .filter(|(id, _)| !heard.nodes.keys().any(|k| k.0 == **id))
-    {
-        if heard.datagrams > 0 {
-            found.push(Finding::warning(
-                format!("node {id}"),
-                format!("configured, and silent for {seconds:.0} s"),
-                "has it traffic, and does it send here?",
-            ));
-        }
+    let silent = |id: &&u32| !heard.nodes.keys().any(|k| k.0 == **id);
+    for id in nodes.keys().filter(silent).filter(|_| heard.datagrams > 0) {
+        found.push(Finding::warning(
+            format!("node {id}"),
+            format!("configured, and silent for {seconds:.0} s"),
+            "has it traffic, and does it send here?",
+        ));
     }
     found
 }
@@ -159,12 +155,7 @@ pub(in crate::doctor) fn running(first: &Value, second: &Value, seconds: f64) ->
     let received = grown("received");
     let rate = received as f64 / seconds;
     let mut found = vec![match received {
-        0 => Finding::problem(
-            "reports",
-            format!("none in {seconds:.0} s"),
-            "is there traffic at the watched port? Then follow docs/how-to/troubleshooting.md, \
-             step 1, from the switch on",
-        ),
+        0 => none(seconds),
         n => Finding::ok("reports", format!("{n}, {rate:.0} per second")),
     }];
     for (key, remedy) in [

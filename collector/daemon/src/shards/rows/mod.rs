@@ -165,14 +165,6 @@ impl RowSink for ShardRows {
         self.merge.state().rows(self.shard, postcards, probes);
     }
 
-    fn postcards(&mut self, rows: &[PostcardRow]) {
-        self.rows(rows, &[]);
-    }
-
-    fn probes(&mut self, rows: &[ProbeRow]) {
-        self.rows(&[], rows);
-    }
-
     fn event(&mut self, row: &EventRow) {
         self.merge.state().event(self.shard, row);
     }

@@ -15,13 +15,14 @@ struct Store {
 }
 
 impl RowSink for Store {
-    fn postcards(&mut self, rows: &[PostcardRow]) {
-        let rows = rows.iter().map(|r| ("packet", r.order, r.node_id, 0));
-        self.seen.lock().unwrap().extend(rows);
-    }
-    fn probes(&mut self, rows: &[ProbeRow]) {
-        let rows = rows.iter().map(|r| ("sample", r.order, r.node_id, r.host));
-        self.seen.lock().unwrap().extend(rows);
+    fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]) {
+        let mut seen = self.seen.lock().unwrap();
+        seen.extend(postcards.iter().map(|r| ("packet", r.order, r.node_id, 0)));
+        seen.extend(
+            probes
+                .iter()
+                .map(|r| ("sample", r.order, r.node_id, r.host)),
+        );
     }
     fn event(&mut self, row: &EventRow) {
         let mut seen = self.seen.lock().unwrap();

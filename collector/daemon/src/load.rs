@@ -1,28 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Parquet capture into ClickHouse. Batches are cut the same at every
-//! repetition, so a load that was broken off is simply started again.
+//! `tidemark-collector load`: a capture into ClickHouse. Batches are cut the same at
+//! every repetition, so a load that was broken off is simply started again.
 
 use anyhow::{Context, Result, anyhow, bail};
-use daemon_kit::cli::Progress;
-use std::path::Path;
+use clap::Args;
+use daemon_kit::cli::{Progress, print, print_json};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_capture::{AnyRow, CaptureMeta, Merged};
 use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Client, Database as _, SinkStats};
 
+#[derive(Debug, Args)]
+pub(crate) struct LoadArgs {
+    /// Directory of the capture.
+    capture: PathBuf,
+    /// The server's HTTP interface.
+    #[arg(
+        long,
+        env = "TIDEMARK_CLICKHOUSE_URL",
+        default_value = "http://127.0.0.1:8123"
+    )]
+    clickhouse: String,
+    #[arg(long, default_value = "tidemark")]
+    database: String,
+    #[arg(long, default_value = "default")]
+    user: String,
+    /// File with the password.
+    #[arg(long)]
+    password_file: Option<PathBuf>,
+    /// Where batches wait for the server; default in the temporary directory.
+    #[arg(long)]
+    spool_dir: Option<PathBuf>,
+    /// Rows of one insert.
+    #[arg(long, default_value_t = ClickHouseConfig::default().batch_rows)]
+    batch_rows: usize,
+    /// Make database and tables where they are missing.
+    #[arg(long)]
+    create_schema: bool,
+    /// Print the result as JSON on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &LoadArgs) -> Result<()> {
+    let spool_dir = match &args.spool_dir {
+        Some(dir) => dir.clone(),
+        None => {
+            let meta = CaptureMeta::read(&args.capture)?;
+            std::env::temp_dir().join(format!("tidemark-load-{}", meta.instance))
+        }
+    };
+    let config = ClickHouseConfig {
+        url: Some(args.clickhouse.clone()),
+        database: args.database.clone(),
+        user: args.user.clone(),
+        password_file: args.password_file.clone(),
+        spool_dir: Some(spool_dir.clone()),
+        batch_rows: args.batch_rows,
+        create_schema: args.create_schema,
+        ..ClickHouseConfig::default()
+    };
+    let report = load(&args.capture, &config).context("load")?;
+    if args.spool_dir.is_none() && report.rows_lost == 0 {
+        std::fs::remove_dir_all(&spool_dir)
+            .with_context(|| format!("removing {}", spool_dir.display()))?;
+    }
+    if args.json {
+        print_json(&report)?;
+    } else {
+        print(format_args!(
+            "loaded {} postcards, {} samples, {} events as capture {}; the database has {} rows of it",
+            report.postcards, report.tcp_probe, report.events, report.capture, report.rows_stored
+        ))?;
+    }
+    let rows = report.postcards + report.tcp_probe + report.events;
+    if report.rows_lost > 0 || report.rows_stored != rows {
+        bail!(
+            "{} of {rows} rows are in the database, {} were refused (kept in {})",
+            report.rows_stored,
+            report.rows_lost,
+            spool_dir.display()
+        );
+    }
+    Ok(())
+}
+
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub(super) struct LoadReport {
+struct LoadReport {
     /// Name of the capture in the tables.
-    pub capture: String,
-    pub postcards: u64,
-    pub tcp_probe: u64,
-    pub events: u64,
+    capture: String,
+    postcards: u64,
+    tcp_probe: u64,
+    events: u64,
     /// Rows that the server has of this capture at the end.
-    pub rows_stored: u64,
+    rows_stored: u64,
     /// Batches that were there from an earlier load.
-    pub batches_found: u64,
-    pub rows_lost: u64,
+    batches_found: u64,
+    rows_lost: u64,
 }
 
 /// Nanoseconds of 2001: larger reception times are times of day.
@@ -55,7 +131,7 @@ fn unix_minus_rx_ns(meta: &CaptureMeta, first_rx_ns: u64) -> i64 {
 /// # Errors
 /// When the capture cannot be read, or a running collector sent it to the same
 /// database already.
-pub(super) fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> {
+fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> {
     config.validate()?;
     let meta = CaptureMeta::read(dir)?;
     let client = Client::new(config)?;
@@ -81,8 +157,9 @@ pub(super) fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> 
         ..LoadReport::default()
     };
     let mut rows = Merged::open(dir)?;
-    let mut shown = Shown::new(Merged::rows(dir)?);
-    let mut sink = ClickHouseSink::start_load(config, &report.capture, crate::time::unix_s)?;
+    let there = Merged::rows(dir)?;
+    let mut progress = Progress::new("rows stored", true);
+    let mut sink = ClickHouseSink::start(config, &report.capture, crate::time::unix_s, true)?;
     let mut host: Arc<str> = Arc::default();
     let mut placed = false;
     let stats = sink.stats();
@@ -108,9 +185,9 @@ pub(super) fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> 
                 sink.event(&r);
             }
         }
-        shown.tick(&stats);
+        show(&mut progress, &stats, there);
     }
-    let stats = finish(sink, shown)?;
+    let stats = finish(sink, progress, there)?;
     for table in ["postcards", "tcp_probe", "events"] {
         let sql =
             format!("SELECT count() FROM {table} WHERE capture = {{capture:String}} FORMAT TSV");
@@ -124,37 +201,22 @@ pub(super) fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> 
     Ok(report)
 }
 
-/// What the server has of all rows, where somebody sees it.
-struct Shown {
-    progress: Progress,
-    rows: u64,
-}
-
-impl Shown {
-    fn new(rows: u64) -> Self {
-        Self {
-            progress: Progress::new("rows stored", true),
-            rows: rows.max(1),
-        }
-    }
-
-    fn tick(&mut self, stats: &SinkStats) {
-        let stored = stats.inserted();
-        let fraction = stored as f64 / self.rows as f64;
-        self.progress.tick(stored, Some(fraction));
-    }
+/// Shows how many of so many rows the server has.
+fn show(progress: &mut Progress, stats: &SinkStats, rows: u64) {
+    let stored = stats.inserted();
+    progress.tick(stored, Some(stored as f64 / rows.max(1) as f64));
 }
 
 /// Waits for the rows that the server does not have yet: of a capture that fits the
 /// spool, nearly all.
-fn finish(sink: ClickHouseSink, mut shown: Shown) -> Result<SinkStats> {
+fn finish(sink: ClickHouseSink, mut progress: Progress, rows: u64) -> Result<SinkStats> {
     let stats = sink.stats();
     let finishing = std::thread::spawn(move || sink.finish());
     while !finishing.is_finished() {
-        shown.tick(&stats);
+        show(&mut progress, &stats, rows);
         std::thread::sleep(LOOK_EVERY);
     }
-    shown.progress.end(stats.inserted());
+    progress.end(stats.inserted());
     finishing
         .join()
         .map_err(|_| anyhow!("the threads that load stopped without a result"))

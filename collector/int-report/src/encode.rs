@@ -2,8 +2,6 @@
 //! Encoder of telemetry reports, for tests, tools and software exporters.
 //! Whatever [`encode`] accepts, [`crate::decode`] gives back unchanged.
 
-mod old;
-
 use thiserror::Error;
 
 use crate::DS_TIDEMARK;
@@ -17,10 +15,8 @@ use crate::report::{Inner, InnerKind, Report};
 pub enum EncodeError {
     #[error("no report to encode")]
     Empty,
-    #[error("report version {version} is not known (0 = v0.5, 1 = v1.0, 2 = v2.0 are)")]
-    UnknownVersion { version: u8 },
-    #[error("report version {version} allows one report per datagram")]
-    OnePerDatagram { version: u8 },
+    #[error("reports are encoded in version 2.0 (2), not in {version}")]
+    Version { version: u8 },
     #[error("report {index} has another node, hw_id or sequence than the first")]
     MixedStreams { index: usize },
     #[error("report {index}: {field} cannot be expressed in its version")]
@@ -29,7 +25,7 @@ pub enum EncodeError {
     TooLong { index: usize },
 }
 
-/// Encodes the reports of one datagram (several only in v2.0).
+/// Encodes the reports of one datagram, in version 2.0.
 ///
 /// The inner packet is padded with zeros to four bytes unless it is the last.
 ///
@@ -37,22 +33,11 @@ pub enum EncodeError {
 /// When the version has no place for what the reports say.
 pub fn encode(reports: &[Report<'_>]) -> Result<Vec<u8>, EncodeError> {
     let first = reports.first().ok_or(EncodeError::Empty)?;
-    match first.version {
-        2 => v2(first, reports),
-        version @ (0 | 1) => match reports {
-            [report] if version == 1 => old::v1(report),
-            [report] => old::v0_5(report),
-            _ => Err(EncodeError::OnePerDatagram { version }),
-        },
-        version => Err(EncodeError::UnknownVersion { version }),
+    if first.version != 2 {
+        return Err(EncodeError::Version {
+            version: first.version,
+        });
     }
-}
-
-fn unsupported(index: usize, field: &'static str) -> EncodeError {
-    EncodeError::Unsupported { index, field }
-}
-
-fn v2(first: &Report<'_>, reports: &[Report<'_>]) -> Result<Vec<u8>, EncodeError> {
     if first.hw_id > 0x3f {
         return Err(unsupported(0, "hw_id"));
     }
@@ -71,6 +56,10 @@ fn v2(first: &Report<'_>, reports: &[Report<'_>]) -> Result<Vec<u8>, EncodeError
         v2_individual(&mut out, report, index, index + 1 == reports.len())?;
     }
     Ok(out)
+}
+
+pub(crate) fn unsupported(index: usize, field: &'static str) -> EncodeError {
+    EncodeError::Unsupported { index, field }
 }
 
 fn v2_individual(
@@ -190,7 +179,7 @@ fn v2_baseline(out: &mut Vec<u8>, report: &Report<'_>, index: usize) -> Result<u
     Ok(bits)
 }
 
-fn port_word(report: &Report<'_>) -> u32 {
+pub(crate) fn port_word(report: &Report<'_>) -> u32 {
     let id = |port: Option<u32>| port.unwrap_or(0xffff) & 0xffff;
     id(report.ingress_port) << 16 | id(report.egress_port)
 }

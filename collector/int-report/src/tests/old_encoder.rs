@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Versions 1.0 and 0.5: one report per datagram, 32-bit times.
+//! An encoder of versions 1.0 and 0.5, which the decoders are held against: one report
+//! per datagram, 32-bit times.
 
-use super::{EncodeError, port_word, unsupported};
 use crate::domain;
+use crate::encode::{EncodeError, port_word, unsupported};
 use crate::report::{InnerKind, Report};
 
 /// What v1.0 and v0.5 have no place for.
@@ -15,7 +16,7 @@ fn check_old(report: &Report<'_>) -> Result<u32, EncodeError> {
             "port id above 16 bits",
         ),
         (report.summary_drops.is_some(), "summary_drops"),
-        (domain::is_needed(report), "Tidemark's own metadata"),
+        (has_domain(report), "Tidemark's own metadata"),
         (
             report
                 .queue_occupancy
@@ -140,4 +141,9 @@ pub(super) fn v0_5(report: &Report<'_>) -> Result<Vec<u8>, EncodeError> {
     }
     out.extend(report.inner.packet);
     Ok(out)
+}
+
+/// True when the report has any of them: versions before 2.0 have no place for them.
+fn has_domain(report: &Report<'_>) -> bool {
+    domain::write(&mut Vec::new(), report) != 0
 }
