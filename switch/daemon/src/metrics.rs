@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Router;
 use axum::extract::State;
@@ -27,6 +28,7 @@ struct Shown {
     plane: Handle,
     refusals: Arc<Refusals>,
     tags: TagCounters,
+    stream_lost: Arc<AtomicU64>,
 }
 
 /// Answers every request with the metrics. `hosts`: names that it may be called by,
@@ -35,12 +37,14 @@ pub fn router(
     plane: Handle,
     refusals: Arc<Refusals>,
     tags: TagCounters,
+    stream_lost: Arc<AtomicU64>,
     hosts: &[String],
 ) -> Router {
     let shown = Shown {
         plane,
         refusals,
         tags,
+        stream_lost,
     };
     let routes = Router::new().fallback(answer).with_state(shown);
     guarded(routes, Hosts::new(hosts), refuse)
@@ -53,6 +57,7 @@ fn refuse(other: &OtherHost) -> Response {
 
 async fn answer(State(shown): State<Shown>) -> Response {
     let refused = shown.refusals.counts().iter().sum();
+    let stream_lost = shown.stream_lost.load(Ordering::Relaxed);
     let (tagged, untagged) = (shown.tags.tagged(), shown.tags.untagged());
     let read = shown.plane.call(move |p| {
         let totals = Totals {
@@ -61,6 +66,7 @@ async fn answer(State(shown): State<Shown>) -> Response {
             refused,
             tagged,
             untagged,
+            stream_lost,
         };
         (port_states(p), totals)
     });
@@ -85,6 +91,7 @@ struct Totals {
     refused: u64,
     tagged: u64,
     untagged: u64,
+    stream_lost: u64,
 }
 
 const PORT: &[(MetricDoc, OfPort)] = metric_table! {
@@ -140,6 +147,8 @@ const SWITCH: &[(MetricDoc, OfSwitch)] = metric_table! {
     counter reports_tagged "Reports that left with a tag": |t| t.tagged;
     counter clones_untagged "Clones that left without a tag although there is a key: no reports, or such as nothing can follow":
         |t| t.untagged;
+    counter stream_lost "Packets and digests that a P4Runtime client did not get: it was too slow, or they did not fit their type":
+        |t| t.stream_lost;
 };
 
 fn refused(p: &PortState, why: Refusal) -> u64 {
@@ -211,6 +220,7 @@ mod tests {
             refused: 2,
             tagged: 3,
             untagged: 4,
+            stream_lost: 6,
         };
         let text = text(&[port], &totals);
         for lines in [
@@ -223,6 +233,7 @@ mod tests {
             "tidemark_switch_clones_total 5\n",
             "tidemark_switch_grpc_calls_refused_total 2\n",
             "tidemark_switch_no_interface_packets_total 1\n",
+            "tidemark_switch_stream_lost_total 6\n",
         ] {
             assert!(text.contains(lines), "{lines} is not in {text}");
         }

@@ -157,7 +157,13 @@ async fn serve(
     let address = listener.local_addr().context("gRPC address")?;
     if let Some(l) = metrics_listener {
         let refusals = credentials.refusals().clone();
-        let app = metrics::router(handle.clone(), refusals, opened.tags, &args.metrics_hosts);
+        let app = metrics::router(
+            handle.clone(),
+            refusals,
+            opened.tags,
+            server.lost(),
+            &args.metrics_hosts,
+        );
         tokio::spawn(daemon_kit::credentials::http::serve(l, app));
     }
     eprintln!(

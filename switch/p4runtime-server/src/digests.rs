@@ -14,6 +14,10 @@ const DEFAULT_LIST_SIZE: usize = 1024;
 /// Lists that wait for an acknowledgement; the oldest give way.
 const MAX_UNACKED: usize = 4096;
 
+/// A digest's data that are not of its type.
+#[derive(Debug)]
+pub(crate) struct Malformed;
+
 /// All digests of the running pipeline.
 #[derive(Default)]
 pub(crate) struct Digests {
@@ -64,20 +68,27 @@ impl Digests {
         }
     }
 
-    /// A message of the data plane; returns a list if that completes one. Data that are not
-    /// of the digest's type are left out.
+    /// A message of the data plane; returns a list if that completes one.
+    ///
+    /// # Errors
+    /// The data are not of the digest's type.
     pub(crate) fn message(
         &mut self,
         digest: &str,
         data: &[u8],
         now: Instant,
-    ) -> Option<p4::DigestList> {
-        let g = self.by_name.get_mut(digest)?;
-        let config = g.config?;
-        g.layout.as_ref()?.decode(data)?;
+    ) -> Result<Option<p4::DigestList>, Malformed> {
+        let Some(g) = self.by_name.get_mut(digest) else {
+            return Ok(None);
+        };
+        let Some(config) = g.config else {
+            return Ok(None);
+        };
+        let decoded = g.layout.as_ref().and_then(|l| l.decode(data));
+        decoded.ok_or(Malformed)?;
         g.expire(now);
         if !g.known.insert(data.to_vec()) {
-            return None;
+            return Ok(None);
         }
         g.pending.push(data.to_vec());
         g.pending_since.get_or_insert(now);
@@ -85,9 +96,8 @@ impl Digests {
             Ok(n) if n > 0 => n,
             _ => DEFAULT_LIST_SIZE,
         };
-        (config.max_timeout_ns <= 0 || g.pending.len() >= most)
-            .then(|| g.list(now))
-            .flatten()
+        let full = config.max_timeout_ns <= 0 || g.pending.len() >= most;
+        Ok(full.then(|| g.list(now)).flatten())
     }
 
     /// Lists whose oldest message has waited long enough.

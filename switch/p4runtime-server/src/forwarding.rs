@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What comes from the data plane by itself: packets and digests.
 
+use crate::digests::Malformed;
 use crate::shared::Shared;
 use crate::target::DigestSample;
 use bytes::Bytes;
@@ -17,18 +18,24 @@ const IDLE_PER_MESSAGE: usize = 1_000;
 /// Ends when the server or the target is gone.
 pub(crate) async fn forward_packets(server: Weak<Shared>, mut packets: Receiver<Bytes>) {
     loop {
-        let frame = match packets.recv().await {
-            Ok(frame) => frame,
-            Err(RecvError::Lagged(_)) => continue,
-            Err(RecvError::Closed) => return,
-        };
+        let frame = packets.recv().await;
         let Some(shared) = server.upgrade() else {
             return;
         };
+        let frame = match frame {
+            Ok(frame) => frame,
+            Err(RecvError::Lagged(n)) => {
+                shared.count_lost(n);
+                continue;
+            }
+            Err(RecvError::Closed) => return,
+        };
         let pipeline = shared.device.read().await.pipeline().cloned();
-        if let Some(packet) = pipeline.and_then(|p| p.packet_in.unpack(&frame)) {
-            shared.streams().tell_primaries(&Update::Packet(packet));
-        }
+        let lost = match pipeline.and_then(|p| p.packet_in.unpack(&frame)) {
+            Some(packet) => shared.streams().tell_primaries(&Update::Packet(packet)),
+            None => 1,
+        };
+        shared.count_lost(lost);
     }
 }
 
@@ -41,11 +48,14 @@ pub(crate) async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<
         let changed = shared.digests_changed.clone();
         let deadline = shared.digests().next_deadline();
         drop(shared);
+        let mut lost = 0;
         let sample = tokio::select! {
             s = samples.recv() => match s {
                 Ok(s) => Some(s),
-                // Digests may be lost; the data plane will repeat them.
-                Err(RecvError::Lagged(_)) => None,
+                Err(RecvError::Lagged(n)) => {
+                    lost = n;
+                    None
+                }
                 Err(RecvError::Closed) => return,
             },
             () = until(deadline) => None,
@@ -57,17 +67,21 @@ pub(crate) async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<
         let now = Instant::now();
         let lists = {
             let mut digests = shared.digests();
-            let full = sample.and_then(|s| digests.message(&s.digest, &s.data, now));
+            let full = sample.map_or(Ok(None), |s| digests.message(&s.digest, &s.data, now));
             let mut lists = digests.due(now);
-            lists.extend(full);
+            match full {
+                Ok(list) => lists.extend(list),
+                Err(Malformed) => lost += 1,
+            }
             lists
         };
         let mut streams = shared.streams();
         let timestamp = unix_ns();
         for mut list in lists {
             list.timestamp = timestamp;
-            streams.tell_primaries(&Update::Digest(list));
+            lost += streams.tell_primaries(&Update::Digest(list));
         }
+        shared.count_lost(lost);
     }
 }
 
@@ -87,6 +101,7 @@ pub(crate) async fn forward_idle(server: Weak<Shared>) {
                     table_entry: entries.to_vec(),
                     timestamp,
                 };
+                // A client that is too slow is told again.
                 streams.tell_primaries(&Update::IdleTimeoutNotification(idle));
             }
         }

@@ -9,6 +9,7 @@ use crate::streams::Outgoing;
 use crate::target::Target;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_server::{P4Runtime, P4RuntimeServer};
 use tokio_stream::Stream;
@@ -40,6 +41,12 @@ impl Server {
         ));
         tokio::spawn(forwarding::forward_idle(Arc::downgrade(&shared)));
         Self { shared }
+    }
+
+    /// Counts packets and lists of digests that a primary client did not get: it was too slow, or
+    /// they did not fit their type.
+    pub fn lost(&self) -> Arc<AtomicU64> {
+        self.shared.lost.clone()
     }
 
     /// Sets the pipeline from inside the process, as VERIFY_AND_COMMIT would.

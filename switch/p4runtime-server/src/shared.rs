@@ -7,6 +7,7 @@ use crate::digests::Digests;
 use crate::errors::{Outcome, refuse};
 use crate::streams::Streams;
 use crate::target::Target;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidemark_proto::p4::v1 as p4;
 use tokio::sync::{Notify, RwLock};
@@ -21,6 +22,8 @@ pub(crate) struct Shared {
     pub digests_changed: Arc<Notify>,
     /// Idle timeouts may have been written.
     pub idle_changed: Arc<Notify>,
+    /// Packets and digests that no client got.
+    pub lost: Arc<AtomicU64>,
 }
 
 impl Shared {
@@ -33,7 +36,12 @@ impl Shared {
             digests: Mutex::default(),
             digests_changed: Arc::default(),
             idle_changed: Arc::default(),
+            lost: Arc::default(),
         }
+    }
+
+    pub(crate) fn count_lost(&self, messages: u64) {
+        self.lost.fetch_add(messages, Ordering::Relaxed);
     }
 
     pub(crate) fn digests(&self) -> MutexGuard<'_, Digests> {

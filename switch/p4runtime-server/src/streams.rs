@@ -70,13 +70,13 @@ impl Streams {
             .is_some_and(|o| o.try_send(Ok(message)).is_ok())
     }
 
-    /// Tells every primary client. One that is too slow loses packets and lists of digests;
-    /// of idle entries it is told again.
-    pub(crate) fn tell_primaries(&mut self, update: &Update) {
+    /// Tells every primary client; how many were too slow to take it.
+    pub(crate) fn tell_primaries(&mut self, update: &Update) -> u64 {
         let primaries: Vec<_> = self.arbitration.primaries().collect();
-        for to in primaries {
-            self.send(to, update.clone());
-        }
+        let told = primaries
+            .into_iter()
+            .map(|to| self.send(to, update.clone()));
+        told.filter(|taken| !taken).count() as u64
     }
 
     fn send_notices(&mut self, notices: Vec<Notice>) {

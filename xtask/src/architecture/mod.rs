@@ -21,7 +21,7 @@ use anyhow::Result;
 
 use crate::repository::{Package, files, packages};
 use modules::Modules;
-use rules::{CLOCKS, FLOORS, IO, MODULES, PROGRAMS, PURE, UPWARD};
+use rules::{CLOCKS, FLOORS, IO, MODULES, PROGRAMS, PURE};
 
 /// Prints every violation; whether there is none.
 pub(crate) fn check(root: &Path) -> Result<bool> {
@@ -37,7 +37,7 @@ pub(crate) fn check(root: &Path) -> Result<bool> {
 
 fn problems(root: &Path) -> Result<Vec<String>> {
     let packages = packages(root)?;
-    let mut problems = arrows(&packages, UPWARD);
+    let mut problems = arrows(&packages);
     for p in &packages {
         let modules = modules::of_crate(root, &format!("{}/src", p.folder))?;
         problems.extend(circles::problems(&p.name, &modules));
@@ -65,10 +65,9 @@ pub(crate) fn floor(folder: &str) -> Option<usize> {
 }
 
 /// Arrows between rooms that run upward, and circles between rooms of a floor.
-fn arrows(packages: &[Package], upward: &[(&str, &str, &str)]) -> Vec<String> {
+fn arrows(packages: &[Package]) -> Vec<String> {
     let folders: BTreeMap<&str, &str> = packages.iter().map(|p| (&*p.name, &*p.folder)).collect();
     let mut problems = BTreeSet::new();
-    let mut used = BTreeSet::new();
     let mut sideways = BTreeSet::new();
     for p in packages {
         let from = &*p.folder;
@@ -81,15 +80,7 @@ fn arrows(packages: &[Package], upward: &[(&str, &str, &str)]) -> Vec<String> {
             if floor(to) == Some(at) && room(to) != room(from) {
                 sideways.insert((room(from), room(to)));
             }
-            if floor(to).is_none_or(|to| to <= at) {
-                continue;
-            }
-            let below = |path: &str, folder: &str| Path::new(path).starts_with(folder);
-            let allowed = upward
-                .iter()
-                .position(|(f, t, _)| below(from, f) && below(to, t));
-            used.extend(allowed);
-            if allowed.is_none() {
+            if floor(to).is_some_and(|to| to > at) {
                 problems.insert(format!(
                     "{from} depends on {to}, which is on a higher floor: move what both need down"
                 ));
@@ -101,12 +92,6 @@ fn arrows(packages: &[Package], upward: &[(&str, &str, &str)]) -> Vec<String> {
         .filter(|(a, b)| a < b && sideways.contains(&(b, a)))
     {
         problems.insert(format!("{a} and {b} are on one floor and know each other"));
-    }
-    let gone = (0..upward.len()).filter(|i| !used.contains(i));
-    for (from, to, _) in gone.map(|i| upward[i]) {
-        problems.insert(format!(
-            "no arrow runs from {from} up to {to} any more: remove it from UPWARD"
-        ));
     }
     problems.into_iter().collect()
 }
@@ -196,25 +181,16 @@ mod tests {
             package("collector/pipeline", &["proto"], &["kit"]),
             package("controller/rules", &["pipeline"], &[]),
         ];
-        assert_eq!(arrows(&tree, &[]), [""; 0]);
+        assert_eq!(arrows(&tree), [""; 0]);
         let up = [
             package("contract/rows", &["pipeline"], &[]),
             package("collector/pipeline", &[], &["rules"]),
             package("controller/rules", &[], &[]),
         ];
-        let found = arrows(&up, &[]);
+        let found = arrows(&up);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].starts_with("collector/pipeline depends on controller/rules"));
         assert!(found[1].starts_with("contract/rows depends on collector/pipeline"));
-        // Named exceptions, and one whose arrow is gone.
-        let named = [
-            ("contract", "collector/pipeline", ""),
-            ("collector/pipeline", "controller", ""),
-        ];
-        assert_eq!(arrows(&up, &named), [""; 0]);
-        let found = arrows(&up[1..], &named);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains("contract up to collector/pipeline"));
     }
 
     #[test]
@@ -224,7 +200,7 @@ mod tests {
             package("common/kit", &[], &["proto"]),
             package("attic/thing", &[], &[]),
         ];
-        let found = arrows(&tree, &[]);
+        let found = arrows(&tree);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].contains("attic has no floor"), "{found:?}");
         assert!(found[1].contains("common and contract"), "{found:?}");

@@ -12,10 +12,6 @@ pub(super) const FLOORS: &[&[&str]] = &[
     &["deploy", "tools", "xtask"],
 ];
 
-/// Arrows between folders that run upward all the same, and why. One that is gone must
-/// leave this list.
-pub(super) const UPWARD: &[(&str, &str, &str)] = &[];
-
 /// Crates without I/O: the floors let them depend on more than that.
 pub(super) const PURE: &[&str] = &[
     "int-report",

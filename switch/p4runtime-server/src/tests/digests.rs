@@ -41,25 +41,31 @@ fn each_message_at_once() {
     let mut d = digests(config(0, 0, 0));
     let now = Instant::now();
     for list_id in 1..=2 {
-        let l = d.message("d", &[1, 2], now).unwrap();
+        let l = d.message("d", &[1, 2], now).unwrap().unwrap();
         assert_eq!((l.digest_id, l.list_id, l.data.len()), (7, list_id, 1));
     }
-    assert!(d.message("d", &[1], now).is_none());
-    assert!(d.message("other", &[1, 2], now).is_none());
+    assert!(d.message("d", &[1], now).is_err(), "malformed");
+    assert!(d.message("other", &[1, 2], now).unwrap().is_none());
     d.configure(&BTreeMap::new());
-    assert!(d.message("d", &[1, 2], now).is_none(), "not configured");
+    assert!(
+        d.message("d", &[1, 2], now).unwrap().is_none(),
+        "not configured"
+    );
 }
 
 #[test]
 fn lists_fill_up_or_grow_old() {
     let mut d = digests(config(SECOND, 3, 0));
     let now = Instant::now();
-    assert!(d.message("d", &[0, 1], now).is_none());
-    assert!(d.message("d", &[0, 1], now).is_none(), "the same again");
-    assert!(d.message("d", &[0, 2], now).is_none());
-    assert_eq!(d.message("d", &[0, 3], now).unwrap().data.len(), 3);
+    assert!(d.message("d", &[0, 1], now).unwrap().is_none());
+    assert!(
+        d.message("d", &[0, 1], now).unwrap().is_none(),
+        "the same again"
+    );
+    assert!(d.message("d", &[0, 2], now).unwrap().is_none());
+    assert_eq!(d.message("d", &[0, 3], now).unwrap().unwrap().data.len(), 3);
     assert_eq!(d.next_deadline(), None);
-    assert!(d.message("d", &[0, 1], now).is_none());
+    assert!(d.message("d", &[0, 1], now).unwrap().is_none());
     let at = d.next_deadline().unwrap();
     assert_eq!(at, now + Duration::from_secs(1));
     assert!(d.due(now).is_empty());
@@ -71,13 +77,13 @@ fn lists_fill_up_or_grow_old() {
 fn what_was_sent_is_no_news_until_acknowledged() {
     let mut d = digests(config(0, 1, 10 * SECOND));
     let now = Instant::now();
-    assert!(d.message("d", &[0, 1], now).is_some());
-    assert!(d.message("d", &[0, 1], now).is_none());
+    assert!(d.message("d", &[0, 1], now).unwrap().is_some());
+    assert!(d.message("d", &[0, 1], now).unwrap().is_none());
     assert!(d.ack(&ack(9)), "of no list: nothing happens");
-    assert!(d.message("d", &[0, 1], now).is_none());
+    assert!(d.message("d", &[0, 1], now).unwrap().is_none());
     assert!(d.ack(&ack(1)));
-    assert!(d.message("d", &[0, 1], now).is_some());
+    assert!(d.message("d", &[0, 1], now).unwrap().is_some());
     let later = now + Duration::from_secs(10);
-    assert!(d.message("d", &[0, 1], later).is_some(), "timeout");
+    assert!(d.message("d", &[0, 1], later).unwrap().is_some(), "timeout");
     assert!(!d.ack(&p4::DigestListAck::default()));
 }

@@ -88,7 +88,7 @@ impl VnetHeader {
         };
         let mut out = [0; Self::BYTES];
         out[0] = u8::from(self.needs_checksum) * NEEDS_CHECKSUM;
-        out[1] = kind | u8::from(self.ecn) * ECN;
+        out[1] = kind | (u8::from(self.ecn) * ECN);
         let words = [
             self.header_bytes,
             self.segment_bytes,

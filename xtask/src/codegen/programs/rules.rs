@@ -84,7 +84,7 @@ mod tests {
         let table = table();
         let rows: Vec<&str> = table.lines().skip(2).collect();
         assert_eq!(rows.len(), RULES.len());
-        for (row, rule) in rows.iter().zip(RULES) {
+        for (row, rule) in rows.iter().zip(RULES.iter()) {
             let bare = row.replace("\\|", "");
             assert_eq!(bare.matches('|').count(), 6, "{row}");
             assert!(row.starts_with(&format!("| `{}` |", rule.id)));
