@@ -50,6 +50,7 @@ Simulate(const Scenario& scenario, const std::string& out)
     std::vector<std::unique_ptr<TcpFlow>> tcp;
     std::map<uint32_t, TcpFlow*> byId;
     std::vector<std::unique_ptr<UdpFlow>> udp;
+    std::vector<const Outcome*> outcomes;
     for (const auto& flow : scenario.flows)
     {
         auto sender = network.SenderOf(flow);
@@ -58,10 +59,12 @@ Simulate(const Scenario& scenario, const std::string& out)
         if (flow.Udp())
         {
             udp.push_back(std::make_unique<UdpFlow>(flow, sender.node, receiver, to));
+            outcomes.push_back(&udp.back()->GetOutcome());
             continue;
         }
         tcp.push_back(std::make_unique<TcpFlow>(
             scenario, flow, sender.node, sender.address, receiver, to, probe));
+        outcomes.push_back(&tcp.back()->GetOutcome());
         byId[flow.id] = tcp.back().get();
         if (flow.afterId >= 0)
         {
@@ -84,7 +87,7 @@ Simulate(const Scenario& scenario, const std::string& out)
     network.Route();
     ns3::Simulator::Stop(ns3::Seconds(scenario.run.seconds));
     ns3::Simulator::Run();
-    truth.Write(out + "/truth.json", tcp, udp, reports.Sent(last), probe.Samples());
+    truth.Write(out + "/truth.json", outcomes, reports.Sent(last), probe.Samples());
     ns3::Simulator::Destroy();
 }
 

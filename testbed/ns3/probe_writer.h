@@ -2,6 +2,8 @@
 // The senders' state, as the kernel's tracepoints print it to trace_pipe.
 #pragma once
 
+#include "outcome.h"
+
 #include "ns3/simulator.h"
 
 #include <cinttypes>
@@ -11,16 +13,6 @@
 
 namespace tidemark
 {
-
-// Of one socket.
-struct Ends
-{
-    std::string source;
-    std::string destination;
-    uint16_t sourcePort;
-    uint16_t destinationPort;
-    uint32_t cookie;
-};
 
 struct Sample
 {

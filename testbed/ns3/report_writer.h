@@ -82,39 +82,25 @@ class ReportWriter
     void Inner(size_t at, uint32_t present)
     {
         uint8_t* ip = m_bytes.data() + at;
-        ip[10] = ip[11] = 0;
-        uint16_t sum = Checksum(ip, 20);
-        ip[10] = sum >> 8;
-        ip[11] = sum & 0xff;
+        SetChecksum(ip);
         size_t keep = ip[9] == 17 ? 28 : 40;
         std::fill(ip + std::min<size_t>(keep, present), ip + 40, 0);
     }
 
     void Frame(int64_t ns, uint32_t node)
     {
-        uint16_t udp = 8 + m_bytes.size();
-        uint16_t total = 20 + udp;
-        uint8_t head[42] = {2, 0, 0, 0, 10, 2, 0, 0, 0, 0, 11, 0, 8, 0, 0x45, 0};
-        head[13] = 0;
-        head[12] = 8;
-        uint8_t* ip = head + 14;
-        ip[0] = 0x45;
-        ip[2] = total >> 8;
-        ip[3] = total & 0xff;
-        // Not to be fragmented.
-        ip[6] = 0x40;
-        ip[8] = 64;
-        ip[9] = 17;
-        const uint8_t addresses[] = {192, 0, 2, static_cast<uint8_t>(node), 192, 0, 2, 1};
-        std::copy(addresses, addresses + 8, ip + 12);
-        uint16_t sum = Checksum(ip, 20);
-        ip[10] = sum >> 8;
-        ip[11] = sum & 0xff;
-        // From 49152 to 32766; checksum 0: none.
-        const uint8_t ports[] = {0xc0, 0, 0x7f, 0xfe};
-        std::copy(ports, ports + 4, ip + 20);
-        ip[24] = udp >> 8;
-        ip[25] = udp & 0xff;
+        auto byte = [](size_t v) { return static_cast<uint8_t>(v); };
+        size_t udp = 8 + m_bytes.size();
+        size_t total = 20 + udp;
+        uint8_t head[42] = {
+            2, 0, 0, 0, 10, 2, 0, 0, 0, 0, 11, 0, 8, 0,
+            // Not to be fragmented.
+            0x45, 0, byte(total >> 8), byte(total), 0, 0, 0x40, 0, 64, 17, 0, 0,
+            192, 0, 2, byte(node), 192, 0, 2, 1,
+            // From 49152 to 32766; checksum 0: none.
+            0xc0, 0, 0x7f, 0xfe, byte(udp >> 8), byte(udp), 0, 0,
+        };
+        SetChecksum(head + 14);
         uint32_t length = sizeof(head) + m_bytes.size();
         const uint32_t record[] = {static_cast<uint32_t>(ns / 1000000000),
                                    static_cast<uint32_t>(ns % 1000000000),
@@ -125,18 +111,20 @@ class ReportWriter
         Write(m_bytes.data(), m_bytes.size());
     }
 
-    static uint16_t Checksum(const uint8_t* bytes, size_t n)
+    // Of an IP header.
+    static void SetChecksum(uint8_t* ip)
     {
+        ip[10] = ip[11] = 0;
         uint32_t sum = 0;
-        for (size_t i = 0; i + 1 < n; i += 2)
+        for (size_t i = 0; i < 20; i += 2)
         {
-            sum += bytes[i] << 8 | bytes[i + 1];
+            sum += ip[i] << 8 | ip[i + 1];
         }
-        while (sum >> 16)
-        {
-            sum = (sum & 0xffff) + (sum >> 16);
-        }
-        return ~sum & 0xffff;
+        // Ten words carry at most once more.
+        sum = (sum & 0xffff) + (sum >> 16);
+        sum += sum >> 16;
+        ip[10] = ~sum >> 8 & 0xff;
+        ip[11] = ~sum & 0xff;
     }
 
     void Put32(uint32_t v)

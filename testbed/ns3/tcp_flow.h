@@ -64,7 +64,7 @@ class TcpFlow
           m_destination(destination),
           m_probe(probe)
     {
-        m_ends = {Text(source),
+        m_outcome.ends = {Text(source),
                   Text(destination),
                   static_cast<uint16_t>(1024 + flow.id % 4000),
                   static_cast<uint16_t>(FIRST_PORT + flow.id),
@@ -78,8 +78,6 @@ class TcpFlow
             ns3::Simulator::Schedule(ns3::Seconds(flow.stopS), &TcpFlow::Stop, this);
         }
     }
-
-    const Flow& Spec() const { return m_flow; }
 
     void StartIn(double seconds)
     {
@@ -100,17 +98,7 @@ class TcpFlow
     // Called when the last byte has arrived.
     void WhenDone(std::function<void()> done) { m_whenDone = std::move(done); }
 
-    // -1: not yet.
-    double StartedS() const { return m_startedS; }
-
-    const Ends& GetEnds() const { return m_ends; }
-
-    uint64_t Delivered() const { return m_delivered; }
-
-    uint64_t Retransmissions() const { return m_retransmissions; }
-
-    // Of a flow with an end: when its last byte arrived; else when it stopped; 0: not yet.
-    double StoppedS() const { return m_stoppedS; }
+    const Outcome& GetOutcome() const { return m_outcome; }
 
   private:
     static std::string Text(ns3::Ipv4Address a)
@@ -132,12 +120,12 @@ class TcpFlow
 
     void Start()
     {
-        m_startedS = ns3::Simulator::Now().GetSeconds();
+        m_outcome.startedS = ns3::Simulator::Now().GetSeconds();
         auto listener = MakeSocket(m_receiver);
         bool limited = m_flow.windowPackets > 0;
         uint32_t window = limited ? m_flow.windowPackets * SEGMENT_BYTES : BUFFER_BYTES;
         listener->SetAttribute("RcvBufSize", ns3::UintegerValue(window));
-        listener->Bind(ns3::InetSocketAddress(ns3::Ipv4Address::GetAny(), m_ends.destinationPort));
+        listener->Bind(ns3::InetSocketAddress(ns3::Ipv4Address::GetAny(), m_outcome.ends.destinationPort));
         listener->Listen();
         listener->SetAcceptCallback(
             ns3::MakeNullCallback<bool, ns3::Ptr<ns3::Socket>, const ns3::Address&>(),
@@ -148,14 +136,14 @@ class TcpFlow
         SetSmallestRto();
         m_socket->SetAttribute("InitialCwnd", ns3::UintegerValue(m_flow.initialWindow));
         m_socket->SetAttribute("SndBufSize", ns3::UintegerValue(BUFFER_BYTES));
-        m_socket->Bind(ns3::InetSocketAddress(m_source, m_ends.sourcePort));
+        m_socket->Bind(ns3::InetSocketAddress(m_source, m_outcome.ends.sourcePort));
         m_socket->SetConnectCallback(ns3::MakeCallback(&TcpFlow::Connected, this),
                                      ns3::MakeNullCallback<void, ns3::Ptr<ns3::Socket>>());
         m_socket->SetSendCallback(ns3::MakeCallback(&TcpFlow::Fill, this));
         m_socket->TraceConnectWithoutContext("Rx", ns3::MakeCallback(&TcpFlow::Received, this));
         m_socket->TraceConnectWithoutContext("Retransmission",
                                              ns3::MakeCallback(&TcpFlow::SentAgain, this));
-        m_socket->Connect(ns3::InetSocketAddress(m_destination, m_ends.destinationPort));
+        m_socket->Connect(ns3::InetSocketAddress(m_destination, m_outcome.ends.destinationPort));
     }
 
     void Connected(ns3::Ptr<ns3::Socket>) { Fill(m_socket, 0); }
@@ -198,9 +186,9 @@ class TcpFlow
 
     void Stop()
     {
-        if (m_socket && m_stoppedS == 0)
+        if (m_socket && m_outcome.stoppedS == 0)
         {
-            m_stoppedS = ns3::Simulator::Now().GetSeconds();
+            m_outcome.stoppedS = ns3::Simulator::Now().GetSeconds();
             Close();
         }
     }
@@ -222,11 +210,11 @@ class TcpFlow
             {
                 break;
             }
-            m_delivered += packet->GetSize();
+            m_outcome.deliveredBytes += packet->GetSize();
         }
-        if (m_flow.bytes && m_delivered >= m_flow.bytes && m_stoppedS == 0)
+        if (m_flow.bytes && m_outcome.deliveredBytes >= m_flow.bytes && m_outcome.stoppedS == 0)
         {
-            m_stoppedS = ns3::Simulator::Now().GetSeconds();
+            m_outcome.stoppedS = ns3::Simulator::Now().GetSeconds();
             if (m_whenDone)
             {
                 m_whenDone();
@@ -248,7 +236,7 @@ class TcpFlow
         const auto& tcb = SocketState::Tcb(*socket);
         auto packets = [](uint32_t bytes) { return bytes / SEGMENT_BYTES; };
         uint32_t ssthresh = tcb.m_ssThresh.Get();
-        m_probe.Probe(m_ends,
+        m_probe.Probe(m_outcome.ends,
                       {tcb.m_highTxMark.Get().GetValue(),
                        SocketState::Buffer(*socket).HeadSequence().GetValue(),
                        packets(tcb.m_cWnd.Get()),
@@ -263,8 +251,8 @@ class TcpFlow
                    const ns3::Address&,
                    ns3::Ptr<const ns3::TcpSocketBase>)
     {
-        m_retransmissions++;
-        m_probe.Retransmit(m_ends);
+        m_outcome.retransmissions++;
+        m_probe.Retransmit(m_outcome.ends);
     }
 
     const Scenario& m_scenario;
@@ -274,14 +262,10 @@ class TcpFlow
     ns3::Ipv4Address m_source;
     ns3::Ipv4Address m_destination;
     ProbeWriter& m_probe;
-    Ends m_ends;
+    Outcome m_outcome;
     ns3::Ptr<ns3::TcpSocketBase> m_socket;
     ns3::Ptr<ns3::TcpSocketBase> m_listener;
     uint64_t m_written = 0;
-    uint64_t m_delivered = 0;
-    uint64_t m_retransmissions = 0;
-    double m_startedS = -1;
-    double m_stoppedS = 0;
     std::function<void()> m_whenDone;
     bool m_filling = false;
     bool m_closed = false;

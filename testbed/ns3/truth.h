@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What happened at the last link, which every flow passes: totals after the warm-up, and of every
-// flow.
+// Truth of a run at the last link, which every flow passes: totals after the warm-up, those of each
+// second, and every flow.
 #pragma once
 
 #include "bottleneck_queue.h"
+#include "outcome.h"
+#include "ports.h"
 #include "report_writer.h"
 #include "scenario.h"
 #include "tcp_flow.h"
-#include "udp_flow.h"
 
-#include <cinttypes>
-#include <cstdio>
+#include <cmath>
+#include <fstream>
+#include <iomanip>
 #include <map>
-#include <memory>
+#include <stdexcept>
+#include <type_traits>
 
 namespace tidemark
 {
@@ -24,15 +27,72 @@ struct Counts
     uint64_t marks = 0;
     uint64_t ipBytesOut = 0;
 
-    void Add(const Seen& seen, uint32_t ipBytes)
+    void Add(const Seen& seen)
     {
-        arrivals++;
-        drops += seen.fate != Fate::Left;
-        marks += seen.marked;
-        ipBytesOut += seen.fate == Fate::Left ? ipBytes : 0;
+        bool left = seen.fate == Fate::Left;
+        Add({1, !left, seen.marked, left ? seen.headers[2] << 8u | seen.headers[3] : 0u});
+    }
+
+    void Add(const Counts& c)
+    {
+        arrivals += c.arrivals;
+        drops += c.drops;
+        marks += c.marks;
+        ipBytesOut += c.ipBytesOut;
     }
 
     double LossRate() const { return arrivals ? double(drops) / arrivals : 0; }
+};
+
+// Fields of a JSON object.
+class Object
+{
+  public:
+    explicit Object(std::ostream& out, const char* between = ", ")
+        : m_out(out),
+          m_between(between)
+    {
+        m_out << std::setprecision(9) << "{";
+    }
+
+    ~Object() { m_out << "}"; }
+
+    Object(const Object&) = delete;
+    Object& operator=(const Object&) = delete;
+
+    // Where the value of the next field goes.
+    std::ostream& Next(const std::string& name)
+    {
+        m_out << m_comma << "\"" << name << "\": ";
+        m_comma = m_between;
+        return m_out;
+    }
+
+    template <typename T>
+    Object& Add(const char* name, const T& value)
+    {
+        if constexpr (std::is_convertible_v<T, std::string>)
+        {
+            Next(name) << '"' << value << '"';
+        }
+        else
+        {
+            Next(name) << std::boolalpha << value;
+        }
+        return *this;
+    }
+
+    // A time; `null` where it is not known.
+    Object& Time(const char* name, double seconds, bool known)
+    {
+        known ? Next(name) << seconds : Next(name) << "null";
+        return *this;
+    }
+
+  private:
+    std::ostream& m_out;
+    const char* m_between;
+    const char* m_comma = "";
 };
 
 class Truth
@@ -40,36 +100,34 @@ class Truth
   public:
     explicit Truth(const Scenario& scenario)
         : m_scenario(scenario),
+          m_warmupNs(static_cast<int64_t>(scenario.run.warmupS * 1e9)),
           m_all(scenario.flows.size()),
-          m_measured(scenario.flows.size()),
-          m_warmupNs(static_cast<int64_t>(scenario.run.warmupS * 1e9))
+          m_measured(scenario.flows.size())
     {
     }
 
     // Packets in the order of their departure, or of their drop.
     void Add(const Seen& seen)
     {
-        const uint8_t* ip = seen.headers;
-        uint32_t ipBytes = ip[2] << 8 | ip[3];
-        uint32_t id = (ip[22] << 8 | ip[23]) - FIRST_PORT;
+        uint32_t id = (seen.headers[22] << 8 | seen.headers[23]) - FIRST_PORT;
         bool known = id < m_all.size();
-        m_totalAll.Add(seen, ipBytes);
+        m_totalAll.Add(seen);
         if (known)
         {
-            m_all[id].Add(seen, ipBytes);
+            m_all[id].Add(seen);
         }
         if (seen.departureNs < m_warmupNs)
         {
             return;
         }
-        m_total.Add(seen, ipBytes);
+        m_total.Add(seen);
         if (known)
         {
-            m_measured[id].Add(seen, ipBytes);
+            m_measured[id].Add(seen);
         }
         size_t second = (seen.departureNs - m_warmupNs) / 1000000000;
         m_eachS.resize(std::max(m_eachS.size(), second + 1));
-        m_eachS[second].Add(seen, ipBytes);
+        m_eachS[second].Add(seen);
         m_depthSum += seen.depth;
         m_depthMost = std::max(m_depthMost, seen.depth);
         if (seen.fate == Fate::Left)
@@ -80,87 +138,54 @@ class Truth
         }
     }
 
-    // JSON in the form of the other simulated runs.
+    // JSON in the form of the other simulated runs; `outcomes` of the scenario's flows, in order.
     void Write(const std::string& path,
-               const std::vector<std::unique_ptr<TcpFlow>>& tcp,
-               const std::vector<std::unique_ptr<UdpFlow>>& udp,
+               const std::vector<const Outcome*>& outcomes,
                uint64_t reports,
                uint64_t samples) const
     {
-        std::FILE* f = std::fopen(path.c_str(), "w");
-        if (!f)
-        {
-            throw std::runtime_error(path + ": cannot be written");
-        }
+        std::ofstream out(path);
         const auto& link = m_scenario.links.back();
         const auto& run = m_scenario.run;
         double seconds = run.seconds - run.warmupS;
         uint64_t left = m_total.arrivals - m_total.drops;
-        std::fprintf(f, "{\n \"generator\": \"ns-3 3.44\",\n");
-        std::fprintf(f, " \"seed\": %u,\n \"duration_s\": %.9g,\n", run.seed, run.seconds);
-        std::fprintf(f, " \"warmup_s\": %.9g,\n \"measured_s\": %.9g,\n", run.warmupS, seconds);
-        std::fprintf(f, " \"C_bps\": %.0f,\n \"B_pkts\": %u,\n", link.capacityBps, link.limitPackets);
-        std::fprintf(f, " \"ecn_k\": %u,\n \"ce_marks\": %" PRIu64 ",\n", link.markPackets, m_total.marks);
-        std::fprintf(f, " \"ce_marks_all\": %" PRIu64 ",\n", m_totalAll.marks);
-        std::fprintf(f, " \"recovery\": \"PrrSack\",\n \"mss\": %u,\n", SEGMENT_BYTES);
-        std::fprintf(f,
-                     " \"utilisation\": %.9g,\n \"loss_rate\": %.9g,\n",
-                     m_total.ipBytesOut * 8.0 / link.capacityBps / seconds,
-                     m_total.LossRate());
-        std::fprintf(f,
-                     " \"arrivals\": %" PRIu64 ",\n \"drops\": %" PRIu64 ",\n",
-                     m_total.arrivals,
-                     m_total.drops);
-        std::fprintf(f,
-                     " \"arrivals_all\": %" PRIu64 ",\n \"drops_all\": %" PRIu64 ",\n",
-                     m_totalAll.arrivals,
-                     m_totalAll.drops);
-        std::fprintf(f,
-                     " \"queue_mean_pkts_arrival\": %.9g,\n \"queue_max_pkts\": %u,\n",
-                     m_total.arrivals ? double(m_depthSum) / m_total.arrivals : 0,
-                     m_depthMost);
-        std::fprintf(f,
-                     " \"queue_delay_mean_s\": %.9g,\n",
-                     left ? m_waitNs / 1e9 / left : 0);
-        std::fprintf(f, " \"queue_delay_max_s\": %.9g,\n", m_waitMostNs / 1e9);
-        EachSecond(f);
-        Kinds(f, seconds);
-        std::fprintf(f, " \"flows\": [");
-        size_t nextTcp = 0;
-        size_t nextUdp = 0;
-        for (const auto& spec : m_scenario.flows)
         {
-            std::fprintf(f, spec.id ? ",\n  " : "\n  ");
-            if (spec.Udp())
+            Object truth(out, ",\n ");
+            truth.Add("generator", "ns-3 3.44").Add("seed", run.seed);
+            truth.Add("duration_s", run.seconds).Add("warmup_s", run.warmupS);
+            truth.Add("measured_s", seconds);
+            truth.Add("C_bps", std::llround(link.capacityBps)).Add("B_pkts", link.limitPackets);
+            truth.Add("ecn_k", link.markPackets).Add("ce_marks", m_total.marks);
+            truth.Add("ce_marks_all", m_totalAll.marks).Add("recovery", "PrrSack");
+            truth.Add("mss", SEGMENT_BYTES);
+            truth.Add("utilisation", m_total.ipBytesOut * 8.0 / link.capacityBps / seconds);
+            truth.Add("loss_rate", m_total.LossRate());
+            truth.Add("arrivals", m_total.arrivals).Add("drops", m_total.drops);
+            truth.Add("arrivals_all", m_totalAll.arrivals).Add("drops_all", m_totalAll.drops);
+            double arrivals = std::max<uint64_t>(m_total.arrivals, 1);
+            truth.Add("queue_mean_pkts_arrival", m_depthSum / arrivals);
+            truth.Add("queue_max_pkts", m_depthMost);
+            truth.Add("queue_delay_mean_s", m_waitNs / 1e9 / std::max<uint64_t>(left, 1));
+            truth.Add("queue_delay_max_s", m_waitMostNs / 1e9);
+            EachSecond(truth.Next("each_s"));
+            Kinds(truth.Next("kinds"), seconds);
+            truth.Next("flows") << "[";
+            for (const auto& flow : m_scenario.flows)
             {
-                const auto& u = *udp[nextUdp++];
-                WriteFlow(f, spec, u.Delivered(), 0, spec.startS, 0, nullptr);
+                WriteFlow(out << (flow.id ? ",\n  " : "\n  "), flow, *outcomes[flow.id]);
             }
-            else
-            {
-                const auto& t = *tcp[nextTcp++];
-                WriteFlow(f,
-                          spec,
-                          t.Delivered(),
-                          t.Retransmissions(),
-                          t.StartedS(),
-                          t.StoppedS(),
-                          &t.GetEnds());
-            }
+            out << "\n ]";
+            Object capture(truth.Next("capture"));
+            capture.Add("reports_sent", reports).Add("reports_lost", 0);
+            capture.Add("tcp_probe_samples", samples);
+            capture.Add("limit_packets", link.markPackets ? link.markPackets : link.limitPackets);
+            capture.Add("node", ReportWriter::NODE + uint32_t(m_scenario.links.size() - 1));
+            capture.Add("egress_port", ReportWriter::EGRESS_PORT);
+            capture.Add("occupancy_unit", "packets").Add("switch_clock_minus_host_clock_s", 0);
+            capture.Add("switch_drift_ppm", 0).Add("seconds", run.seconds);
         }
-        std::fprintf(f,
-                     "\n ],\n \"capture\": {\"reports_sent\": %" PRIu64
-                     ", \"reports_lost\": 0, \"tcp_probe_samples\": %" PRIu64
-                     ", \"limit_packets\": %u, \"node\": %u, \"egress_port\": %u, "
-                     "\"occupancy_unit\": \"packets\", \"switch_clock_minus_host_clock_s\": 0, "
-                     "\"switch_drift_ppm\": 0, \"seconds\": %.9g}\n}\n",
-                     reports,
-                     samples,
-                     link.markPackets ? link.markPackets : link.limitPackets,
-                     ReportWriter::NODE + uint32_t(m_scenario.links.size() - 1),
-                     ReportWriter::EGRESS_PORT,
-                     run.seconds);
-        if (std::fclose(f) != 0)
+        out << "\n";
+        if (!out.flush())
         {
             throw std::runtime_error(path + ": cannot be written");
         }
@@ -168,125 +193,72 @@ class Truth
 
   private:
     // After the warm-up.
-    void EachSecond(std::FILE* f) const
+    void EachSecond(std::ostream& out) const
     {
-        std::fprintf(f, " \"each_s\": {");
+        Object columns(out, ",\n  ");
         auto column = [&](const char* name, auto value) {
-            std::fprintf(f, "\n  \"%s\": [", name);
+            columns.Next(name) << "[";
             for (size_t i = 0; i < m_eachS.size(); i++)
             {
-                std::fprintf(f, "%s%" PRIu64, i ? ", " : "", uint64_t{value(m_eachS[i])});
+                out << (i ? ", " : "") << value(m_eachS[i]);
             }
-            std::fprintf(f, "]");
+            out << "]";
         };
         column("arrivals", [](const Counts& c) { return c.arrivals; });
-        std::fprintf(f, ",");
         column("drops", [](const Counts& c) { return c.drops; });
-        std::fprintf(f, ",");
         column("ce_marks", [](const Counts& c) { return c.marks; });
-        std::fprintf(f, ",");
         column("lost_or_marked", [](const Counts& c) { return c.drops + c.marks; });
-        std::fprintf(f, ",");
         column("ip_bytes_out", [](const Counts& c) { return c.ipBytesOut; });
-        std::fprintf(f, "\n },\n");
     }
 
-    void Kinds(std::FILE* f, double seconds) const
+    void Kinds(std::ostream& out, double seconds) const
     {
         std::map<std::string, Counts> kinds;
-        for (const auto& spec : m_scenario.flows)
+        for (const auto& flow : m_scenario.flows)
         {
-            auto& k = kinds[spec.kind];
-            const auto& c = m_measured[spec.id];
-            k.arrivals += c.arrivals;
-            k.drops += c.drops;
-            k.marks += c.marks;
-            k.ipBytesOut += c.ipBytesOut;
+            kinds[flow.kind].Add(m_measured[flow.id]);
         }
-        std::fprintf(f, " \"kinds\": {");
-        const char* comma = "";
+        Object all(out, ",\n  ");
         for (const auto& [name, c] : kinds)
         {
             double bps = c.ipBytesOut * 8.0 / seconds;
-            std::fprintf(f,
-                         "%s\n  \"%s\": {\"share_of_C\": %.9g, \"throughput_bps\": %.9g, "
-                         "\"arrivals\": %" PRIu64 ", \"drops\": %" PRIu64 ", \"loss_rate\": %.9g}",
-                         comma,
-                         name.c_str(),
-                         bps / m_scenario.links.back().capacityBps,
-                         bps,
-                         c.arrivals,
-                         c.drops,
-                         c.LossRate());
-            comma = ",";
+            Object kind(all.Next(name));
+            kind.Add("share_of_C", bps / m_scenario.links.back().capacityBps);
+            kind.Add("throughput_bps", bps).Add("arrivals", c.arrivals);
+            kind.Add("drops", c.drops).Add("loss_rate", c.LossRate());
         }
-        std::fprintf(f, "\n },\n");
     }
 
-    void WriteFlow(std::FILE* f,
-                   const Flow& spec,
-                   uint64_t delivered,
-                   uint64_t retransmissions,
-                   double startedS,
-                   double stoppedS,
-                   const Ends* ends) const
+    void WriteFlow(std::ostream& out, const Flow& spec, const Outcome& outcome) const
     {
         const auto& all = m_all[spec.id];
         const auto& c = m_measured[spec.id];
-        std::fprintf(f,
-                     "{\"id\": %u, \"kind\": \"%s\", \"cc\": \"%s\", \"ecn\": %s, ",
-                     spec.id,
-                     spec.kind.c_str(),
-                     spec.Udp() ? "none" : spec.cc.c_str(),
-                     spec.ecn ? "true" : "false");
-        if (ends)
+        Object flow(out);
+        flow.Add("id", spec.id).Add("kind", spec.kind);
+        flow.Add("cc", spec.Udp() ? "none" : spec.cc).Add("ecn", spec.ecn);
+        if (!spec.Udp())
         {
-            std::fprintf(f, "\"src\": \"%s\", \"dst\": \"%s\", ", ends->source.c_str(), ends->destination.c_str());
-            std::fprintf(f, "\"sport\": %u, ", ends->sourcePort);
+            flow.Add("src", outcome.ends.source).Add("dst", outcome.ends.destination);
+            flow.Add("sport", outcome.ends.sourcePort);
         }
-        std::fprintf(f, "\"dport\": %u, \"proto\": %d, ", FIRST_PORT + spec.id, spec.Udp() ? 17 : 6);
-        std::fprintf(f, "\"base_rtt_s\": %.9g, ", spec.rttS);
-        if (startedS >= 0)
-        {
-            std::fprintf(f, "\"start_s\": %.9g, ", startedS);
-        }
-        else
-        {
-            std::fprintf(f, "\"start_s\": null, ");
-        }
-        if (stoppedS > 0)
-        {
-            std::fprintf(f, "\"stop_s\": %.9g, ", stoppedS);
-        }
-        else
-        {
-            std::fprintf(f, "\"stop_s\": null, ");
-        }
-        std::fprintf(f,
-                     "\"size_bytes\": %" PRIu64 ", \"rcv_window_pkts\": %u, \"bytes_delivered\": %" PRIu64
-                     ", \"ip_bytes_out\": %" PRIu64 ", \"ip_bytes_out_meas\": %" PRIu64
-                     ", \"ce_marks\": %" PRIu64 ", \"arrivals\": %" PRIu64 ", \"drops\": %" PRIu64
-                     ", \"arrivals_all\": %" PRIu64 ", \"drops_all\": %" PRIu64
-                     ", \"retransmissions\": %" PRIu64 "}",
-                     spec.bytes,
-                     spec.windowPackets,
-                     delivered,
-                     all.ipBytesOut,
-                     c.ipBytesOut,
-                     c.marks,
-                     c.arrivals,
-                     c.drops,
-                     all.arrivals,
-                     all.drops,
-                     retransmissions);
+        flow.Add("dport", FIRST_PORT + spec.id).Add("proto", spec.Udp() ? 17 : 6);
+        flow.Add("base_rtt_s", spec.rttS);
+        flow.Time("start_s", outcome.startedS, outcome.startedS >= 0);
+        flow.Time("stop_s", outcome.stoppedS, outcome.stoppedS > 0);
+        flow.Add("size_bytes", spec.bytes).Add("rcv_window_pkts", spec.windowPackets);
+        flow.Add("bytes_delivered", outcome.deliveredBytes).Add("ip_bytes_out", all.ipBytesOut);
+        flow.Add("ip_bytes_out_meas", c.ipBytesOut).Add("ce_marks", c.marks);
+        flow.Add("arrivals", c.arrivals).Add("drops", c.drops);
+        flow.Add("arrivals_all", all.arrivals).Add("drops_all", all.drops);
+        flow.Add("retransmissions", outcome.retransmissions);
     }
 
     const Scenario& m_scenario;
+    int64_t m_warmupNs;
     std::vector<Counts> m_all;
     std::vector<Counts> m_measured;
     Counts m_total;
     Counts m_totalAll;
-    int64_t m_warmupNs;
     uint64_t m_depthSum = 0;
     uint32_t m_depthMost = 0;
     int64_t m_waitNs = 0;

@@ -2,6 +2,7 @@
 // UDP senders and receivers.
 #pragma once
 
+#include "outcome.h"
 #include "ports.h"
 #include "scenario.h"
 
@@ -27,7 +28,8 @@ class UdpFlow
         sink->SetRecvCallback(ns3::MakeCallback(&UdpFlow::Drain, this));
         m_sink = sink;
         m_socket = ns3::Socket::CreateSocket(sender, ns3::UdpSocketFactory::GetTypeId());
-        m_socket->Bind(ns3::InetSocketAddress(ns3::Ipv4Address::GetAny(), SourcePort()));
+        m_socket->Bind(ns3::InetSocketAddress(ns3::Ipv4Address::GetAny(), 20000 + flow.id % 20000));
+        m_outcome.startedS = flow.startS;
         m_gap = ns3::CreateObject<ns3::ExponentialRandomVariable>();
         m_gap->SetAttribute("Mean", ns3::DoubleValue(flow.ipBytes * 8.0 / flow.rateBps));
         ns3::Simulator::Schedule(ns3::Seconds(flow.startS + m_gap->GetValue()),
@@ -35,11 +37,7 @@ class UdpFlow
                                  this);
     }
 
-    const Flow& Spec() const { return m_flow; }
-
-    uint16_t SourcePort() const { return 20000 + m_flow.id % 20000; }
-
-    uint64_t Delivered() const { return m_delivered; }
+    const Outcome& GetOutcome() const { return m_outcome; }
 
   private:
     void Send()
@@ -56,7 +54,7 @@ class UdpFlow
     {
         while (auto packet = socket->Recv())
         {
-            m_delivered += packet->GetSize();
+            m_outcome.deliveredBytes += packet->GetSize();
         }
     }
 
@@ -65,7 +63,7 @@ class UdpFlow
     ns3::Ptr<ns3::Socket> m_socket;
     ns3::Ptr<ns3::Socket> m_sink;
     ns3::Ptr<ns3::ExponentialRandomVariable> m_gap;
-    uint64_t m_delivered = 0;
+    Outcome m_outcome;
 };
 
 } // namespace tidemark

@@ -135,7 +135,7 @@ impl Error {
         }
     }
 
-    /// A name that the program does not have, beside those that it has.
+    /// A name that the program does not have, with the names that it has.
     pub(crate) fn name<'a>(
         kind: &'static str,
         name: impl Into<String>,

@@ -62,7 +62,7 @@ export interface PlotOptions {
   csv?: () => string | null;
 }
 
-/** A uPlot that fills its element. The chart is drawn, not read: a text beside it says what it shows. */
+/** A uPlot that fills its element. The chart is drawn, not read: a text next to it says what it shows. */
 export class Plot implements Picture {
   readonly element = h('div', { class: 'plot', 'aria-hidden': 'true' });
   readonly u: uPlot;

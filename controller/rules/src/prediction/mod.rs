@@ -23,8 +23,9 @@ use crate::error::{RuleError, positive};
 use crate::extrapolation::{LEAST_DROPS, LossScaling, WindowScaling, overshoot_bytes};
 use crate::range::Range;
 use crate::traffic::{CongestionControl, Traffic};
+use model::Parameters;
 pub(crate) use model::lbp_present;
-use model::{ModelOutcome, Parameters};
+use outcome::ModelOutcome;
 use uncertainty::{
     at_limit_in_force, floor_of_theorem_7, widen_by_observation, widen_for_constant,
     widen_for_description, widen_for_synchrony, widen_for_unobserved_losses,

@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the papers' formulas expect of one limit, all quantities known.
 
+use super::outcome::{ModelOutcome, full_ms};
 use super::without_lbp::{self, BURST};
 use crate::bscl::{self, Link};
 use crate::error::RuleError;
 use crate::sawtooth::sawtooth;
 use crate::traffic::{CongestionControl, Regime, Traffic};
 use crate::utb::single_flow;
-
-/// What a model says of one limit.
-#[derive(Clone, Copy)]
-pub(super) struct ModelOutcome {
-    pub utilisation: f64,
-    pub loss_rate: f64,
-    pub delay_ms: f64,
-    pub delay_mean_ms: f64,
-}
-
-/// Delay of a packet that is just admitted, ms: the occupancy is below the limit
-/// then, and the packet waits for the one in transmission too.
-pub(super) fn full_ms(m: &Traffic, buffer_bytes: f64) -> f64 {
-    (buffer_bytes + m.segment_bytes) / m.drain_bytes_per_s() * 1e3
-}
 
 /// The quantities that are uncertain, each at one value.
 #[derive(Clone, Copy)]

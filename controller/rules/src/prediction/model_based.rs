@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Flows that all follow a model of the path (BBR).
 
-use super::model::ModelOutcome;
-use super::outcome::Prediction;
+use super::outcome::{ModelOutcome, Prediction};
 use crate::error::RuleError;
 use crate::extrapolation::InFlightCap;
 use crate::range::Range;

@@ -1,9 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is predicted.
+//! Outcomes at one limit: of a model, and as predicted with ranges.
 
-use super::model::ModelOutcome;
 use crate::range::Range;
+use crate::traffic::Traffic;
 use serde::{Deserialize, Serialize};
+
+/// What a model says of one limit.
+#[derive(Clone, Copy)]
+pub(super) struct ModelOutcome {
+    pub utilisation: f64,
+    pub loss_rate: f64,
+    pub delay_ms: f64,
+    pub delay_mean_ms: f64,
+}
+
+/// Delay of a packet that is just admitted, ms: the occupancy is below the limit
+/// then, and the packet waits for the one in transmission too.
+pub(super) fn full_ms(m: &Traffic, buffer_bytes: f64) -> f64 {
+    (buffer_bytes + m.segment_bytes) / m.drain_bytes_per_s() * 1e3
+}
 
 /// The expected outcome at one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -2,9 +2,8 @@
 //! How far off the models may be: where no loss was seen, by theorem 7 of UTB,
 //! and by what they miss at the limit in force.
 
-use super::model::ModelOutcome;
 use super::model::{self, Parameters, lbp_present};
-use super::outcome::Prediction;
+use super::outcome::{ModelOutcome, Prediction};
 use crate::bscl;
 use crate::error::RuleError;
 use crate::extrapolation::{LEAST_DROPS, short_by_bursts};

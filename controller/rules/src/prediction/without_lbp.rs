@@ -5,8 +5,7 @@
 //! beyond. NGI §IV-A has the tail ρ^b of a queue without a limit; a queue with one
 //! loses (1 − ρ)·ρ^b/(1 − ρ^(b+1)).
 
-use super::model::{ModelOutcome, full_ms};
-use super::outcome::Prediction;
+use super::outcome::{ModelOutcome, Prediction, full_ms};
 use crate::error::{RuleError, not_negative};
 use crate::extrapolation::open_loop::OpenLoop;
 use crate::ngi::{finite_buffer_loss, finite_buffer_queue};

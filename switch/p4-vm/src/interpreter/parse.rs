@@ -3,7 +3,7 @@
 
 use super::env::Env;
 use super::exec::Exec;
-use super::transition::next_state;
+use super::transition::{Stop, next_state};
 use crate::image::{ParseOp, ParseState};
 use crate::packet::Packet;
 use crate::state::value_sets::ValueSets;
@@ -11,9 +11,6 @@ use crate::vector::{set_word, word};
 use p4_ir::FieldRef;
 use p4_ir::bits::{read_wide, read64, words_for};
 use p4_ir::{END, Header, Program};
-
-/// Why parsing stopped: a value of the program's `error` type.
-pub(super) struct Stop(pub u64);
 
 /// States one packet may pass: ends a loop that consumes nothing.
 const MAX_STATES: u32 = 4096;

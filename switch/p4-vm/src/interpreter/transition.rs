@@ -3,13 +3,15 @@
 
 use super::env::Env;
 use super::eval::stack_last;
-use super::parse::Stop;
 use crate::packet::Packet;
 use crate::state::value_sets::ValueSets;
 use crate::vector::own_words;
 use p4_ir::FieldRef;
 use p4_ir::bits::{BitWriter, read_wide, read64, words_for, words_from_bytes};
 use p4_ir::{Case, END, KeySource, ParseState, Program};
+
+/// Why parsing stopped: a value of the program's `error` type.
+pub(super) struct Stop(pub u64);
 
 /// The state after `state`, when the packet has been parsed up to byte `at`.
 pub(super) fn next_state(

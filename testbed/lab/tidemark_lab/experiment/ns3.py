@@ -78,7 +78,7 @@ def program() -> Path:
         )
         if done.returncode != 0:
             raise LabError(f"testbed/ns3 does not compile: {done.stderr.strip()[-2000:]}")
-        # Whoever else compiled it meanwhile made the same.
+        # Another process that compiled it meanwhile made an equal one.
         out.replace(made)
     return made
 

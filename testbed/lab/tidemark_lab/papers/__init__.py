@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The papers' figures from own packets, with theory drawn in and the paper's values beside.
+"""The papers' figures from own packets, with theory and the paper's values drawn in.
 
 | module | what it holds |
 |---|---|

@@ -119,7 +119,7 @@ def _ours(run: RunData, n: int) -> tuple[float | None, ...]:
 
 
 def _bursts(run: RunData) -> str:
-    """What the buffer goes by beside T_e, where few flows are limited."""
+    """N_b and the mean loss burst, on which the buffer depends apart from T_e."""
     known = bscl_mix.estimated(run)
     if known is None:
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep measured beside what was true: N_b, classes, Tₑ, and what each limit
+"""Measurements of a sweep with the truth: N_b, classes, Tₑ, and what each limit
 predicted for the others."""
 
 from __future__ import annotations
@@ -133,15 +133,15 @@ ESTIMATED = (
     *("case", "limit kB", "N_b true", "probed", "passive", "T_e ms true", "probed", "passive"),
     *("classes right", "passive", "utilisation", "loss %", "advised kB"),
 )
-FORETOLD = (
+PREDICTIONS = (
     *("case", "measured at kB", "for kB"),
     *("utilisation predicted", "was", "loss % predicted", "was"),
 )
 
 
 def markdown(documents: Sequence[JsonObject]) -> str:
-    """Two tables: estimates beside the truth, measurements beside what was predicted."""
-    estimated, foretold = [], []
+    """Two tables: estimates with the truth, measurements with what was predicted."""
+    estimated, predicted = [], []
     for d in documents:
         was = {p["limit_bytes"]: p for p in d["phases"]}
         for p in d["phases"]:
@@ -149,14 +149,14 @@ def markdown(documents: Sequence[JsonObject]) -> str:
             estimated.append((*head, *_beside_truth(p)))
             for f in p["predicted"]:
                 then = was[f["limit_bytes"]]
-                foretold.append(
+                predicted.append(
                     (
                         *(*head, f"{f['limit_bytes'] / 1e3:.0f}"),
                         *(_interval(f["utilisation"], 4), f"{then['utilisation']:.4f}"),
                         *(_interval(f["loss_rate"], 3, 100), f"{100 * then['loss_rate']:.3f}"),
                     )
                 )
-    return "\n".join([*table(ESTIMATED, estimated), "", *table(FORETOLD, foretold)]) + "\n"
+    return "\n".join([*table(ESTIMATED, estimated), "", *table(PREDICTIONS, predicted)]) + "\n"
 
 
 def _beside_truth(p: JsonObject) -> tuple[str, ...]:

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What became of a flow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tidemark
+{
+
+// Of one TCP connection.
+struct Ends
+{
+    std::string source;
+    std::string destination;
+    uint16_t sourcePort;
+    uint16_t destinationPort;
+    uint32_t cookie;
+};
+
+struct Outcome
+{
+    // Of UDP none.
+    Ends ends;
+    uint64_t deliveredBytes = 0;
+    uint64_t retransmissions = 0;
+    // -1: not yet.
+    double startedS = -1;
+    // Of a flow with an end: when its last byte arrived; else when it stopped; 0: not yet.
+    double stoppedS = 0;
+};
+
+} // namespace tidemark
