@@ -278,12 +278,7 @@ bench: ## Benchmarks; each compares two things in one run
 	cargo bench --locked --workspace
 
 .PHONY: bench-switch
-bench-switch: venv require-root ## The switch's pipeline alone, then through veth against BMv2 where it is
-	cargo build $(CARGO_FLAGS) -p tidemark-switch --bins --examples
-	$(VENV_PYTHON) switch/daemon/bench/run.py
-
-.PHONY: bench-throughput
-bench-throughput: venv require-root ## The switch's highest rate with at most 1 % loss, by frame size (BENCH="--json FILE --sizes 64 1518")
+bench-switch: venv require-root ## The switch's pipeline alone, then its highest rate with at most 1 % loss, by frame size, against BMv2 where it is (BENCH="--json FILE --sizes 64 1518")
 	cargo build $(CARGO_FLAGS) -p tidemark-switch --bins --examples
 	$(VENV_PYTHON) switch/daemon/bench/throughput.py $(BENCH)
 

@@ -4,6 +4,7 @@ RFC 2544: for each frame size the highest rate with at most 1 % loss.
 
     python switch/daemon/bench/throughput.py [--json FILE] [--sizes 64 512 1518]
 
+The pipeline alone on one core, without sockets, comes first.
 A frame counts as lost when it does not leave the switch, or its report does not. Between
 trials all queues are empty. The sender's CPU time is counted apart from the device's.
 Sizes are those of Ethernet with its FCS. `supers`: the frames of one TCP flow in super-frames,
@@ -29,13 +30,19 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from run import REPOSITORY, PORTS, PROGRAM, REPORT_PORT, configure, counted  # isort: skip
-from search import Highest, Trial, highest
+# What p4runtime publishes was generated for an older protobuf.
+os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
+REPOSITORY = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(REPOSITORY / "ptf-tests"))
 
-# `run` has put the tests' runner on the path.
-from runner import SetupError, network, switches  # isort: skip
-from tidemark_ptf.p4rt import Info  # isort: skip
+from runner import SetupError, network, switches  # noqa: E402
+from search import Highest, Trial, highest  # noqa: E402
+from tidemark_ptf.p4rt import INSERT, MODIFY, Client, Info  # noqa: E402
 
+PROGRAM = REPOSITORY / "p4src" / "build" / "tidemark.json"
+PORTS = [1, 2, 5]
+HOST_PORTS = [1, 2]
+REPORT_PORT = 5
 SIZES = [64, 128, 256, 512, 1024, 1280, 1518]
 FCS_BYTES = 4
 # Of a super-frame, with its headers.
@@ -50,6 +57,59 @@ DRAIN_TIMEOUT_S = 5.0
 # A repeater runs on for so long after the last frame was sent.
 DRAIN_S = 0.5
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def mac(host: int) -> int:
+    return 0x020000000000 | host
+
+
+def configure(info: Info) -> None:
+    """Forwarding between hosts 1 and 2, every packet watched."""
+    client = Client(f"127.0.0.1:{switches.GRPC_PORT}", switches.DEVICE_ID, info)
+    try:
+        if client.arbitration() != 0:
+            raise SetupError("not primary")
+        client.push(PROGRAM.read_bytes())
+        for host in HOST_PORTS:
+            match = {"hdr.ethernet.dst_addr": mac(host)}
+            entry = client.entry("Ingress.l2_forward", match, "Ingress.forward", {"port": host})
+            client.write(INSERT, entry)
+        watch = client.entry("Ingress.watch", {}, "Ingress.report", {"sampling_shift": 0}, 1)
+        client.write(INSERT, watch)
+        params = {
+            "src_mac": mac(0x51),
+            "dst_mac": mac(0x52),
+            "src_ip": 0x0A090001,
+            "dst_ip": 0x0A090002,
+            "udp_dst_port": 32766,
+            "src_port_mask": 3,
+            "node_id": 10,
+        }
+        to = client.entry("Egress.report_to", action="Egress.set_destination", params=params)
+        client.write(MODIFY, to)
+        client.write(INSERT, client.clone_session(1, REPORT_PORT))
+    finally:
+        client.close()
+
+
+def counted(switch: switches.Running, binary: Path | None) -> tuple[int, int]:
+    """Packets that left towards host 2 and the collector: by the switch's own count
+    where it is ours, as an interface counts a super-frame as one."""
+    if binary is None:
+        return received("ptf2"), received("ptf5")
+    command = [str(binary), "port", "list", "--json", "--grpc", f"127.0.0.1:{switches.GRPC_PORT}"]
+    ports = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    sent = {p["port"]: p["tx_packets"] for p in ports}
+    return sent[2], sent[REPORT_PORT]
+
+
+def received(name: str) -> int:
+    """Frames the interface has received, by this namespace's own table."""
+    for line in Path("/proc/self/net/dev").read_text().splitlines():
+        interface, _, counters = line.partition(":")
+        if interface.strip() == name:
+            return int(counters.split()[1])
+    raise SetupError(f"no interface {name}")
 
 
 def device_cpu_s(pid: int) -> float:
@@ -223,9 +283,11 @@ def measure(args: argparse.Namespace) -> dict:
     """All frame sizes, every side in turns."""
     examples = switches.embedded_binary(REPOSITORY).parent / "examples"
     blast, repeater = examples / "blast", examples / "repeater"
-    for program in (blast, repeater):
+    for program in (blast, repeater, examples / "bench"):
         if not program.exists():
             raise SetupError(f"{program} is missing: run `make bench-switch`")
+    print("pipeline alone, one core:", flush=True)
+    subprocess.run([str(examples / "bench"), "200000"], check=True)
     # As the embedded switch raises its data plane to.
     os.setpriority(os.PRIO_PROCESS, 0, -15)
     result: dict = {"machine": machine(), "sizes": []}
