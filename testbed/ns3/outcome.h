@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What became of a flow.
+// The outcome of a flow.
 #pragma once
 
 #include <cstdint>

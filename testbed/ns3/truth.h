@@ -60,7 +60,7 @@ class Object
     Object(const Object&) = delete;
     Object& operator=(const Object&) = delete;
 
-    // Where the value of the next field goes.
+    // Names the next field; its value is to follow.
     std::ostream& Next(const std::string& name)
     {
         m_out << m_comma << "\"" << name << "\": ";
