@@ -235,7 +235,11 @@ fn one_value_program() -> [std::path::PathBuf; 2] {
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let mut actions = json["actions"].as_array_mut().unwrap().iter_mut();
     let mark_ce = actions.find(|a| a["name"] == "Ingress.mark_ce").unwrap();
-    mark_ce["runtime_data"].as_array_mut().unwrap().remove(0);
+    mark_ce["runtime_data"].as_array_mut().unwrap().remove(1);
+    // It compared with the second value, and does with the first one.
+    let body = mark_ce["primitives"].to_string();
+    let body = body.replace(r#""type":"local","value":1"#, r#""type":"local","value":0"#);
+    mark_ce["primitives"] = serde_json::from_str(&body).unwrap();
     let program = directory.join("one-value.json");
     std::fs::write(&program, json.to_string()).unwrap();
     [p4info, program]
