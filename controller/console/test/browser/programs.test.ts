@@ -120,7 +120,6 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
   it('shows single packets with their flow and sequence, and keeps what is held', async () => {
     await page.getByRole('button', { name: '10 s', exact: true }).click();
     const over = page.locator('.plot-occupancy .u-over');
-    await over.evaluate((e) => e.scrollIntoView({ block: 'center' }));
     // Soon: without a packet there are no facts, and the poll has to begin again.
     const fact = (name: string) =>
       page.locator('.packet-facts div', { hasText: name }).first().locator('dd').textContent({ timeout: 1000 }).catch(() => 'none');
@@ -129,6 +128,8 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
       .poll(
         async () => {
           await page.getByRole('button', { name: 'Back to live' }).click({ timeout: 500 }).catch(() => {});
+          // Panels above it may have grown since, and have moved it out of the window.
+          await over.evaluate((e) => e.scrollIntoView({ block: 'center' }));
           const box = await over.boundingBox();
           if (!box) return 'no plot';
           await page.mouse.move(box.x + box.width * 0.5, box.y + 80);
