@@ -29,7 +29,7 @@ pub(crate) struct LoadArgs {
     /// File with the password.
     #[arg(long)]
     password_file: Option<PathBuf>,
-    /// Where batches wait for the server; default in the temporary directory.
+    /// Directory for batches that wait for the server; default in the temporary directory.
     #[arg(long)]
     spool_dir: Option<PathBuf>,
     /// Rows of one insert.

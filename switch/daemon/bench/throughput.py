@@ -30,7 +30,7 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-# What p4runtime publishes was generated for an older protobuf.
+# The p4runtime package was generated for an older protobuf.
 os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 REPOSITORY = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(REPOSITORY / "ptf-tests"))

@@ -57,7 +57,7 @@ def _cpu_s(stat: Path) -> float | None:
 
 
 def stat_fields(stat: Path) -> list[str] | None:
-    """What proc(5) tells of a process or thread behind its name; None where it is gone."""
+    """Fields of proc(5) behind the name of a process or thread; None where it is gone."""
     try:
         text = stat.read_text()
     except OSError:

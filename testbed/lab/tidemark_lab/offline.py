@@ -37,7 +37,7 @@ def of_link(program: Path, *arguments: object) -> JsonObject:
 
 
 def output(program: Path, *arguments: object) -> str:
-    """What the controller's program says of a capture, which comes second."""
+    """The controller program's answer about a capture, which comes second."""
     argv = [str(a) for a in (program, *arguments)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     if done.returncode != 0:

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 
-# Where lines are not replaced.
+# Used where lines are not replaced.
 EVERY_S = 5.0
 
 

@@ -163,7 +163,7 @@ impl FlowLog {
     }
 }
 
-/// What every sender needs of the run.
+/// The run, as every sender needs it.
 #[derive(Clone)]
 struct Sending {
     origin: Instant,

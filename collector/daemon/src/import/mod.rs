@@ -105,7 +105,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
         None => BTreeMap::new(),
     };
     if options.cards.is_some() {
-        // Where the file does not name the node: a Tofino 1.
+        // A file that does not name the node is of a Tofino 1.
         nodes
             .entry(options.cards_node)
             .or_insert_with(|| NodeConfig {

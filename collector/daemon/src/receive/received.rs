@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     impl<'a> Received<'a> {
-        /// What a call has brought.
+        /// Messages of one call.
         pub(crate) fn new(rx_unix_ns: u64, messages: &'a [Message<'a>], more: bool) -> Self {
             Self {
                 rx_unix_ns,

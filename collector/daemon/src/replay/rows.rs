@@ -20,12 +20,12 @@ pub(super) enum Item {
     Event(Event),
 }
 
-/// What was recorded.
+/// Recorded input.
 pub(super) trait Recorded {
-    /// What is sent next, and when it was recorded, ns.
+    /// The next datagram to send, and when it was recorded, ns.
     fn next(&mut self) -> Result<Option<(u64, Item)>>;
 
-    /// What was taken of all there is, 0 to 1; `None` where that is not known.
+    /// Fraction that was read, 0 to 1; `None` where the whole is not known.
     fn fraction(&self) -> Option<f64>;
 
     /// Rows that could not be made into reports.

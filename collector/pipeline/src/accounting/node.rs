@@ -22,7 +22,7 @@ pub(crate) struct Node {
     /// came late.
     pub(super) lost_before: i32,
     depth_unit_bytes: u64,
-    /// What its reports have to show, where they are taken only with a tag.
+    /// The key that its reports must be tagged with; none takes every report.
     pub(super) tag: Option<TagCheck>,
     /// Any exporter is allowed.
     open_to_anybody: bool,

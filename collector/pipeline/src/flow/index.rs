@@ -69,7 +69,7 @@ impl PackedKey {
     }
 }
 
-/// Where a flow probably is, from a look ahead of its turn.
+/// Probable place of a flow, from a look ahead of its turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowHint {
     pub slot: u32,

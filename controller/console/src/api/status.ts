@@ -38,7 +38,7 @@ export function status(v: unknown) {
     probeLost: sum('probe_lost'),
     joinCandidates: sum('join_candidates'),
     joinMatched: sum('join_matched'),
-    /** What the operator should know of the limits, in words. */
+    /** Notes on the limits for the operator. */
     warnings: [...auditWarnings(o.audit), ...stateWarning(o.state_problem), ...list(o.drift).map(driftWarning)],
   };
 }

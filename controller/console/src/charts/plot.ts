@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all charts share: size follows the element, colours follow the theme; x is
+// Common to all charts: size follows the element, colours follow the theme; x is
 // time unless said otherwise.
 
 import uPlot from 'uplot';
@@ -194,7 +194,7 @@ export class Plot implements Picture {
     c.restore();
   }
 
-  /** What the chart draws itself. */
+  /** Draws the options' picture and the target line. */
   private draw(pen: Pen, v: View): void {
     this.options.draw?.(pen, v);
     if (this.target === null) return;

@@ -50,7 +50,7 @@ export function delayStrip(o: Strip): Plot {
   });
 }
 
-/** What matters is near 100 %: the axis begins below the smallest utilisation shown. */
+/** Differences matter near 100 %: the axis begins below the smallest utilisation shown. */
 export function utilisationRange(time: readonly number[], values: readonly (number | null)[], from: number, to: number): [number, number] {
   let least = Infinity;
   time.forEach((t, i) => {

@@ -66,7 +66,7 @@ export const PACKET_BYTES = 4 * 8 + 2 * 4 + 2 + 2 * 1;
 
 type Column = Float64Array | Uint32Array | Uint16Array | Uint8Array;
 
-/** The same with every column changed. */
+/** A copy with every column changed. */
 function withColumns(p: Packets, change: (column: Column, name: keyof Packets) => Column): Packets {
   const entries = Object.entries(p).map(([name, v]) => [name, ArrayBuffer.isView(v) ? change(v as Column, name as keyof Packets) : v]);
   return { ...(Object.fromEntries(entries) as Packets), truncated: false };

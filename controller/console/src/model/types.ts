@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page shows. `api` turns the controller's JSON into it, with times in
+// State of the page. `api` turns the controller's JSON into it, with times in
 // seconds since the link's first interval.
 
 export type { Assumption, FlowClass, Interval, LinkId, Regime } from '../api/generated';

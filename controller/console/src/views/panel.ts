@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a panel is. A new panel is one file beside this one and its place in
+// Panels. A new panel is one file beside this one and its place in
 // layout.ts.
 
 import type { SizeContext, SizeUnit } from '../format/units';

@@ -19,7 +19,7 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// What a value of several flows rests on.
+    /// The basis of a value of several flows.
     pub(crate) fn of(flows: impl Iterator<Item = Self>) -> Self {
         let of: Vec<Self> = flows.collect();
         match (of.contains(&Self::Probed), of.contains(&Self::Passive)) {

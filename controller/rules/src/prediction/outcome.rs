@@ -5,7 +5,7 @@ use crate::range::Range;
 use crate::traffic::Traffic;
 use serde::{Deserialize, Serialize};
 
-/// What a model says of one limit.
+/// A model's outcome at one limit.
 #[derive(Clone, Copy)]
 pub(super) struct ModelOutcome {
     pub utilisation: f64,

@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What is held under this id, or all for 0.
+/// Entries with this id, or all for 0.
 fn found<T: Clone>(all: &BTreeMap<u32, T>, id: u32, lacks: impl Fn() -> String) -> Outcome<Vec<T>> {
     if id == 0 {
         return Ok(all.values().cloned().collect());

@@ -25,7 +25,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// What names the entry.
+    /// The key of the entry.
     pub(crate) fn key(&self, table: &Table) -> p4::TableEntry {
         p4::TableEntry {
             table_id: table.id,

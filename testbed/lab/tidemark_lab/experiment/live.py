@@ -85,7 +85,7 @@ class Links:
             time.sleep(0.2)
 
     def advice(self, switch: int) -> JsonObject:
-        """What there is now, and whether it can be applied."""
+        """The present state, and whether it can be applied."""
         return self.controller.get(f"/advice?{query(self.places[switch])}")
 
     def apply(self, switch: int, before: Limits) -> tuple[Limits, JsonObject]:
@@ -117,7 +117,7 @@ class Links:
 
 
 def in_short(link: JsonObject) -> JsonObject:
-    """What a controller's link comes to at a moment."""
+    """The state of a controller's link at a moment."""
     estimates = (link.get("estimate") or {}).get("estimates") or {}
     return {
         "n_b": (estimates.get("n_b") or {}).get("value"),

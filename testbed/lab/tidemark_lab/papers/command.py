@@ -141,11 +141,11 @@ def from_arguments(arguments: argparse.Namespace) -> int:
 
 @dataclass
 class Made:
-    """What the papers of one command share."""
+    """Parts that the papers of one command share."""
 
     arguments: argparse.Namespace
     jobs: int
-    # What is not there yet of a paper's experiment.
+    # Runs that a paper's experiment still lacks.
     todo: dict[tuple[str, str], list[Point]] = field(default_factory=dict)
     pace: Pace = field(default_factory=Pace)
     progress: Progress = field(default_factory=Progress)

@@ -74,7 +74,7 @@ class Study:
         return [RunData(store.root / run_id) for run_id in there]
 
     def by_number(self, experiment: str, setting: str) -> list[RunData]:
-        """Those that are complete, by a setting that is a number."""
+        """Complete runs, by a setting that is a number."""
         return sorted(self.find(experiment), key=lambda r: int(r.setting(setting)))
 
     def doubted(self, experiment: str) -> list[str]:

@@ -35,7 +35,7 @@ pub struct PhaseLink {
     pub end_ns: Option<u64>,
     /// First interval of this link that was ever seen.
     pub first_ns: u64,
-    /// What its records count.
+    /// Counts over its records.
     pub counted: Counted,
     /// Estimate over its span; `None` until it is complete.
     pub estimate: Option<Arc<LinkEstimate>>,
