@@ -2,7 +2,8 @@
 //! Rules, predictions and the advice made of them.
 
 use serde::{Deserialize, Serialize};
-use tidemark_rules::{Advice, Limit, RuleResult, Targets, WhatIfPoint};
+use tidemark_advice::{Advice, WhatIfPoint};
+use tidemark_rules::{Limit, RuleResult, Targets};
 
 /// The rules at one link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -2,8 +2,9 @@
 //! One egress port as the controller knows it now.
 
 use serde::{Deserialize, Serialize};
+use tidemark_advice::Advice;
 use tidemark_estimators::LinkEstimate;
-use tidemark_rules::{Advice, Limit, Targets};
+use tidemark_rules::{Limit, Targets};
 
 // Not `tidemark_estimators::LinkId`: every answer and request names the switch `node`,
 // what is measured `node_id`, as reports and stored rows do. A client that copies the

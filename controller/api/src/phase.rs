@@ -2,8 +2,8 @@
 //! Named spans of time of an experiment.
 
 use serde::{Deserialize, Serialize};
+use tidemark_advice::Advice;
 use tidemark_estimators::LinkEstimate;
-use tidemark_rules::Advice;
 
 /// Where a phase stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -7,8 +7,9 @@ use crate::settings::Mode;
 use crate::stationarity::WindowEstimate;
 use crate::time::nanoseconds;
 use std::sync::Arc;
+use tidemark_advice::Advice;
 use tidemark_estimators::LinkEstimate;
-use tidemark_rules::{Advice, Limit, Targets, Traffic};
+use tidemark_rules::{Limit, Targets, Traffic};
 
 /// What is known of a link from outside at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

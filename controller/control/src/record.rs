@@ -2,8 +2,9 @@
 //! Audit records: every limit change, wanted or made. The format is stored.
 
 use serde::{Deserialize, Serialize};
+use tidemark_advice::Prediction;
 use tidemark_estimators::LinkId;
-use tidemark_rules::{Limit, Observed, Prediction};
+use tidemark_rules::{Limit, Observed};
 
 /// Who wants a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

@@ -75,7 +75,7 @@ fn spans(name: &str, view: View, r: &Run) {
 fn advice(name: &str, view: View, e: &LinkEstimate) {
     let m = e.measured();
     let packets: Vec<f64> = std::env::args().filter_map(|a| a.parse().ok()).collect();
-    let a = tidemark_rules::advise(&m, &Default::default(), &Default::default());
+    let a = tidemark_advice::advise(&m, &Default::default(), &Default::default());
     eprintln!(
         "{name} {}: in force {:.0} packets, u {:.4}, loss {:.3} % ({} drops, {} of overshoots, {} events); advised {:.0} ({:?})",
         label(view),
@@ -89,7 +89,7 @@ fn advice(name: &str, view: View, e: &LinkEstimate) {
         a.rule
     );
     for p in packets {
-        let Ok(f) = tidemark_rules::predict(&m, p * m.segment_bytes) else {
+        let Ok(f) = tidemark_advice::predict(&m, p * m.segment_bytes) else {
             eprintln!("    at {p}: no prediction");
             continue;
         };

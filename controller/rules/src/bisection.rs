@@ -3,7 +3,7 @@
 
 /// The smallest value between `low` and `high` that meets a condition which holds of
 /// `high`, and of everything above one value; halves the way `steps` times.
-pub(crate) fn smallest_between(
+pub fn smallest_between(
     (mut low, mut high): (f64, f64),
     steps: usize,
     meets: impl Fn(f64) -> bool,

@@ -42,31 +42,31 @@ fn check(
 }
 
 /// `Ok(value)` when it is finite and above zero.
-pub(crate) fn positive(name: &'static str, value: f64) -> Result<f64, RuleError> {
+pub fn positive(name: &'static str, value: f64) -> Result<f64, RuleError> {
     let holds = value.is_finite() && value > 0.0;
     check(holds, name, value, "finite and above 0")
 }
 
 /// `Ok(value)` when it is finite and not negative.
-pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<f64, RuleError> {
+pub fn not_negative(name: &'static str, value: f64) -> Result<f64, RuleError> {
     let holds = value.is_finite() && value >= 0.0;
     check(holds, name, value, "finite and at least 0")
 }
 
 /// `Ok(value)` when it is finite and at least `1`.
-pub(crate) fn at_least_one(name: &'static str, value: f64) -> Result<f64, RuleError> {
+pub fn at_least_one(name: &'static str, value: f64) -> Result<f64, RuleError> {
     let holds = value.is_finite() && value >= 1.0;
     check(holds, name, value, "finite and at least 1")
 }
 
 /// `Ok(value)` when `0 < value < 1`.
-pub(crate) fn open_fraction(name: &'static str, value: f64) -> Result<f64, RuleError> {
+pub fn open_fraction(name: &'static str, value: f64) -> Result<f64, RuleError> {
     let holds = value > 0.0 && value < 1.0;
     check(holds, name, value, "between 0 and 1, both excluded")
 }
 
 /// `Ok(value)` when `0 <= value <= 1`.
-pub(crate) fn fraction(name: &'static str, value: f64) -> Result<f64, RuleError> {
+pub fn fraction(name: &'static str, value: f64) -> Result<f64, RuleError> {
     check((0.0..=1.0).contains(&value), name, value, "between 0 and 1")
 }
 

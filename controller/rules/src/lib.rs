@@ -61,32 +61,23 @@
 // Private modules here hold items that the crate takes as a whole.
 #![allow(unreachable_pub)]
 
-pub mod advice;
-mod bisection;
+pub mod bisection;
 pub mod bscl;
-pub mod dead_band;
-mod error;
-pub mod extrapolation;
-mod limit;
+pub mod error;
+pub mod limit;
 pub mod list;
 pub mod ngi;
-pub mod prediction;
-mod range;
+pub mod range;
 pub mod rule;
 pub mod sawtooth;
 pub mod srb;
-mod targets;
+pub mod targets;
 pub mod traffic;
 pub mod utb;
 
-pub use advice::{
-    Advice, Infeasibility, Marking, Nearest, Present, Rejected, Sensitivities, Sensitivity, advise,
-};
-pub use dead_band::{Change, LEAST_CHANGE, worth_a_step, worth_changing};
 pub use error::{RuleError, digits};
 pub use limit::Limit;
 pub use list::{RULES, evaluate};
-pub use prediction::{FormulaPrediction, Prediction, WhatIfPoint, predict, what_if};
 pub use range::Range;
 pub use rule::{Condition, Input, Rule, RuleId, RuleResult};
 pub use targets::{Goal, Options, Targets};

@@ -40,12 +40,12 @@ impl Range {
     }
 
     /// Reaches to `value`.
-    pub(crate) fn widen(&mut self, value: f64) {
+    pub fn widen(&mut self, value: f64) {
         *self = Range::new(self.value, self.low.min(value), self.high.max(value));
     }
 
     /// Has `value` as the most likely one, and widens where it has to.
-    pub(crate) fn recentre(&mut self, value: f64) {
+    pub fn recentre(&mut self, value: f64) {
         *self = Range::new(value, self.low, self.high);
     }
 }

@@ -77,9 +77,9 @@ pub struct Options {
     pub max_bytes: Option<f64>,
     /// Limits are rounded up to a multiple of this (cell size of the target).
     pub unit_bytes: f64,
-    /// Use the upper end of N_b for the loss bound: 20 % too few flows break a
-    /// 1 % bound by half a percent (BSCL §VII).
-    pub conservative: bool,
+    /// Probability with which each target is to be met at the advised limit, 0.5 (as
+    /// likely as not) to 0.99.
+    pub confidence: f64,
     /// δ of UTB Theorem 8: accepted probability that the queue empties.
     pub bbr_delta: f64,
 }
@@ -90,7 +90,7 @@ impl Default for Options {
             min_packets: 20.0,
             max_bytes: None,
             unit_bytes: 1.0,
-            conservative: false,
+            confidence: 0.9,
             bbr_delta: 0.01,
         }
     }

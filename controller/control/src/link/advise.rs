@@ -9,7 +9,8 @@ use crate::stationarity::{StationarityWindow, WindowEstimate};
 use crate::time::Timestamp;
 use crate::tried_limits::SAME_LIMIT;
 use std::sync::Arc;
-use tidemark_rules::{Advice, Targets, Traffic, predict, worth_a_step};
+use tidemark_advice::{Advice, predict};
+use tidemark_rules::{Targets, Traffic};
 
 impl LinkControl {
     pub(super) fn on_estimate(&mut self, window: WindowEstimate, now: Timestamp) -> Vec<Action> {
@@ -87,9 +88,7 @@ impl LinkControl {
             limit_bytes: Some(bytes),
             ..advice.clone()
         };
-        worth_a_step(&at, bytes, &self.targets, settings.deadband)
-            .worth
-            .then_some(bytes)
+        at.worth_a_step(bytes, settings.deadband).then_some(bytes)
     }
 
     /// The advice to show: at the limit that the hysteresis filter holds, with

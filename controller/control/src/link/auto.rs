@@ -8,7 +8,8 @@ use crate::io::Action;
 use crate::record::Origin;
 use crate::settings::Mode;
 use crate::time::Timestamp;
-use tidemark_rules::{Advice, Limit, worth_a_step};
+use tidemark_advice::Advice;
+use tidemark_rules::Limit;
 
 impl LinkControl {
     /// Auto mode: applies steady advice that is worth leaving the limit in force
@@ -65,7 +66,7 @@ impl LinkControl {
     /// Whether `bytes` is worth leaving the limit in force for. Every change can
     /// turn out wrong, and costs utilisation or loss until it is rolled back.
     fn is_worth(&self, shown: &Advice, bytes: u64) -> bool {
-        worth_a_step(shown, bytes, &self.targets, self.settings.control.deadband).worth
+        shown.worth_a_step(bytes, self.settings.control.deadband)
     }
 
     /// Whether the limit in force is outside of the range, and the advice wants it

@@ -10,8 +10,9 @@ use crate::stationarity::StationarityWindow;
 use crate::time::Timestamp;
 use crate::tried_limits::TriedLimits;
 use std::sync::Arc;
+use tidemark_advice::Advice;
 use tidemark_estimators::LinkEstimate;
-use tidemark_rules::{Advice, Limit};
+use tidemark_rules::Limit;
 
 /// A limit that someone else wrote.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -34,8 +34,9 @@ use crate::tried_limits::TriedLimits;
 use expectation::Expectation;
 use memory::Memory;
 use std::sync::Arc;
+use tidemark_advice::Advice;
 use tidemark_estimators::{LinkEstimate, LinkId};
-use tidemark_rules::{Advice, Limit, Targets};
+use tidemark_rules::{Limit, Targets};
 
 /// What is fixed of a link while the controller runs.
 #[derive(Clone, Debug)]

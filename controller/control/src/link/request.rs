@@ -13,7 +13,8 @@ use crate::settings::Mode;
 use crate::time::Timestamp;
 use crate::{observed, report_loss, unrecorded};
 use std::sync::Arc;
-use tidemark_rules::{Advice, Limit, RuleId};
+use tidemark_advice::Advice;
+use tidemark_rules::{Limit, RuleId};
 
 /// Advice may move by this fraction between what an operator sees and confirms.
 const SEEN_SLACK: f64 = 0.05;

@@ -5,7 +5,8 @@ use crate::record::Origin;
 use crate::time::Timestamp;
 use crate::trial::{Trial, TrialChange};
 use std::sync::Arc;
-use tidemark_rules::{Advice, Goal, Limit, Observed};
+use tidemark_advice::Advice;
+use tidemark_rules::{Goal, Limit, Observed};
 
 /// Where the loop of a link stands: a state, or a write and the state that it
 /// interrupts. [`LinkControl::on`](super::LinkControl::on) has the transitions.

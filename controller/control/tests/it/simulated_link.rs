@@ -74,7 +74,12 @@ fn a_limit_that_loses_too_much_is_rolled_back_and_approached_by_halves() {
     assert_eq!(in_force(&world), START_BYTES, "rests");
     world.pass(60);
     let between = ((failed as f64) * (START_BYTES as f64)).sqrt();
-    assert!(in_force(&world) < START_BYTES, "{:?}", told(&world));
+    assert!(
+        in_force(&world) < START_BYTES,
+        "{:?} {:#?}",
+        told(&world),
+        world.control.advice().map(|a| &a.reasons)
+    );
     let mut by_auto = world.log.iter().filter(|c| c.origin == Origin::Auto);
     let second = by_auto.nth(1).unwrap();
     let second = second.limit.and_then(|l| l.bytes()).unwrap();

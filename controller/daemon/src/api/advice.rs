@@ -6,10 +6,11 @@ use super::route::{Call, Reply};
 use super::to_end::to_its_end;
 use super::{App, select};
 use std::sync::Arc;
+use tidemark_advice::{WhatIfPoint, what_if};
 use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules};
 use tidemark_api::{AdviceApplied, AdviceState, Curve, CurveQuery, LinkQuery, Rules};
 use tidemark_estimators::LinkId;
-use tidemark_rules::{Traffic, WhatIfPoint, what_if};
+use tidemark_rules::Traffic;
 
 pub(super) async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
     let id = select::one(&app.core, call.query)?;

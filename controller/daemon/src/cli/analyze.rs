@@ -9,9 +9,9 @@ use clap::Args;
 use daemon_kit::cli::{print, print_json};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use tidemark_advice::{Advice, advise};
 use tidemark_estimators::{LinkEstimate, LinkId};
-use tidemark_rules::LEAST_CHANGE;
-use tidemark_rules::{Advice, Change, Options, advise, worth_changing};
+use tidemark_rules::Options;
 
 #[derive(Debug, Args)]
 pub(super) struct AnalyzeArgs {
@@ -43,8 +43,6 @@ pub(super) struct AnalyzeArgs {
 struct Link {
     of: Estimated,
     advice: Advice,
-    /// Whether the advice is worth leaving the limit in force.
-    change: Change,
 }
 
 pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
@@ -64,12 +62,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
             measured.tried = file.exchange(e.id, &measured);
         }
         let advice = advise(&measured, &targets, &Options::default());
-        let change = worth_changing(&advice, &targets, LEAST_CHANGE);
-        Link {
-            of: e,
-            advice,
-            change,
-        }
+        Link { of: e, advice }
     });
     let links: Vec<Link> = links.collect();
     if let Some(file) = evidence {
@@ -160,7 +153,6 @@ impl Link {
             ..self.advice.without_rules()
         };
         v["advice"] = json!(advice);
-        v["advice"]["change"] = json!(self.change);
         if let Some(limits) = &self.of.limits {
             v["limit_changes"] = json!(limits);
         }
@@ -214,11 +206,6 @@ impl Link {
             lines.push(table::rules(&self.advice.rules));
         }
         lines.push(table::advice(&self.advice));
-        lines.push(format!(
-            "worth a change: {}, {}",
-            if self.change.worth { "yes" } else { "no" },
-            self.change.why
-        ));
         lines.join("\n")
     }
 }

@@ -5,9 +5,10 @@ use super::{one_of, table, targets::TargetArgs, units, whatif};
 use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
+use tidemark_advice::advise;
 use tidemark_rules::bscl::TODAYS_CONSTANT;
 use tidemark_rules::utb::single_flow::beta_of;
-use tidemark_rules::{CongestionControl, Options, Range, Regime, Traffic, advise};
+use tidemark_rules::{CongestionControl, Options, Range, Regime, Traffic};
 
 #[derive(Debug, Args)]
 pub(super) struct SizeArgs {
@@ -169,7 +170,7 @@ mod tests {
         let m = measured("--capacity 100mbit --rtt 10ms,20ms,30ms,40ms --flows 12").unwrap();
         let within = |r: Range, truth: f64| r.low - 5e-4 <= truth && truth <= r.high + 5e-4;
         for (packets, loss, utilisation) in LAB {
-            let p = tidemark_rules::predict(&m, packets * 1514.0).unwrap();
+            let p = tidemark_advice::predict(&m, packets * 1514.0).unwrap();
             assert!(
                 within(p.loss_rate, loss / 100.0),
                 "{packets}: {:?}",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plain text tables and numbers for people.
 
-use tidemark_rules::{Advice, Prediction, Range, RuleId, RuleResult};
+use tidemark_advice::{Advice, Prediction};
+use tidemark_rules::{Range, RuleId, RuleResult};
 
 /// A table with aligned columns and a heading; columns of numbers are aligned at the
 /// right.

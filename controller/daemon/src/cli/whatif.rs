@@ -7,8 +7,9 @@ use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
 use std::path::PathBuf;
+use tidemark_advice::{WhatIfPoint, what_if};
 use tidemark_estimators::LinkId;
-use tidemark_rules::{Traffic, WhatIfPoint, digits, what_if};
+use tidemark_rules::{Traffic, digits};
 
 #[derive(Debug, Args)]
 pub(super) struct WhatIfArgs {
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!(limits, [300e3, 1e6]);
         assert_eq!(
             points[0].predicted,
-            tidemark_rules::predict(&m, 300e3).unwrap()
+            tidemark_advice::predict(&m, 300e3).unwrap()
         );
         assert!(parsed("whatif dir --limit 300kB --points 5").is_err());
     }

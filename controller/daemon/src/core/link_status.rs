@@ -3,9 +3,9 @@
 
 use super::state::State;
 use std::sync::Arc;
+use tidemark_advice::Advice;
 use tidemark_control::{LinkControl, Steadiness, TriedLimits, trial::Trial};
 use tidemark_estimators::{LinkEstimate, LinkId};
-use tidemark_rules::Advice;
 
 /// The closed loop of a link, as of now.
 #[derive(Clone, Debug)]

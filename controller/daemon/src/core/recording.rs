@@ -12,11 +12,12 @@ use crate::config::{CollectorConfig, Config};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use tidemark_advice::Advice;
 use tidemark_capture::{PacketSpan, packets};
 use tidemark_control::{Input, StationarityWindow, WindowEstimate};
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_proto::telemetry::{PacketBatch, ReadPacketsRequest};
-use tidemark_rules::{Advice, Traffic};
+use tidemark_rules::Traffic;
 
 /// The finished run that is shown.
 #[derive(Debug)]

@@ -14,9 +14,9 @@ use futures::future::join_all;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
+use tidemark_advice::advise;
 use tidemark_control::{Input, LinkControl, StationarityWindow, Timestamp, WindowEstimate};
 use tidemark_estimators::LinkId;
-use tidemark_rules::advise;
 use tokio::task::JoinSet;
 
 const PERIOD: Duration = Duration::from_secs(1);

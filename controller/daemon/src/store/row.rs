@@ -2,8 +2,9 @@
 //! A record of the audit log as a row of `limit_changes`. The row has the columns of
 //! `contract/columns.toml`.
 
+use tidemark_advice::Prediction;
 use tidemark_control::Change;
-use tidemark_rules::{Observed, Prediction};
+use tidemark_rules::Observed;
 
 include!("generated/rows.rs");
 

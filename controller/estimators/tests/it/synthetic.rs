@@ -419,7 +419,7 @@ fn advice_for_the_demo_holds_together() {
         delay_ms: Some(30.0),
         ..Default::default()
     };
-    let a = tidemark_rules::advise(&e.measured(), &targets, &Default::default());
+    let a = tidemark_advice::advise(&e.measured(), &targets, &Default::default());
     let limit = a.limit_bytes.unwrap();
     assert!(a.feasible, "{:#?}", a.reasons);
     assert!(
@@ -442,7 +442,7 @@ fn occupancy_is_known_and_scaled() {
     let median = o.bytes[50];
     assert!((median - e.occupancy_bytes.p50.unwrap()).abs() < 0.1 * max);
     let m = e.measured();
-    let p = tidemark_rules::predict(&m, m.limit_bytes.unwrap()).unwrap();
+    let p = tidemark_advice::predict(&m, m.limit_bytes.unwrap()).unwrap();
     assert!((p.loss_rate.value - e.loss_rate).abs() < 1e-9, "{p:?}");
     assert!((p.utilisation.value - e.utilisation.mean.unwrap().min(1.0)).abs() < 1e-9);
     assert!(p.formula.is_some());
@@ -455,7 +455,7 @@ fn a_smaller_limit_is_foreseen() {
     let mut small = demo(true);
     small.limit_pkts = 100.0;
     let (a, b) = (estimate(&large, 4.0).0, estimate(&small, 4.0).0);
-    let p = tidemark_rules::predict(&a.measured(), b.limit_bytes.unwrap() as f64).unwrap();
+    let p = tidemark_advice::predict(&a.measured(), b.limit_bytes.unwrap() as f64).unwrap();
     println!(
         "predicted {p:?}, measured loss {} utilisation {:?}",
         b.loss_rate, b.utilisation.mean

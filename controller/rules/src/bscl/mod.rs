@@ -7,7 +7,7 @@
 //! the formulas.
 
 pub mod formulas;
-pub(crate) mod rules;
+pub mod rules;
 
 pub use formulas::*;
 

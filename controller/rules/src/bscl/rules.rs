@@ -143,7 +143,7 @@ pub static LOSS: Rule = Rule {
     basis: Basis::Model,
     assumptions: &[&LBP_FLOWS, &LBP_SHARE, &HEEDS_LOSS, &LOW_BOUND],
     inputs: |s| {
-        let link = Link::of(s, s.n_b_for_loss());
+        let link = Link::of(s, s.n_b());
         vec![
             Input::maybe("p", s.targets.loss_rate, "fraction"),
             Input::new("M", link.segment_bytes, "bytes"),
@@ -154,7 +154,7 @@ pub static LOSS: Rule = Rule {
     },
     size_bytes: |s| {
         let bound = s.loss_bound()?;
-        Ok(loss_bytes(Link::of(s, s.n_b_for_loss()), bound)?)
+        Ok(loss_bytes(Link::of(s, s.n_b()), bound)?)
     },
 };
 
@@ -193,7 +193,7 @@ pub static COMBINED: Rule = Rule {
         let link = Link::of(s, s.n_b());
         let for_utilisation = buffer_bytes(link, s.drain_bytes_per_s(), q, None)?;
         let for_loss = match s.targets.loss_rate {
-            Some(bound) => loss_bytes(Link::of(s, s.n_b_for_loss()), bound)?,
+            Some(bound) => loss_bytes(Link::of(s, s.n_b()), bound)?,
             None => 0.0,
         };
         Ok(for_utilisation.max(for_loss).max(0.0))

@@ -179,22 +179,6 @@ fn a_single_flow_has_the_rule_of_its_congestion_control() {
 }
 
 #[test]
-fn conservative_uses_the_upper_end_of_n_b() {
-    let mut m = bscl();
-    m.n_b = Range::new(100.0, 80.0, 120.0);
-    let of = |conservative| {
-        let options = Options {
-            conservative,
-            ..Options::default()
-        };
-        find(&evaluate(&m, &Targets::default(), &options), "bscl_loss")
-            .buffer_bytes
-            .unwrap()
-    };
-    assert!((of(true) - of(false) - 20.0 * 8.7 * 1500.0).abs() < 1.0);
-}
-
-#[test]
 fn json_holds_numbers_and_nulls_only() {
     let rules = evaluate(&bscl(), &Targets::default(), &Options::default());
     assert_eq!(find(&rules, "delay").goals, [Goal::Delay]);

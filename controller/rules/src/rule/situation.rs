@@ -32,15 +32,6 @@ impl Situation<'_> {
         self.traffic.n_b.value
     }
 
-    /// N_b for a loss bound, flows: the upper end where the options ask for it.
-    pub fn n_b_for_loss(&self) -> f64 {
-        if self.options.conservative {
-            self.traffic.n_b.high
-        } else {
-            self.traffic.n_b.value
-        }
-    }
-
     /// C·Tₑ, bytes.
     pub fn bdp_bytes(&self) -> f64 {
         self.drain_bytes_per_s() * self.traffic.t_e_s.value

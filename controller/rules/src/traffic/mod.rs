@@ -122,15 +122,31 @@ impl Traffic {
     }
 
     /// Which congestion controls the drops are of that are not BBR's.
-    pub(crate) fn mix(&self) -> LossMix {
+    pub fn mix(&self) -> LossMix {
         let one = || LossMix::of(self.congestion_control);
         self.loss_mix.unwrap_or_else(one)
     }
 
     /// Which congestion controls the LBP flows have.
-    pub(crate) fn flow_mix(&self) -> FlowMix {
+    pub fn flow_mix(&self) -> FlowMix {
         self.flow_mix
             .unwrap_or_else(|| FlowMix::of([self.congestion_control]))
+    }
+
+    /// Loss events at the limit in force: drops over L̄ = α·N_b, at least 1. Drops
+    /// come in bursts of L̄, and bursts are what is counted.
+    pub fn loss_events(&self) -> f64 {
+        let burst = if self.alpha_measured {
+            (self.alpha.value * self.n_b.value).max(1.0)
+        } else {
+            1.0
+        };
+        (self.observed.map_or(0, |o| o.drops) as f64 / burst).max(1.0)
+    }
+
+    /// Whether flows wait for this link.
+    pub fn lbp_present(&self) -> bool {
+        self.n_b.value >= 1.0 && self.regime != Regime::Transparent && self.saturable != Some(false)
     }
 
     /// Whether the LBP flows multiply their windows down on loss, all but a

@@ -84,28 +84,6 @@ pub struct Observed {
     pub delay_max_ms: f64,
 }
 
-#[cfg(test)]
-impl Observed {
-    /// Of a queue that stands: its median is its mean, and its largest delay is met often.
-    pub(crate) fn standing(
-        utilisation: f64,
-        loss_rate: f64,
-        drops: u64,
-        delay_mean_ms: f64,
-        delay_max_ms: f64,
-    ) -> Self {
-        Self {
-            utilisation,
-            loss_rate,
-            drops,
-            delay_mean_ms,
-            delay_p50_ms: delay_mean_ms,
-            delay_p99_ms: delay_max_ms,
-            delay_max_ms,
-        }
-    }
-}
-
 /// Occupancy met by arrivals while one limit was in force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Occupancy {

@@ -43,7 +43,7 @@ impl TriedLimit {
             limit_bytes: traffic.limit_bytes.filter(|&b| b > 0.0)?,
             loss_rate,
             drops,
-            loss_events: crate::extrapolation::loss_events(traffic),
+            loss_events: traffic.loss_events(),
             utilisation,
             delay_mean_ms,
             n_b: traffic.n_b.value,

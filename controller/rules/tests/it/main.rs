@@ -2,6 +2,4 @@
 //! Integration tests of `tidemark-rules`, in one binary: the program is linked once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
-mod closed_loop;
 mod papers;
-mod predictions;

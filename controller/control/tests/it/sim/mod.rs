@@ -12,12 +12,13 @@ pub(crate) use link::{LINK, START_BYTES, SimulatedLink};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tidemark_advice::advise;
 use tidemark_control::{
     Action, Change, Changed, ControlError, Input, Limit, LinkControl, LinkSettings, Mode, Origin,
     Outcome, Range, Readings, Settings, State, Telemetry as _, TelemetryReading, Timestamp,
 };
 use tidemark_estimators::LinkEstimate;
-use tidemark_rules::{Goal, Options, Targets, advise};
+use tidemark_rules::{Goal, Options, Targets};
 
 /// What may be written at the link.
 pub(crate) fn range(settings: &Settings) -> Range {

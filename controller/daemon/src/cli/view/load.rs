@@ -13,9 +13,10 @@ use anyhow::Context as _;
 use daemon_kit::cli::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use tidemark_advice::advise;
 use tidemark_capture::Replay;
 use tidemark_estimators::LinkId;
-use tidemark_rules::{Options, advise};
+use tidemark_rules::Options;
 
 /// Estimates over time of a run are at most this many.
 const MOST_ESTIMATES: u64 = 3600;

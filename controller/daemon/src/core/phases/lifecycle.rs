@@ -6,10 +6,10 @@ use crate::core::phases::State as Stage;
 use crate::core::state::State;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tidemark_advice::advise;
 use tidemark_control::Timestamp;
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::CollectorStatus;
-use tidemark_rules::advise;
 
 /// A phase whose end does not arrive is completed with what there is, s.
 const PATIENCE_S: f64 = 10.0;

@@ -10,10 +10,10 @@ pub(super) mod lifecycle;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tidemark_advice::Advice;
 use tidemark_control::Timestamp;
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_proto::telemetry::{CollectorStatus, Update};
-use tidemark_rules::Advice;
 
 /// Where a phase stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

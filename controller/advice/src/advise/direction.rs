@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The direction of a change, by what was measured at the limit in force.
+
+use crate::fit::Limit;
+use crate::search::Needs;
+use tidemark_rules::rule::Situation;
+use tidemark_rules::{Goal, RuleId};
+
+/// Relative gain of buffer that is worth a change while all targets hold.
+const WORTH: f64 = 0.2;
+/// Limits that differ by less (relative) are the same.
+const SAME: f64 = 0.02;
+/// Utilisation this far below its target is not yet a miss: the estimate moves by as
+/// much.
+const UTILISATION_SLACK: f64 = 0.002;
+/// Slack of a bound on loss or delay, relative.
+const BOUND_SLACK: f64 = 0.05;
+/// Part of the limit in force that one step down leaves at least while the traffic is not
+/// known to follow a law, and no other limit was tried.
+const FIRST_STEP: f64 = 0.5;
+/// Part of the drops or bytes of flows of unknown control from which that holds.
+const UNKNOWN: f64 = 0.2;
+
+/// How a target stands by measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Met,
+    /// Missed by no more than estimates move.
+    Near,
+    Missed,
+}
+
+/// How a goal stands at the limit in force; `None` where it is not measured or not asked
+/// for.
+pub(crate) fn standing(s: &Situation<'_>, needs: &Needs, goal: Goal) -> Option<Standing> {
+    needs.of(goal)?;
+    let observed = s.traffic.observed?;
+    let in_force = s.traffic.limit_bytes.filter(|&b| b > 0.0)?;
+    let (met, near) = match goal {
+        Goal::Utilisation => {
+            let short = s.targets.utilisation - observed.utilisation;
+            (short <= 0.0, short <= UTILISATION_SLACK)
+        }
+        Goal::Loss => {
+            let over = observed.loss_rate / s.targets.loss_rate?;
+            (over <= 1.0, over <= 1.0 + BOUND_SLACK)
+        }
+        Goal::Delay => {
+            let over = in_force / needs.delay.as_ref()?.bytes;
+            (over <= 1.0, over <= 1.0 + BOUND_SLACK)
+        }
+    };
+    Some(match (met, near) {
+        (true, _) => Standing::Met,
+        (_, true) => Standing::Near,
+        _ => Standing::Missed,
+    })
+}
+
+/// Goals missed by measurement at the limit in force.
+pub(crate) fn missed(s: &Situation<'_>, needs: &Needs) -> Vec<Goal> {
+    let is_missed = |g: &Goal| standing(s, needs, *g) == Some(Standing::Missed);
+    ALL.into_iter().filter(is_missed).collect()
+}
+
+fn is(s: &Situation<'_>, needs: &Needs, goals: &[Goal], wanted: Standing) -> bool {
+    goals.iter().any(|&g| standing(s, needs, g) == Some(wanted))
+}
+
+const FLOORS: [Goal; 2] = [Goal::Utilisation, Goal::Loss];
+const ALL: [Goal; 3] = [Goal::Utilisation, Goal::Loss, Goal::Delay];
+
+/// The limit, or the one in force where the measurement there speaks against leaving it.
+pub(crate) fn held(
+    s: &Situation<'_>,
+    needs: &Needs,
+    given_up: &[Goal],
+    limit: Limit,
+    reasons: &mut Vec<String>,
+) -> Limit {
+    let m = s.traffic;
+    let most = s.largest_limit_bytes();
+    let judged = |b: &f64| (1.0..=most).contains(b) && m.observed.is_some();
+    let Some(in_force) = m.limit_bytes.filter(judged) else {
+        return limit;
+    };
+    let kept: Vec<Goal> = FLOORS
+        .into_iter()
+        .filter(|g| !given_up.contains(g))
+        .collect();
+    let too_long =
+        is(s, needs, &[Goal::Delay], Standing::Missed) && !given_up.contains(&Goal::Delay);
+    let missed = is(s, needs, &ALL, Standing::Missed);
+    let all_met = !missed && !is(s, needs, &ALL, Standing::Near);
+    let ratio = limit.bytes / in_force;
+    let kept_because = if ratio > 1.0 {
+        let why = "all targets are met at the limit in force: no larger one is advised";
+        all_met.then_some(why)
+    } else if is(s, needs, &kept, Standing::Missed) && !too_long && !better_tried(s, limit.bytes) {
+        Some("a target is missed at the limit in force, by measurement: no smaller one is advised")
+    } else if !missed && ratio * (1.0 + WORTH) > 1.0 {
+        Some("the targets hold and little buffer would be won: the limit in force is kept")
+    } else {
+        None
+    };
+    if (1.0 / (1.0 + SAME)..=1.0 + SAME).contains(&ratio) || kept_because.is_some() {
+        reasons.extend(kept_because.map(str::to_owned));
+        return Limit {
+            bytes: in_force,
+            rule: kept_because.map(|_| RuleId::LimitInForce).or(limit.rule),
+            ..limit
+        };
+    }
+    if ratio < FIRST_STEP && !follows_a_law(s) && m.tried.is_empty() {
+        reasons.push(format!(
+            "not the {:.0} bytes in one step: the flows' response to the limit is not known, and no other limit was tried",
+            limit.bytes
+        ));
+        let bytes = (FIRST_STEP * in_force).ceil();
+        return Limit { bytes, ..limit };
+    }
+    limit
+}
+
+/// Whether a limit is one that was tried and lost less than the one in force.
+fn better_tried(s: &Situation<'_>, bytes: f64) -> bool {
+    let now = s.traffic.observed.map_or(0.0, |o| o.loss_rate);
+    let near = |b: f64| (b / bytes - 1.0).abs() < SAME;
+    let mut tried = s.traffic.tried.iter();
+    tried.any(|t| near(t.limit_bytes) && t.loss_rate < now)
+}
+
+fn follows_a_law(s: &Situation<'_>) -> bool {
+    let m = s.traffic;
+    let unknown = m.flow_mix().unknown.max(m.mix().unknown);
+    m.lbp_present()
+        && unknown <= UNKNOWN
+        && m.congestion_control != tidemark_rules::CongestionControl::Bbr
+}
+
+/// Limits between which one serves, bytes: from where the targets are as likely met as
+/// not to where less buffer would be worth a change.
+pub(crate) fn interval(
+    s: &Situation<'_>,
+    needs: &Needs,
+    limit: &Limit,
+    given_up: &[Goal],
+) -> [f64; 2] {
+    let kept = FLOORS.iter().filter(|g| !given_up.contains(g));
+    let likely = kept.filter_map(|g| needs.of(*g)?.likely_bytes);
+    let low = likely
+        .fold(s.smallest_limit_bytes(), f64::max)
+        .min(limit.bytes);
+    let mut high = limit.bytes * (1.0 + WORTH);
+    if let Some(delay) = needs
+        .delay
+        .as_ref()
+        .filter(|_| !given_up.contains(&Goal::Delay))
+    {
+        high = high.min(delay.bytes).max(limit.bytes);
+    }
+    [low, high]
+}

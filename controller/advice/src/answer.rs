@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the advisor answers.
+
+use crate::marking::Marking;
+use crate::prediction::Prediction;
+use crate::sensitivity::Sensitivities;
+use crate::sensitivity::Sensitivity;
+use serde::{Deserialize, Serialize};
+use tidemark_rules::rule::{RuleId, RuleResult};
+use tidemark_rules::targets::Goal;
+use tidemark_rules::traffic::{Observed, Regime};
+
+/// A rule that was set aside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "RejectedRule")]
+pub struct Rejected {
+    /// Which rule.
+    #[schemars(with = "String")]
+    pub id: RuleId,
+    /// Its name for people.
+    pub name: String,
+    /// The conditions that fail, or what is missing.
+    pub reasons: Vec<String>,
+}
+
+/// What each target could be at best when they cannot hold together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Nearest {
+    /// Utilisation expected at the advised limit.
+    pub utilisation: f64,
+    /// Loss rate expected at the advised limit.
+    pub loss_rate: f64,
+    /// Smallest delay bound with which utilisation and loss both hold
+    /// (BSCL eq. 25), ms.
+    pub delay_ms: f64,
+}
+
+/// Targets that cannot hold together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Infeasibility {
+    /// Given up, by the operator's priority.
+    pub given_up: Vec<Goal>,
+    /// What they could be at best.
+    pub nearest: Nearest,
+}
+
+/// What to expect of the limit now in force, beside what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Present {
+    /// The limit in force, bytes as the queue counts them.
+    pub limit_bytes: f64,
+    /// What the models and measurements say of it.
+    pub predicted: Option<Prediction>,
+    /// What was measured there.
+    pub measured: Option<Observed>,
+    /// Targets missed there by measurement, by more than estimates move.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<Goal>,
+}
+
+/// The advisor's answer for one link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Advice {
+    /// Regime of the link.
+    pub regime: Regime,
+    /// The limit to set (of a port that marks, its threshold), bytes as the queue
+    /// counts them; null when too little is known (`reasons` says what).
+    pub limit_bytes: Option<u64>,
+    /// The same in segments of M bytes.
+    pub limit_packets: Option<f64>,
+    /// Delay of the full queue, ms.
+    pub limit_ms: Option<f64>,
+    /// For a port that marks: `limit_bytes` is its threshold, and this the limit
+    /// above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking: Option<Marking>,
+    /// Identifier of what decided: a model, a rule of the list (for delay), or the
+    /// advisor's word for its own decision.
+    #[schemars(with = "Option<String>")]
+    pub rule: Option<RuleId>,
+    /// The target that decided; null for the smallest or the largest limit.
+    pub decided_by: Option<Goal>,
+    /// Limits between which one serves, bytes: from where the targets are as likely met
+    /// as not to where less buffer would be worth a change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_bytes: Option<[f64; 2]>,
+    /// Probability that each target on utilisation and loss is met at `limit_bytes`: the
+    /// smallest of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// All targets are expected to hold.
+    pub feasible: bool,
+    /// What was given up where they cannot.
+    pub infeasible: Option<Infeasibility>,
+    /// Expected outcome at the advised limit.
+    pub predicted: Option<Prediction>,
+    /// The limit in force, for comparison.
+    pub present: Option<Present>,
+    /// Every rule, with its buffer, inputs and conditions. Left out of `update`
+    /// events and of `GET /links`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleResult>,
+    /// The rules that were set aside. Left out where `rules` is, and where there are
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rejected: Vec<Rejected>,
+    /// What N_b, α and Δ each decide of the limit. Left out where `rules` is.
+    #[serde(default, skip_serializing_if = "Sensitivities::is_empty")]
+    #[schemars(with = "Vec<Sensitivity>")]
+    pub sensitivity: Sensitivities,
+    /// The way to the answer, in sentences.
+    pub reasons: Vec<String>,
+}
+
+/// Change (relative) that is enough to end a miss.
+const ENDS_A_MISS: f64 = 0.05;
+
+impl Advice {
+    /// Whether a step from the limit in force to `to_bytes`, on the way to the advised
+    /// one, is worth it: it changes the limit by more than `least_change` (relative), or
+    /// ends a miss.
+    pub fn worth_a_step(&self, to_bytes: u64, least_change: f64) -> bool {
+        let Some(present) = self.present.as_ref().filter(|p| p.limit_bytes > 0.0) else {
+            return true;
+        };
+        let ends = self.limit_bytes == Some(to_bytes) && !present.missed.is_empty();
+        let least = if ends {
+            least_change.min(ENDS_A_MISS)
+        } else {
+            least_change
+        };
+        let ratio = to_bytes as f64 / present.limit_bytes;
+        ratio.ln().abs() > least.max(0.0).ln_1p()
+    }
+
+    /// The same without its rules and without what each quantity decides, which is
+    /// not even found then.
+    pub fn without_rules(&self) -> Self {
+        Self {
+            regime: self.regime,
+            limit_bytes: self.limit_bytes,
+            limit_packets: self.limit_packets,
+            limit_ms: self.limit_ms,
+            marking: self.marking.clone(),
+            rule: self.rule.clone(),
+            decided_by: self.decided_by,
+            interval_bytes: self.interval_bytes,
+            confidence: self.confidence,
+            feasible: self.feasible,
+            infeasible: self.infeasible.clone(),
+            predicted: self.predicted,
+            present: self.present.clone(),
+            rules: Vec::new(),
+            rejected: Vec::new(),
+            sensitivity: Sensitivities::default(),
+            reasons: self.reasons.clone(),
+        }
+    }
+}

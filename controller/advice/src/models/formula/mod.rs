@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The papers' formulas of utilisation, loss and delay at a limit.
+//!
+//! Elastic regime: the aggregate window of the LBP flows swings between what
+//! BSCL eq. 14 leaves after a loss event, W' = q·β·W + (1 − q)·(W + M), and
+//! C·T + B, growing by one segment per flow and RTT. Below C·T the link is not
+//! full, above it the surplus stands in the queue; the means over one swing are
+//! closed forms ([`tidemark_rules::sawtooth`]). Loss is BSCL eq. 18. Without a flow
+//! that waits for the link: M/M/1/K.
+
+mod outcome;
+mod uncertainty;
+mod without_lbp;
+
+pub(in crate::models) use outcome::full_ms;
+
+use super::{Curve, Curves, Model};
+use crate::prediction::{FormulaPrediction, Prediction};
+use outcome::{ModelOutcome, Parameters};
+use std::cell::Cell;
+use std::rc::Rc;
+use tidemark_rules::error::{RuleError, positive};
+use tidemark_rules::{Range, Traffic};
+use uncertainty::{
+    floor_of_theorem_7, widen_for_constant, widen_for_description, widen_for_synchrony,
+    widen_for_unobserved_losses,
+};
+use without_lbp::BURST;
+
+/// The papers' formulas as they stand.
+pub static MODEL: Model = Model {
+    id: "formulas",
+    name: "the papers' formulas",
+    source: "BSCL eq. 14 and 18, UTB Theorem 7, NGI §IV-A",
+    evidence: "ns-3 runs described by hand: at least 85 % inside (tests/it/predictions.rs)",
+    fit: |m| {
+        // Four curves are asked of one limit at a time.
+        let last: Rc<Cell<Option<(f64, Prediction)>>> = Rc::default();
+        let curve = |of: fn(&Prediction) -> Range| -> Option<Curve<'_>> {
+            let last = Rc::clone(&last);
+            Some(Box::new(move |bytes: f64| {
+                if let Some((at, known)) = last.get()
+                    && at == bytes
+                {
+                    return Ok(of(&known));
+                }
+                let p = predict(m, bytes)?;
+                last.set(Some((bytes, p)));
+                Ok(of(&p))
+            }))
+        };
+        Some(Curves {
+            utilisation: curve(|p| p.utilisation),
+            loss_rate: curve(|p| p.loss_rate),
+            delay_mean_ms: curve(|p| p.delay_mean_ms),
+            delay_ms: curve(|p| p.delay_ms),
+        })
+    },
+};
+
+/// The formulas' values at a limit, nothing uncertain.
+///
+/// # Errors
+/// An argument outside of what a formula is for.
+pub(crate) fn central(m: &Traffic, buffer_bytes: f64) -> Result<FormulaPrediction, RuleError> {
+    let o = outcome::outcome(m, Parameters::central(m), buffer_bytes)?;
+    Ok(FormulaPrediction {
+        utilisation: o.utilisation,
+        loss_rate: o.loss_rate,
+        delay_mean_ms: o.delay_mean_ms,
+    })
+}
+
+/// Prediction at a limit, with the range that the uncertainty of N_b, α, Tₑ, Cₑ
+/// (every combination of their bounds) and Δ (UTB Theorem 7 as a floor where its
+/// condition holds) leaves; where no loss was seen, that of synchronised flows, and
+/// where nothing was measured, that of the constant of eq. 18.
+///
+/// # Errors
+/// An argument outside of what a formula is for.
+pub(super) fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleError> {
+    positive("queue drain rate (bits/s)", traffic.queue_drain_bps)?;
+    positive("M (bytes)", traffic.segment_bytes)?;
+    if !traffic.lbp_present() {
+        let of = |burst| without_lbp::outcome(traffic, burst, buffer_bytes);
+        let mut prediction = exact(&of(BURST.value)?);
+        for burst in [BURST.low, BURST.high] {
+            widen(&mut prediction, &of(burst)?);
+        }
+        return Ok(prediction);
+    }
+    let at = |choice| outcome::outcome(traffic, choice, buffer_bytes);
+    let mut prediction = exact(&at(Parameters::central(traffic))?);
+    let ends = |i: Range| [i.low, i.high];
+    // Fewer than one flow would be another regime.
+    let least = traffic.n_b.value.clamp(0.0, 1.0);
+    for n_b in ends(traffic.n_b).map(|n| n.max(least)) {
+        for alpha in ends(traffic.alpha) {
+            for t_e_s in ends(traffic.t_e_s) {
+                for share in ends(traffic.c_e_share) {
+                    let choice = Parameters {
+                        n_b,
+                        alpha,
+                        t_e_s,
+                        share,
+                        together: false,
+                    };
+                    widen(&mut prediction, &at(choice)?);
+                }
+            }
+        }
+    }
+    floor_of_theorem_7(traffic, &mut prediction.utilisation)?;
+    if crate::losses_unobserved(traffic) {
+        widen_for_synchrony(traffic, buffer_bytes, &mut prediction)?;
+        widen_for_unobserved_losses(&mut prediction);
+    }
+    if traffic.observed.is_none() {
+        widen_for_synchrony(traffic, buffer_bytes, &mut prediction)?;
+        if let Some(constant) = traffic.assumed_constant {
+            widen_for_constant(constant, &mut prediction);
+        }
+        widen_for_description(traffic, buffer_bytes, &mut prediction);
+    }
+    Ok(prediction)
+}
+
+fn exact(o: &ModelOutcome) -> Prediction {
+    Prediction {
+        utilisation: Range::exact(o.utilisation),
+        loss_rate: Range::exact(o.loss_rate),
+        delay_ms: Range::exact(o.delay_ms),
+        delay_mean_ms: Range::exact(o.delay_mean_ms),
+        formula: None,
+    }
+}
+
+fn widen(p: &mut Prediction, o: &ModelOutcome) {
+    p.utilisation.widen(o.utilisation);
+    p.loss_rate.widen(o.loss_rate);
+    p.delay_ms.widen(o.delay_ms);
+    p.delay_mean_ms.widen(o.delay_mean_ms);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A link that no flow waits for, at another limit.
+//!
+//! With T the part of the arrivals that would meet at least B in a queue without
+//! a limit, M/M/1/K loses (1 − ρ)·T/(1 − ρ·T), for T = ρ^K. Arrivals in bursts
+//! raise T, not the relation. T is read from the occupancy that arrivals met, and
+//! at the limit in force from the drops there; between and beyond, ln T is linear
+//! in B, as in a queue of bursts. Where no drop was seen, the slope of what was met
+//! goes on. Whoever meets B loses at most: that is the upper end of the range.
+
+use crate::models::reductions::{Z90, occupancy_known};
+use crate::models::{Curves, Model};
+use tidemark_rules::ngi::{finite_buffer_loss, tail_of_loss};
+use tidemark_rules::range::Range;
+use tidemark_rules::traffic::{Occupancy, Traffic};
+
+/// The occupancy that arrivals met, carried over, where no flow waits for the link.
+pub static MODEL: Model = Model {
+    id: "measured_open_loop",
+    name: "no bottlenecked flow, measured occupancy",
+    source: "M/M/1/K with its tail measured; NGI §IV-A",
+    evidence: "ns-3 runs of open loops (tests beside it)",
+    fit: |m| {
+        if m.lbp_present() {
+            return None;
+        }
+        let measured = OpenLoop::of(m)?;
+        let lost = measured.clone();
+        let used = |m: &Traffic, lost: f64| (m.rho.max(0.0) * (1.0 - lost)).min(1.0);
+        Some(Curves {
+            loss_rate: Some(Box::new(move |bytes| Ok(lost.loss_at(bytes)))),
+            utilisation: Some(Box::new(move |bytes| {
+                let loss = measured.loss_at(bytes);
+                Ok(Range::new(
+                    used(m, loss.value),
+                    used(m, loss.high),
+                    used(m, loss.low),
+                ))
+            })),
+            ..Curves::default()
+        })
+    },
+};
+
+/// Load from which a queue without a limit has no distribution to speak of.
+const LARGEST_LOAD: f64 = 0.98;
+/// Points of the measured distribution that its tail keeps.
+const TAIL_POINTS: usize = 2;
+/// Drops that come with one burst: what is counted is bursts. Linux sends ten
+/// segments at once.
+const BURST_PKTS: f64 = 10.0;
+/// Lower end over the value: a smaller queue is emptied more often.
+const LOW: f64 = 0.5;
+/// Beyond what was met, the exponent of T may be off by this (relative).
+const BEYOND: f64 = 0.5;
+
+/// The measured occupancy of a link without an LBP flow.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenLoop {
+    load: f64,
+    arrivals: f64,
+    /// (bytes, ln T) as met, T falling, from (0, 0) on; never empty.
+    met: Vec<(f64, f64)>,
+    /// The same at the limit in force, from the drops there.
+    limit: (f64, f64),
+    /// There were drops.
+    lost: bool,
+}
+
+impl OpenLoop {
+    /// `None` where the occupancy is not known, or the link is full.
+    pub fn of(m: &Traffic) -> Option<Self> {
+        let occupancy = m.occupancy.as_ref().filter(|_| occupancy_known(m))?;
+        let (observed, limit_bytes) = (m.observed?, m.limit_bytes.filter(|&b| b > 0.0)?);
+        let load = m.rho;
+        if !(load > 0.0 && load < LARGEST_LOAD) || m.rho_other >= 1.0 {
+            return None;
+        }
+        let arrivals = occupancy.arrivals as f64;
+        // No drop says that there was less than about one burst's worth.
+        let lost = observed.loss_rate.max(0.5 / arrivals);
+        let at_limit = tail_of_loss(load, lost).ok()?.ln();
+        let mut met = tail(occupancy, limit_bytes);
+        // What was counted at the limit goes before the last points met.
+        met.retain(|p| p.1 > at_limit);
+        Some(Self {
+            load,
+            arrivals,
+            met,
+            limit: (limit_bytes, at_limit),
+            lost: observed.drops > 0,
+        })
+    }
+
+    /// ln T on the line from the middle of what was met through `end`.
+    fn beyond(&self, end: (f64, f64), bytes: f64) -> f64 {
+        let middle = self
+            .met
+            .get(self.met.len() / 2)
+            .copied()
+            .unwrap_or((0.0, 0.0));
+        let run = end.0 - middle.0;
+        let slope = if run > 0.0 {
+            (end.1 - middle.1) / run
+        } else {
+            0.0
+        };
+        end.1 + slope.min(0.0) * (bytes - end.0)
+    }
+
+    /// ln T at a limit.
+    fn ln_tail(&self, bytes: f64) -> Range {
+        let last = self.met.last().copied().unwrap_or((0.0, 0.0));
+        let (limit_bytes, at_limit) = self.limit;
+        if bytes <= last.0 {
+            let after = self.met.partition_point(|p| p.0 < bytes).max(1);
+            let (from, to) = (self.met[after - 1], self.met[after.min(self.met.len() - 1)]);
+            return Range::exact(between(from, to, bytes));
+        }
+        // The tail of what was met, had it gone on; not above the drops counted.
+        let met = |b: f64| match self.met.len() {
+            0..=2 => between(last, self.limit, b),
+            _ => self.beyond(last, b).min(between(last, self.limit, b)),
+        };
+        if bytes <= limit_bytes {
+            let counted = between(last, self.limit, bytes);
+            let value = if self.lost { counted } else { met(bytes) };
+            return Range::new(value, met(bytes), counted);
+        }
+        let there = if self.lost {
+            at_limit
+        } else {
+            met(limit_bytes)
+        };
+        let value = self.beyond((limit_bytes, there), bytes);
+        let more = BEYOND * (there - value);
+        Range::new(value, value - more, at_limit + value - there + more)
+    }
+
+    /// Loss rate at a limit, with its range.
+    pub fn loss_at(&self, bytes: f64) -> Range {
+        let t = self.ln_tail(bytes);
+        let loss = |ln_tail: f64| {
+            let bursts = ln_tail.min(0.0) / self.load.ln();
+            finite_buffer_loss(self.load, bursts).unwrap_or(1.0)
+        };
+        let events = (t.value.exp() * self.arrivals / BURST_PKTS).max(1.0);
+        let error = Z90 / events.sqrt();
+        let limit_bytes = self.limit.0;
+        let near = 1.0 - (bytes / limit_bytes).clamp(0.0, 1.0);
+        let lowest = loss(t.low) * (1.0 - (1.0 - LOW) * near) / (1.0 + error);
+        // At the limit in force losses were counted; below it, who meets it loses.
+        let met = loss(t.high) + near.sqrt() * (t.high.exp() - loss(t.high)).max(0.0);
+        Range::new(loss(t.value), lowest, (met * (1.0 + error)).min(1.0))
+    }
+}
+
+/// ln T between two points.
+fn between(from: (f64, f64), to: (f64, f64), bytes: f64) -> f64 {
+    from.1 + (to.1 - from.1) * (bytes - from.0) / (to.0 - from.0).max(1e-9)
+}
+
+/// Part of the arrivals that met at least so much, from an empty queue on.
+fn tail(occupancy: &Occupancy, limit_bytes: f64) -> Vec<(f64, f64)> {
+    let waiting = (1.0 - occupancy.met_empty).clamp(1e-9, 1.0);
+    let count = occupancy.bytes.len();
+    let mut points = vec![(0.0, 0.0)];
+    for (i, &bytes) in occupancy.bytes.iter().enumerate() {
+        let left = count - i;
+        if left < TAIL_POINTS {
+            break;
+        }
+        // Each point stands for the middle of its part.
+        let part = waiting * (left as f64 - 0.5) / count as f64;
+        let (last, _) = points[points.len() - 1];
+        if bytes > last && bytes < limit_bytes {
+            points.push((bytes, part.ln()));
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests;

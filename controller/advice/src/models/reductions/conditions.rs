@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When a measurement may be carried over by windows and the loss law.
+
+use super::uncertainty::loss_rate_without_model_based;
+use tidemark_rules::{Regime, Traffic};
+
+/// Drops needed before the measured loss rate is scaled, and before the limit
+/// counts as what the windows run against.
+pub const LEAST_DROPS: u64 = 20;
+/// Arrivals needed before their occupancy counts as a distribution.
+const LEAST_ARRIVALS: u64 = 2_000;
+/// Share of the capacity that LBP flows must carry.
+const LEAST_SHARE: f64 = 0.5;
+/// Loss rate above which timeouts, not decreases, set the windows.
+const LARGEST_LOSS: f64 = 0.1;
+
+/// Whether LBP flows that reduce on loss fill the link, and enough drops were seen.
+pub(super) fn scalable(m: &Traffic) -> bool {
+    let fill = m.n_b.value >= 1.0 && m.saturable != Some(false) && m.c_e_share.value >= LEAST_SHARE;
+    let elastic = match m.regime {
+        Regime::Unknown => true,
+        regime => regime == Regime::Elastic && fill,
+    };
+    let drops = m.observed.map_or(0, |o| o.drops);
+    elastic
+        && m.all_model_based() != Some(true)
+        && drops >= LEAST_DROPS
+        && loss_rate_without_model_based(m).is_none_or(|p| p < LARGEST_LOSS)
+}
+
+/// Whether the distribution of the occupancy is known.
+pub(crate) fn occupancy_known(m: &Traffic) -> bool {
+    m.occupancy
+        .as_ref()
+        .is_some_and(|o| o.arrivals >= LEAST_ARRIVALS)
+}

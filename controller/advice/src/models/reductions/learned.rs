@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What other limits did, under the same traffic, beside what the laws expect of
+//! them.
+//!
+//! ln(p_j/p) = e·x_j, x_j what the law expects of the limit j. The law counts as
+//! evidence for e = 1 with the standard deviation that its range has; every limit
+//! tried counts by the loss events seen there and how far away it is. Least
+//! squares with that prior give e and what is left of its uncertainty.
+
+use super::law::Deviation;
+use super::uncertainty::{LOSS_BETWEEN_RUNS, Z90};
+use tidemark_rules::traffic::{Traffic, TriedLimit};
+
+/// Steepest response that is believed, over the law's.
+const STEEPEST: f64 = 3.0;
+/// Part of the law's uncertainty that no limit tried takes away: the exponent
+/// differs from one range of limits to the next.
+const LEAST_SPREAD: f64 = 0.5;
+/// Limits nearer than this (relative) are the same.
+const SAME_LIMIT: f64 = 0.02;
+
+/// The response of loss to the limit, beside the law's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Steepness {
+    /// Exponent of the law's p'/p; 1 without evidence.
+    pub exponent: f64,
+    /// Part of the law's uncertainty that is left.
+    pub spread: f64,
+}
+
+impl Steepness {
+    pub fn of_the_law() -> Self {
+        Self {
+            exponent: 1.0,
+            spread: 1.0,
+        }
+    }
+}
+
+/// Limits tried that differ from the one in force.
+pub(crate) fn others(m: &Traffic) -> impl Iterator<Item = &TriedLimit> {
+    let in_force = m.limit_bytes.unwrap_or(0.0);
+    let other = move |t: &&TriedLimit| (t.limit_bytes / in_force - 1.0).abs() > SAME_LIMIT;
+    m.tried.iter().filter(other)
+}
+
+/// Relative error of a loss rate, one standard deviation.
+fn error(events: f64) -> f64 {
+    (1.0 / events.max(1.0) + LOSS_BETWEEN_RUNS * LOSS_BETWEEN_RUNS).sqrt()
+}
+
+/// `factor` is p'/p by the law at a limit.
+pub(super) fn steepness(
+    m: &Traffic,
+    loss_rate: f64,
+    factor: impl Fn(f64, Deviation) -> f64,
+) -> Steepness {
+    let (mut weights, mut sum, mut prior, mut count) = (0.0, 0.0, 0.0, 0.0);
+    let here = error(m.loss_events());
+    for tried in others(m).filter(|t| t.loss_rate > 0.0) {
+        let x = factor(tried.limit_bytes, 0.0).ln();
+        if !x.is_finite() || x.abs() < 1e-3 {
+            continue;
+        }
+        let ends = [-1.0, 1.0].map(|by| factor(tried.limit_bytes, by).ln());
+        let deviation = ((ends[1] - ends[0]) / (2.0 * Z90 * x)).abs();
+        let variance = here.powi(2) + error(tried.loss_events).powi(2);
+        weights += x * x / variance;
+        sum += x * (tried.loss_rate / loss_rate).ln() / variance;
+        prior += deviation.max(0.02).powi(-2);
+        count += 1.0;
+    }
+    if count == 0.0 {
+        return Steepness::of_the_law();
+    }
+    let prior = prior / count;
+    Steepness {
+        exponent: ((prior + sum) / (prior + weights)).clamp(0.0, STEEPEST),
+        spread: (prior / (prior + weights)).sqrt().max(LEAST_SPREAD),
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the drops at the limit in force are made of, and what becomes of each part.
+
+use super::beside_others::BesideOthers;
+use super::law::{Deviation, FlowWindow, Law};
+use super::uncertainty::model_based;
+use tidemark_rules::traffic::{LossMix, Traffic};
+
+/// What the drops are scaled to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limits {
+    /// The other limit, bytes.
+    pub buffer_bytes: f64,
+    /// All drops over arrivals at the limit in force.
+    pub loss_rate: f64,
+}
+
+/// Parts of all drops.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Parts {
+    /// Of overshoots of slow start.
+    pub overshoots: f64,
+    /// Of flows that follow a model of the path.
+    pub model_based: f64,
+    /// How these respond to the limit, where that is known.
+    beside: Option<BesideOthers>,
+    /// Congestion controls of the others.
+    mix: LossMix,
+}
+
+impl Parts {
+    pub fn of(m: &Traffic) -> Self {
+        let drops = m.observed.map_or(0, |o| o.drops).max(1) as f64;
+        let model_based = model_based(m);
+        Self {
+            overshoots: (m.overshoot_drops as f64 / drops).min(1.0 - model_based),
+            model_based,
+            beside: BesideOthers::of(m),
+            mix: m.mix(),
+        }
+    }
+
+    /// As counted; all scale; and, where flows follow a model, either end of what
+    /// their cap may be. At a smaller limit, or where the cap is not known, all may
+    /// stay: the others take what those leave.
+    pub fn possible(self, smaller: bool) -> impl Iterator<Item = Self> {
+        let part = move |model_based| Self {
+            overshoots: 0.0,
+            model_based,
+            beside: None,
+            mix: self.mix,
+        };
+        let unknown = smaller || self.beside.is_none();
+        let stay = (self.model_based > 0.0 && unknown).then(|| part(1.0));
+        let ends = self.beside.map(BesideOthers::ends).into_iter().flatten();
+        let ends = ends.map(move |end| Self {
+            beside: Some(end),
+            ..self
+        });
+        [self, part(0.0)].into_iter().chain(stay).chain(ends)
+    }
+
+    /// Of flows that multiply their windows down.
+    pub fn decreases(self) -> f64 {
+        1.0 - self.overshoots - self.model_based
+    }
+
+    /// p'/p at other windows: drops of decreases by the laws of their flows, raised
+    /// to `exponent` (1 for the laws themselves); those of flows that follow a
+    /// model as the limit lets them, or they stay.
+    pub fn scale(
+        self,
+        from: FlowWindow,
+        to: FlowWindow,
+        exponent: f64,
+        by: Deviation,
+        limit: Limits,
+    ) -> f64 {
+        let own = self.law(from, to, 0.0);
+        let factor = own.powf(exponent) * self.law(from, to, by) / own;
+        let overshoots = self.overshoots * self.overshoot(factor, to.over(from), by);
+        let model_based = self.beside.map_or(self.model_based, |b| {
+            b.loss_at(limit.buffer_bytes) / limit.loss_rate
+        });
+        self.decreases() * factor + overshoots + model_based
+    }
+
+    /// p'/p of the drops of decreases.
+    fn law(self, from: FlowWindow, to: FlowWindow, by: Deviation) -> f64 {
+        let m = self.mix;
+        [
+            (m.reno(), Law::Additive),
+            (m.cubic, Law::Cubic),
+            (m.scalable, Law::Scalable),
+            (m.unknown, Law::Unknown),
+        ]
+        .into_iter()
+        .filter(|(part, _)| *part > 0.0)
+        .map(|(part, law)| part * law.ratio(from, to, by))
+        .sum()
+    }
+
+    /// p'/p of overshoots. A flow in slow start has doubled its window and loses
+    /// half of it. Starts and timeouts do not multiply as windows shrink, and
+    /// become rarer as they grow. CUBIC regains a large window fast and overshoots
+    /// it again, by as much as the window has grown: simulated, twice to three
+    /// times the drops with twice the buffer.
+    fn overshoot(self, factor: f64, windows: f64, by: Deviation) -> f64 {
+        let cubic = windows.powf(1.0 - by);
+        self.mix.cubic * cubic + (1.0 - self.mix.cubic) * factor.min(1.0)
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The peak of the aggregate window at the limit in force.
+
+use tidemark_rules::bscl;
+use tidemark_rules::traffic::Traffic;
+
+/// Utilisation that counts as full; the rest is fluctuation of the measurement.
+pub(super) const FULL: f64 = 0.999;
+
+/// Lowest window over the peak when all flows lose at once; also taken for
+/// CUBIC, since a flow may lose again in the same event.
+pub(super) const ALL_AT_ONCE: f64 = 0.5;
+
+/// N_b below which one flow sets the swing.
+pub(super) const ONE_FLOW: f64 = 1.5;
+/// Segments that come at once: an acknowledgement of two lets two go.
+const AT_ONCE: f64 = 2.0;
+
+/// Whether flows are several, and too few to even out each other's bursts.
+fn few(m: &Traffic) -> bool {
+    (ONE_FLOW..bscl::FEW_FLOWS).contains(&m.n_b.value)
+}
+
+/// Largest window over that of a full path and a full queue, where bursts of a few
+/// flows come between.
+pub(crate) fn short_by_bursts(m: &Traffic, buffer_bytes: f64) -> Option<f64> {
+    let peak = Peak {
+        bdp_bytes: m.drain_bytes_per_s() * m.t_e_s.value,
+        limit_bytes: buffer_bytes,
+        segment_bytes: m.segment_bytes,
+        burst_bytes: AT_ONCE * m.segment_bytes,
+    };
+    few(m).then(|| peak.short_of(buffer_bytes))
+}
+
+/// The peak of the aggregate window at the limit in force.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Peak {
+    pub bdp_bytes: f64,
+    pub limit_bytes: f64,
+    segment_bytes: f64,
+    /// What comes at once and is not there in time to fill the path; 0 where many
+    /// flows even it out.
+    burst_bytes: f64,
+}
+
+impl Peak {
+    pub fn of(m: &Traffic, t_e_s: f64) -> Option<Self> {
+        let bdp_bytes = m.drain_bytes_per_s() * t_e_s;
+        let limit_bytes = m.limit_bytes?;
+        (bdp_bytes.is_finite() && bdp_bytes > 0.0 && limit_bytes.is_finite() && limit_bytes > 0.0)
+            .then_some(Self {
+                bdp_bytes,
+                limit_bytes,
+                segment_bytes: m.segment_bytes,
+                burst_bytes: 0.0,
+            })
+    }
+
+    /// This, and how it is when bursts of a few flows fill a queue of a few packets
+    /// before the windows fill the path.
+    pub fn possible(self, m: &Traffic) -> impl Iterator<Item = Self> {
+        let bursts = few(m).then_some(Self {
+            burst_bytes: AT_ONCE * m.segment_bytes,
+            ..self
+        });
+        std::iter::once(self).chain(bursts)
+    }
+
+    /// Largest aggregate window over C·Tₑ.
+    pub fn over_bdp(self) -> f64 {
+        self.at(self.limit_bytes) / self.bdp_bytes
+    }
+
+    pub fn scale(self, buffer_bytes: f64) -> f64 {
+        self.at(buffer_bytes) / self.at(self.limit_bytes)
+    }
+
+    /// Largest aggregate window at a limit. A queue of K packets, one of them in
+    /// transmission, that overflows by chance leaves the path idle for a part that
+    /// falls with 1/K (drift against variance, as in heavy traffic).
+    fn at(self, buffer_bytes: f64) -> f64 {
+        self.bdp_bytes * self.full_path(buffer_bytes) + buffer_bytes
+    }
+
+    /// Part of the path that is full while the queue is.
+    fn full_path(self, buffer_bytes: f64) -> f64 {
+        let room = buffer_bytes + self.segment_bytes;
+        room / (room + self.burst_bytes).max(f64::MIN_POSITIVE)
+    }
+
+    /// The window at a full queue over that with a full path.
+    pub fn short_of(self, buffer_bytes: f64) -> f64 {
+        self.at(buffer_bytes) / (self.bdp_bytes + buffer_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_of_a_few_flows_leave_a_short_queue_unused() {
+        let of = |flows: f64| Traffic::described(10e6, 0.04, flows, 1500.0);
+        // 33 packets of path: at 4 of queue 5/7 of it is filled, at 400 hardly less than all.
+        let path = 10e6 / 8.0 * 0.04 / 1500.0;
+        let short = short_by_bursts(&of(2.0), 6_000.0).unwrap();
+        assert!((short - (path * 5.0 / 7.0 + 4.0) / (path + 4.0)).abs() < 1e-12);
+        assert!(short_by_bursts(&of(2.0), 600_000.0).unwrap() > 0.999);
+        for flows in [1.0, 5.0, 20.0] {
+            assert_eq!(short_by_bursts(&of(flows), 6_000.0), None);
+        }
+    }
+
+    #[test]
+    fn the_peak_has_bursts_beside_it_for_a_few_flows_only() {
+        let mut m = Traffic::described(10e6, 0.04, 3.0, 1500.0);
+        m.limit_bytes = Some(60_000.0);
+        let scales = |m: &Traffic| -> Vec<f64> {
+            let peak = Peak::of(m, 0.04).unwrap();
+            peak.possible(m).map(|p| p.scale(6_000.0)).collect()
+        };
+        let few = scales(&m);
+        assert!(few.len() == 2 && few[1] < few[0], "{few:?}");
+        m.n_b = tidemark_rules::range::Range::exact(12.0);
+        assert_eq!(scales(&m), [few[0]]);
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The expected outcome at one limit.
+
+use serde::{Deserialize, Serialize};
+use tidemark_rules::range::Range;
+
+/// The expected outcome at one limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Prediction {
+    /// Mean utilisation, fraction.
+    pub utilisation: Range,
+    /// Drops over arrivals.
+    pub loss_rate: Range,
+    /// Largest queueing delay, ms.
+    pub delay_ms: Range,
+    /// Mean queueing delay, ms.
+    pub delay_mean_ms: Range,
+    /// What the papers' formulas give, where the prediction rests on what was
+    /// measured at the limit in force instead; left out elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formula: Option<FormulaPrediction>,
+}
+
+/// The papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FormulaPrediction {
+    /// Mean utilisation, fraction.
+    pub utilisation: f64,
+    /// Drops over arrivals.
+    pub loss_rate: f64,
+    /// Mean queueing delay, ms.
+    pub delay_mean_ms: f64,
+}
+
+/// One point of a what-if curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "CurvePoint")]
+pub struct WhatIfPoint {
+    /// The limit, bytes as the queue counts them.
+    pub buffer_bytes: f64,
+    /// What to expect there.
+    pub predicted: Prediction,
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The choice between targets that cannot hold together.
+
+use crate::search::{Need, Needs};
+use tidemark_rules::rule::RuleId;
+use tidemark_rules::targets::{Goal, Targets};
+
+/// The limit that keeps the targets as far as their priorities allow.
+pub(crate) struct Reconciled {
+    pub bytes: f64,
+    pub rule: Option<RuleId>,
+    pub decided_by: Option<Goal>,
+    pub given_up: Vec<Goal>,
+    pub delay_kept: bool,
+}
+
+/// Keeps the targets in the operator's order; one that contradicts those kept
+/// is given up, and the limit goes as near to it as they allow.
+pub(crate) fn reconcile(needs: &Needs, targets: &Targets, reasons: &mut Vec<String>) -> Reconciled {
+    let mut floor: Option<(&Need, Goal)> = None;
+    let mut ceiling: Option<&Need> = None;
+    let mut given_up = Vec::new();
+    let mut floor_given_up = false;
+    for goal in targets.order() {
+        let Some(bound) = needs.of(goal) else {
+            continue;
+        };
+        let bytes = bound.bytes;
+        if goal == Goal::Delay {
+            match floor {
+                Some((least, for_goal)) if least.within(bytes).is_none() => {
+                    given_up.push(Goal::Delay);
+                    reasons.push(format!(
+                        "delay: the bound allows {bytes:.0} bytes, less than {} needs; it is given up, having lower priority",
+                        for_goal.label()
+                    ));
+                }
+                _ => {
+                    reasons.push(format!("delay: the bound allows {bytes:.0} bytes"));
+                    ceiling = Some(bound);
+                }
+            }
+        } else if ceiling.is_some_and(|most| bound.within(most.bytes).is_none()) {
+            given_up.push(goal);
+            floor_given_up = true;
+            reasons.push(format!(
+                "{}: {bytes:.0} bytes are more than the delay bound allows; it is given up, having lower priority",
+                goal.label()
+            ));
+        } else if floor.is_none_or(|(least, _)| bytes > least.bytes) {
+            floor = Some((bound, goal));
+        }
+    }
+    // Between confidence and a bound on delay, the bound.
+    let floor_given_up = floor_given_up
+        || matches!((floor, ceiling), (Some((least, _)), Some(most)) if least.bytes > most.bytes);
+    let decisive = match (floor, ceiling) {
+        (_, Some(most)) if floor_given_up => Some((most, Goal::Delay)),
+        (least, _) => least,
+    };
+    Reconciled {
+        bytes: decisive.map_or(0.0, |(bound, _)| bound.bytes.max(0.0)),
+        rule: decisive.map(|(bound, _)| bound.by.clone()),
+        decided_by: decisive.map(|(_, goal)| goal),
+        given_up,
+        delay_kept: ceiling.is_some(),
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The smallest limit that meets each target with the confidence asked for.
+
+use crate::confidence::{loss_at, loss_met, utilisation_at, utilisation_met};
+use crate::models::reductions::threshold_within;
+use crate::outlook::Outlook;
+use tidemark_rules::bisection::smallest_between;
+use tidemark_rules::rule::Situation;
+use tidemark_rules::{Goal, Regime, RuleId, bscl};
+
+/// Halvings of the logarithm of a limit: to within 0.1 % of four decades.
+const STEPS: usize = 13;
+/// Limits looked at where none meets a target.
+const GRID: usize = 24;
+/// Loss rates this near to the lowest are as low, and utilisations to the highest.
+const AS_LOW: f64 = 1.1;
+const AS_HIGH: f64 = 0.002;
+/// A probability from here on is as likely as not: sizes are rounded.
+pub(crate) const LIKELY: f64 = 0.495;
+
+/// The limit that a target asks for.
+#[derive(Clone, Debug)]
+pub struct Need {
+    /// Smallest limit that meets the target with the confidence asked for, bytes; where
+    /// none does, the one that is likeliest to come near it. Largest for delay.
+    pub bytes: f64,
+    /// Smallest limit that is as likely to meet it as not; `None` where none is.
+    pub likely_bytes: Option<f64>,
+    /// The target is met at `bytes` with the confidence asked for.
+    pub sure: bool,
+    /// The model or rule that says so.
+    pub by: RuleId,
+}
+
+/// The limits that the targets ask for.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// At least this for utilisation; `None` where it does not go with the limit.
+    pub utilisation: Option<Need>,
+    /// At least this for loss.
+    pub loss: Option<Need>,
+    /// At most this for delay.
+    pub delay: Option<Need>,
+}
+
+impl Need {
+    /// The limit asked for below a ceiling: as much of what would be sure as there is room
+    /// for; `None` where not even what is likely fits.
+    pub fn within(&self, most: f64) -> Option<f64> {
+        let least = self
+            .likely_bytes
+            .filter(|_| self.bytes > most)
+            .unwrap_or(self.bytes);
+        (least <= most).then_some(self.bytes.min(most))
+    }
+}
+
+impl Needs {
+    /// The need of a goal.
+    pub fn of(&self, goal: Goal) -> Option<&Need> {
+        match goal {
+            Goal::Utilisation => self.utilisation.as_ref(),
+            Goal::Loss => self.loss.as_ref(),
+            Goal::Delay => self.delay.as_ref(),
+        }
+    }
+}
+
+/// Searches the limits between which one is looked for.
+struct Search<'a> {
+    outlook: &'a Outlook<'a>,
+    least: f64,
+    most: f64,
+    confidence: f64,
+}
+
+impl Search<'_> {
+    fn smallest(&self, from: f64, meets: impl Fn(f64) -> bool) -> Option<f64> {
+        if meets(from) {
+            return Some(from);
+        }
+        if !meets(self.most) {
+            return None;
+        }
+        let ends = (from.ln(), self.most.ln());
+        Some(smallest_between(ends, STEPS, |b| meets(b.exp())).exp())
+    }
+
+    /// Where a target is met with a probability, by a quantity that only gets better;
+    /// else where it is nearest by `cost`, which `near` takes for as good as the lowest.
+    fn need(
+        &self,
+        by: &'static str,
+        met: impl Fn(f64) -> f64,
+        cost: impl Fn(f64) -> f64,
+        near: impl Fn(f64, f64) -> bool,
+    ) -> Need {
+        let likely = self.smallest(self.least, |b| met(b) >= LIKELY);
+        let sure = match likely {
+            Some(from) => self.smallest(from, |b| met(b) >= self.confidence - 1e-6),
+            None => None,
+        };
+        let mut by = RuleId::Listed(by.into());
+        let bytes = sure.unwrap_or_else(|| {
+            let ratio = (self.most / self.least).max(1.0);
+            let grid = (0..=GRID).map(|i| self.least * ratio.powf(i as f64 / GRID as f64));
+            let all: Vec<f64> = grid.chain(self.outlook.measured_limits()).collect();
+            let costs: Vec<f64> = all.iter().map(|&b| cost(b)).collect();
+            let lowest = costs.iter().copied().fold(f64::INFINITY, f64::min);
+            let near = all.iter().zip(&costs).filter(|(_, c)| near(**c, lowest));
+            let near: Vec<f64> = near.map(|(b, _)| *b).collect();
+            // Of limits that are as good one that was measured is better known.
+            let measured = self.outlook.measured_limits().filter(|b| near.contains(b));
+            let known = measured.fold(f64::INFINITY, f64::min);
+            if known.is_finite() {
+                by = self.outlook.measured_as(known);
+                return known;
+            }
+            near.iter().copied().fold(known, f64::min)
+        });
+        Need {
+            bytes: if bytes.is_finite() { bytes } else { self.least },
+            likely_bytes: likely,
+            sure: sure.is_some(),
+            by,
+        }
+    }
+}
+
+/// The limits that the targets ask for.
+pub fn needs(outlook: &Outlook<'_>, s: &Situation<'_>) -> Needs {
+    let m = s.traffic;
+    let most = s.largest_limit_bytes();
+    let search = Search {
+        outlook,
+        least: s.smallest_limit_bytes().min(most),
+        most,
+        confidence: s.options.confidence.clamp(0.5, 0.99),
+    };
+    let (target, confidence) = (s.targets.utilisation, search.confidence);
+    let follows = m.regime != Regime::Transparent && m.saturable != Some(false);
+    let utilisation = (target > 0.0 && follows).then(|| {
+        let at = |b: f64| outlook.utilisation_at(b).unwrap_or_default();
+        search.need(
+            outlook.utilisation_by().id,
+            |b| utilisation_met(at(b), target),
+            |b| 1.0 - utilisation_at(at(b), confidence),
+            |idle, lowest| idle <= lowest + AS_HIGH,
+        )
+    });
+    let loss = s.targets.loss_rate.map(|target| {
+        let at = |b: f64| outlook.loss_at(b).unwrap_or_default();
+        search.need(
+            outlook.loss_by().id,
+            |b| loss_met(at(b), target),
+            |b| loss_at(at(b), confidence),
+            |loss, lowest| loss <= lowest * AS_LOW,
+        )
+    });
+    Needs {
+        utilisation,
+        loss,
+        delay: for_delay(s),
+    }
+}
+
+/// What a delay bound allows; of a threshold, what is left of it for what comes above.
+fn for_delay(s: &Situation<'_>) -> Option<Need> {
+    let rule = &bscl::rules::DELAY;
+    let bytes = rule.evaluate(s).buffer_bytes?;
+    let bytes = threshold_within(s.traffic, bytes);
+    Some(Need {
+        bytes,
+        likely_bytes: Some(bytes),
+        sure: true,
+        by: rule.id(),
+    })
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What each quantity decides of an advice, found when somebody looks at it.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::sync::{Arc, LazyLock};
+
+/// What one estimated quantity decides of an advice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Sensitivity {
+    /// `n_b`, `alpha` or `delta`.
+    pub quantity: String,
+    /// Its value.
+    pub value: f64,
+    /// The limit advised with 20 % less of it, bytes.
+    pub limit_bytes_less: Option<u64>,
+    /// The limit advised with 20 % more of it, bytes.
+    pub limit_bytes_more: Option<u64>,
+    /// What it decides, in words.
+    pub decides: String,
+}
+
+type Find = dyn FnOnce() -> Vec<Sensitivity> + Send;
+
+/// What N_b, α and Δ each decide of an advice. Finding it takes several times as
+/// long as the advice itself, so it is found when it is first looked at.
+#[derive(Clone)]
+pub struct Sensitivities(Arc<LazyLock<Vec<Sensitivity>, Box<Find>>>);
+
+impl Sensitivities {
+    /// Those that `find` finds, once, when they are first looked at.
+    pub(crate) fn when_looked_at(find: impl FnOnce() -> Vec<Sensitivity> + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(find))))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.get().is_empty()
+    }
+
+    /// One entry per quantity that is known; empty without an advice.
+    pub fn get(&self) -> &[Sensitivity] {
+        &self.0
+    }
+}
+
+impl Default for Sensitivities {
+    fn default() -> Self {
+        Self::when_looked_at(Vec::new)
+    }
+}
+
+impl std::fmt::Debug for Sensitivities {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+impl PartialEq for Sensitivities {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Serialize for Sensitivities {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.get().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sensitivities {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let found = Vec::<Sensitivity>::deserialize(deserializer)?;
+        Ok(Self::when_looked_at(move || found))
+    }
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Integration tests of `tidemark-advice`, in one binary: the program is linked once.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+mod closed_loop;
+mod predictions;
+mod router;
