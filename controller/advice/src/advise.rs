@@ -44,6 +44,7 @@ pub(crate) fn answer(traffic: &Traffic, targets: &Targets, options: &Options) ->
             measured: traffic.observed,
             missed: Vec::new(),
         }),
+        confidence_asked: options.confidence,
         rules: evaluate(traffic, targets, options),
         ..Advice::default()
     };
@@ -87,7 +88,7 @@ fn decide(
     }
     let kept = priorities::reconcile(&needs, s.targets, reasons);
     let fitted = fit::fit(s, &needs, &kept, reasons);
-    let limit = direction::held(s, &needs, &kept.given_up, fitted, reasons);
+    let limit = direction::held((s, outlook), &needs, &kept.given_up, fitted, reasons);
     let drain = s.drain_bytes_per_s();
     advice.set(&limit, s);
     advice.marking = marking::above(s, limit.bytes);
@@ -119,7 +120,7 @@ fn decide(
         }
     }
     let confident = chances.iter().filter(|(goal, _)| needs.of(*goal).is_some());
-    advice.confidence = Some(confident.map(|c| c.1).fold(1.0, f64::min));
+    advice.chance = Some(confident.map(|c| c.1).fold(1.0, f64::min));
     advice.interval_bytes = Some(direction::interval(s, &needs, &limit, &given_up));
     advice.feasible = given_up.is_empty();
     if !given_up.is_empty() {

@@ -180,7 +180,7 @@ fn limits_of_the_target_are_kept() {
         a.reasons
     );
     assert_eq!(a.limit_bytes, Some(40_000));
-    assert!(a.confidence.unwrap() < 0.9);
+    assert!(a.chance.unwrap() < 0.9);
 }
 
 #[test]

@@ -84,10 +84,13 @@ pub struct Advice {
     /// as not to where less buffer would be worth a change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_bytes: Option<[f64; 2]>,
+    /// Probability asked for, with which each target is to be met.
+    #[serde(default)]
+    pub confidence_asked: f64,
     /// Probability that each target on utilisation and loss is met at `limit_bytes`: the
     /// smallest of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confidence: Option<f64>,
+    pub chance: Option<f64>,
     /// All targets are expected to hold.
     pub feasible: bool,
     /// What was given up where they cannot.
@@ -145,7 +148,8 @@ impl Advice {
             rule: self.rule.clone(),
             decided_by: self.decided_by,
             interval_bytes: self.interval_bytes,
-            confidence: self.confidence,
+            confidence_asked: self.confidence_asked,
+            chance: self.chance,
             feasible: self.feasible,
             infeasible: self.infeasible.clone(),
             predicted: self.predicted,

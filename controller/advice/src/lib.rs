@@ -7,6 +7,7 @@
 //! | [`outlook`] | what to expect at a limit: the measurements, and between and beyond them a model |
 //! | [`search`] | the smallest limit that meets each target with the confidence asked for |
 //! | [`advise()`] | the targets reconciled to one limit, with reasons |
+//! | [`verdict`] | the answer: too big, fine, too small, or the missing measurement |
 //! | [`verdict`] | the answer: too big, fine, too small, or what is missing to say so |
 //!
 //! Papers' sizes are in `tidemark-rules`, with the units and symbols used here.
@@ -19,6 +20,7 @@
 mod advise;
 mod answer;
 mod confidence;
+pub mod evidence;
 mod fit;
 mod marking;
 pub mod models;
@@ -30,10 +32,13 @@ mod priorities;
 mod rationale;
 pub mod search;
 mod sensitivity;
+pub mod verdict;
 
 pub use advise::advise;
 pub use answer::{Advice, Infeasibility, Nearest, Present, Rejected};
+pub use evidence::Pool;
 pub use marking::Marking;
 pub use outlook::{Outlook, losses_unobserved, predict, what_if};
 pub use prediction::{FormulaPrediction, Prediction, WhatIfPoint};
 pub use sensitivity::{Sensitivities, Sensitivity};
+pub use verdict::{Answer, Verdict};

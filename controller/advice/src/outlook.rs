@@ -13,8 +13,9 @@
 use crate::models::reductions::{
     LOSS_BETWEEN_RUNS, UTILISATION_BETWEEN_RUNS, Z90, others, overshoot_bytes,
 };
-use crate::models::{Curve, MODELS, Model, formula};
+use crate::models::{Curve, MODELS, Model, envelope, formula};
 use crate::prediction::{Prediction, WhatIfPoint};
+use crate::verdict::MeasuredLimit;
 use tidemark_rules::error::{RuleError, not_negative, positive};
 use tidemark_rules::{CongestionControl, Range, RuleId, Traffic};
 
@@ -121,9 +122,51 @@ impl<'a> Outlook<'a> {
         self.utilisation.by
     }
 
+    /// Whether laws of the traffic, and no mere envelope, tell loss and utilisation.
+    pub fn by_law(&self) -> bool {
+        let mere = [envelope::MODEL.id, formula::MODEL.id];
+        let by = [self.loss_rate.by.id, self.utilisation.by.id];
+        self.in_force.is_none() || by.iter().all(|id| !mere.contains(id))
+    }
+
     /// Limits that were measured, bytes.
     pub fn measured_limits(&self) -> impl Iterator<Item = f64> {
         self.anchors.iter().map(|a| a.ln_bytes.exp())
+    }
+
+    /// The measurements, the one at the limit in force first.
+    pub fn measurements(&self) -> impl Iterator<Item = MeasuredLimit> {
+        let m = self.m;
+        let here = self.in_force.zip(m.observed).map(|(limit, o)| {
+            let events = if o.drops > 0 { m.loss_events() } else { 0.0 };
+            (limit, o.utilisation, o.loss_rate, o.delay_mean_ms, events)
+        });
+        let tried = others(m).map(|t| {
+            (
+                t.limit_bytes,
+                t.utilisation,
+                t.loss_rate,
+                t.delay_mean_ms,
+                t.loss_events,
+            )
+        });
+        here.into_iter().chain(tried).map(
+            |(limit_bytes, used, lost, delay_mean_ms, loss_events)| {
+                let sampled = Z90 * LOSS_BETWEEN_RUNS.hypot(loss_events.max(1.0).powf(-0.5));
+                let idle = ((1.0 - used) * sampled).max(UTILISATION_BETWEEN_RUNS);
+                MeasuredLimit {
+                    limit_bytes,
+                    utilisation: Range::new(used, used - idle, (used + idle).min(used.max(1.0))),
+                    loss_rate: Range::new(
+                        lost,
+                        lost * (-sampled).exp(),
+                        (lost * sampled.exp()).min(1.0),
+                    ),
+                    delay_mean_ms,
+                    loss_events,
+                }
+            },
+        )
     }
 
     /// The word for a limit that was measured.

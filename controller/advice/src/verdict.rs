@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The conclusion on a link's buffer: too big, fine, too small, or what is missing to
+//! say so. One value for the page, the command line, the API, metrics and records.
+
+use crate::advise::advise;
+use crate::answer::Advice;
+use crate::outlook::Outlook;
+use crate::prediction::WhatIfPoint;
+use serde::{Deserialize, Serialize};
+use tidemark_rules::{Goal, Options, Range, Targets, Traffic};
+
+/// Version of the value, for readers of stored ones.
+pub const VERSION: u32 = 1;
+
+/// Points of the curve beside the measured limits.
+const POINTS: usize = 24;
+/// Share of the reports that may be lost before nothing is concluded.
+const MOST_LOST: f64 = 0.1;
+/// Share of the bytes that must be of flows that are understood, where no law is trusted.
+const LEAST_UNDERSTOOD: f64 = 0.5;
+/// Time that is measured before anything is concluded, s.
+const LEAST_S: f64 = 5.0;
+/// An interval wider than this (upper over lower end) covers both answers.
+const WIDEST: f64 = 8.0;
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The targets hold with less buffer, and enough would be won.
+    TooBig,
+    /// The limit in force lies in the advised interval: it is kept.
+    Fine,
+    /// A target is missed, and more buffer helps.
+    TooSmall,
+    /// `cannot_say` tells why, and which measurement would decide.
+    CannotSay,
+}
+
+impl Answer {
+    /// The answer in words.
+    pub fn label(self) -> &'static str {
+        match self {
+            Answer::TooBig => "too big",
+            Answer::Fine => "fine",
+            Answer::TooSmall => "too small",
+            Answer::CannotSay => "cannot say",
+        }
+    }
+}
+
+/// One limit that was in force under this traffic, and what was measured then.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct MeasuredLimit {
+    /// The limit, bytes as the queue counts them.
+    pub limit_bytes: f64,
+    /// Mean utilisation, fraction, with its sampling error.
+    pub utilisation: Range,
+    /// Drops over arrivals, with its sampling error.
+    pub loss_rate: Range,
+    /// Mean queueing delay, ms.
+    pub delay_mean_ms: f64,
+    /// Loss events it was counted from.
+    pub loss_events: f64,
+}
+
+/// The size of a paper's rule, and whether its assumptions hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RuleTick {
+    /// Identifier of the rule.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// Its buffer, bytes.
+    pub bytes: f64,
+    /// Whether all it assumes holds; null where that is not known.
+    pub holds: Option<bool>,
+}
+
+/// The amount of evidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Evidence {
+    /// Time measured at the limit in force, s; null where it is not known.
+    pub seconds: Option<f64>,
+    /// Loss events at the limit in force.
+    pub loss_events: f64,
+    /// Other limits that were measured under this traffic.
+    pub limits_tried: usize,
+    /// Share of the bytes that are of flows that were understood; null where it is not
+    /// known.
+    pub understood: Option<f64>,
+}
+
+/// The conclusion on a link's buffer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Verdict {
+    /// Version of this value.
+    pub version: u32,
+    /// The answer.
+    pub answer: Answer,
+    /// Why there is no answer, and which measurement would decide.
+    pub cannot_say: Option<String>,
+    /// The limit in force, bytes; null where it is not known or there is none.
+    pub in_force_bytes: Option<f64>,
+    /// Lower end of the limits that serve, bytes.
+    pub low_bytes: Option<u64>,
+    /// The one to set, bytes.
+    pub set_bytes: Option<u64>,
+    /// Upper end of the limits that serve, bytes.
+    pub high_bytes: Option<u64>,
+    /// Probability asked for, with which each target is to be met.
+    pub confidence: f64,
+    /// Probability that each is met at `set_bytes`: the smallest of them.
+    pub chance: Option<f64>,
+    /// The answer's reason, one sentence.
+    pub because: String,
+    /// The way to the answer, in sentences.
+    pub reasons: Vec<String>,
+    /// Every limit that was measured, the one in force first.
+    pub measured: Vec<MeasuredLimit>,
+    /// Expected outcome over the limit; at measured limits the measurement. Left out of
+    /// lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<WhatIfPoint>,
+    /// Model of the loss rate between the measured limits.
+    pub loss_by: Option<String>,
+    /// Model of the utilisation between them.
+    pub utilisation_by: Option<String>,
+    /// The papers' sizes. Left out of lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<RuleTick>,
+    /// The amount of evidence.
+    pub evidence: Evidence,
+    /// The limits at which the answer would be another, in words.
+    pub would_change: Vec<String>,
+}
+
+impl Verdict {
+    /// The conclusion on a traffic, with its curve.
+    pub fn of(traffic: &Traffic, targets: &Targets, options: &Options) -> Self {
+        Self::by(&advise(traffic, targets, options), traffic, targets).with_curve(traffic)
+    }
+
+    /// The conclusion that an advice comes to, without the curve.
+    pub fn by(advice: &Advice, traffic: &Traffic, targets: &Targets) -> Self {
+        let outlook = Outlook::of(traffic).ok();
+        let interval = advice.interval_bytes;
+        let mut verdict = Self {
+            version: VERSION,
+            answer: answer(advice),
+            cannot_say: None,
+            in_force_bytes: traffic.limit_bytes.filter(|&b| b > 0.0),
+            low_bytes: interval.map(|i| i[0].floor() as u64),
+            set_bytes: advice.limit_bytes,
+            high_bytes: interval.map(|i| i[1].ceil() as u64),
+            confidence: advice.confidence_asked,
+            chance: advice.chance,
+            because: String::new(),
+            reasons: advice.reasons.clone(),
+            measured: outlook.as_ref().map(measured).unwrap_or_default(),
+            curve: Vec::new(),
+            loss_by: outlook.as_ref().map(|o| o.loss_by().id.into()),
+            utilisation_by: outlook.as_ref().map(|o| o.utilisation_by().id.into()),
+            rules: ticks(advice),
+            evidence: Evidence {
+                seconds: (traffic.seconds > 0.0).then_some(traffic.seconds),
+                loss_events: traffic.observed.map_or(0.0, |o| {
+                    if o.drops > 0 {
+                        traffic.loss_events()
+                    } else {
+                        0.0
+                    }
+                }),
+                limits_tried: traffic.tried.len(),
+                understood: traffic.understood,
+            },
+            would_change: would_change(advice),
+        };
+        verdict.cannot_say = verdict.no_answer(advice, traffic);
+        if verdict.cannot_say.is_some() {
+            verdict.answer = Answer::CannotSay;
+        }
+        verdict.because = verdict.sentence(traffic, targets, advice);
+        verdict
+    }
+
+    /// The verdict with the expected outcome over the limit.
+    pub fn with_curve(mut self, traffic: &Traffic) -> Self {
+        self.curve = Outlook::of(traffic)
+            .map(|o| self.points(&o))
+            .unwrap_or_default();
+        self
+    }
+
+    /// Why nothing can be concluded.
+    fn no_answer(&self, advice: &Advice, m: &Traffic) -> Option<String> {
+        let Some(set) = advice.limit_bytes else {
+            let why = advice.reasons.iter().find(|r| r.starts_with("no advice"));
+            return Some(
+                why.cloned()
+                    .unwrap_or_else(|| "too little was measured".into()),
+            );
+        };
+        let lost = m.reports_lost.unwrap_or(0.0);
+        if lost > MOST_LOST {
+            return Some(format!(
+                "{:.0} % of the reports were lost: mend their way to the collector first",
+                lost * 100.0
+            ));
+        }
+        if m.seconds > 0.0 && m.seconds < LEAST_S {
+            return Some(format!(
+                "only {:.1} s were measured; wait for {LEAST_S:.0} s",
+                m.seconds
+            ));
+        }
+        let Some(in_force) = self.in_force_bytes else {
+            return Some(match m.observed {
+                Some(_) => format!(
+                    "no limit in force is known: set {} and measure",
+                    size(set as f64)
+                ),
+                None => format!(
+                    "nothing was measured: {} is what the models expect",
+                    size(set as f64)
+                ),
+            });
+        };
+        let trusted = Outlook::of(m).is_ok_and(|o| o.by_law());
+        let understood = m.understood.unwrap_or(1.0);
+        if !trusted && understood < LEAST_UNDERSTOOD && m.tried.is_empty() {
+            return Some(format!(
+                "{:.0} % of the bytes are of flows that are not understood, and no other limit was measured: a trial at {} would decide",
+                (1.0 - understood) * 100.0,
+                size(trial(in_force, set as f64))
+            ));
+        }
+        let (low, high) = (self.low_bytes? as f64, self.high_bytes? as f64);
+        let wide = high / low.max(1.0) > WIDEST && (low..=high).contains(&in_force);
+        (wide && !trusted && m.tried.is_empty()).then(|| {
+            format!(
+                "the range of limits that may serve, {} to {}, covers both answers: a trial at {} would decide",
+                size(low),
+                size(high),
+                size((low * in_force).sqrt())
+            )
+        })
+    }
+
+    fn sentence(&self, m: &Traffic, targets: &Targets, advice: &Advice) -> String {
+        if let Some(why) = &self.cannot_say {
+            return why.clone();
+        }
+        let (set, chance) = (
+            self.set_bytes.unwrap_or(0) as f64,
+            self.chance.unwrap_or(0.0),
+        );
+        let there = m.observed.map(|o| {
+            let lost = targets.loss_rate.map_or(String::new(), |p| {
+                format!(" and loss {} for {}", percent(o.loss_rate), percent(p))
+            });
+            let used = format!(
+                "utilisation is {} for {}",
+                percent(o.utilisation),
+                percent(targets.utilisation)
+            );
+            format!("{used}{lost}")
+        });
+        let there = there.unwrap_or_else(|| "nothing was measured".into());
+        let in_force = size(self.in_force_bytes.unwrap_or(0.0));
+        let missed = advice
+            .present
+            .as_ref()
+            .map(|p| p.missed.clone())
+            .unwrap_or_default();
+        let missed: Vec<&str> = missed.iter().map(|g| g.label()).collect();
+        let given_up = advice
+            .infeasible
+            .as_ref()
+            .map(|i| i.given_up.iter().map(|g| g.label()).collect::<Vec<_>>());
+        let but = given_up.map_or(String::new(), |g| {
+            format!("; no limit is expected to meet {}", g.join(" and "))
+        });
+        match self.answer {
+            Answer::Fine if missed.is_empty() => {
+                format!("at {in_force} {there}: less buffer would gain little{but}")
+            }
+            Answer::Fine => format!(
+                "at {in_force} {there}: {} missed, and no other limit is expected to do better{but}",
+                missed.join(" and ")
+            ),
+            Answer::TooBig | Answer::TooSmall => format!(
+                "at {in_force} {there}; {} meets the targets with a probability of {:.0} %{but}",
+                size(set),
+                chance * 100.0
+            ),
+            Answer::CannotSay => String::new(),
+        }
+    }
+
+    /// The curve, with the measured and the advised limits among its points.
+    fn points(&self, outlook: &Outlook<'_>) -> Vec<WhatIfPoint> {
+        let known = self.measured.iter().map(|m| m.limit_bytes);
+        let named = [self.low_bytes, self.set_bytes, self.high_bytes];
+        let mut limits: Vec<f64> = known
+            .chain(named.into_iter().flatten().map(|b| b as f64))
+            .collect();
+        limits.retain(|&b| b >= 1.0);
+        let (low, high) = limits
+            .iter()
+            .fold((f64::INFINITY, 0.0f64), |(l, h), &b| (l.min(b), h.max(b)));
+        if !low.is_finite() {
+            return Vec::new();
+        }
+        let (low, ratio) = (low / 4.0, 16.0 * high / low);
+        limits.extend((0..POINTS).map(|i| low * ratio.powf(i as f64 / (POINTS - 1) as f64)));
+        limits.sort_by(f64::total_cmp);
+        limits.dedup_by(|a, b| (*a / *b - 1.0).abs() < 1e-6);
+        let point = |buffer_bytes| {
+            let predicted = outlook.at(buffer_bytes).ok()?;
+            Some(WhatIfPoint {
+                buffer_bytes,
+                predicted,
+            })
+        };
+        limits.into_iter().filter_map(point).collect()
+    }
+}
+
+/// A limit on the way to the advised one that is near enough to be tried.
+fn trial(in_force: f64, set: f64) -> f64 {
+    set.clamp(in_force / 2.0, in_force * 2.0)
+}
+
+fn answer(advice: &Advice) -> Answer {
+    let in_force = advice.present.as_ref().map(|p| p.limit_bytes);
+    match (in_force.filter(|&b| b > 0.0), advice.limit_bytes) {
+        // A limit is a whole number of bytes, and of the switch's units.
+        (Some(b), Some(set)) if set as f64 > b + 1.0 => Answer::TooSmall,
+        (Some(b), Some(set)) if (set as f64) < b - 1.0 => Answer::TooBig,
+        (Some(_), Some(_)) => Answer::Fine,
+        _ => Answer::CannotSay,
+    }
+}
+
+fn measured(outlook: &Outlook<'_>) -> Vec<MeasuredLimit> {
+    outlook.measurements().collect()
+}
+
+fn ticks(advice: &Advice) -> Vec<RuleTick> {
+    let sized = advice
+        .rules
+        .iter()
+        .filter_map(|r| Some((r, r.buffer_bytes?)));
+    sized
+        .map(|(r, bytes)| RuleTick {
+            id: r.id.to_string(),
+            name: r.name.clone(),
+            bytes,
+            holds: if r.assumptions.iter().any(|a| a.holds == Some(false)) {
+                Some(false)
+            } else if r.assumptions.iter().any(|a| a.holds.is_none()) {
+                None
+            } else {
+                Some(true)
+            },
+        })
+        .collect()
+}
+
+fn would_change(advice: &Advice) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some([low, high]) = advice.interval_bytes {
+        let by = match advice.decided_by {
+            Some(Goal::Utilisation) => "utilisation is more likely missed than met",
+            Some(Goal::Loss) => "loss is more likely above its bound than below",
+            _ => "a target is more likely missed than met",
+        };
+        all.push(format!("below {} {by}", size(low)));
+        all.push(format!(
+            "above {} less buffer is worth a change",
+            size(high)
+        ));
+    }
+    all
+}
+
+/// A size for people: three significant digits.
+pub fn size(bytes: f64) -> String {
+    let (value, unit) = match bytes {
+        b if b >= 999.5e3 => (b / 1e6, "MB"),
+        b if b >= 999.5 => (b / 1e3, "kB"),
+        b => (b, "B"),
+    };
+    let decimals = match value {
+        v if unit == "B" || v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// A fraction for people: about three significant digits of what is small.
+fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    let decimals = match percent.abs() {
+        p if p >= 9.995 => 1,
+        p if p >= 0.0995 || p == 0.0 => 2,
+        _ => 3,
+    };
+    format!("{percent:.decimals$} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_three_digits() {
+        let shown = [
+            (312_500.0, "312 kB"),
+            (1_514.0, "1.51 kB"),
+            (30_280.0, "30.3 kB"),
+            (999_600.0, "1.00 MB"),
+            (20.0, "20 B"),
+        ];
+        for (bytes, words) in shown {
+            assert_eq!(size(bytes), words);
+        }
+        assert_eq!(percent(0.98), "98.0 %");
+        assert_eq!(percent(0.00575), "0.57 %");
+        assert_eq!(percent(0.00012), "0.012 %");
+    }
+
+    #[test]
+    fn without_a_measurement_nothing_is_concluded() {
+        let m = Traffic::described(50e6, 0.06, 20.0, 1500.0);
+        let v = Verdict::of(&m, &Targets::default(), &Options::default());
+        assert_eq!(v.answer, Answer::CannotSay);
+        assert!(v.because.contains("nothing was measured"), "{}", v.because);
+        assert!(v.set_bytes.is_some());
+        let json = serde_json::to_string(&v).unwrap();
+        assert_eq!(serde_json::from_str::<Verdict>(&json).unwrap(), v);
+    }
+}

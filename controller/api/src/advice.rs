@@ -2,7 +2,7 @@
 //! Rules, predictions and the advice made of them.
 
 use serde::{Deserialize, Serialize};
-use tidemark_advice::{Advice, WhatIfPoint};
+use tidemark_advice::{Advice, Verdict, WhatIfPoint};
 use tidemark_rules::{Limit, RuleResult, Targets};
 
 /// The rules at one link.
@@ -33,6 +33,19 @@ pub struct AdviceState {
     pub can_apply: bool,
     /// Why it would not.
     pub why_not: Option<String>,
+}
+
+/// The conclusion on the buffer of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct VerdictState {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// Targets in force.
+    pub targets: Targets,
+    /// The conclusion, with its curve; null before the first estimate.
+    pub verdict: Option<Verdict>,
 }
 
 /// Predicted outcome over the buffer size.

@@ -2,7 +2,7 @@
 //! One egress port as the controller knows it now.
 
 use serde::{Deserialize, Serialize};
-use tidemark_advice::Advice;
+use tidemark_advice::{Advice, Verdict};
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Limit, Targets};
 
@@ -143,6 +143,8 @@ pub struct Link {
     pub targets: Targets,
     /// Estimate over the window; null before the first.
     pub estimate: Option<LinkEstimate>,
+    /// The conclusion on its buffer, without curve; null before the first estimate.
+    pub verdict: Option<Verdict>,
     /// How steady the advice was.
     pub steadiness: Steadiness,
     /// Advice held steady; null before the first estimate.

@@ -55,6 +55,8 @@ operations! {
     GetFlows: Get "/flows" (Nothing, FlowsQuery, Nothing) -> Flows
     /// Every sizing rule with buffer, inputs and assumptions
     GetRules: Get "/rules" (Nothing, LinkQuery, Nothing) -> Rules
+    /// The conclusion on a link's buffer, with its curve
+    GetVerdict: Get "/verdict" (Nothing, LinkQuery, Nothing) -> VerdictState
     /// The advice, and whether it could be applied now
     GetAdvice: Get "/advice" (Nothing, LinkQuery, Nothing) -> AdviceState
     /// Predicted utilisation, loss and delay over the buffer size

@@ -2,7 +2,7 @@
 //! Named spans of time of an experiment.
 
 use serde::{Deserialize, Serialize};
-use tidemark_advice::Advice;
+use tidemark_advice::{Advice, Verdict};
 use tidemark_estimators::LinkEstimate;
 
 /// Where a phase stands.
@@ -26,6 +26,8 @@ pub struct PhaseResult {
     pub estimate: Option<LinkEstimate>,
     /// The advice; null until the phase is complete.
     pub advice: Option<Advice>,
+    /// The conclusion on the buffer, with its curve; null until the phase is complete.
+    pub verdict: Option<Verdict>,
 }
 
 /// One link during a phase.

@@ -42,9 +42,9 @@ pub(crate) fn recognise(reductions: &[Reduction]) -> Recognised {
         .collect();
     let beta = quantile(&ratios, 0.5);
     let cc = match beta {
-        Some(b) if (0.42..0.6).contains(&b) => CongestionControl::Reno,
-        Some(b) if (0.62..0.78).contains(&b) => CongestionControl::Cubic,
-        Some(b) if (0.82..0.93).contains(&b) => CongestionControl::Scalable,
+        Some(b) if (0.42..0.55).contains(&b) => CongestionControl::Reno,
+        Some(b) if (0.65..0.75).contains(&b) => CongestionControl::Cubic,
+        Some(b) if (0.85..0.9).contains(&b) => CongestionControl::Scalable,
         _ => CongestionControl::Unknown,
     };
     Recognised { cc, beta }

@@ -80,9 +80,28 @@ impl LinkEstimate {
             loss_based_share: share(&lbp, reduces_on_loss),
             loss_mix: LossMix::of_drops(lbp.iter().map(|f| (f.congestion_control, f.drops))),
             flow_mix: Some(FlowMix::of(lbp.iter().map(|f| f.congestion_control))),
+            seconds: self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9 - self.unrecorded_s,
+            understood: self.understood(),
+            reports_lost: self.lost_share(),
             occupancy: self.occupancy.clone(),
             ..Traffic::default()
         }
+    }
+}
+
+impl LinkEstimate {
+    /// Share of the bytes that are of flows with a class; `None` without flows.
+    fn understood(&self) -> Option<f64> {
+        let bytes = |f: &FlowEstimate| f.rate_bps * f.active_fraction;
+        let all: f64 = self.flows.iter().map(bytes).sum();
+        let classed = self.flows.iter().filter(|f| f.class != FlowClass::Other);
+        (all > 0.0).then(|| classed.map(bytes).sum::<f64>() / all)
+    }
+
+    /// Share of the reports that did not reach the collector.
+    fn lost_share(&self) -> Option<f64> {
+        let all = self.arrivals + self.reports_lost;
+        (all > 0).then(|| self.reports_lost as f64 / all as f64)
     }
 }
 

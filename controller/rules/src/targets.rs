@@ -66,6 +66,20 @@ impl Targets {
     }
 }
 
+impl Targets {
+    /// The targets with a margin: this fraction inside the bounds of loss and delay, and
+    /// of what may stay unused of the capacity.
+    pub fn within(&self, margin: f64) -> Self {
+        let within = 1.0 - margin;
+        Self {
+            utilisation: 1.0 - (1.0 - self.utilisation) * within,
+            loss_rate: self.loss_rate.map(|p| p * within),
+            delay_ms: self.delay_ms.map(|d| d * within),
+            priority: self.priority.clone(),
+        }
+    }
+}
+
 /// How the advisor works.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

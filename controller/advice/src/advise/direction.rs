@@ -2,7 +2,9 @@
 //! The direction of a change, by what was measured at the limit in force.
 
 use crate::fit::Limit;
+use crate::outlook::Outlook;
 use crate::search::Needs;
+use tidemark_rules::bisection::smallest_between;
 use tidemark_rules::rule::Situation;
 use tidemark_rules::{Goal, RuleId};
 
@@ -15,9 +17,13 @@ const SAME: f64 = 0.02;
 const UTILISATION_SLACK: f64 = 0.002;
 /// Slack of a bound on loss or delay, relative.
 const BOUND_SLACK: f64 = 0.05;
-/// Part of the limit in force that one step down leaves at least while the traffic is not
-/// known to follow a law, and no other limit was tried.
-const FIRST_STEP: f64 = 0.5;
+/// Factor of one step at most, down or up, while the traffic is not known to follow a law,
+/// and no other limit was tried.
+const FIRST_STEP: f64 = 2.0;
+/// Exponent, over the law's, with which loss may rise on the first step down: no target that
+/// holds may be broken by more than [`BROKEN`], whatever the flows' control turns out to be.
+const STEEPEST: f64 = 2.5;
+const BROKEN: f64 = 1.2;
 /// Part of the drops or bytes of flows of unknown control from which that holds.
 const UNKNOWN: f64 = 0.2;
 
@@ -72,7 +78,7 @@ const ALL: [Goal; 3] = [Goal::Utilisation, Goal::Loss, Goal::Delay];
 
 /// The limit, or the one in force where the measurement there speaks against leaving it.
 pub(crate) fn held(
-    s: &Situation<'_>,
+    (s, outlook): (&Situation<'_>, &Outlook<'_>),
     needs: &Needs,
     given_up: &[Goal],
     limit: Limit,
@@ -111,15 +117,55 @@ pub(crate) fn held(
             ..limit
         };
     }
-    if ratio < FIRST_STEP && !follows_a_law(s) && m.tried.is_empty() {
+    if let Some(bytes) = first_step_down(s, outlook, limit.bytes, in_force) {
+        reasons.push(format!(
+            "not the {:.0} bytes in one step: no other limit was tried, and loss may rise faster than its law",
+            limit.bytes
+        ));
+        let kept = bytes * (1.0 + SAME) > in_force;
+        return Limit {
+            bytes: if kept { in_force } else { bytes.ceil() },
+            rule: if kept {
+                Some(RuleId::LimitInForce)
+            } else {
+                limit.rule
+            },
+            ..limit
+        };
+    }
+    let far = !(1.0 / FIRST_STEP..=FIRST_STEP).contains(&ratio);
+    if far && !follows_a_law(s, outlook) && m.tried.is_empty() {
         reasons.push(format!(
             "not the {:.0} bytes in one step: the flows' response to the limit is not known, and no other limit was tried",
             limit.bytes
         ));
-        let bytes = (FIRST_STEP * in_force).ceil();
+        let bytes = (limit
+            .bytes
+            .clamp(in_force / FIRST_STEP, in_force * FIRST_STEP))
+        .ceil();
         return Limit { bytes, ..limit };
     }
     limit
+}
+
+/// The smallest limit of a first step down that loss leaves room for; `None` where `to` is
+/// not below it.
+fn first_step_down(
+    s: &Situation<'_>,
+    outlook: &Outlook<'_>,
+    to: f64,
+    in_force: f64,
+) -> Option<f64> {
+    let (bound, now) = (s.targets.loss_rate?, s.traffic.observed?.loss_rate);
+    if to >= in_force || !s.traffic.tried.is_empty() || now <= 0.0 || now > bound {
+        return None;
+    }
+    let most = now * (BROKEN * bound / now).powf(1.0 / STEEPEST);
+    let meets = |bytes: f64| outlook.loss_at(bytes).is_ok_and(|p| p.value <= most);
+    (!meets(to)).then(|| {
+        let ends = (to.ln(), in_force.ln());
+        smallest_between(ends, 12, |b| meets(b.exp())).exp()
+    })
 }
 
 /// Whether a limit is one that was tried and lost less than the one in force.
@@ -130,8 +176,11 @@ fn better_tried(s: &Situation<'_>, bytes: f64) -> bool {
     tried.any(|t| near(t.limit_bytes) && t.loss_rate < now)
 }
 
-fn follows_a_law(s: &Situation<'_>) -> bool {
+fn follows_a_law(s: &Situation<'_>, outlook: &Outlook<'_>) -> bool {
     let m = s.traffic;
+    if !outlook.by_law() {
+        return false;
+    }
     let unknown = m.flow_mix().unknown.max(m.mix().unknown);
     m.lbp_present()
         && unknown <= UNKNOWN

@@ -15,7 +15,7 @@
 //! the loss rate is taken along lines through what is known: 10 % without a buffer, what
 //! was measured at the limit in force and at those tried, nothing from the cap on.
 
-use super::reductions::{Z90, others};
+use super::reductions::{UTILISATION_BETWEEN_RUNS, Z90, others};
 use super::{Curves, Model, formula};
 use tidemark_rules::range::Range;
 use tidemark_rules::traffic::{CongestionControl, Traffic};
@@ -33,10 +33,27 @@ pub static MODEL: Model = Model {
             loss_rate: Some(Box::new(move |bytes| Ok(cap.loss_at(bytes)))),
             delay_ms: Some(Box::new(move |bytes| Ok(peak.peak_ms(m, bytes)))),
             delay_mean_ms: Some(Box::new(move |bytes| Ok(mean.mean_ms(m, bytes)))),
-            utilisation: None,
+            utilisation: Some(Box::new(move |bytes| used_at(m, bytes))),
         })
     },
 };
+
+/// Utilisations of runs of BBR differ by this much from one limit to another, either way.
+const USED_BETWEEN_LIMITS: f64 = 0.05;
+/// ln B over which that is reached.
+const NEAR: f64 = 0.2;
+
+/// One of the eight phases of a cycle drains at 3/4 (UTB §3.5): utilisation by it, anchored
+/// by the outlook.
+fn used_at(m: &Traffic, bytes: f64) -> Result<Range, tidemark_rules::RuleError> {
+    let used = formula::central(m, bytes)?.utilisation;
+    let here = m.limit_bytes.filter(|&b| b > 0.0 && m.observed.is_some());
+    let away = here.map_or(1.0, |b| {
+        1.0 - (-(bytes.max(1.0) / b).ln().abs() / NEAR).exp()
+    });
+    let off = USED_BETWEEN_LIMITS * away + UTILISATION_BETWEEN_RUNS;
+    Ok(Range::new(used, used - off, (used + off).min(1.0)))
+}
 
 /// Part of its peak at which the queue of capped flows stands in the mean, and its
 /// range: 0.5 to 0.8 in simulated runs, 0.7 of four real flows.

@@ -218,7 +218,7 @@ fn rounds(link: &Link, start: f64, count: usize, confidence: f64) -> (Vec<f64>, 
     }
 }
 
-/// Three rounds end within the bounds, or as near as two runs of the same traffic.
+/// Four rounds end within the bounds, or as near as two runs of the same traffic.
 #[test]
 fn reno_converges() {
     for (name, start) in [
@@ -236,7 +236,7 @@ fn reno_converges() {
         let link = Link::named(name);
         // Sure of it, less than half of the buffer is beyond what is needed.
         for (confidence, part) in [(0.5, 0.75), (0.9, 0.55)] {
-            let (limits, last) = rounds(link, start, 3, confidence);
+            let (limits, last) = rounds(link, start, 4, confidence);
             let end = limits[limits.len() - 1];
             let (utilisation, loss) = link.at(end);
             let (least, most) = if confidence > 0.5 {

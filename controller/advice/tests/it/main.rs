@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 mod closed_loop;
+mod foreign;
 mod predictions;
 mod router;

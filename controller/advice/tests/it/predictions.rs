@@ -78,13 +78,17 @@ impl Run {
 }
 
 fn runs() -> Vec<Run> {
-    let text = std::fs::read_to_string(RUNS).unwrap();
+    runs_of(RUNS)
+}
+
+fn runs_of(path: &str) -> Vec<Run> {
+    let text = std::fs::read_to_string(path).unwrap();
     let lines = text.lines().filter(|l| !l.starts_with('#'));
     lines.map(|l| serde_json::from_str(l).unwrap()).collect()
 }
 
 /// A prediction beside what was measured.
-struct Case {
+pub(crate) struct Case {
     traffic: String,
     what: String,
     range: Range,
@@ -97,7 +101,7 @@ impl Case {
     }
 }
 
-type Cases = BTreeMap<&'static str, Vec<Case>>;
+pub(crate) type Cases = BTreeMap<&'static str, Vec<Case>>;
 
 /// Median of what was predicted less what was measured.
 fn bias(cases: &[Case]) -> f64 {
@@ -125,7 +129,12 @@ fn add(cases: &mut Cases, run: &Run, from: &str, m: &Traffic) {
 
 /// Every limit from every other.
 fn at_another_limit() -> Cases {
-    let (runs, mut cases) = (runs(), Cases::new());
+    another_limit(RUNS)
+}
+
+/// Every limit of the runs in a file from every other.
+pub(crate) fn another_limit(path: &str) -> Cases {
+    let (runs, mut cases) = (runs_of(path), Cases::new());
     for from in &runs {
         let same =
             |r: &&Run| r.run != from.run && r.seen == from.seen && r.traffic() == from.traffic();
@@ -145,12 +154,12 @@ fn by_description() -> Cases {
     cases
 }
 
-fn share(cases: &[Case]) -> f64 {
+pub(crate) fn share(cases: &[Case]) -> f64 {
     cases.iter().filter(|c| c.held()).count() as f64 / cases.len() as f64
 }
 
 /// Prints the table and what is missed.
-fn table(title: &str, cases: &Cases) {
+pub(crate) fn table(title: &str, cases: &Cases) {
     println!("| {title} | in range |\n|---|---|");
     for (quantity, all) in cases {
         let held = all.iter().filter(|c| c.held()).count();

@@ -9,7 +9,7 @@ use crate::stationarity::{StationarityWindow, WindowEstimate};
 use crate::time::Timestamp;
 use crate::tried_limits::SAME_LIMIT;
 use std::sync::Arc;
-use tidemark_advice::{Advice, predict};
+use tidemark_advice::{Advice, Verdict, predict};
 use tidemark_rules::{Targets, Traffic};
 
 impl LinkControl {
@@ -17,6 +17,12 @@ impl LinkControl {
         self.memory.stationarity = window.stationarity;
         self.memory.estimate = Some(window.estimate);
         self.memory.pure = window.pure;
+        if window.limit_changed || window.traffic_changed.is_some() {
+            self.memory.pool.clear();
+        }
+        if let Some(e) = self.memory.estimate.as_deref().filter(|_| window.pure) {
+            self.memory.pool.take(&e.measured(), e.from_ns, e.to_ns);
+        }
         if window.limit_changed {
             self.memory.hysteresis.restart();
         }
@@ -33,23 +39,31 @@ impl LinkControl {
     pub(super) fn on_advice(
         &mut self,
         advice: Advice,
-        measured: &Traffic,
+        measured: Traffic,
         now: Timestamp,
     ) -> Vec<Action> {
         let caveat = self.memory.estimate.as_deref().and_then(contradiction);
         self.memory.pure &= caveat.is_none();
         if self.memory.pure {
-            self.memory.tried.note(measured, now);
+            self.memory.tried.note(&measured, now);
         }
         self.memory.latest_bytes = advice.limit_bytes;
-        let mut shown = self.filtered(advice, measured);
+        let mut shown = self.filtered(advice, &measured);
         self.memory.other_traffic &= !self.memory.hysteresis.is_steady(&self.settings.control);
         if let Some(caveat) = caveat {
             let caveat = format!("caveat: {caveat}; it is not applied");
             shown.reasons.push(caveat);
         }
+        let verdict = Verdict::by(&shown, &measured, &self.targets);
+        self.memory.verdict = Some(Arc::new(verdict));
         self.memory.advice = Some(Arc::new(shown));
+        self.memory.measured = Some(Arc::new(measured));
         Vec::new()
+    }
+
+    /// All that was measured under this traffic; `window` alone before there is more.
+    pub fn pooled(&self, window: Traffic) -> Traffic {
+        self.memory.pool.with(window)
     }
 
     pub(super) fn on_mode(&mut self, mode: Mode) -> Vec<Action> {
@@ -68,6 +82,9 @@ impl LinkControl {
     pub(super) fn on_clock_restarted(&mut self, now: Timestamp) -> Vec<Action> {
         self.memory.estimate = None;
         self.memory.advice = None;
+        self.memory.verdict = None;
+        self.memory.measured = None;
+        self.memory.pool.clear();
         self.memory.latest_bytes = None;
         self.memory.stationarity = StationarityWindow::default();
         self.memory.hysteresis.restart();

@@ -10,9 +10,9 @@ use crate::stationarity::StationarityWindow;
 use crate::time::Timestamp;
 use crate::tried_limits::TriedLimits;
 use std::sync::Arc;
-use tidemark_advice::Advice;
+use tidemark_advice::{Advice, Pool, Verdict};
 use tidemark_estimators::LinkEstimate;
-use tidemark_rules::Limit;
+use tidemark_rules::{Limit, Traffic};
 
 /// A limit that someone else wrote.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,8 +38,14 @@ pub(super) struct Memory {
     pub(super) pure: bool,
     /// The traffic changed, and there is not enough advice yet that knows it.
     pub(super) other_traffic: bool,
+    /// All that was measured at the limit in force under this traffic.
+    pub(super) pool: Pool,
+    /// The traffic that the advice rests on.
+    pub(super) measured: Option<Arc<Traffic>>,
     /// The advice that is shown and applied.
     pub(super) advice: Option<Arc<Advice>>,
+    /// The conclusion from it.
+    pub(super) verdict: Option<Arc<Verdict>>,
     /// The advice of the last second alone, bytes.
     pub(super) latest_bytes: Option<u64>,
     /// The advice of the last seconds, and what is held of it.

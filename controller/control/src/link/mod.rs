@@ -34,9 +34,9 @@ use crate::tried_limits::TriedLimits;
 use expectation::Expectation;
 use memory::Memory;
 use std::sync::Arc;
-use tidemark_advice::Advice;
+use tidemark_advice::{Advice, Verdict};
 use tidemark_estimators::{LinkEstimate, LinkId};
-use tidemark_rules::{Limit, Targets};
+use tidemark_rules::{Limit, Targets, Traffic};
 
 /// What is fixed of a link while the controller runs.
 #[derive(Clone, Debug)]
@@ -150,6 +150,16 @@ impl LinkControl {
         self.memory.advice.as_ref()
     }
 
+    /// The conclusion from it; without its curve.
+    pub fn verdict(&self) -> Option<&Arc<Verdict>> {
+        self.memory.verdict.as_ref()
+    }
+
+    /// The traffic that both rest on.
+    pub fn measured(&self) -> Option<&Arc<Traffic>> {
+        self.memory.measured.as_ref()
+    }
+
     /// Targets in force.
     pub fn targets(&self) -> &Targets {
         &self.targets
@@ -189,13 +199,7 @@ impl LinkControl {
 
     /// What the advisor aims at: the targets with the configured headroom.
     pub fn advisor_targets(&self) -> Targets {
-        let within = 1.0 - self.settings.control.headroom;
-        Targets {
-            utilisation: 1.0 - (1.0 - self.targets.utilisation) * within,
-            loss_rate: self.targets.loss_rate.map(|p| p * within),
-            delay_ms: self.targets.delay_ms.map(|d| d * within),
-            priority: self.targets.priority.clone(),
-        }
+        self.targets.within(self.settings.control.headroom)
     }
 
     /// Whether the advice could be applied now: the advice and its size, bytes.

@@ -21,7 +21,7 @@ impl LinkControl {
             // What is measured, advised and wanted, in every state. Other traffic and
             // another clock end a trial, other traffic and other targets a rest.
             (_, Input::Estimate(window)) => self.on_estimate(window, now),
-            (_, Input::Advice { advice, measured }) => self.on_advice(*advice, &measured, now),
+            (_, Input::Advice { advice, measured }) => self.on_advice(*advice, *measured, now),
             (_, Input::Mode(mode)) => self.on_mode(mode),
             (_, Input::Targets(targets)) => self.on_targets(targets),
             (_, Input::ClockRestarted) => self.on_clock_restarted(now),

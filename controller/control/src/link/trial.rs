@@ -53,7 +53,7 @@ impl LinkControl {
     }
 
     /// What a trial measured, or why that says nothing of its limit.
-    fn measured(&self, estimate: &LinkEstimate) -> Result<Observed, String> {
+    fn outcome_of(&self, estimate: &LinkEstimate) -> Result<Observed, String> {
         let n_b = estimate.estimates.n_b;
         let before = self.state.trial().and_then(|t| t.change.n_b);
         if let Some(before) = before.filter(|b| differs(b, &n_b)) {
@@ -90,7 +90,7 @@ impl LinkControl {
     }
 
     fn judge(&mut self, estimate: &LinkEstimate, now: Timestamp) -> Vec<Action> {
-        let after = match self.measured(estimate) {
+        let after = match self.outcome_of(estimate) {
             Ok(after) => after,
             Err(why) => return self.abandon_trial(&why, now),
         };
@@ -110,7 +110,7 @@ impl LinkControl {
                 (Outcome::Kept, format!("{worse}; {but}"))
             }
         };
-        let mut change = self.verdict(&c, outcome, reason, now);
+        let mut change = self.concluded(&c, outcome, reason, now);
         change.measured_after = Some(after);
         // Somebody else may have set another limit meanwhile: that one stays.
         let back = c
@@ -168,11 +168,17 @@ impl LinkControl {
             return Vec::new();
         };
         let reason = format!("not judged: {why}");
-        let change = self.verdict(&trial.change, Outcome::Unclear, reason, now);
+        let change = self.concluded(&trial.change, Outcome::Unclear, reason, now);
         vec![Action::Record(Box::new(change))]
     }
 
-    fn verdict(&self, c: &TrialChange, outcome: Outcome, reason: String, now: Timestamp) -> Change {
+    fn concluded(
+        &self,
+        c: &TrialChange,
+        outcome: Outcome,
+        reason: String,
+        now: Timestamp,
+    ) -> Change {
         let mut change = self.record(Origin::Trial, outcome, reason, now);
         change.before = c.before;
         change.limit = Some(c.limit);

@@ -7,8 +7,8 @@ use super::to_end::to_its_end;
 use super::{App, select};
 use std::sync::Arc;
 use tidemark_advice::{WhatIfPoint, what_if};
-use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules};
-use tidemark_api::{AdviceApplied, AdviceState, Curve, CurveQuery, LinkQuery, Rules};
+use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules, GetVerdict};
+use tidemark_api::{AdviceApplied, AdviceState, Curve, CurveQuery, LinkQuery, Rules, VerdictState};
 use tidemark_estimators::LinkId;
 use tidemark_rules::Traffic;
 
@@ -40,6 +40,18 @@ pub(super) async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceStat
     })
 }
 
+pub(super) async fn verdict(app: App, call: Call<GetVerdict>) -> Result<VerdictState, ApiError> {
+    let id = select::one(&app.core, call.query)?;
+    let link = app.core.link(id);
+    let known = link.and_then(|l| l.verdict.zip(l.measured));
+    Ok(VerdictState {
+        node: id.node_id,
+        port: id.port,
+        targets: app.core.read(|s| s.targets_of(id)),
+        verdict: known.map(|(v, measured)| Arc::unwrap_or_clone(v).with_curve(&measured)),
+    })
+}
+
 pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApplied, ApiError> {
     let request = call.body;
     let link = LinkQuery {
@@ -58,16 +70,6 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
         dry_run: done.changed.dry_run,
         recorded: done.recorded,
     })
-}
-
-/// `None` before the first estimate.
-fn measured_of(app: &App, id: LinkId) -> Option<Traffic> {
-    let link = app.core.link(id);
-    let tried = link.as_ref().map(|l| l.tried.clone()).unwrap_or_default();
-    let estimate = link.and_then(|l| l.estimate)?;
-    let mut measured = estimate.measured();
-    measured.tried = tried.of(&measured, app.core.now());
-    Some(measured)
 }
 
 pub(super) async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>, ApiError> {
@@ -94,8 +96,8 @@ fn predicted(
     id: LinkId,
     q: &CurveQuery,
     points: u32,
-) -> Result<Option<(Traffic, Vec<WhatIfPoint>)>, ApiError> {
-    let Some(measured) = measured_of(app, id) else {
+) -> Result<Option<(Arc<Traffic>, Vec<WhatIfPoint>)>, ApiError> {
+    let Some(measured) = app.core.link(id).and_then(|l| l.measured) else {
         return Ok(None);
     };
     let bdp = measured.drain_bytes_per_s() * measured.t_e_s.value;

@@ -63,6 +63,7 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
         .serve(history::windows)
         .serve(history::estimates)
         .serve(advice::rules)
+        .serve(advice::verdict)
         .serve(advice::advice)
         .serve(advice::apply)
         .serve(advice::curve)

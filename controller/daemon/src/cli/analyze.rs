@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `analyze` and `advise`: the live estimators over a capture.
 
-use super::capture_span::{Asked, Spans, span_of};
+use super::capture_span::{Asked, Spans, parts_of};
 use super::evidence::EvidenceFile;
 use super::loaded::{Loaded, load};
-use super::{flows, table, targets::TargetArgs};
+use super::{flows, marks, table, targets::TargetArgs};
 use clap::Args;
 use daemon_kit::cli::{print, print_json};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use tidemark_advice::{Advice, advise};
+use tidemark_advice::{Advice, Verdict, advise};
+use tidemark_capture::locate;
 use tidemark_estimators::{LinkEstimate, LinkId};
-use tidemark_rules::Options;
 
 #[derive(Debug, Args)]
 pub(super) struct AnalyzeArgs {
@@ -43,11 +44,14 @@ pub(super) struct AnalyzeArgs {
 struct Link {
     of: Estimated,
     advice: Advice,
+    verdict: Verdict,
 }
 
 pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
-    let targets = args.targets.targets()?;
     let asked = args.asked;
+    let of_run = marks::targets_of_run(&args.capture, &locate(&args.capture)?);
+    let targets = args.targets.targets_over(of_run.unwrap_or_default())?;
+    let options = args.targets.options()?;
     let estimated = estimated(&args.capture, asked, (args.node, args.port))?;
     let mut evidence = args
         .evidence
@@ -61,8 +65,13 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
         if let Some(file) = evidence.as_mut().filter(|_| pure) {
             measured.tried = file.exchange(e.id, &measured);
         }
-        let advice = advise(&measured, &targets, &Options::default());
-        Link { of: e, advice }
+        let advice = advise(&measured, &targets, &options);
+        let verdict = Verdict::by(&advice, &measured, &targets).with_curve(&measured);
+        Link {
+            of: e,
+            advice,
+            verdict,
+        }
     });
     let links: Vec<Link> = links.collect();
     if let Some(file) = evidence {
@@ -84,6 +93,8 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
 pub(super) struct Estimated {
     pub id: LinkId,
     first_ns: u64,
+    /// Name of the phase of the run, where it is one.
+    pub phase: Option<String>,
     pub estimate: LinkEstimate,
     /// What is to be said of the limits within the capture.
     pub limits: Option<String>,
@@ -102,17 +113,21 @@ pub(super) fn estimated(
         spans,
         notes,
     } = load(capture, asked)?;
+    let marks = marks::of_run(capture, &locate(capture)?);
+    let nodes: BTreeSet<u32> = spans.keys().map(|id| id.node_id).collect();
     let mut all = Vec::new();
     for (&id, span) in &spans {
+        let place = nodes.iter().position(|n| *n == id.node_id).unwrap_or(0);
         if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
             continue;
         }
-        for part in span_of(asked, span)? {
+        for part in parts_of(asked, span, &marks, (place, nodes.len()))? {
             let mut estimate = estimator.estimate(id, part.from_ns, part.to_ns);
             estimate.caveats.extend(notes.iter().cloned());
             all.push(Estimated {
                 id,
                 first_ns: span.first_ns,
+                phase: part.phase,
                 estimate,
                 limits: part.limits,
             });
@@ -153,6 +168,8 @@ impl Link {
             ..self.advice.without_rules()
         };
         v["advice"] = json!(advice);
+        v["verdict"] = json!(self.verdict);
+        v["phase"] = json!(self.of.phase);
         if let Some(limits) = &self.of.limits {
             v["limit_changes"] = json!(limits);
         }
@@ -164,14 +181,20 @@ impl Link {
         let (id, e) = (self.of.id, &self.of.estimate);
         let s = &e.estimates;
         let seconds = |ns: u64| ns.saturating_sub(self.of.first_ns) as f64 / 1e9;
-        let mut lines = vec![format!(
-            "link {id} {}: {:.3} s to {:.3} s, limit {}",
+        let phase = self
+            .of
+            .phase
+            .as_ref()
+            .map_or(String::new(), |p| format!(" phase {p}"));
+        let mut lines = table::verdict(&self.verdict);
+        lines.push(format!(
+            "link {id} {}{phase}: {:.3} s to {:.3} s, limit {}",
             e.port_name,
             seconds(e.from_ns),
             seconds(e.to_ns),
             e.limit_bytes
                 .map_or("not reported".into(), |b| format!("{b} bytes"))
-        )];
+        ));
         lines.extend(self.of.limits.iter().map(|l| format!("  note: {l}")));
         lines.push(format!(
             "  utilisation {}, loss {}, delay p50 {} p99 {} max {} ms",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which part of a capture is estimated, and under which limits.
 
+use super::marks::Mark;
 use daemon_kit::cli::Usage;
 use std::collections::BTreeMap;
 use tidemark_estimators::LinkId;
@@ -81,6 +82,8 @@ impl Asked {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
+    /// Name of the phase, where it is one.
+    pub phase: Option<String>,
     pub from_ns: u64,
     pub to_ns: u64,
     /// What is to be said of its limits.
@@ -108,6 +111,7 @@ pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage>
     let limits = link.limits_within(from_ns, to_ns);
     let whole = |limits| {
         vec![Part {
+            phase: None,
             from_ns,
             to_ns,
             limits,
@@ -131,11 +135,46 @@ pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage>
     Ok(starts
         .zip(ends)
         .map(|(from_ns, to_ns)| Part {
+            phase: None,
             from_ns,
             to_ns,
             limits: Some(said.clone()),
         })
         .collect())
+}
+
+/// The spans to estimate of one link: the phases that the run's record names, else as
+/// [`span_of`]. `place` is that of the link's node among `nodes`.
+pub(super) fn parts_of(
+    asked: Asked,
+    link: &LinkSpan,
+    marks: &[Mark],
+    (place, nodes): (usize, usize),
+) -> Result<Vec<Part>, Usage> {
+    let mut parts = Vec::new();
+    for mark in marks.iter().filter(|_| !asked.given()) {
+        let Some((from_ns, to_ns)) = mark.span_ns(place, nodes) else {
+            continue;
+        };
+        let (from_ns, to_ns) = (from_ns.max(link.first_ns), to_ns.min(link.last_ns));
+        if from_ns >= to_ns {
+            continue;
+        }
+        let span = Asked {
+            from_ns: Some(from_ns),
+            to_ns: Some(to_ns),
+            ..Asked::default()
+        };
+        parts.extend(span_of(span, link)?.into_iter().map(|part| Part {
+            phase: Some(mark.name.clone()),
+            ..part
+        }));
+    }
+    if parts.is_empty() {
+        span_of(asked, link)
+    } else {
+        Ok(parts)
+    }
 }
 
 fn changes(limits: &[(u64, u64)], first_ns: u64) -> String {

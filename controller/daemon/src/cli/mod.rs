@@ -9,6 +9,7 @@ mod examples;
 mod flows;
 mod http;
 mod loaded;
+mod marks;
 mod provision;
 mod remote;
 mod run;

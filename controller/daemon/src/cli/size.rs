@@ -8,7 +8,7 @@ use serde_json::json;
 use tidemark_advice::advise;
 use tidemark_rules::bscl::TODAYS_CONSTANT;
 use tidemark_rules::utb::single_flow::beta_of;
-use tidemark_rules::{CongestionControl, Options, Range, Regime, Traffic};
+use tidemark_rules::{CongestionControl, Range, Regime, Traffic};
 
 #[derive(Debug, Args)]
 pub(super) struct SizeArgs {
@@ -117,7 +117,7 @@ pub(super) fn size(args: &SizeArgs) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let advice = advise(&measured, &targets, &Options::default());
+    let advice = advise(&measured, &targets, &args.targets.options()?);
     if args.json {
         let all =
             json!({"given": measured, "targets": targets, "rules": advice.rules, "advice": advice});
@@ -184,7 +184,11 @@ mod tests {
             );
         }
         // The bound was missed at 35 packets, the advice of the papers' rules.
-        let a = advise(&m, &tidemark_rules::Targets::default(), &Options::default());
+        let a = advise(
+            &m,
+            &tidemark_rules::Targets::default(),
+            &tidemark_rules::Options::default(),
+        );
         let packets = a.limit_packets.unwrap();
         assert!(
             (90.0..130.0).contains(&packets),
@@ -223,7 +227,11 @@ mod tests {
             (m.rho, m.rho_other, m.regime),
             (0.8, 0.8, Regime::Transparent)
         );
-        let a = advise(&m, &tidemark_rules::Targets::default(), &Options::default());
+        let a = advise(
+            &m,
+            &tidemark_rules::Targets::default(),
+            &tidemark_rules::Options::default(),
+        );
         let rule = |id: &str| a.rules.iter().find(|r| r.id.as_str() == id).unwrap();
         assert!(rule("ngi_transparent").applies && rule("srb_short").applies);
         assert!(a.limit_bytes.is_some(), "{:#?}", a.reasons);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plain text tables and numbers for people.
 
-use tidemark_advice::{Advice, Prediction};
+use tidemark_advice::verdict::size;
+use tidemark_advice::{Advice, Prediction, Verdict};
 use tidemark_rules::{Range, RuleId, RuleResult};
 
 /// A table with aligned columns and a heading; columns of numbers are aligned at the
@@ -118,6 +119,48 @@ fn prediction(p: &Prediction) -> String {
         number(p.delay_ms.value),
         number(p.delay_mean_ms.value)
     )
+}
+
+/// Columns of a terminal.
+const WIDTH: usize = 78;
+
+/// Text in lines of a terminal's width, each with an indent.
+fn wrapped(text: &str, indent: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.len() - 1;
+        let line = &mut lines[last];
+        let fits = line.chars().count() + word.chars().count() < WIDTH - indent.len();
+        match (line.is_empty(), fits) {
+            (true, _) => line.push_str(word),
+            (false, true) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            (false, false) => lines.push(word.into()),
+        }
+    }
+    lines.iter().map(|l| format!("{indent}{l}")).collect()
+}
+
+/// The conclusion on a link's buffer: the answer, the limits, the reason.
+pub(super) fn verdict(v: &Verdict) -> Vec<String> {
+    let bytes = |b: Option<u64>| b.map_or("-".into(), |b| size(b as f64));
+    let in_force = v.in_force_bytes.map_or("-".into(), size);
+    let chance = v
+        .chance
+        .map_or("-".into(), |p| format!("{:.0} %", p * 100.0));
+    let mut lines = vec![format!(
+        "buffer {}: {in_force} in force, {} to {} serve; set {} ({chance}, asked {:.0} %)",
+        v.answer.label(),
+        bytes(v.low_bytes),
+        bytes(v.high_bytes),
+        bytes(v.set_bytes),
+        v.confidence * 100.0
+    )];
+    lines.extend(wrapped(&v.because, "  "));
+    lines.extend(v.would_change.iter().flat_map(|w| wrapped(w, "  - ")));
+    lines
 }
 
 pub(super) fn advice(a: &Advice) -> String {

@@ -5,7 +5,7 @@ use super::{one_of, units};
 use crate::config::check_targets;
 use clap::Args;
 use daemon_kit::cli::Usage;
-use tidemark_rules::{Goal, Targets};
+use tidemark_rules::{Goal, Options, Targets};
 
 #[derive(Clone, Copy, Debug)]
 struct Bound(Option<f64>);
@@ -20,12 +20,13 @@ fn bound(text: &str) -> Result<Bound, String> {
 /// What the operator wants.
 #[derive(Debug, Args)]
 pub(super) struct TargetArgs {
-    /// Smallest utilisation, e.g. 98%; "none" where none is asked for.
-    #[arg(long, default_value = "98%", value_parser = bound)]
-    utilisation: Bound,
-    /// Largest loss rate, e.g. 1%; "none" for no bound.
-    #[arg(long, default_value = "1%", value_parser = bound)]
-    loss: Bound,
+    /// Smallest utilisation, e.g. 98%, the default without a run's own; "none" where none
+    /// is asked for.
+    #[arg(long, value_parser = bound)]
+    utilisation: Option<Bound>,
+    /// Largest loss rate, e.g. 1%, the default without a run's own; "none" for no bound.
+    #[arg(long, value_parser = bound)]
+    loss: Option<Bound>,
     /// Largest queueing delay, e.g. 30ms.
     #[arg(long, value_parser = units::time)]
     delay: Option<f64>,
@@ -33,24 +34,52 @@ pub(super) struct TargetArgs {
     #[arg(
         long,
         value_parser = one_of::<Goal>(&["utilisation", "loss", "delay"]),
-        value_delimiter = ',',
-        default_value = "utilisation,loss,delay"
+        value_delimiter = ','
     )]
-    priority: Vec<Goal>,
+    priority: Option<Vec<Goal>>,
+    /// Probability with which each target is to be met at the advised limit.
+    #[arg(long, default_value = "90%", value_parser = units::fraction)]
+    confidence: f64,
+    /// Aims this fraction inside the bounds, e.g. 10%.
+    #[arg(long, default_value = "0", value_parser = units::fraction)]
+    margin: f64,
 }
 
 impl TargetArgs {
     pub(super) fn targets(&self) -> Result<Targets, Usage> {
-        let Bound(utilisation) = self.utilisation;
-        let asked = utilisation.is_none_or(|u| u > 0.0);
+        self.targets_over(Targets::default())
+    }
+
+    /// What is asked for here, over the targets of a run.
+    pub(super) fn targets_over(&self, of_run: Targets) -> Result<Targets, Usage> {
+        let asked = !matches!(self.utilisation, Some(Bound(Some(u))) if u <= 0.0);
         Usage::unless(asked, "--utilisation: must be above 0, or \"none\"")?;
+        let inside = self.margin < 1.0;
+        Usage::unless(inside, "--margin: must be below 100%")?;
         let targets = Targets {
-            utilisation: utilisation.unwrap_or(0.0),
-            loss_rate: self.loss.0,
-            delay_ms: self.delay.map(|s| s * 1e3),
-            priority: self.priority.clone(),
+            utilisation: self
+                .utilisation
+                .map_or(of_run.utilisation, |u| u.0.unwrap_or(0.0)),
+            loss_rate: self.loss.map_or(of_run.loss_rate, |p| p.0),
+            delay_ms: self.delay.map(|s| s * 1e3).or(of_run.delay_ms),
+            priority: self.priority.clone().unwrap_or(of_run.priority),
+        };
+        let targets = if self.margin > 0.0 {
+            targets.within(self.margin)
+        } else {
+            targets
         };
         check_targets("targets", &targets).map_err(|e| Usage::of(&e))?;
         Ok(targets)
+    }
+
+    /// How the advisor works.
+    pub(super) fn options(&self) -> Result<Options, Usage> {
+        let range = (0.5..=0.99).contains(&self.confidence);
+        Usage::unless(range, "--confidence: must be 50% to 99%")?;
+        Ok(Options {
+            confidence: self.confidence,
+            ..Options::default()
+        })
     }
 }

@@ -3,9 +3,10 @@
 
 use super::state::State;
 use std::sync::Arc;
-use tidemark_advice::Advice;
+use tidemark_advice::{Advice, Verdict};
 use tidemark_control::{LinkControl, Steadiness, TriedLimits, trial::Trial};
 use tidemark_estimators::{LinkEstimate, LinkId};
+use tidemark_rules::Traffic;
 
 /// The closed loop of a link, as of now.
 #[derive(Clone, Debug)]
@@ -14,6 +15,10 @@ pub struct LinkStatus {
     pub estimate: Option<Arc<LinkEstimate>>,
     /// What is shown and applied.
     pub advice: Option<Arc<Advice>>,
+    /// The conclusion from it; without its curve.
+    pub verdict: Option<Arc<Verdict>>,
+    /// The traffic that both rest on.
+    pub measured: Option<Arc<Traffic>>,
     /// Where the hysteresis filter of the advice stands.
     pub steadiness: Steadiness,
     /// The change whose outcome is being measured.
@@ -27,6 +32,8 @@ impl From<&LinkControl> for LinkStatus {
         Self {
             estimate: l.estimate().cloned(),
             advice: l.advice().cloned(),
+            verdict: l.verdict().cloned(),
+            measured: l.measured().cloned(),
             steadiness: l.steadiness(),
             trial: l.trial().cloned(),
             tried: l.tried_limits().clone(),

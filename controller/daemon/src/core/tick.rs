@@ -175,15 +175,22 @@ fn advise_link(core: &Core, id: LinkId, estimated: Window, now: Timestamp) {
         let estimate = Arc::clone(&window.estimate);
         let link = s.link_mut(id);
         let actions = link.on(Input::Estimate(window), now);
+        let measured = link.pooled(estimate.measured());
         let targets = link.advisor_targets();
         let tried = link.tried_limits().clone();
-        Some((estimate, actions, targets, tried, s.advisor_options(id)))
+        Some((
+            estimate,
+            measured,
+            actions,
+            targets,
+            tried,
+            s.advisor_options(id),
+        ))
     });
-    let Some((estimate, actions, targets, tried, options)) = seen else {
+    let Some((estimate, mut measured, actions, targets, tried, options)) = seen else {
         return;
     };
     core.record_all(actions);
-    let mut measured = estimate.measured();
     measured.tried = tried.of(&measured, now);
     let advice = Box::new(advise(&measured, &targets, &options));
     let measured = Box::new(measured);

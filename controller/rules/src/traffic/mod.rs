@@ -109,10 +109,24 @@ pub struct Traffic {
     /// was measured and the stacks are of today; `None` = as the paper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed_constant: Option<Range>,
+    /// Time that was measured, s; 0 where it is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub seconds: f64,
+    /// Share of the bytes that are of flows that were understood; `None` where it is not
+    /// known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub understood: Option<f64>,
+    /// Share of the reports that were lost on their way; `None` where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reports_lost: Option<f64>,
     /// Occupancy during `observed`; `None` when not known, or when the limit
     /// changed in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<Occupancy>,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 impl Traffic {

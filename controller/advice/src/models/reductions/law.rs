@@ -25,8 +25,10 @@ const CUBIC: f64 = 1.07;
 
 /// How uncertain the exponent of an additive law is, relative.
 const ADDITIVE_ERROR: f64 = 0.15;
-/// That of a law that was not recognised reaches down to this, relative.
-const UNKNOWN_LOW: f64 = 0.6;
+/// That of a law that was not recognised reaches from and to this, relative: simulated
+/// Westwood+, Illinois and H-TCP go with up to 2 times the exponent of additive increase.
+const UNKNOWN_LOW: f64 = 0.5;
+const UNKNOWN_HIGH: f64 = 2.2;
 /// How uncertain CUBIC's exponent of w is: simulated links of 100 CUBIC flows lose
 /// the same at one to eight times the buffer, where RTT^(-1/3) falls by a half.
 const CUBIC_ERROR: f64 = 0.5;
@@ -87,7 +89,7 @@ impl Law {
         match self {
             Law::Additive => ratio.powf(1.0 + ADDITIVE_ERROR * deviation),
             Law::Unknown if deviation < 0.0 => ratio.powf(1.0 + (1.0 - UNKNOWN_LOW) * deviation),
-            Law::Unknown => ratio.powf(1.0 + ADDITIVE_ERROR * deviation),
+            Law::Unknown => ratio.powf(1.0 + (UNKNOWN_HIGH - 1.0) * deviation),
             Law::Scalable => ratio.powf(1.0 + SCALABLE_ERROR * deviation),
             Law::Cubic => ratio * to.over(from).powf(-CUBIC_ERROR * deviation),
         }

@@ -30,6 +30,7 @@ pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
             flows: foremost(e.flows.clone(), MAX_FLOWS),
             ..e.clone()
         });
+        link.verdict = status.verdict.as_deref().cloned();
         link.advice = status.advice.as_deref().map(|a| match with_rules {
             true => a.clone(),
             false => a.without_rules(),

@@ -64,6 +64,7 @@ fn link(id: LinkId, l: &PhaseLink, with_results: bool) -> tidemark_api::PhaseLin
             limit_bytes: l.estimate.as_ref().and_then(|e| e.limit_bytes),
             estimate: l.estimate.as_deref().cloned(),
             advice: l.advice.as_deref().cloned(),
+            verdict: l.verdict.as_deref().cloned(),
         }),
     }
 }

@@ -4,16 +4,16 @@
 
 use super::clock::RunClock;
 use super::counts::Counts;
-use super::marks::Mark;
-use crate::cli::capture_span::{Asked, Part, Spans, span_of};
+use crate::cli::capture_span::{Asked, Spans, span_of};
 use crate::cli::loaded;
+use crate::cli::marks::Mark;
 use crate::core::phases::{Counted, Phase, PhaseLink};
 use crate::core::{Concluded, Core, Recording, time};
 use anyhow::Context as _;
 use daemon_kit::cli::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tidemark_advice::advise;
+use tidemark_advice::{Verdict, advise};
 use tidemark_capture::Replay;
 use tidemark_estimators::LinkId;
 use tidemark_rules::Options;
@@ -153,9 +153,16 @@ impl Load {
             counted.add(whole.counted);
             let at = |ns| self.unix_ms_of(id, ns);
             unix_ms.get_or_insert((at(from_ns), at(to_ns)));
-            let advice = Arc::new(whole.shown.advice);
-            let (span, estimate) = ((from_ns, to_ns), whole.shown.estimate);
-            let link = PhaseLink::of_span(span, whole.first_ns, whole.counted, estimate, advice);
+            let targets = self.core.read(|s| s.targets_of(id));
+            let Concluded {
+                estimate,
+                advice,
+                measured,
+            } = whole.shown;
+            let verdict = Verdict::by(&advice, &measured, &targets).with_curve(&measured);
+            let concluded = (Arc::new(advice), Arc::new(verdict));
+            let (span, estimate) = ((from_ns, to_ns), estimate);
+            let link = PhaseLink::of_span(span, whole.first_ns, whole.counted, estimate, concluded);
             links.insert(id, link);
         }
         if let Some(unix_ms) = unix_ms {
@@ -164,14 +171,20 @@ impl Load {
         }
     }
 
-    /// The estimate of every link over the run, or over its last limit.
+    /// The estimate of every link over the run's last phase, or its last limit.
     fn conclude(&self, run: &Run) -> anyhow::Result<()> {
+        let nodes: BTreeSet<u32> = run.spans.keys().map(|id| id.node_id).collect();
         for (&id, span) in &run.spans {
+            let place = nodes.iter().position(|n| *n == id.node_id).unwrap_or(0);
+            let named = self
+                .marks
+                .last()
+                .and_then(|m| m.span_ns(place, nodes.len()));
             let parts = span_of(Asked::default(), span)?;
-            let Some(Part { from_ns, to_ns, .. }) = parts.last() else {
+            let Some(last) = named.or(parts.last().map(|p| (p.from_ns, p.to_ns))) else {
                 continue;
             };
-            if let Some(whole) = self.over(id, (*from_ns, *to_ns), run) {
+            if let Some(whole) = self.over(id, last, run) {
                 self.core.conclude(id, whole.shown);
             }
         }

@@ -4,8 +4,8 @@
 mod clock;
 mod counts;
 mod load;
-mod marks;
 
+use super::marks;
 use super::run;
 use super::targets::TargetArgs;
 use crate::api::{self, Token};

@@ -6,7 +6,7 @@ use crate::core::phases::State as Stage;
 use crate::core::state::State;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tidemark_advice::advise;
+use tidemark_advice::{Verdict, advise};
 use tidemark_control::Timestamp;
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::CollectorStatus;
@@ -127,11 +127,10 @@ pub(crate) fn complete(state: &State, mut phase: Phase, now: Timestamp) -> Optio
         });
         match result {
             Some(Some((estimate, incomplete))) => {
-                l.advice = Some(Arc::new(advise(
-                    &estimate.measured(),
-                    &targets,
-                    &state.advisor_options(id),
-                )));
+                let measured = estimate.measured();
+                let advice = advise(&measured, &targets, &state.advisor_options(id));
+                let verdict = Verdict::by(&advice, &measured, &targets).with_curve(&measured);
+                (l.advice, l.verdict) = (Some(Arc::new(advice)), Some(Arc::new(verdict)));
                 l.estimate = Some(Arc::new(estimate));
                 l.weigh();
                 l.incomplete = incomplete;

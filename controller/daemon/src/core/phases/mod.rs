@@ -10,7 +10,7 @@ pub(super) mod lifecycle;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tidemark_advice::Advice;
+use tidemark_advice::{Advice, Verdict};
 use tidemark_control::Timestamp;
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_proto::telemetry::{CollectorStatus, Update};
@@ -41,6 +41,8 @@ pub struct PhaseLink {
     pub estimate: Option<Arc<LinkEstimate>>,
     /// Advice by that estimate.
     pub advice: Option<Arc<Advice>>,
+    /// The conclusion from it, with its curve.
+    pub verdict: Option<Arc<Verdict>>,
     /// Why the estimate may not cover all of the phase.
     pub incomplete: Option<String>,
     /// Its records are gone, so that there is nothing to wait for.
@@ -201,7 +203,7 @@ impl PhaseLink {
         first_ns: u64,
         counted: Counted,
         estimate: Arc<LinkEstimate>,
-        advice: Arc<Advice>,
+        (advice, verdict): (Arc<Advice>, Arc<Verdict>),
     ) -> Self {
         let mut link = Self {
             start_ns,
@@ -210,6 +212,7 @@ impl PhaseLink {
             counted,
             estimate: Some(estimate),
             advice: Some(advice),
+            verdict: Some(verdict),
             ..Self::default()
         };
         link.weigh();

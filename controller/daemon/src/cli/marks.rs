@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 use std::path::Path;
+use tidemark_rules::Targets;
 
 /// A named span of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,20 @@ pub(super) struct Mark {
 struct Record {
     #[serde(default)]
     phases: Vec<Phase>,
+    #[serde(default)]
+    config: Config,
+}
+
+/// Of the run's configuration what its advice answers.
+#[derive(Default, Deserialize)]
+struct Config {
+    #[serde(default)]
+    scenario: Scenario,
+}
+
+#[derive(Default, Deserialize)]
+struct Scenario {
+    targets: Option<Targets>,
 }
 
 #[derive(Deserialize)]
@@ -35,15 +50,24 @@ struct Window {
 
 /// The phases of a run; none where only its capture is named, or it has no record of them.
 pub(super) fn of_run(run: &Path, capture: &Path) -> Vec<Mark> {
+    let record = record(run, capture);
+    record.map_or_else(Vec::new, |r| {
+        r.phases.into_iter().filter_map(mark).collect()
+    })
+}
+
+/// The targets of a run; `None` where its record has none.
+pub(super) fn targets_of_run(run: &Path, capture: &Path) -> Option<Targets> {
+    record(run, capture)?.config.scenario.targets
+}
+
+fn record(run: &Path, capture: &Path) -> Option<Record> {
     if run == capture {
-        return Vec::new();
+        return None;
     }
     let texts = ["summary.json", "run.json"].iter();
     let texts = texts.filter_map(|name| std::fs::read(run.join(name)).ok());
-    let mut found = texts.filter_map(|t| serde_json::from_slice::<Record>(&t).ok());
-    found.next().map_or_else(Vec::new, |r| {
-        r.phases.into_iter().filter_map(mark).collect()
-    })
+    texts.filter_map(|t| serde_json::from_slice(&t).ok()).next()
 }
 
 fn mark(phase: Phase) -> Option<Mark> {
