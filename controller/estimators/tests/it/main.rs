@@ -13,3 +13,4 @@ mod synthetic;
 mod training;
 mod truth;
 mod truth_table;
+mod verdict;
