@@ -672,14 +672,14 @@ export interface components {
             capture_rows_lost: number;
             /**
              * Format: uint64
-             * @description Datagrams that are not valid reports.
+             * @description Datagrams that are not valid reports; null where nobody counted them.
              */
-            datagrams_malformed: number;
+            datagrams_malformed: number | null;
             /**
              * Format: uint64
-             * @description Datagrams received.
+             * @description Datagrams received; null where nobody counted them.
              */
-            datagrams_received: number;
+            datagrams_received: number | null;
             /**
              * Format: uint64
              * @description Flows known now.
@@ -702,14 +702,14 @@ export interface components {
             join_matched: number;
             /**
              * Format: uint64
-             * @description Datagrams that the kernel dropped because the socket was full.
+             * @description Datagrams that the kernel dropped because the socket was full; null where nobody counted them.
              */
-            kernel_drops: number;
+            kernel_drops: number | null;
             /**
              * Format: uint64
-             * @description Samples lost.
+             * @description Samples lost; null where nobody counted them.
              */
-            probe_lost: number;
+            probe_lost: number | null;
             /**
              * Format: uint64
              * @description Samples of the senders' TCP state.
@@ -2020,9 +2020,9 @@ export interface components {
         PhaseProbe: {
             /**
              * Format: uint64
-             * @description Samples lost.
+             * @description Samples lost; null where nobody counted them.
              */
-            lost: number;
+            lost: number | null;
             /**
              * Format: uint64
              * @description Samples received.
@@ -2038,9 +2038,9 @@ export interface components {
             duplicate: number;
             /**
              * Format: uint64
-             * @description Datagrams that the collector's kernel dropped.
+             * @description Datagrams that the collector's kernel dropped; null where nobody counted them.
              */
-            kernel_drops: number;
+            kernel_drops: number | null;
             /**
              * Format: uint64
              * @description Reports that came out of order by more than the collector waits.
@@ -2053,9 +2053,9 @@ export interface components {
             lost: number;
             /**
              * Format: uint64
-             * @description Datagrams that are not valid reports.
+             * @description Datagrams that are not valid reports; null where nobody counted them.
              */
-            malformed: number;
+            malformed: number | null;
             /**
              * Format: uint64
              * @description Reports received.
