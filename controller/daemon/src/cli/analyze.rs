@@ -94,6 +94,8 @@ pub(super) struct Estimated {
     pub estimate: LinkEstimate,
     /// What is to be said of the limits within the capture.
     pub limits: Option<String>,
+    /// That not all of the span asked for is in it.
+    pub cut: Option<String>,
 }
 
 /// The estimates of a capture's links, of all or of one node and port. Where no
@@ -109,23 +111,36 @@ pub(super) fn estimated(
         spans,
         notes,
     } = load(capture, asked)?;
-    let mut all = Vec::new();
+    let (mut all, mut refused) = (Vec::new(), None);
     for (&id, span) in &spans {
         if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
             continue;
         }
-        for part in span_of(asked, span)? {
+        let parts = match span_of(asked, span) {
+            Ok(parts) => parts,
+            // Another link may have it.
+            Err(e) => {
+                refused = Some(e);
+                continue;
+            }
+        };
+        for part in parts {
             let mut estimate = estimator.estimate(id, part.from_ns, part.to_ns);
+            estimate.caveats.extend(part.cut.clone());
             estimate.caveats.extend(notes.iter().cloned());
             all.push(Estimated {
                 id,
                 first_ns: span.first_ns,
                 estimate,
                 limits: part.limits,
+                cut: part.cut,
             });
         }
     }
     if all.is_empty() {
+        if let Some(e) = refused {
+            return Err(anyhow::Error::from(e).context(capture.display().to_string()));
+        }
         anyhow::bail!("{}", no_such_link(capture, &spans));
     }
     Ok(all)
