@@ -199,16 +199,17 @@ impl Link {
         lines.push(format!(
             "  utilisation {}, loss {}, delay p50 {} p99 {} max {} ms",
             table::dash_or(e.utilisation.mean, table::percent),
-            table::percent(e.loss_rate),
+            table::dash_or(e.loss_rate, table::percent),
             table::or_dash(e.delay_ms.p50),
             table::or_dash(e.delay_ms.p99),
             table::or_dash(e.delay_ms.max)
         ));
+        let known = table::tells_of_flows(e);
         for (name, estimate) in [
-            ("N_b", Some(s.n_b)),
+            ("N_b", known.then_some(s.n_b)),
             ("T_e ms", s.t_e_ms),
-            ("C_e/C", Some(s.c_e_share)),
-            ("alpha", Some(s.alpha)),
+            ("C_e/C", known.then_some(s.c_e_share)),
+            ("alpha", known.then_some(s.alpha)),
             ("loss burst", s.mean_loss_burst),
             ("delta", s.delta),
         ] {
