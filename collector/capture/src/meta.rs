@@ -35,11 +35,28 @@ pub struct CaptureMeta {
     pub clocks: Vec<ClockMeta>,
     /// Counters of the pipeline at its end; absent while it is being written.
     pub stats: Option<Stats>,
+    /// Counts from before the pipeline; absent where nobody counted, and in captures of
+    /// before they were kept.
+    #[serde(default)]
+    pub reception: Option<Reception>,
     /// Rows that the writer could not take in time, or not write.
     pub rows_lost: u64,
     /// Rows of other nodes than those of `config` were left out.
     #[serde(default)]
     pub known_nodes_only: bool,
+}
+
+/// Counts of a collector from before its pipeline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reception {
+    /// Datagrams received.
+    pub datagrams: u64,
+    /// Datagrams that are not valid reports.
+    pub malformed: u64,
+    /// Datagrams that the kernel dropped because the socket was full.
+    pub kernel_drops: u64,
+    /// tcp_probe samples lost.
+    pub probe_lost: u64,
 }
 
 /// A [`ClockMapping`]: `host = node + offset + (node - reference) * drift`.

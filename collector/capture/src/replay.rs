@@ -123,16 +123,22 @@ impl Replay {
 
     /// Totals: those of the writer where it ended properly, else of the rows.
     fn status(&self) -> CollectorStatus {
-        let Some(s) = &self.meta.stats else {
-            return self.seen;
+        let stats = self.meta.stats.as_ref();
+        let of_pipeline = match stats.filter(|_| self.meta.ended_unix_ns.is_some()) {
+            Some(stats) => CollectorStatus {
+                capture_rows: self.seen.capture_rows,
+                capture_rows_lost: self.meta.rows_lost,
+                ..stats.collector_status()
+            },
+            None => self.seen,
         };
-        if self.meta.ended_unix_ns.is_none() {
-            return self.seen;
-        }
+        let reception = self.meta.reception;
         CollectorStatus {
-            capture_rows: self.seen.capture_rows,
-            capture_rows_lost: self.meta.rows_lost,
-            ..s.collector_status()
+            datagrams_received: reception.map(|r| r.datagrams),
+            datagrams_malformed: reception.map(|r| r.malformed),
+            kernel_drops: reception.map(|r| r.kernel_drops),
+            probe_lost: reception.map(|r| r.probe_lost),
+            ..of_pipeline
         }
     }
 }

@@ -2,7 +2,7 @@
 //! What was sent live and what a replay gives.
 
 use crate::{
-    CaptureError, CaptureMeta, CaptureWriter, FORMAT, Merged, NamedProbe, Replay, Rows,
+    CaptureError, CaptureMeta, CaptureWriter, FORMAT, Merged, NamedProbe, Reception, Replay, Rows,
     WriterOptions,
 };
 use int_report::{FlowKey, Inner, InnerKind, Report};
@@ -13,7 +13,7 @@ use tcp_probe::{CongStateEvent, RetransmitEvent, Sample};
 use tidemark_pipeline::{
     Config, Event, EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink, VecSink,
 };
-use tidemark_proto::telemetry::Update;
+use tidemark_proto::telemetry::{CollectorStatus, Update};
 
 const MS: u64 = 1_000_000;
 
@@ -210,6 +210,12 @@ fn a_replay_gives_what_was_sent_live() {
     assert!(stats.reports_lost > 10 && stats.join_by_sequence > 1000 && stats.join_by_time > 10);
     let mut tee = p.into_sink();
     tee.capture.meta_mut().stats = Some(stats.clone());
+    tee.capture.meta_mut().reception = Some(Reception {
+        datagrams: 70,
+        malformed: 3,
+        kernel_drops: 131_289,
+        probe_lost: 452_549,
+    });
     let written = tee.capture.finish(1).unwrap();
     assert_eq!(written.lost(), 0);
     let m = &tee.memory;
@@ -233,6 +239,16 @@ fn a_replay_gives_what_was_sent_live() {
     let status = replayed.last().unwrap().status.unwrap();
     assert_eq!(status.reports_received, stats.reports);
     assert_eq!(status.join_matched, stats.join_matched());
+    let losses = |s: CollectorStatus| (s.datagrams_malformed, s.kernel_drops, s.probe_lost);
+    assert_eq!(losses(status), (Some(3), Some(131_289), Some(452_549)));
+    // A capture of before they were kept does not say that there were none.
+    let file = dir.join("capture.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    json.as_object_mut().unwrap().remove("reception").unwrap();
+    std::fs::write(&file, json.to_string()).unwrap();
+    let older = Replay::open(&dir).unwrap().map(Result::unwrap).last();
+    assert_eq!(losses(older.unwrap().status.unwrap()), (None, None, None));
     replayed = without_status(replayed);
     let live = without_status(tee.memory.updates);
     assert_eq!(replayed.len(), live.len());

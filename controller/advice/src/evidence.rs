@@ -33,6 +33,11 @@ impl Pool {
         *self = Self::default();
     }
 
+    /// Whether nothing was taken yet.
+    pub fn is_empty(&self) -> bool {
+        self.windows == 0
+    }
+
     /// Takes a window, `[from_ns, to_ns)`, if it does not overlap with what it has.
     pub fn take(&mut self, window: &Traffic, from_ns: u64, to_ns: u64) {
         if from_ns < self.to_ns || window.observed.is_none() || window.seconds <= 0.0 {

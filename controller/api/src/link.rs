@@ -47,8 +47,8 @@ pub struct Recent {
     pub start_ns: u64,
     /// Bytes that left over capacity; null without a capacity.
     pub utilisation: Option<f64>,
-    /// Drops over arrivals.
-    pub loss_rate: f64,
+    /// Drops over arrivals; null without arrivals.
+    pub loss_rate: Option<f64>,
     /// Occupancy met by arrivals, bytes.
     pub occupancy_bytes: RecentOccupancy,
     /// Queueing delay, ms.
@@ -135,7 +135,7 @@ pub struct Link {
     pub stale: bool,
     /// Limit that its reports state, bytes; null when unlimited or not reported.
     pub reported_limit_bytes: Option<u64>,
-    /// The last complete second; null before it.
+    /// The last complete second; null before it, and where the switch was silent in it.
     pub recent: Option<Recent>,
     /// Limit as last read from the switch; null without a switch.
     pub limit: Option<Limit>,
@@ -175,7 +175,7 @@ pub struct LinkSummary {
     pub reported_limit_bytes: Option<u64>,
     /// Limit as last read from the switch; null without a switch.
     pub limit: Option<Limit>,
-    /// The last complete second; null before it.
+    /// The last complete second; null before it, and where the switch was silent in it.
     pub recent: Option<Recent>,
     /// Targets in force.
     pub targets: Targets,

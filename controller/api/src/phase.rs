@@ -73,10 +73,10 @@ pub struct PhaseReports {
     pub late: u64,
     /// Reports received twice.
     pub duplicate: u64,
-    /// Datagrams that are not valid reports.
-    pub malformed: u64,
-    /// Datagrams that the collector's kernel dropped.
-    pub kernel_drops: u64,
+    /// Datagrams that are not valid reports; null where nobody counted them.
+    pub malformed: Option<u64>,
+    /// Datagrams that the collector's kernel dropped; null where nobody counted them.
+    pub kernel_drops: Option<u64>,
 }
 
 /// Samples of the senders' TCP state during a phase.
@@ -84,8 +84,8 @@ pub struct PhaseReports {
 pub struct PhaseProbe {
     /// Samples received.
     pub samples: u64,
-    /// Samples lost.
-    pub lost: u64,
+    /// Samples lost; null where nobody counted them.
+    pub lost: Option<u64>,
 }
 
 /// Reports joined with samples during a phase.

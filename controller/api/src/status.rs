@@ -21,16 +21,16 @@ pub struct CollectorCounters {
     /// Reports whose numbers do not go on from those before: with many of them two
     /// exporters share an address and a `hw_id`.
     pub reports_implausible_sequence: u64,
-    /// Datagrams received.
-    pub datagrams_received: u64,
-    /// Datagrams that are not valid reports.
-    pub datagrams_malformed: u64,
-    /// Datagrams that the kernel dropped because the socket was full.
-    pub kernel_drops: u64,
+    /// Datagrams received; null where nobody counted them.
+    pub datagrams_received: Option<u64>,
+    /// Datagrams that are not valid reports; null where nobody counted them.
+    pub datagrams_malformed: Option<u64>,
+    /// Datagrams that the kernel dropped because the socket was full; null where nobody counted them.
+    pub kernel_drops: Option<u64>,
     /// Samples of the senders' TCP state.
     pub probe_samples: u64,
-    /// Samples lost.
-    pub probe_lost: u64,
+    /// Samples lost; null where nobody counted them.
+    pub probe_lost: Option<u64>,
     /// Packets of probed flows.
     pub join_candidates: u64,
     /// Those joined with the sender's state.

@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 use tidemark_estimators::OccupancyDistribution;
 
-/// Occupancy, delay, loss and utilisation over time.
+/// Occupancy, delay, loss and utilisation over time. A step of which nothing is known
+/// has null in every column of packets: no record came of it, or the switch reported
+/// nothing at all, by any port. Of a link that was idle there are zeros.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Series {
     /// Node id of the switch.
@@ -16,27 +18,27 @@ pub struct Series {
     /// Start of each step.
     pub time_ns: Vec<u64>,
     /// Median occupancy met by arrivals, bytes.
-    pub occupancy_p50_bytes: Vec<f64>,
+    pub occupancy_p50_bytes: Vec<Option<f64>>,
     /// Its 99th percentile, bytes.
-    pub occupancy_p99_bytes: Vec<f64>,
+    pub occupancy_p99_bytes: Vec<Option<f64>>,
     /// The largest, bytes.
-    pub occupancy_max_bytes: Vec<u64>,
+    pub occupancy_max_bytes: Vec<Option<u64>>,
     /// Median queueing delay, ms.
-    pub delay_p50_ms: Vec<f64>,
+    pub delay_p50_ms: Vec<Option<f64>>,
     /// Its 99th percentile, ms.
-    pub delay_p99_ms: Vec<f64>,
+    pub delay_p99_ms: Vec<Option<f64>>,
     /// The largest, ms.
-    pub delay_max_ms: Vec<f64>,
+    pub delay_max_ms: Vec<Option<f64>>,
     /// Bytes that left over capacity; null without a capacity.
     pub utilisation: Vec<Option<f64>>,
     /// Packets that left.
-    pub packets: Vec<u64>,
+    pub packets: Vec<Option<u64>>,
     /// Packets that arrived.
-    pub arrivals: Vec<u64>,
+    pub arrivals: Vec<Option<u64>>,
     /// Packets dropped.
-    pub drops: Vec<u64>,
+    pub drops: Vec<Option<u64>>,
     /// Packets marked CE.
-    pub ce_marked: Vec<u64>,
+    pub ce_marked: Vec<Option<u64>>,
     /// Limit in force, bytes; null when unlimited or not reported.
     pub limit_bytes: Vec<Option<u64>>,
     /// Reports lost on the way to the collector.

@@ -77,7 +77,7 @@ pub(crate) fn unrecorded(e: &LinkEstimate) -> f64 {
 pub fn observed(e: &LinkEstimate) -> Option<Observed> {
     Some(Observed {
         utilisation: e.utilisation.mean?,
-        loss_rate: e.loss_rate,
+        loss_rate: e.loss_rate?,
         drops: e.drops,
         delay_mean_ms: e.delay_ms.mean?,
         delay_p50_ms: e.delay_ms.p50?,

@@ -125,6 +125,32 @@ mod tests {
         assert_eq!(cut.unrecorded_s, 3.0);
         assert!((cut.utilisation.mean.unwrap() - 1.0).abs() < 1e-9);
         assert!(cut.caveats.iter().any(|c| c.contains("3.00 s")));
+        // Nothing of the node is no idle link; a report of another port is the sign of one.
+        let silent = |others: u32| {
+            let mut e = Estimator::new(EstimatorConfig::default());
+            for port in [LINK.port, LINK.port + 1] {
+                let info = LinkInfo {
+                    capacity_bps: 10_000_000,
+                    ..LinkInfo::default()
+                };
+                e.set_link(LinkId { port, ..LINK }, info);
+                let packets = if port == LINK.port { 0 } else { others };
+                e.push(&Update {
+                    link_intervals: vec![LinkInterval {
+                        port,
+                        packets,
+                        arrivals: packets,
+                        wire_bytes: 0,
+                        ..interval(7)
+                    }],
+                    ..Update::default()
+                });
+            }
+            let e = e.estimate(LINK, 0, 100 * INTERVAL_NS);
+            (e.utilisation.mean, e.loss_rate)
+        };
+        assert_eq!(silent(0), (None, None));
+        assert_eq!(silent(1), (Some(0.0), None));
         // A port that nobody configured has no records while nothing comes by.
         let unnamed = estimate(false);
         assert_eq!(unnamed.unrecorded_s, 0.0);

@@ -67,7 +67,7 @@ impl LinkEstimate {
             beta: mean_beta(&lbp),
             observed: self.utilisation.mean.map(|utilisation| Observed {
                 utilisation,
-                loss_rate: self.loss_rate,
+                loss_rate: self.loss_rate.unwrap_or(0.0),
                 drops: self.drops,
                 delay_mean_ms: self.delay_ms.mean.unwrap_or(0.0),
                 delay_p50_ms: self.delay_ms.p50.unwrap_or(0.0),

@@ -82,7 +82,7 @@ fn scale(r: &LinkInterval) -> u64 {
 pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64>) -> Utilisation {
     let capacity = window.capacity_bytes_per_s();
     let non_empty = (t.arrivals > 0).then(|| 1.0 - t.met_empty as f64 / t.arrivals as f64);
-    let Some(c) = capacity.filter(|_| window.recorded_s() > 0.0) else {
+    let Some(c) = capacity.filter(|_| window.recorded_s() > 0.0 && !window.silent) else {
         return Utilisation {
             mean: None,
             non_empty,

@@ -94,6 +94,10 @@ pub struct Options {
     /// Probability with which each target is to be met at the advised limit, 0.5 (as
     /// likely as not) to 0.99.
     pub confidence: f64,
+    /// The limit that was advised before, of the same traffic at the same limit in force,
+    /// bytes: the advice leaves it only for more than it varies by.
+    #[serde(skip)]
+    pub kept_bytes: Option<u64>,
     /// δ of UTB Theorem 8: accepted probability that the queue empties.
     pub bbr_delta: f64,
 }
@@ -105,6 +109,7 @@ impl Default for Options {
             max_bytes: None,
             unit_bytes: 1.0,
             confidence: 0.9,
+            kept_bytes: None,
             bbr_delta: 0.01,
         }
     }

@@ -112,8 +112,8 @@ impl Sink for SimSink {
     }
 
     fn status(&mut self, status: &mut CollectorStatus) {
-        status.datagrams_received = self.seen.datagrams;
-        status.datagrams_malformed = self.seen.malformed;
+        status.datagrams_received = Some(self.seen.datagrams);
+        status.datagrams_malformed = Some(self.seen.malformed);
     }
 }
 

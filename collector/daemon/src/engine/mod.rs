@@ -190,6 +190,7 @@ impl Engine {
         let standing = Standing {
             clocks: self.pipeline.clocks(),
             stats: self.pipeline.stats(),
+            reception: self.pipeline.sink().reception(),
         };
         self.pipeline.sink_mut().standing(&standing);
     }

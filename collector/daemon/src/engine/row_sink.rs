@@ -2,6 +2,7 @@
 //! A place where rows go. A new one is a file in `store/` and one line where
 //! the daemon makes its list (`run.rs`).
 
+use tidemark_capture::Reception;
 use tidemark_pipeline::{EventRow, PostcardRow, ProbeRow, Stats};
 use tidemark_proto::telemetry::{ClockMapping, CollectorStatus};
 
@@ -44,6 +45,8 @@ pub struct Standing {
     pub clocks: Vec<ClockMapping>,
     /// Totals of the pipeline.
     pub stats: Stats,
+    /// Counts from before it.
+    pub reception: Reception,
 }
 
 /// Completes every sink, also after one has failed.

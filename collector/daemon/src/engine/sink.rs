@@ -7,6 +7,7 @@ use crate::shards::ShardPart;
 use crate::source::SourceCounters;
 use int_report::{DecodeError, FlowKey};
 use std::sync::Arc;
+use tidemark_capture::Reception;
 use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 
@@ -72,6 +73,16 @@ impl EngineSink {
         }
     }
 
+    /// Datagrams of this engine; losses of the whole collector, which its engines share.
+    pub(super) fn reception(&self) -> Reception {
+        Reception {
+            datagrams: self.datagrams,
+            malformed: self.malformed.iter().sum(),
+            kernel_drops: self.counters.sockets().kernel_drops,
+            probe_lost: self.counters.probe().lost,
+        }
+    }
+
     pub(super) fn standing(&mut self, standing: &Standing) {
         for sink in &mut self.sinks {
             sink.standing(standing);
@@ -127,13 +138,14 @@ impl Sink for EngineSink {
     }
 
     fn status(&mut self, status: &mut CollectorStatus) {
-        status.datagrams_received = self.datagrams;
-        status.datagrams_malformed = self.malformed.iter().sum();
+        let reception = self.reception();
+        status.datagrams_received = Some(reception.datagrams);
+        status.datagrams_malformed = Some(reception.malformed);
         if let Some(part) = &self.part {
             *status = part.statuses.replace(part.index, status);
         }
-        status.kernel_drops = self.counters.sockets().kernel_drops;
-        status.probe_lost = self.counters.probe().lost;
+        status.kernel_drops = Some(reception.kernel_drops);
+        status.probe_lost = Some(reception.probe_lost);
         for sink in &self.sinks {
             sink.status(status);
         }

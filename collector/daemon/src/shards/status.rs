@@ -28,9 +28,27 @@ macro_rules! sum {
     ($($field:ident)*) => {
         /// Every field is named: a new one has to be thought of here.
         fn sum(a: CollectorStatus, b: &CollectorStatus) -> CollectorStatus {
-            CollectorStatus { $($field: a.$field + b.$field),* }
+            CollectorStatus { $($field: a.$field.plus(b.$field)),* }
         }
     };
+}
+
+trait Plus: Sized {
+    fn plus(self, other: Self) -> Self;
+}
+
+impl Plus for u64 {
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+}
+
+/// A pipeline that has not told yet adds nothing.
+impl Plus for Option<u64> {
+    fn plus(self, other: Self) -> Self {
+        self.or(other)
+            .map(|_| self.unwrap_or(0) + other.unwrap_or(0))
+    }
 }
 
 sum! {

@@ -30,6 +30,7 @@ impl RowSink for CaptureSink {
         let meta = self.0.meta_mut();
         meta.clocks = standing.clocks.iter().map(ClockMeta::from).collect();
         meta.stats = Some(standing.stats.clone());
+        meta.reception = Some(standing.reception);
         meta.rows_lost = lost;
         self.0.write_meta();
     }

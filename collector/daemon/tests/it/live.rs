@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 use tidemark_capture::Replay;
 use tidemark_proto::telemetry::telemetry_client::TelemetryClient;
 use tidemark_proto::telemetry::{GetInfoRequest, ReadPacketsRequest, SubscribeRequest, Update};
@@ -30,7 +31,7 @@ fn send(udp: u16) {
             .send_to(&payload, (Ipv4Addr::LOCALHOST, udp))
             .unwrap();
         if i % 64 == 0 {
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
     socket
@@ -160,6 +161,42 @@ async fn reports_go_all_the_way() {
         .filter(|n| n.ends_with(".open"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// A collector that is stopped (lid, swap, move to another machine) finds in its socket what
+/// came meanwhile: nothing of it is late, and no time was told as over before it.
+#[test]
+fn a_stopped_collector_goes_on_where_it_was() {
+    const EACH_MS: u64 = 20;
+    let dir = tempfile::tempdir().unwrap();
+    let mut c = Collector::start(dir.path());
+    let udp = c.udp;
+    let sender = std::thread::spawn(move || {
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let start = std::time::Instant::now();
+        for n in 0..300u64 {
+            let due = Duration::from_millis(n * EACH_MS);
+            std::thread::sleep(due.saturating_sub(start.elapsed()));
+            let at = 1_000_000_000 + start.elapsed().as_nanos() as u64;
+            let payload = report(n as u32 + 1, at, false, n as u32 * 1460);
+            socket
+                .send_to(&payload, (Ipv4Addr::LOCALHOST, udp))
+                .unwrap();
+        }
+    });
+    std::thread::sleep(Duration::from_millis(1_500));
+    c.signal(Signal::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(3_500));
+    c.signal(Signal::SIGCONT);
+    sender.join().unwrap();
+    let status = c.wait_numbers(&[("/reports/received", 300), ("/reports/lost", 0)]);
+    assert_eq!(status["pipeline"]["rows_late"], 0, "{status}");
+    c.signal(Signal::SIGTERM);
+    assert!(c.wait_end().success());
+    let replay = Replay::open(&c.capture).unwrap();
+    let updates: Vec<Update> = replay.map(Result::unwrap).collect();
+    let links = updates.iter().flat_map(|u| &u.link_intervals);
+    assert_eq!(links.map(|l| l.arrivals).sum::<u32>(), 300);
 }
 
 fn run(args: &[&str]) -> Output {

@@ -44,7 +44,9 @@ pub(crate) enum TimeError {
     Implausible,
 }
 
-/// A time of the node that was told as over while it was silent.
+/// A time of the node that was told as over while it was silent. That is told only by a
+/// collector that was at work meanwhile: what waits for one that stood still lags for as
+/// long as reading it takes, and is of the old clock.
 ///
 /// A backlog of reports from before it passes at once, or was received before it was
 /// told. A clock that restarted while nobody heard it, and has come near the old

@@ -100,6 +100,7 @@ impl<S: Sink> Pipeline<S> {
     /// order with each other. They wait for each other from here on. Where nobody
     /// says so (files), from the reception of the reports.
     pub fn hand_over(&mut self, now_rx_ns: u64) {
+        self.timers.tell(now_rx_ns);
         self.timers.handed_over_ns = self.timers.handed_over_ns.max(now_rx_ns);
         self.join.hand_over(self.timers.handed_over_ns);
     }

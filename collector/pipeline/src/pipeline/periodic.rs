@@ -19,6 +19,7 @@ const IDLE_STEP_NS: u64 = 50_000_000;
 impl<S: Sink> Pipeline<S> {
     /// Tells the time of the collector's clock; call it a few times a second.
     pub fn advance(&mut self, now_rx_ns: u64) {
+        self.timers.tell(now_rx_ns);
         self.timers.now_rx_ns = self.timers.now_rx_ns.max(now_rx_ns);
         self.release_events(self.timers.now_rx_ns);
         self.emit_ready(self.timers.now_rx_ns);
@@ -102,6 +103,9 @@ impl<S: Sink> Pipeline<S> {
 
     /// Closes the intervals of nodes that have fallen silent.
     fn close_idle(&mut self) {
+        if self.timers.now_rx_ns < self.timers.deaf_until_ns {
+            return;
+        }
         for i in 0..self.accounting.nodes.len() as u16 {
             let queued = self.join.queued_of(i);
             let Some(node) = self.accounting.node_mut(i) else {

@@ -2,7 +2,7 @@
 //! The collector was stalled: reports waited in their socket, and samples in their
 //! rings, for longer than a packet waits for its sample.
 use super::*;
-use crate::rows::{Join, VecSink};
+use crate::rows::{Event, Join, VecSink};
 use crate::testing::{Feeder, MS, MSS, Packet, config, sample};
 use tcp_probe::Event as HostEvent;
 
@@ -108,4 +108,81 @@ fn packets_of_a_stall_get_the_windows_that_they_left_under() {
             wrong.len()
         );
     }
+}
+
+/// A report each ms. The collector is told the time every 20 ms, but for a pause from 6 s
+/// on; what waits then, which is what the socket has room for, is read within 2 s.
+fn paused(pause_s: u64, room_s: u64, clock_ms: impl Fn(u64) -> u64) -> Pipeline<VecSink> {
+    let pause_ms = 6_000..6_000 + 1_000 * pause_s;
+    let mut p = Pipeline::new(config(), VecSink::default()).unwrap();
+    let mut feeder = Feeder { sequence: 5 };
+    let mut push = |p: &mut Pipeline<VecSink>, ms: u64, rx_ns: u64| {
+        let egress_ns = (clock_ms(ms) + 1) * MS;
+        let packet = Packet {
+            seq: ms as u32 * MSS,
+            ingress_ns: egress_ns - MS,
+            egress_ns: Some(egress_ns),
+            ..Packet::default()
+        };
+        p.hand_over(rx_ns);
+        feeder.push(p, packet, rx_ns);
+    };
+    for ms in 1_000..pause_ms.start {
+        push(&mut p, ms, ms * MS);
+        if ms.is_multiple_of(20) {
+            p.advance(ms * MS);
+        }
+    }
+    // The engine wakes before the thread that reads the socket.
+    for ms in 0..30 {
+        p.hand_over((pause_ms.end + ms * 20) * MS);
+        p.advance((pause_ms.end + ms * 20) * MS);
+    }
+    let woken_ms = pause_ms.end + 600;
+    let full_ms = woken_ms.min(pause_ms.start + 1_000 * room_s);
+    for ms in (pause_ms.start..full_ms).chain(woken_ms..pause_ms.end + 8_000) {
+        let backlog_ms = woken_ms + (ms.min(full_ms) - pause_ms.start) / 13;
+        let rx_ns = backlog_ms.max(ms) * MS;
+        push(&mut p, ms, rx_ns);
+        if ms.is_multiple_of(20) {
+            p.advance(rx_ns);
+        }
+    }
+    p.finish();
+    p
+}
+
+fn restarts(p: &Pipeline<VecSink>) -> usize {
+    let events = p.sink().events.iter();
+    events
+        .filter(|e| matches!(e.event, Event::Restart { .. }))
+        .count()
+}
+
+/// The time of the pause was told as over, and what had waited through it lagged for so
+/// long that it passed for a clock that had restarted.
+#[test]
+fn a_pause_of_the_collector_is_no_restart_and_loses_nothing() {
+    let p = paused(26, 60, |ms| ms);
+    assert_eq!(restarts(&p), 0);
+    let links = p.sink().updates.iter().flat_map(|u| &u.link_intervals);
+    let starts: Vec<u64> = links.clone().map(|l| l.start_ns).collect();
+    assert!(starts.is_sorted());
+    assert_eq!(links.map(|l| l.arrivals).sum::<u32>(), 39_000);
+    assert_eq!(p.stats().rows_late, 0);
+}
+
+/// Packets from after the pause are not counted in the time before it.
+#[test]
+fn a_pause_of_which_little_was_kept_leaves_the_rest_in_its_place() {
+    let p = paused(300, 10, |ms| ms);
+    assert_eq!(restarts(&p), 0);
+    let stats = p.stats();
+    assert_eq!((stats.rows_late, stats.rows_ahead), (0, 0));
+}
+
+#[test]
+fn a_switch_that_restarts_while_the_collector_pauses_is_followed() {
+    let p = paused(26, 60, |ms| if ms < 20_000 { ms } else { ms - 20_000 });
+    assert_eq!(restarts(&p), 1);
 }

@@ -750,16 +750,19 @@ pub struct CollectorStatus {
     pub reports_late: u64,
     #[prost(uint64, tag = "4")]
     pub reports_duplicate: u64,
-    #[prost(uint64, tag = "5")]
-    pub datagrams_received: u64,
-    #[prost(uint64, tag = "6")]
-    pub datagrams_malformed: u64,
-    #[prost(uint64, tag = "7")]
-    pub kernel_drops: u64,
+    /// Counts from before the reports are read: absent where nobody counted, as in a capture of
+    /// before they were kept.
+    #[prost(uint64, optional, tag = "5")]
+    pub datagrams_received: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "6")]
+    pub datagrams_malformed: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "7")]
+    pub kernel_drops: ::core::option::Option<u64>,
     #[prost(uint64, tag = "8")]
     pub probe_samples: u64,
-    #[prost(uint64, tag = "9")]
-    pub probe_lost: u64,
+    /// Absent as those above.
+    #[prost(uint64, optional, tag = "9")]
+    pub probe_lost: ::core::option::Option<u64>,
     /// Data packets of probed flows, and of them those matched with a sample.
     #[prost(uint64, tag = "10")]
     pub join_candidates: u64,

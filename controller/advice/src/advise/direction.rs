@@ -10,6 +10,12 @@ use tidemark_rules::{Goal, RuleId};
 
 /// Relative gain of buffer that is worth a change while all targets hold.
 const WORTH: f64 = 0.2;
+/// The same after the limit in force was said to be fine, and after another was advised:
+/// an answer that was given stands until the evidence against it is clear.
+const WORTH_AFTER_FINE: f64 = 0.35;
+const WORTH_AFTER_ADVICE: f64 = 0.1;
+/// An advice that was given stays while the new one is within this of it.
+const KEPT: f64 = 0.1;
 /// Limits that differ by less (relative) are the same.
 const SAME: f64 = 0.02;
 /// Utilisation this far below its target is not yet a miss: the estimate moves by as
@@ -76,6 +82,15 @@ fn is(s: &Situation<'_>, needs: &Needs, goals: &[Goal], wanted: Standing) -> boo
 const FLOORS: [Goal; 2] = [Goal::Utilisation, Goal::Loss];
 const ALL: [Goal; 3] = [Goal::Utilisation, Goal::Loss, Goal::Delay];
 
+/// Relative gain of buffer that is worth a change, by what was said before.
+fn worth(s: &Situation<'_>) -> f64 {
+    match (s.options.kept_bytes, s.traffic.limit_bytes) {
+        (Some(kept), Some(b)) if (kept as f64 / b - 1.0).abs() <= SAME => WORTH_AFTER_FINE,
+        (Some(_), Some(_)) => WORTH_AFTER_ADVICE,
+        _ => WORTH,
+    }
+}
+
 /// The limit, or the one in force where the measurement there speaks against leaving it.
 pub(crate) fn held(
     (s, outlook): (&Situation<'_>, &Outlook<'_>),
@@ -85,26 +100,33 @@ pub(crate) fn held(
     reasons: &mut Vec<String>,
 ) -> Limit {
     let m = s.traffic;
+    let kept = s.options.kept_bytes.map(|b| b as f64);
+    let limit = match kept.filter(|k| (k / limit.bytes).ln().abs() <= KEPT) {
+        Some(bytes) => Limit { bytes, ..limit },
+        None => limit,
+    };
     let most = s.largest_limit_bytes();
     let judged = |b: &f64| (1.0..=most).contains(b) && m.observed.is_some();
     let Some(in_force) = m.limit_bytes.filter(judged) else {
         return limit;
     };
-    let kept: Vec<Goal> = FLOORS
+    let floors: Vec<Goal> = FLOORS
         .into_iter()
         .filter(|g| !given_up.contains(g))
         .collect();
     let too_long =
         is(s, needs, &[Goal::Delay], Standing::Missed) && !given_up.contains(&Goal::Delay);
     let missed = is(s, needs, &ALL, Standing::Missed);
-    let all_met = !missed && !is(s, needs, &ALL, Standing::Near);
+    let short = |standing| is(s, needs, &floors, standing);
+    let all_met = !short(Standing::Missed) && !short(Standing::Near);
     let ratio = limit.bytes / in_force;
     let kept_because = if ratio > 1.0 {
-        let why = "all targets are met at the limit in force: no larger one is advised";
+        let why = "utilisation and loss are met at the limit in force: no larger one is advised";
         all_met.then_some(why)
-    } else if is(s, needs, &kept, Standing::Missed) && !too_long && !better_tried(s, limit.bytes) {
+    } else if is(s, needs, &floors, Standing::Missed) && !too_long && !better_tried(s, limit.bytes)
+    {
         Some("a target is missed at the limit in force, by measurement: no smaller one is advised")
-    } else if !missed && ratio * (1.0 + WORTH) > 1.0 {
+    } else if !missed && ratio * (1.0 + worth(s)) > 1.0 {
         Some("the targets hold and little buffer would be won: the limit in force is kept")
     } else {
         None
@@ -200,7 +222,7 @@ pub(crate) fn interval(
     let low = likely
         .fold(s.smallest_limit_bytes(), f64::max)
         .min(limit.bytes);
-    let mut high = limit.bytes * (1.0 + WORTH);
+    let mut high = limit.bytes * (1.0 + worth(s));
     if let Some(delay) = needs
         .delay
         .as_ref()

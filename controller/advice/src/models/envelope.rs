@@ -32,7 +32,9 @@ pub static MODEL: Model = Model {
             loss_rate: Some(Box::new(move |bytes| envelope.loss_at(bytes))),
             utilisation: Some(Box::new(move |bytes| used.utilisation_at(bytes))),
             delay_mean_ms: Some(Box::new(move |bytes| Ok(delay.mean_delay_at(bytes)))),
-            delay_ms: None,
+            delay_ms: Some(Box::new(move |bytes| {
+                Ok(Range::exact(formula::full_ms(m, bytes)))
+            })),
         })
     },
 };
@@ -101,6 +103,7 @@ impl<'a> Envelope<'a> {
             limit_bytes: m.limit_bytes.filter(|&b| b > 0.0)?,
             observed,
             formula: m.lbp_present()
+                && m.t_e_s.value > 0.0
                 && m.regime == Regime::Elastic
                 && m.c_e_share.value >= LEAST_SHARE,
             arrivals: arrivals.or(by_drops.is_finite().then_some(by_drops)),

@@ -13,6 +13,19 @@ function fixture(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../dev/fixtures/${name}.json`, import.meta.url), 'utf8'));
 }
 
+describe('what is not known', () => {
+  it('is no zero', () => {
+    const nothing = { occupancy_p50_bytes: [1500, null, 0], utilisation: [0.5, null, 0] };
+    const s = series({ ...nothing, time_ns: [0, 1e9, 2e9], arrivals: [100, null, 0], drops: [1, null, 0] }, 0);
+    expect(s.loss).toEqual([0.01, null, null]);
+    expect(s.drops).toEqual([1, null, 0]);
+    expect(s.occP50).toEqual([1500, null, 0]);
+    const counters = { reports_received: 5, kernel_drops: null, probe_lost: null, datagrams_malformed: null };
+    const shown = status({ collectors: [{ status: counters }] });
+    expect(shown).toMatchObject({ reportsReceived: 5, kernelDrops: null, probeLost: null, malformed: null });
+  });
+});
+
 describe('recorded answers', () => {
   const [l] = links(fixture('links'));
 

@@ -672,14 +672,14 @@ export interface components {
             capture_rows_lost: number;
             /**
              * Format: uint64
-             * @description Datagrams that are not valid reports.
+             * @description Datagrams that are not valid reports; null where nobody counted them.
              */
-            datagrams_malformed: number;
+            datagrams_malformed: number | null;
             /**
              * Format: uint64
-             * @description Datagrams received.
+             * @description Datagrams received; null where nobody counted them.
              */
-            datagrams_received: number;
+            datagrams_received: number | null;
             /**
              * Format: uint64
              * @description Flows known now.
@@ -702,14 +702,14 @@ export interface components {
             join_matched: number;
             /**
              * Format: uint64
-             * @description Datagrams that the kernel dropped because the socket was full.
+             * @description Datagrams that the kernel dropped because the socket was full; null where nobody counted them.
              */
-            kernel_drops: number;
+            kernel_drops: number | null;
             /**
              * Format: uint64
-             * @description Samples lost.
+             * @description Samples lost; null where nobody counted them.
              */
-            probe_lost: number;
+            probe_lost: number | null;
             /**
              * Format: uint64
              * @description Samples of the senders' TCP state.
@@ -1407,7 +1407,7 @@ export interface components {
              * @description Bytes of a packet in the queue beyond its IP packet.
              */
             queue_overhead_bytes: number;
-            /** @description The last complete second; null before it. */
+            /** @description The last complete second; null before it, and where the switch was silent in it. */
             recent: components["schemas"]["Recent"] | null;
             /**
              * Format: uint64
@@ -1485,9 +1485,9 @@ export interface components {
             loss_events: number;
             /**
              * Format: double
-             * @description Drops over arrivals; 0 without arrivals.
+             * @description Drops over arrivals; `None` without arrivals.
              */
-            loss_rate: number;
+            loss_rate: number | null;
             /**
              * Format: uint32
              * @description Node of the link.
@@ -1685,7 +1685,7 @@ export interface components {
              * @description Egress port.
              */
             port: number;
-            /** @description The last complete second; null before it. */
+            /** @description The last complete second; null before it, and where the switch was silent in it. */
             recent: components["schemas"]["Recent"] | null;
             /**
              * Format: uint64
@@ -2020,9 +2020,9 @@ export interface components {
         PhaseProbe: {
             /**
              * Format: uint64
-             * @description Samples lost.
+             * @description Samples lost; null where nobody counted them.
              */
-            lost: number;
+            lost: number | null;
             /**
              * Format: uint64
              * @description Samples received.
@@ -2038,9 +2038,9 @@ export interface components {
             duplicate: number;
             /**
              * Format: uint64
-             * @description Datagrams that the collector's kernel dropped.
+             * @description Datagrams that the collector's kernel dropped; null where nobody counted them.
              */
-            kernel_drops: number;
+            kernel_drops: number | null;
             /**
              * Format: uint64
              * @description Reports that came out of order by more than the collector waits.
@@ -2053,9 +2053,9 @@ export interface components {
             lost: number;
             /**
              * Format: uint64
-             * @description Datagrams that are not valid reports.
+             * @description Datagrams that are not valid reports; null where nobody counted them.
              */
-            malformed: number;
+            malformed: number | null;
             /**
              * Format: uint64
              * @description Reports received.
@@ -2166,9 +2166,9 @@ export interface components {
             drops: number;
             /**
              * Format: double
-             * @description Drops over arrivals.
+             * @description Drops over arrivals; null without arrivals.
              */
-            loss_rate: number;
+            loss_rate: number | null;
             /** @description Occupancy met by arrivals, bytes. */
             occupancy_bytes: components["schemas"]["RecentOccupancy"];
             /**
@@ -2385,20 +2385,24 @@ export interface components {
              */
             value: number;
         };
-        /** @description Occupancy, delay, loss and utilisation over time. */
+        /**
+         * @description Occupancy, delay, loss and utilisation over time. A step of which nothing is known
+         *     has null in every column of packets: no record came of it, or the switch reported
+         *     nothing at all, by any port. Of a link that was idle there are zeros.
+         */
         Series: {
             /** @description Packets that arrived. */
-            arrivals: number[];
+            arrivals: (number | null)[];
             /** @description Packets marked CE. */
-            ce_marked: number[];
+            ce_marked: (number | null)[];
             /** @description The largest, ms. */
-            delay_max_ms: number[];
+            delay_max_ms: (number | null)[];
             /** @description Median queueing delay, ms. */
-            delay_p50_ms: number[];
+            delay_p50_ms: (number | null)[];
             /** @description Its 99th percentile, ms. */
-            delay_p99_ms: number[];
+            delay_p99_ms: (number | null)[];
             /** @description Packets dropped. */
-            drops: number[];
+            drops: (number | null)[];
             /** @description Limit in force, bytes; null when unlimited or not reported. */
             limit_bytes: (number | null)[];
             /**
@@ -2407,13 +2411,13 @@ export interface components {
              */
             node: number;
             /** @description The largest, bytes. */
-            occupancy_max_bytes: number[];
+            occupancy_max_bytes: (number | null)[];
             /** @description Median occupancy met by arrivals, bytes. */
-            occupancy_p50_bytes: number[];
+            occupancy_p50_bytes: (number | null)[];
             /** @description Its 99th percentile, bytes. */
-            occupancy_p99_bytes: number[];
+            occupancy_p99_bytes: (number | null)[];
             /** @description Packets that left. */
-            packets: number[];
+            packets: (number | null)[];
             /**
              * Format: uint32
              * @description Egress port.

@@ -26,10 +26,7 @@ export function series(v: unknown, startNs: number) {
     // 0 stands for "not reported or unlimited": no line.
     limit: numbers(o.limit_bytes).map((l) => l || null),
     utilisation: numbers(o.utilisation),
-    loss: drops.map((d, i) => {
-      const a = arrivals[i] ?? 0;
-      return d === null ? null : a ? d / a : 0;
-    }),
+    loss: drops.map((d, i) => (d !== null && arrivals[i] ? d / arrivals[i] : null)),
     delayP50: numbers(o.delay_p50_ms),
     delayP99: numbers(o.delay_p99_ms),
     delayMax: numbers(o.delay_max_ms),

@@ -4,7 +4,7 @@
 // beside Q(t) + BDP.
 
 import type uPlot from 'uplot';
-import { MOST_CHOSEN } from '../model/windows';
+import { MOST_CHOSEN, unbridged } from '../model/windows';
 import type { FlowWindowColumns } from '../model/types';
 import type { Pen, View } from './pen';
 import { line, Plot, type PlotOptions } from './plot';
@@ -18,7 +18,7 @@ export class FlowWindowsChart {
 
   constructor(onSelect: PlotOptions['onSelect']) {
     const lines = (style: Partial<uPlot.Series>): uPlot.Series[] =>
-      Array.from({ length: MOST_CHOSEN }, (_, i) => ({ stroke: () => flowInk(this.colours[i]), points: { show: false }, spanGaps: true, ...style }));
+      Array.from({ length: MOST_CHOSEN }, (_, i) => ({ stroke: () => flowInk(this.colours[i]), points: { show: false }, gaps: (u, _series, _from, _to, gaps) => unbridged(gaps, (x) => u.posToVal(x, 'x', true)), ...style }));
     const series = [...lines({ width: 1.5 }), ...lines({ width: 1.5, dash: [1.5, 3] })];
     this.plot = new Plot({
       name: 'Windows of flows',

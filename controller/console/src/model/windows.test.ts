@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Series } from './series';
 import { COLUMNS } from './recording';
 import type { Flow, Link, WindowColumns } from './types';
-import { bdpBytes, firstChoice, queueAt, WindowRecord } from './windows';
+import { bdpBytes, firstChoice, queueAt, unbridged, WindowRecord } from './windows';
 
 function columns(time: number[], cwnd: number): WindowColumns {
   const same = time.map(() => cwnd);
@@ -61,5 +61,12 @@ describe('queueAt', () => {
     const s = new Series(COLUMNS, 100);
     for (let i = 0; i < 6; i += 1) s.push(i / 2, { occP50: i === 3 ? null : i * 10 });
     expect(queueAt(s, [0, 1, 2, 7], 1)).toEqual([5, 20, 45, null]);
+  });
+});
+
+describe('lines of windows', () => {
+  it('go over what is usual between samples, and over no more', () => {
+    // A hundred places are a second.
+    expect(unbridged([[0, 60], [100, 1500]], (place) => place / 100)).toEqual([[100, 1500]]);
   });
 });

@@ -10,6 +10,8 @@ import type { Flow, Link, WindowColumns } from './types';
 const CAPACITY = 12_000;
 /** Flows chosen at most. */
 export const MOST_CHOSEN = 8;
+/** Samples of a flow may be so far apart, seconds; a line over more would be made up. */
+const BRIDGED_S = 2;
 /** Shown where nobody has chosen. */
 const FIRST_CHOICE = 3;
 
@@ -59,6 +61,11 @@ export function firstChoice(flows: readonly Flow[]): string[] {
     .sort((a, b) => rank(a) - rank(b) || (b.rateBps ?? 0) - (a.rateBps ?? 0) || a.id.localeCompare(b.id))
     .slice(0, FIRST_CHOICE)
     .map((f) => f.id);
+}
+
+/** Of the spans without a sample those that no line goes over; `time`: of a place. */
+export function unbridged(gaps: [number, number][], time: (place: number) => number): [number, number][] {
+  return gaps.filter(([from, to]) => time(to) - time(from) > BRIDGED_S);
 }
 
 /**

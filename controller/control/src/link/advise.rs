@@ -61,6 +61,16 @@ impl LinkControl {
         Vec::new()
     }
 
+    /// The limit advised so far, of this traffic at this limit.
+    pub fn kept_bytes(&self) -> Option<u64> {
+        let known = self
+            .memory
+            .advice
+            .as_ref()
+            .filter(|_| !self.memory.pool.is_empty());
+        known.and_then(|a| a.limit_bytes)
+    }
+
     /// All that was measured under this traffic; `window` alone before there is more.
     pub fn pooled(&self, window: Traffic) -> Traffic {
         self.memory.pool.with(window)

@@ -98,6 +98,8 @@ pub(super) struct Estimated {
     pub estimate: LinkEstimate,
     /// What is to be said of the limits within the capture.
     pub limits: Option<String>,
+    /// That not all of the span asked for is in it.
+    pub cut: Option<String>,
 }
 
 /// The estimates of a capture's links, of all or of one node and port. Where no
@@ -115,14 +117,23 @@ pub(super) fn estimated(
     } = load(capture, asked)?;
     let marks = marks::of_run(capture, &locate(capture)?);
     let nodes: BTreeSet<u32> = spans.keys().map(|id| id.node_id).collect();
-    let mut all = Vec::new();
+    let (mut all, mut refused) = (Vec::new(), None);
     for (&id, span) in &spans {
         let place = nodes.iter().position(|n| *n == id.node_id).unwrap_or(0);
         if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
             continue;
         }
-        for part in parts_of(asked, span, &marks, (place, nodes.len()))? {
+        let parts = match parts_of(asked, span, &marks, (place, nodes.len())) {
+            Ok(parts) => parts,
+            // Another link may have it.
+            Err(e) => {
+                refused = Some(e);
+                continue;
+            }
+        };
+        for part in parts {
             let mut estimate = estimator.estimate(id, part.from_ns, part.to_ns);
+            estimate.caveats.extend(part.cut.clone());
             estimate.caveats.extend(notes.iter().cloned());
             all.push(Estimated {
                 id,
@@ -130,10 +141,14 @@ pub(super) fn estimated(
                 phase: part.phase,
                 estimate,
                 limits: part.limits,
+                cut: part.cut,
             });
         }
     }
     if all.is_empty() {
+        if let Some(e) = refused {
+            return Err(anyhow::Error::from(e).context(capture.display().to_string()));
+        }
         anyhow::bail!("{}", no_such_link(capture, &spans));
     }
     Ok(all)
@@ -199,16 +214,17 @@ impl Link {
         lines.push(format!(
             "  utilisation {}, loss {}, delay p50 {} p99 {} max {} ms",
             table::dash_or(e.utilisation.mean, table::percent),
-            table::percent(e.loss_rate),
+            table::dash_or(e.loss_rate, table::percent),
             table::or_dash(e.delay_ms.p50),
             table::or_dash(e.delay_ms.p99),
             table::or_dash(e.delay_ms.max)
         ));
+        let known = table::tells_of_flows(e);
         for (name, estimate) in [
-            ("N_b", Some(s.n_b)),
+            ("N_b", known.then_some(s.n_b)),
             ("T_e ms", s.t_e_ms),
-            ("C_e/C", Some(s.c_e_share)),
-            ("alpha", Some(s.alpha)),
+            ("C_e/C", known.then_some(s.c_e_share)),
+            ("alpha", known.then_some(s.alpha)),
             ("loss burst", s.mean_loss_burst),
             ("delta", s.delta),
         ] {

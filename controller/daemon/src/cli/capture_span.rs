@@ -88,9 +88,12 @@ pub(super) struct Part {
     pub to_ns: u64,
     /// What is to be said of its limits.
     pub limits: Option<String>,
+    /// That not all of the span asked for is in the capture.
+    pub cut: Option<String>,
 }
 
-/// The spans to estimate of one link, at least one.
+/// The spans to estimate of one link, at least one. Of a span that reaches beyond the
+/// capture what is there; of one beyond it an error.
 pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage> {
     let at = |s: Option<f64>, ns: Option<u64>, default: u64, name: &str| match s {
         Some(s) if !(s >= 0.0 && s.is_finite()) => Err(Usage::new(format!(
@@ -101,13 +104,22 @@ pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage>
     };
     let from_ns = at(asked.from_s, asked.from_ns, link.first_ns, "from")?;
     let to_ns = at(asked.to_s, asked.to_ns, link.last_ns, "to")?;
+    let asked_words = words(from_ns, to_ns, link);
+    let there = format!(
+        "the capture has {}",
+        words(link.first_ns, link.last_ns, link)
+    );
     Usage::unless(
         from_ns < to_ns,
-        format!(
-            "the span is empty: {from_ns} ns to {to_ns} ns; the capture has {} to {}",
-            link.first_ns, link.last_ns
-        ),
+        format!("the span is empty: {asked_words}; {there}"),
     )?;
+    Usage::unless(
+        from_ns < link.last_ns && to_ns > link.first_ns,
+        format!("nothing is there of {asked_words}: {there}; ask for a span within it"),
+    )?;
+    let is_cut = from_ns < link.first_ns || to_ns > link.last_ns;
+    let (from_ns, to_ns) = (from_ns.max(link.first_ns), to_ns.min(link.last_ns));
+    let cut = is_cut.then(|| format!("not all of {asked_words} is there: {there}"));
     let limits = link.limits_within(from_ns, to_ns);
     let whole = |limits| {
         vec![Part {
@@ -115,6 +127,7 @@ pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage>
             from_ns,
             to_ns,
             limits,
+            cut: cut.clone(),
         }]
     };
     if limits.len() < 2 {
@@ -139,6 +152,7 @@ pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage>
             from_ns,
             to_ns,
             limits: Some(said.clone()),
+            cut: None,
         })
         .collect())
 }
@@ -177,11 +191,18 @@ pub(super) fn parts_of(
     }
 }
 
+/// A span in words, on the switch's clock and from the first interval.
+fn words(from_ns: u64, to_ns: u64, link: &LinkSpan) -> String {
+    let seconds = |ns: u64| (i128::from(ns) - i128::from(link.first_ns)) as f64 / 1e9;
+    let (from_s, to_s) = (seconds(from_ns), seconds(to_ns));
+    format!("{from_s:.3} s to {to_s:.3} s ({from_ns} ns to {to_ns} ns)")
+}
+
 fn changes(limits: &[(u64, u64)], first_ns: u64) -> String {
     let each = limits.iter().map(|&(start, limit)| {
         let from_s = start.saturating_sub(first_ns) as f64 / 1e9;
         match limit {
-            0 => format!("none from {from_s:.3} s"),
+            0 => format!("none reported from {from_s:.3} s"),
             bytes => format!("{bytes} bytes from {from_s:.3} s"),
         }
     });
@@ -239,6 +260,28 @@ mod tests {
             ..Asked::default()
         };
         assert_eq!(span_of(one, &link()).unwrap()[0].limits, None);
+    }
+
+    #[test]
+    fn a_span_beyond_the_capture_is_an_error_and_one_that_reaches_beyond_is_cut() {
+        let ask = |from_ns, to_ns| Asked {
+            from_ns: Some(from_ns),
+            to_ns: Some(to_ns),
+            ..Asked::default()
+        };
+        for (from_ns, to_ns) in [(1600, 2000), (100, 1000)] {
+            let refused = span_of(ask(from_ns, to_ns), &link())
+                .unwrap_err()
+                .to_string();
+            assert!(refused.contains("(1000 ns to 1600 ns)"), "{refused}");
+        }
+        let cut = span_of(ask(900, 1100), &link()).unwrap();
+        assert_eq!((cut[0].from_ns, cut[0].to_ns), (1000, 1100));
+        let said = cut[0].cut.as_ref().unwrap();
+        assert!(said.contains("(900 ns to 1100 ns)"), "{said}");
+        assert!(said.contains("(1000 ns to 1600 ns)"), "{said}");
+        let whole = span_of(ask(1000, 1600), &link()).unwrap();
+        assert!(whole.iter().all(|p| p.cut.is_none()));
     }
 
     #[test]

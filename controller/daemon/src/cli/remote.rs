@@ -214,6 +214,7 @@ pub(super) fn limit(l: &Link) -> String {
 
 fn row(l: &Link) -> [String; 9] {
     let e = l.estimate.as_ref();
+    let known = e.filter(|e| table::tells_of_flows(e));
     let percent = |v: Option<f64>| table::dash_or(v, table::percent);
     let marks = matches!(l.limit, Some(Limit::MarkCe { .. }));
     let advised = l.advice.as_ref().and_then(|a| {
@@ -226,9 +227,9 @@ fn row(l: &Link) -> [String; 9] {
         l.name.clone(),
         limit(l),
         percent(e.and_then(|e| e.utilisation.mean)),
-        percent(e.map(|e| e.loss_rate)),
+        percent(e.and_then(|e| e.loss_rate)),
         table::or_dash(e.and_then(|e| e.delay_ms.p99)),
-        table::or_dash(e.map(|e| e.estimates.n_b.value)),
+        table::or_dash(known.map(|e| e.estimates.n_b.value)),
         table::or_dash(e.and_then(|e| Some(e.estimates.t_e_ms?.value))),
         advised.unwrap_or_else(|| "-".into()),
     ]

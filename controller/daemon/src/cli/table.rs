@@ -3,6 +3,7 @@
 
 use tidemark_advice::verdict::size;
 use tidemark_advice::{Advice, Prediction, Verdict};
+use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Range, RuleId, RuleResult};
 
 /// A table with aligned columns and a heading; columns of numbers are aligned at the
@@ -57,6 +58,12 @@ pub(super) fn number(v: f64) -> String {
 /// The same, or a dash where there is none.
 pub(super) fn or_dash(v: Option<f64>) -> String {
     dash_or(v.filter(|v| v.is_finite()), number)
+}
+
+/// Whether anything is known of the flows of an estimate: that there are none is known
+/// of a link that was idle, and not of a switch that was silent.
+pub(super) fn tells_of_flows(e: &LinkEstimate) -> bool {
+    e.arrivals > 0 || e.utilisation.mean.is_some()
 }
 
 /// A value as text, or a dash where there is none.

@@ -163,11 +163,13 @@ pub(super) fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
                 print(line)?;
             }
         } else if args.json {
-            all.push(json!({"node": id.node_id, "port": id.port, "curve": points}));
+            all.push(json!({
+                "node": id.node_id, "port": id.port, "cut": link.cut, "curve": points,
+            }));
         } else {
             print(format!("link {id}"))?;
-            if let Some(limits) = &link.limits {
-                print(format!("  note: {limits}"))?;
+            for note in link.limits.iter().chain(&link.cut) {
+                print(format!("  note: {note}"))?;
             }
             print(text(&points, &m))?;
         }

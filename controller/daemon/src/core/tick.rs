@@ -17,6 +17,7 @@ use std::time::Duration;
 use tidemark_advice::advise;
 use tidemark_control::{Input, LinkControl, StationarityWindow, Timestamp, WindowEstimate};
 use tidemark_estimators::LinkId;
+use tidemark_rules::Options;
 use tokio::task::JoinSet;
 
 const PERIOD: Duration = Duration::from_secs(1);
@@ -176,6 +177,7 @@ fn advise_link(core: &Core, id: LinkId, estimated: Window, now: Timestamp) {
         let link = s.link_mut(id);
         let actions = link.on(Input::Estimate(window), now);
         let measured = link.pooled(estimate.measured());
+        let kept_bytes = link.kept_bytes();
         let targets = link.advisor_targets();
         let tried = link.tried_limits().clone();
         Some((
@@ -184,7 +186,10 @@ fn advise_link(core: &Core, id: LinkId, estimated: Window, now: Timestamp) {
             actions,
             targets,
             tried,
-            s.advisor_options(id),
+            Options {
+                kept_bytes,
+                ..s.advisor_options(id)
+            },
         ))
     });
     let Some((estimate, mut measured, actions, targets, tried, options)) = seen else {

@@ -22,7 +22,7 @@ macro_rules! estimated {
 pub(super) const LINK: &[(MetricDoc, OfLink)] = metric_table! {
     gauge utilisation_ratio "Bytes that left over capacity, in the window":
         estimated!(|e| e.utilisation.mean);
-    gauge loss_ratio "Drops over arrivals, in the window": estimated!(|e| Some(e.loss_rate));
+    gauge loss_ratio "Drops over arrivals, in the window": estimated!(|e| e.loss_rate);
     gauge delay_p99_seconds "Queueing delay, 99th percentile of the window":
         estimated!(|e| e.delay_ms.p99.map(|v| v / 1e3));
     gauge occupancy_p99_bytes "Occupancy met by arrivals, 99th percentile of the window":

@@ -113,7 +113,7 @@ fn context(window: &LinkWindow<'_>, t: &Totals, config: &EstimatorConfig) -> Lin
         non_empty: overall.non_empty.unwrap_or(0.0),
         utilisation: overall.mean,
         capacity_bytes_per_s: window.capacity_bytes_per_s(),
-        drop_rate: loss_rate(t),
+        drop_rate: loss_rate(t).unwrap_or(0.0),
         signals,
         signal_rate: signals as f64 / t.arrivals.max(1) as f64,
         to_ns: window.to_ns,
@@ -128,12 +128,8 @@ fn flow_rtt_ns(window: &LinkWindow<'_>, id: u64, config: &EstimatorConfig) -> u6
         .unwrap_or((config.default_rtt_ms * 1e6) as u64)
 }
 
-fn loss_rate(t: &Totals) -> f64 {
-    if t.arrivals > 0 {
-        t.drops as f64 / t.arrivals as f64
-    } else {
-        0.0
-    }
+fn loss_rate(t: &Totals) -> Option<f64> {
+    (t.arrivals > 0).then(|| t.drops as f64 / t.arrivals as f64)
 }
 
 fn counts(classes: impl Iterator<Item = FlowClass>) -> ClassCounts {

@@ -132,8 +132,8 @@ pub struct LinkEstimate {
     pub limit_bytes: Option<u64>,
     /// Utilisation of the link.
     pub utilisation: Utilisation,
-    /// Drops over arrivals; 0 without arrivals.
-    pub loss_rate: f64,
+    /// Drops over arrivals; `None` without arrivals.
+    pub loss_rate: Option<f64>,
     /// Packets that came to the queue, those dropped included, sampling undone.
     pub arrivals: u64,
     /// Packets dropped.

@@ -47,6 +47,22 @@ fn between<T>(
     kept.range(start..end.max(start))
 }
 
+fn reports(r: &LinkInterval) -> bool {
+    r.packets > 0 || r.arrivals > 0 || r.drops > 0
+}
+
+/// Whether no port of the node reported a packet within a window.
+fn is_silent(store: &Store, window: &LinkWindow<'_>) -> bool {
+    let of_node = store
+        .links
+        .iter()
+        .filter(|l| l.0.node_id == window.id.node_id);
+    let (from_ns, to_ns) = (window.from_ns, window.to_ns);
+    !of_node
+        .flat_map(|(_, link)| between(&link.intervals, from_ns, to_ns, |r| r.start_ns))
+        .any(reports)
+}
+
 impl<'a> LinkWindow<'a> {
     pub fn gather(
         store: &'a Store,
@@ -71,6 +87,7 @@ impl<'a> LinkWindow<'a> {
             capacity_measured: false,
             flows_evicted: false,
             gaps: Vec::new(),
+            silent: false,
         };
         let Some(link) = store.links.get(&id) else {
             return window;
@@ -87,6 +104,7 @@ impl<'a> LinkWindow<'a> {
             window.gaps = gaps::gaps(&window.intervals);
         }
         let (from_ns, to_ns) = (window.from_ns, window.to_ns);
+        window.silent = !window.intervals.iter().any(|r| reports(r)) && is_silent(store, &window);
         window.flows_evicted = link.flows_evicted_ns >= from_ns && link.flows_evicted_ns > 0;
         window.drops = between(&link.drops, from_ns, to_ns, |d| d.time_ns).collect();
         let (mut stands_for, mut reported) = (0.0, 0.0);

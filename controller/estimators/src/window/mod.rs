@@ -125,6 +125,9 @@ pub(crate) struct LinkWindow<'a> {
     pub flows_evicted: bool,
     /// Times within it of which no record came, ns.
     pub gaps: Vec<Range<u64>>,
+    /// No port of its node reported a packet within it: whether the link was idle is not
+    /// known.
+    pub silent: bool,
 }
 
 impl<'a> LinkWindow<'a> {

@@ -27,7 +27,7 @@ fn show(name: &str, how: &str, e: &LinkEstimate, j: &Judged) {
         j.t_e_ms,
         e.utilisation.mean.unwrap(),
         e.utilisation.p01.unwrap_or(f64::NAN),
-        e.loss_rate,
+        e.loss_rate.unwrap_or(f64::NAN),
         e.drops,
         x.delta_low.unwrap_or(f64::NAN),
         x.delta_high.unwrap_or(f64::NAN),
@@ -71,7 +71,7 @@ fn equals_the_definitions(r: &Run, e: &LinkEstimate, probed: bool) {
         Some((exact.utilisation * all).min(exact.utilisation.max(1.0))),
         bytes,
     );
-    near("loss", Some(e.loss_rate), Some(exact.loss_rate), counts);
+    near("loss", e.loss_rate, Some(exact.loss_rate), counts);
     assert_eq!(e.drops, (exact.drops as f64 * all).round() as u64);
     let bursts = &exact.loss_bursts;
     near("L", x.mean_loss_burst.map(|v| v.value), mean(bursts), 1e-9);
@@ -167,7 +167,7 @@ fn equals_what_the_reduction_measured(r: &Run, probed: bool) {
         (made_up("arrivals"), made_up("drops"))
     );
     let rounded = if e.reports_lost > 0 { 1e-5 } else { 1e-12 };
-    near("loss", Some(e.loss_rate), number("loss_rate"), rounded);
+    near("loss", e.loss_rate, number("loss_rate"), rounded);
     near(
         "utilisation",
         e.utilisation.mean,
@@ -289,7 +289,7 @@ fn sampled_reports(source: Source) {
                 0.02,
             );
             close(a.arrivals as f64, b.arrivals as f64, 0.02);
-            close(a.loss_rate, b.loss_rate, 0.02);
+            close(a.loss_rate.unwrap(), b.loss_rate.unwrap(), 0.02);
             close(a.delay_ms.mean.unwrap(), b.delay_ms.mean.unwrap(), 0.03);
             assert!((a.estimates.rho.value - b.estimates.rho.value).abs() < 0.02);
             assert!(

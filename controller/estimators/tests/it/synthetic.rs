@@ -186,7 +186,7 @@ fn counts_are_exact() {
     let (e, r) = estimate(&demo(true), 0.0);
     assert_eq!(e.arrivals, r.arrivals);
     assert_eq!(e.drops, r.drops);
-    assert_eq!(e.loss_rate, r.drops as f64 / r.arrivals as f64);
+    assert_eq!(e.loss_rate, Some(r.drops as f64 / r.arrivals as f64));
     let u = r.wire_bytes as f64 / (100e6 / 8.0 * 22.0);
     assert!((e.utilisation.mean.unwrap() - u).abs() < 1e-9);
     assert!(e.delay_ms.p50 <= e.delay_ms.p99 && e.delay_ms.p99 <= e.delay_ms.max);
@@ -372,7 +372,7 @@ fn an_unknown_link_and_an_empty_window_give_no_numbers() {
     assert!(e.links().is_empty() && e.span(LINK).is_none());
     let got = e.estimate(LINK, 0, u64::MAX);
     assert_eq!(got.estimates.regime.value, Regime::Unknown);
-    assert_eq!((got.arrivals, got.loss_rate), (0, 0.0));
+    assert_eq!((got.arrivals, got.loss_rate), (0, None));
     assert!(!got.caveats.is_empty());
     // Nothing but numbers and nulls: JSON must hold.
     let json = serde_json::to_string(&got).unwrap();
@@ -443,7 +443,10 @@ fn occupancy_is_known_and_scaled() {
     assert!((median - e.occupancy_bytes.p50.unwrap()).abs() < 0.1 * max);
     let m = e.measured();
     let p = tidemark_advice::predict(&m, m.limit_bytes.unwrap()).unwrap();
-    assert!((p.loss_rate.value - e.loss_rate).abs() < 1e-9, "{p:?}");
+    assert!(
+        (p.loss_rate.value - e.loss_rate.unwrap()).abs() < 1e-9,
+        "{p:?}"
+    );
     assert!((p.utilisation.value - e.utilisation.mean.unwrap().min(1.0)).abs() < 1e-9);
     assert!(p.formula.is_some());
 }
@@ -456,14 +459,14 @@ fn a_smaller_limit_is_foreseen() {
     small.limit_pkts = 100.0;
     let (a, b) = (estimate(&large, 4.0).0, estimate(&small, 4.0).0);
     let p = tidemark_advice::predict(&a.measured(), b.limit_bytes.unwrap() as f64).unwrap();
+    let loss_rate = b.loss_rate.unwrap();
     println!(
-        "predicted {p:?}, measured loss {} utilisation {:?}",
-        b.loss_rate, b.utilisation.mean
+        "predicted {p:?}, measured loss {loss_rate} utilisation {:?}",
+        b.utilisation.mean
     );
     assert!(
-        (p.loss_rate.value / b.loss_rate).ln().abs() < 0.5,
-        "{p:?} {}",
-        b.loss_rate
+        (p.loss_rate.value / loss_rate).ln().abs() < 0.5,
+        "{p:?} {loss_rate}"
     );
     let u = b.utilisation.mean.unwrap();
     assert!((p.utilisation.value - u).abs() < 0.05, "{p:?} {u}");
@@ -531,7 +534,7 @@ fn drawn_mixes() {
                 n_b.low,
                 n_b.high,
                 s.flows.len(),
-                e.loss_rate,
+                e.loss_rate.unwrap(),
                 e.utilisation.mean.unwrap()
             );
             for f in e.flows.iter().filter(|f| !right(f)) {

@@ -67,13 +67,21 @@ fn targets() -> [Targets; 3] {
 
 /// 1: at a limit that was measured the curve is the measurement.
 fn is_anchored(name: &str, m: &Traffic) {
-    let Some(in_force) = m.limit_bytes else { return };
-    let (o, p) = (m.observed.unwrap(), Outlook::of(m).unwrap().at(in_force).unwrap());
+    let Some(in_force) = m.limit_bytes else {
+        return;
+    };
+    let (o, p) = (
+        m.observed.unwrap(),
+        Outlook::of(m).unwrap().at(in_force).unwrap(),
+    );
     let (u, l) = (o.utilisation.min(1.0), o.loss_rate);
     assert!((p.utilisation.value - u).abs() < 1e-6, "{name}: {u} {p:?}");
     assert!((p.loss_rate.value - l).abs() < 1e-9, "{name}: {l} {p:?}");
     for (range, value) in [(p.utilisation, u), (p.loss_rate, l)] {
-        assert!(range.low <= value + 1e-9 && value <= range.high + 1e-9, "{name}: {value} {range:?}");
+        assert!(
+            range.low <= value + 1e-9 && value <= range.high + 1e-9,
+            "{name}: {value} {range:?}"
+        );
     }
 }
 
@@ -91,20 +99,36 @@ fn goes_the_right_way(name: &str, m: &Traffic, targets: &Targets) {
     let loss = targets.loss_rate.unwrap();
     // Of a link that no flow waits for utilisation is the load.
     let fills = m.lbp_present();
-    let used = fills && o.utilisation < targets.utilisation - 0.002 && !given_up.contains(&Goal::Utilisation);
+    let used = fills
+        && o.utilisation < targets.utilisation - 0.002
+        && !given_up.contains(&Goal::Utilisation);
     let lost = o.loss_rate > loss * 1.1 && !given_up.contains(&Goal::Loss);
     let full_ms = in_force * 8.0 / m.queue_drain_bps * 1e3;
     let late = targets.delay_ms.is_some_and(|d| full_ms > d) && !given_up.contains(&Goal::Delay);
     if (used || lost) && !late {
-        assert!(set >= 0.98 * in_force, "{name}: {set} of {in_force}, missed: {:#?}", v.reasons);
+        assert!(
+            set >= 0.98 * in_force,
+            "{name}: {set} of {in_force}, missed: {:#?}",
+            v.reasons
+        );
     }
     if o.utilisation >= targets.utilisation && o.loss_rate <= loss {
-        assert!(set <= 1.02 * in_force, "{name}: {set} of {in_force}, met: {:#?}", v.reasons);
+        assert!(
+            set <= 1.02 * in_force,
+            "{name}: {set} of {in_force}, met: {:#?}",
+            v.reasons
+        );
     }
     let (low, high) = (v.low_bytes.unwrap() as f64, v.high_bytes.unwrap() as f64);
-    assert!(low <= set + 1.0 && set <= high + 1.0, "{name}: {low} {set} {high}");
+    assert!(
+        low <= set + 1.0 && set <= high + 1.0,
+        "{name}: {low} {set} {high}"
+    );
     match v.answer {
-        Answer::Fine => assert!(low <= in_force + 1.0 && in_force <= high + 1.0, "{name}: {low} {in_force} {high}"),
+        Answer::Fine => assert!(
+            low <= in_force + 1.0 && in_force <= high + 1.0,
+            "{name}: {low} {in_force} {high}"
+        ),
         Answer::TooBig => assert!(set < in_force, "{name}"),
         Answer::TooSmall => assert!(set > in_force, "{name}"),
         Answer::CannotSay => assert!(v.cannot_say.is_some(), "{name}"),
@@ -136,7 +160,10 @@ fn stands_still(run: &Run) {
     const WINDOW_S: f64 = 4.0;
     let seen = seen(run, View::PROBED);
     let (_, end_ns) = seen.estimator.span(truth::LINK).unwrap();
-    let (from_s, to_s) = ((seen.from_ns - seen.zero_ns) as f64 / 1e9, (end_ns - seen.zero_ns) as f64 / 1e9);
+    let (from_s, to_s) = (
+        (seen.from_ns - seen.zero_ns) as f64 / 1e9,
+        (end_ns - seen.zero_ns) as f64 / 1e9,
+    );
     let count = ((to_s - from_s) / WINDOW_S) as usize;
     let windows: Vec<Traffic> = (0..count)
         .map(|i| from_s + WINDOW_S * i as f64)
@@ -145,6 +172,7 @@ fn stands_still(run: &Run) {
     if windows.len() < 3 {
         return;
     }
+    let mut options = Options::default();
     let (mut pool, mut verdicts, mut order) = (Pool::default(), Vec::new(), 7usize);
     for i in 0..45u64 {
         order = (order * 5 + 3) % 8192;
@@ -152,16 +180,26 @@ fn stands_still(run: &Run) {
         let at = i * 4_000_000_000;
         pool.take(window, at, at + 4_000_000_000);
         let all = pool.with(window.clone());
-        let v = Verdict::of(&all, &Targets::default(), &Options::default());
+        let v = Verdict::of(&all, &Targets::default(), &options);
+        options.kept_bytes = v.set_bytes;
         if all.seconds >= 60.0 {
             verdicts.push(v);
         }
     }
     let name = &run.name;
     for (i, v) in verdicts.iter().enumerate() {
-        assert_eq!(v.answer, verdicts[0].answer, "{name}: {} then {}", verdicts[0].because, v.because);
-        let Some(later) = verdicts.get(i + 15) else { continue };
-        for (a, b) in [(v.low_bytes, later.low_bytes), (v.high_bytes, later.high_bytes)] {
+        assert_eq!(
+            v.answer, verdicts[0].answer,
+            "{name}: {} then {}",
+            verdicts[0].because, v.because
+        );
+        let Some(later) = verdicts.get(i + 15) else {
+            continue;
+        };
+        for (a, b) in [
+            (v.low_bytes, later.low_bytes),
+            (v.high_bytes, later.high_bytes),
+        ] {
             let (Some(a), Some(b)) = (a, b) else { continue };
             let moved = (b as f64 / a as f64).ln().abs();
             assert!(moved <= 0.105, "{name} window {i}: {a} to {b}");

@@ -152,6 +152,8 @@ class Record:
 
     def _part(self, start_s: float, end_s: float) -> np.ndarray:
         part = (self.time_s >= start_s) & (self.time_s + self.step_s <= end_s)
+        # Of what was not seen nothing is judged.
+        part &= ~np.isnan(self.columns["arrivals"])
         if not part.any():
             raise LabError(f"no telemetry between {start_s:g} and {end_s:g} s")
         return part

@@ -147,6 +147,12 @@ impl State {
         for of in &self.shards {
             all.clocks.extend_from_slice(&of.standing.clocks);
             all.stats += &of.standing.stats;
+            let (sum, of) = (&mut all.reception, &of.standing.reception);
+            sum.datagrams += of.datagrams;
+            sum.malformed += of.malformed;
+            // Each pipeline tells the losses of the whole collector, as of its own moment.
+            sum.kernel_drops = sum.kernel_drops.max(of.kernel_drops);
+            sum.probe_lost = sum.probe_lost.max(of.probe_lost);
         }
         for sink in &mut self.sinks {
             sink.standing(&all);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 use super::*;
+use tidemark_capture::Reception;
 use tidemark_pipeline::Stats;
 use tidemark_pipeline::rows::HostMoment;
 
@@ -11,7 +12,7 @@ type Seen = Arc<Mutex<Vec<(&'static str, u64, u32, u16)>>>;
 struct Store {
     seen: Seen,
     names: Arc<Mutex<Vec<(u16, String)>>>,
-    reports: Arc<Mutex<u64>>,
+    standing: Arc<Mutex<Standing>>,
 }
 
 impl RowSink for Store {
@@ -36,7 +37,7 @@ impl RowSink for Store {
         }
     }
     fn standing(&mut self, standing: &Standing) {
-        *self.reports.lock().unwrap() = standing.stats.reports;
+        *self.standing.lock().unwrap() = standing.clone();
     }
     fn finish(self: Box<Self>) -> anyhow::Result<()> {
         anyhow::bail!("{} rows", self.seen.lock().unwrap().len())
@@ -119,12 +120,20 @@ fn totals_are_those_of_all_and_the_last_one_completes_the_stores() {
             reports,
             ..Stats::default()
         },
+        reception: Reception {
+            datagrams: reports,
+            kernel_drops: 10 * reports,
+            ..Reception::default()
+        },
         ..Standing::default()
     };
     a.standing(&standing(5));
     b.standing(&standing(7));
     a.standing(&standing(6));
-    assert_eq!(*store.reports.lock().unwrap(), 13);
+    let all = store.standing.lock().unwrap().clone();
+    assert_eq!((all.stats.reports, all.reception.datagrams), (13, 13));
+    // Each counts those of the whole collector.
+    assert_eq!(all.reception.kernel_drops, 70);
     b.rows(&[packet(0, 11)], &[]);
     assert!(Box::new(a).finish().is_ok());
     let error = Box::new(b).finish().unwrap_err();

@@ -34,6 +34,10 @@ pub static MODEL: Model = Model {
     source: "BSCL eq. 14 and 18, UTB Theorem 7, NGI §IV-A",
     evidence: "ns-3 runs described by hand: at least 85 % inside (tests/it/predictions.rs)",
     fit: |m| {
+        let rtt_known = m.t_e_s.value > 0.0;
+        if m.lbp_present() && !rtt_known && m.observed.is_some() {
+            return None;
+        }
         // Four curves are asked of one limit at a time.
         let last: Rc<Cell<Option<(f64, Prediction)>>> = Rc::default();
         let curve = |of: fn(&Prediction) -> Range| -> Option<Curve<'_>> {

@@ -10,6 +10,7 @@ use tidemark_estimators::{LinkEstimate, LinkId, foremost};
 
 /// Flows of a link in an answer; `/flows` has more.
 const MAX_FLOWS: usize = 500;
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// A link; with the rules of its advice when `with_rules`.
 pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
@@ -86,9 +87,11 @@ fn telemetry(
         lag_s: feed.lag_s(id.node_id, now),
         stale: age_s.is_none_or(|a| a > max_age_s),
         reported_limit_bytes: series.map(|s| s.limit_bytes).filter(|&b| b > 0),
-        recent: series
-            .and_then(|s| s.last_second())
-            .map(|p| recent(p, port.capacity_bps)),
+        recent: series.and_then(|s| s.last_second()).and_then(|p| {
+            let end_ns = p.start_ns.saturating_add(SECOND_NS);
+            let silent_ns = feed.silent_ns(id, p.start_ns, end_ns);
+            Some(recent(&p.heard(silent_ns, SECOND_NS)?, port.capacity_bps))
+        }),
         ..blank
     }
 }
@@ -133,11 +136,7 @@ fn recent(p: &Point, capacity_bps: u64) -> Recent {
     Recent {
         start_ns: p.start_ns,
         utilisation: p.utilisation(capacity_bps),
-        loss_rate: if p.arrivals > 0 {
-            p.drops as f64 / p.arrivals as f64
-        } else {
-            0.0
-        },
+        loss_rate: (p.arrivals > 0).then(|| p.drops as f64 / p.arrivals as f64),
         occupancy_bytes: RecentOccupancy {
             p50: p.occupancy_p50_bytes.round(),
             p99: p.occupancy_p99_bytes.round(),

@@ -25,12 +25,12 @@ pub fn phase(p: &Phase, with_results: bool) -> tidemark_api::Phase {
             lost: p.counted(|s| s.reports_lost),
             late: p.counted(|s| s.reports_late),
             duplicate: p.counted(|s| s.reports_duplicate),
-            malformed: p.counted(|s| s.datagrams_malformed),
-            kernel_drops: p.counted(|s| s.kernel_drops),
+            malformed: p.counted_where_known(|s| s.datagrams_malformed),
+            kernel_drops: p.counted_where_known(|s| s.kernel_drops),
         },
         probe: PhaseProbe {
             samples: p.counted(|s| s.probe_samples),
-            lost: p.counted(|s| s.probe_lost),
+            lost: p.counted_where_known(|s| s.probe_lost),
         },
         join: PhaseJoin {
             candidates,

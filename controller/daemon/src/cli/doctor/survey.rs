@@ -78,7 +78,7 @@ fn drops(at: &At<'_>, before: &Inspection, after: &Inspection, length: Duration)
         let check = format!("switch {}: drops at port {}", path.node, path.port);
         Some(
             match http::ask::<GetSeries>(at, &path, &span, None, &Nothing {}) {
-                Ok(series) => judge::drops(check, hardware, series.drops.iter().sum()),
+                Ok(series) => judge::drops(check, hardware, series.drops.iter().flatten().sum()),
                 Err(e) => Finding::warning(
                     check,
                     format!("the reported ones cannot be read: {e:#}"),

@@ -27,7 +27,8 @@ impl Condition {
             if r.utilisation.is_some_and(|u| u < l.targets.utilisation) {
                 missed.push("utilisation");
             }
-            if l.targets.loss_rate.is_some_and(|most| r.loss_rate > most) {
+            let above = |most| r.loss_rate.is_some_and(|p| p > most);
+            if l.targets.loss_rate.is_some_and(above) {
                 missed.push("loss");
             }
             if l.targets.delay_ms.is_some_and(|most| r.delay_ms.max > most) {
@@ -93,7 +94,8 @@ fn age(s: f64) -> String {
 /// A link, without its condition.
 pub(super) fn link(l: &Link) -> [String; 11] {
     let recent = l.recent.as_ref();
-    let e = l.estimate.as_ref().map(|e| &e.estimates);
+    let e = l.estimate.as_ref().filter(|e| table::tells_of_flows(e));
+    let e = e.map(|e| &e.estimates);
     let name = match l.name.as_str() {
         "" => format!("{}:{}", l.node, l.port),
         name => format!("{}:{} {name}", l.node, l.port),
@@ -106,7 +108,7 @@ pub(super) fn link(l: &Link) -> [String; 11] {
         dash_or(advised, |b| format!("{b} bytes")),
         dash_or(recent, |r| format!("{:.0} B", r.occupancy_bytes.p99)),
         percent(recent.and_then(|r| r.utilisation)),
-        percent(recent.map(|r| r.loss_rate)),
+        percent(recent.and_then(|r| r.loss_rate)),
         dash_or(recent, |r| format!("{} ms", table::number(r.delay_ms.max))),
         dash_or(e, |e| table::range(e.n_b.value, e.n_b.low, e.n_b.high)),
         table::or_dash(e.map(|e| e.alpha.value)),

@@ -101,7 +101,8 @@ impl Load {
         run.notes = loaded::missing(replay);
         run.notes.extend(restarted.iter().map(|node| {
             format!(
-                "the clock of node {node} restarted within the run: what was before is not shown"
+                "the clock of node {node} restarted within the run: what was before is not shown; \
+                 `tidemark-collector export` has its rows"
             )
         }));
         if let Some(said) = self.core.read(|s| s.feeds.first().and_then(out_of_memory)) {

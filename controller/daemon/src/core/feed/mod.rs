@@ -3,10 +3,13 @@
 //! series of its links and its counters.
 
 mod bounds;
+mod silence;
 mod time;
 
+pub use silence::Silence;
+
 use super::flow_windows::FlowWindows;
-use super::series::LinkSeries;
+use super::series::{LinkSeries, reports};
 use super::switch_clock::SwitchClock;
 use std::collections::BTreeMap;
 use tidemark_control::Timestamp;
@@ -51,6 +54,8 @@ pub struct Feed {
     pub windows: BTreeMap<LinkId, FlowWindows>,
     /// Clocks of the switches, by node.
     pub clocks: BTreeMap<u32, SwitchClock>,
+    /// When switches were silent, by node.
+    pub silences: BTreeMap<u32, Silence>,
     /// Where the collector says that the records of a queue of a link begin.
     firsts: BTreeMap<(LinkId, u32), u64>,
     pub(super) estimator: Estimator,
@@ -114,6 +119,7 @@ impl Feed {
             self.series.retain(|id, _| id.node_id != node);
             self.windows.retain(|id, _| id.node_id != node);
             self.clocks.remove(&node);
+            self.silences.remove(&node);
             self.firsts.retain(|(id, _), _| id.node_id != node);
         }
         self.estimator.push(update);
@@ -127,6 +133,16 @@ impl Feed {
                 .entry(id)
                 .or_insert_with(|| LinkSeries::keeping(interval_ms, charts))
                 .push(i, at);
+        }
+        let mut heard: Vec<_> = update
+            .link_intervals
+            .iter()
+            .filter(|i| reports(i))
+            .collect();
+        // Records of each port come together.
+        heard.sort_unstable_by_key(|i| i.start_ns);
+        for i in heard {
+            self.silences.entry(i.node_id).or_default().heard(i);
         }
         for i in &update.flow_intervals {
             let id = LinkId::new(i.node_id, i.port);

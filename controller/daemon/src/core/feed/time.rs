@@ -35,6 +35,20 @@ impl Feed {
         end - end % self.interval_ns()
     }
 
+    /// How long between two times the switch of a link was silent, ns.
+    pub fn silent_ns(&self, link: LinkId, from_ns: u64, to_ns: u64) -> u64 {
+        let complete_ns = self.complete_ns(link);
+        let silence = self.silences.get(&link.node_id);
+        silence.map_or(0, |s| s.within_ns(from_ns, to_ns, complete_ns))
+    }
+
+    /// Until when it is known whether records without a packet are of an idle link or of a
+    /// silent switch.
+    pub fn known_ns(&self, link: LinkId) -> u64 {
+        let silence = self.silences.get(&link.node_id);
+        silence.map_or(u64::MAX, |s| s.known_ns(self.complete_ns(link)))
+    }
+
     /// Age of the newest report of a link, s; `None` before the first. By the
     /// switch's clock, so that what comes late is as old as it is; by its arrival
     /// where that clock is not known.

@@ -262,4 +262,13 @@ impl Phase {
             .map(|(b, a)| counter(a).checked_sub(counter(b)).unwrap_or(counter(a)))
             .sum()
     }
+
+    /// Rise of a counter that not every collector has; `None` where none has it.
+    pub fn counted_where_known(
+        &self,
+        counter: impl Fn(&CollectorStatus) -> Option<u64>,
+    ) -> Option<u64> {
+        let known = self.after.iter().any(|s| counter(s).is_some());
+        known.then(|| self.counted(|s| counter(s).unwrap_or(0)))
+    }
 }

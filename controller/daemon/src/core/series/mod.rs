@@ -122,7 +122,7 @@ impl LinkSeries {
         self.last_ns = self.last_ns.max(end_ns);
         // Every interval of a port that is configured comes, also when nothing was
         // reported; of others until a second after their last packet.
-        if i.packets > 0 || i.arrivals > 0 || i.drops > 0 {
+        if reports(i) {
             self.reported_ns = self.reported_ns.max(end_ns);
             self.heard = Some(at);
         }
@@ -173,6 +173,11 @@ impl LinkSeries {
         let merged = points.chunks(every).map(merge).collect();
         (level.step_ns * every as u64, merged)
     }
+}
+
+/// Whether a packet was reported in an interval.
+pub fn reports(i: &LinkInterval) -> bool {
+    i.packets > 0 || i.arrivals > 0 || i.drops > 0
 }
 
 #[cfg(test)]

@@ -40,6 +40,28 @@ pub struct Point {
 }
 
 impl Point {
+    /// A step of which nothing is known.
+    pub fn at(start_ns: u64) -> Self {
+        Self {
+            start_ns,
+            ..Self::default()
+        }
+    }
+
+    /// The step without the time in it, of `step_ns`, that the switch was silent; `None`
+    /// where that was all of it.
+    pub fn heard(&self, silent_ns: u64, step_ns: u64) -> Option<Self> {
+        if silent_ns == 0 {
+            return Some(*self);
+        }
+        let heard = 1.0 - silent_ns as f64 / step_ns.max(1) as f64;
+        let duration_ns = (self.duration_ns as f64 * heard).round() as u64;
+        (heard > 0.0).then_some(Self {
+            duration_ns,
+            ..*self
+        })
+    }
+
     /// Bytes that left over what a capacity allows; `None` without one.
     pub fn utilisation(&self, capacity_bps: u64) -> Option<f64> {
         let possible_bytes = capacity_bps as f64 / 8.0 * self.duration_ns as f64 / 1e9;
