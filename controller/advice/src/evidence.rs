@@ -7,9 +7,12 @@
 //! range that is of sampling narrows with the number of windows. The other half is taken
 //! for systematic and stays.
 
+use crate::models::reductions::{LEAST_DROPS, LOSS_BETWEEN_RUNS};
 use serde::{Deserialize, Serialize};
 use tidemark_rules::{FlowMix, LossMix, Observed, Occupancy, Range, Synchrony, Traffic};
 
+/// Standard deviations from which two loss rates are not of one traffic.
+const CLEARLY: f64 = 3.5;
 /// Time that counts at most, s: of more, the older part fades.
 const MOST_S: f64 = 600.0;
 /// Points of a pooled distribution.
@@ -44,7 +47,7 @@ impl Pool {
             return;
         }
         self.traffic = Some(Box::new(match self.traffic.take() {
-            Some(known) if known.limit_bytes == window.limit_bytes => {
+            Some(known) if known.limit_bytes == window.limit_bytes && alike(&known, window) => {
                 merged(*known, window, self.windows)
             }
             _ => {
@@ -68,6 +71,21 @@ impl Pool {
             _ => window,
         }
     }
+}
+
+/// Whether both may have lost the same, by their loss events. Flows that have just started
+/// lose what they overshoot, and no more of it.
+fn alike(a: &Traffic, b: &Traffic) -> bool {
+    let lost = |m: &Traffic| {
+        m.observed
+            .filter(|o| o.drops >= LEAST_DROPS)
+            .map(|o| o.loss_rate)
+    };
+    let (Some(x), Some(y)) = (lost(a), lost(b)) else {
+        return true;
+    };
+    let variance = |m: &Traffic| 1.0 / m.loss_events() + LOSS_BETWEEN_RUNS * LOSS_BETWEEN_RUNS;
+    (x / y).ln().abs() <= CLEARLY * (variance(a) + variance(b)).sqrt()
 }
 
 /// Two measurements as one: `a` of so many windows, and one more.
@@ -277,6 +295,16 @@ mod tests {
         let occupancy = all.occupancy.unwrap();
         assert_eq!((occupancy.arrivals, occupancy.bytes.len()), (320_000, 100));
         assert!((occupancy.bytes[50] - 1e5).abs() < 5e3);
+    }
+
+    #[test]
+    fn the_start_of_flows_is_not_pooled_with_what_follows() {
+        let mut pool = Pool::default();
+        pool.take(&window(4_000, 12.0), 0, 10);
+        pool.take(&window(800, 12.0), 10, 20);
+        pool.take(&window(900, 12.0), 20, 30);
+        let all = pool.with(window(850, 12.0));
+        assert_eq!(all.observed.unwrap().drops, 1_700);
     }
 
     #[test]

@@ -81,7 +81,7 @@ fn advice(name: &str, view: View, e: &LinkEstimate) {
         label(view),
         m.limit_bytes.unwrap_or(0.0) / m.segment_bytes,
         e.utilisation.mean.unwrap_or(0.0),
-        e.loss_rate * 100.0,
+        e.loss_rate.unwrap_or(f64::NAN) * 100.0,
         e.drops,
         e.overshoot_drops,
         e.loss_events,
@@ -232,7 +232,7 @@ fn main() {
                     n.high,
                     j.long,
                     e.utilisation.mean.unwrap_or(0.0),
-                    e.loss_rate
+                    e.loss_rate.unwrap_or(f64::NAN)
                 );
                 continue;
             }
@@ -270,7 +270,7 @@ fn main() {
                 ),
                 pair(exact.utilisation, e.utilisation.mean, 4),
                 pair(exact.utilisation_p01, e.utilisation.p01, 4),
-                pair(exact.loss_rate, Some(e.loss_rate), 6),
+                pair(exact.loss_rate, e.loss_rate, 6),
             );
         }
     }
