@@ -17,17 +17,15 @@ pub(crate) struct Reconciled {
 /// Keeps the targets in the operator's order; one that contradicts those kept
 /// is given up, and the limit goes as near to it as they allow.
 pub(crate) fn reconcile(needs: &Needs, targets: &Targets, reasons: &mut Vec<String>) -> Reconciled {
-    let mut floor: Option<(&Need, Goal)> = None;
+    let mut floor: Option<(Need, Goal)> = None;
     let mut ceiling: Option<&Need> = None;
     let mut given_up = Vec::new();
     let mut floor_given_up = false;
     for goal in targets.order() {
-        let Some(bound) = needs.of(goal) else {
-            continue;
-        };
+        let Some(bound) = needs.of(goal) else { continue };
         let bytes = bound.bytes;
         if goal == Goal::Delay {
-            match floor {
+            match &floor {
                 Some((least, for_goal)) if least.within(bytes).is_none() => {
                     given_up.push(Goal::Delay);
                     reasons.push(format!(
@@ -47,16 +45,19 @@ pub(crate) fn reconcile(needs: &Needs, targets: &Targets, reasons: &mut Vec<Stri
                 "{}: {bytes:.0} bytes are more than the delay bound allows; it is given up, having lower priority",
                 goal.label()
             ));
-        } else if floor.is_none_or(|(least, _)| bytes > least.bytes) {
-            floor = Some((bound, goal));
+        } else {
+            floor = Some(match floor {
+                Some((least, for_goal)) => (least.and(bound), if bytes > least.bytes { goal } else { for_goal }),
+                None => (bound.clone(), goal),
+            });
         }
     }
     // Between confidence and a bound on delay, the bound.
     let floor_given_up = floor_given_up
-        || matches!((floor, ceiling), (Some((least, _)), Some(most)) if least.bytes > most.bytes);
-    let decisive = match (floor, ceiling) {
+        || matches!((&floor, ceiling), (Some((least, _)), Some(most)) if least.bytes > most.bytes);
+    let decisive = match (&floor, ceiling) {
         (_, Some(most)) if floor_given_up => Some((most, Goal::Delay)),
-        (least, _) => least,
+        (least, _) => least.as_ref().map(|(need, goal)| (need, *goal)),
     };
     Reconciled {
         bytes: decisive.map_or(0.0, |(bound, _)| bound.bytes.max(0.0)),

@@ -16,7 +16,7 @@ const GRID: usize = 24;
 const AS_LOW: f64 = 1.1;
 const AS_HIGH: f64 = 0.002;
 /// A probability from here on is as likely as not: sizes are rounded.
-pub(crate) const LIKELY: f64 = 0.495;
+const LIKELY: f64 = 0.495;
 
 /// The limit that a target asks for.
 #[derive(Clone, Debug)]
@@ -44,6 +44,18 @@ pub struct Needs {
 }
 
 impl Need {
+    /// What both ask for.
+    pub fn and(&self, other: &Self) -> Self {
+        let more = if other.bytes > self.bytes { other } else { self };
+        // A goal that is never likely is as near as it gets at its own limit.
+        let likely = |n: &Self| n.likely_bytes.unwrap_or(n.bytes);
+        Self {
+            likely_bytes: Some(likely(self).max(likely(other))),
+            sure: self.sure && other.sure,
+            ..more.clone()
+        }
+    }
+
     /// The limit asked for below a ceiling: as much of what would be sure as there is room
     /// for; `None` where not even what is likely fits.
     pub fn within(&self, most: f64) -> Option<f64> {

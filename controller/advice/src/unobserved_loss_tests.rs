@@ -57,7 +57,8 @@ fn a_single_flow_needs_all_of_its_bdp() {
     let a = advise(&m, &Targets::default(), &Options::default());
     let bdp = m.drain_bytes_per_s() * 0.0104;
     let b = a.limit_bytes.unwrap() as f64;
-    assert!((0.9 * bdp..1.05 * bdp).contains(&b), "{b} {:#?}", a.reasons);
+    // As much, and not less than half of what is in force in one step.
+    assert!((0.9 * bdp..1.25 * bdp).contains(&b), "{b} {:#?}", a.reasons);
 }
 
 #[test]

@@ -98,6 +98,9 @@ pub struct Options {
     /// bytes: the advice leaves it only for more than it varies by.
     #[serde(skip)]
     pub kept_bytes: Option<u64>,
+    /// The interval that was advised with it, bytes.
+    #[serde(skip)]
+    pub kept_interval: Option<[f64; 2]>,
     /// δ of UTB Theorem 8: accepted probability that the queue empties.
     pub bbr_delta: f64,
 }
@@ -110,6 +113,7 @@ impl Default for Options {
             unit_bytes: 1.0,
             confidence: 0.9,
             kept_bytes: None,
+            kept_interval: None,
             bbr_delta: 0.01,
         }
     }

@@ -16,6 +16,7 @@ const WORTH_AFTER_FINE: f64 = 0.35;
 const WORTH_AFTER_ADVICE: f64 = 0.1;
 /// An advice that was given stays while the new one is within this of it.
 const KEPT: f64 = 0.1;
+const KEPT_END: f64 = 0.2;
 /// Limits that differ by less (relative) are the same.
 const SAME: f64 = 0.02;
 /// Utilisation this far below its target is not yet a miss: the estimate moves by as
@@ -230,5 +231,12 @@ pub(crate) fn interval(
     {
         high = high.min(delay.bytes).max(limit.bytes);
     }
-    [low, high]
+    // An end stands until the evidence is clearly for another.
+    let stands = |new: f64, before: Option<f64>| {
+        let before = before.filter(|b| *b > 0.0 && (new / b).ln().abs() <= KEPT_END);
+        before.unwrap_or(new)
+    };
+    let [kept_low, kept_high] = [0, 1].map(|i| s.options.kept_interval.map(|k| k[i]));
+    let at = limit.bytes;
+    [stands(low, kept_low).min(at), stands(high, kept_high).max(at)]
 }

@@ -52,7 +52,8 @@ fn used_at(m: &Traffic, bytes: f64) -> Result<Range, tidemark_rules::RuleError> 
         1.0 - (-(bytes.max(1.0) / b).ln().abs() / NEAR).exp()
     });
     let off = USED_BETWEEN_LIMITS * away + UTILISATION_BETWEEN_RUNS;
-    Ok(Range::new(used, used - off, (used + off).min(1.0)))
+    // Beyond 1 before it is anchored.
+    Ok(Range::new(used, used - off, used + off))
 }
 
 /// Part of its peak at which the queue of capped flows stands in the mean, and its

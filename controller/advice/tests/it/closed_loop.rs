@@ -234,8 +234,8 @@ fn reno_converges() {
         ("m40", 100.0),
     ] {
         let link = Link::named(name);
-        // Sure of it, less than half of the buffer is beyond what is needed.
-        for (confidence, part) in [(0.5, 0.75), (0.9, 0.55)] {
+        // Sure of it, at most half of the buffer is beyond what is needed.
+        for (confidence, part) in [(0.5, 0.75), (0.9, 0.5)] {
             let (limits, last) = rounds(link, start, 4, confidence);
             let end = limits[limits.len() - 1];
             let (utilisation, loss) = link.at(end);

@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 use crate::tried_limits::SAME_LIMIT;
 use std::sync::Arc;
 use tidemark_advice::{Advice, Verdict, predict};
-use tidemark_rules::{Targets, Traffic};
+use tidemark_rules::{Options, Targets, Traffic};
 
 impl LinkControl {
     pub(super) fn on_estimate(&mut self, window: WindowEstimate, now: Timestamp) -> Vec<Action> {
@@ -61,14 +61,15 @@ impl LinkControl {
         Vec::new()
     }
 
-    /// The limit advised so far, of this traffic at this limit.
-    pub fn kept_bytes(&self) -> Option<u64> {
-        let known = self
-            .memory
-            .advice
-            .as_ref()
-            .filter(|_| !self.memory.pool.is_empty());
-        known.and_then(|a| a.limit_bytes)
+    /// The advisor's options with what was advised so far, of this traffic at this limit.
+    pub fn keeping(&self, options: Options) -> Options {
+        let advice = self.memory.advice.as_ref();
+        let known = advice.filter(|_| !self.memory.pool.is_empty());
+        Options {
+            kept_bytes: known.and_then(|a| a.limit_bytes),
+            kept_interval: known.and_then(|a| a.interval_bytes),
+            ..options
+        }
     }
 
     /// All that was measured under this traffic; `window` alone before there is more.

@@ -17,7 +17,6 @@ use std::time::Duration;
 use tidemark_advice::advise;
 use tidemark_control::{Input, LinkControl, StationarityWindow, Timestamp, WindowEstimate};
 use tidemark_estimators::LinkId;
-use tidemark_rules::Options;
 use tokio::task::JoinSet;
 
 const PERIOD: Duration = Duration::from_secs(1);
@@ -174,22 +173,20 @@ fn advise_link(core: &Core, id: LinkId, estimated: Window, now: Timestamp) {
             tracing::info!(link = %id, "traffic changed: {why}; advice starts again");
         }
         let estimate = Arc::clone(&window.estimate);
+        let options = s.advisor_options(id);
         let link = s.link_mut(id);
         let actions = link.on(Input::Estimate(window), now);
         let measured = link.pooled(estimate.measured());
-        let kept_bytes = link.kept_bytes();
         let targets = link.advisor_targets();
         let tried = link.tried_limits().clone();
+        let options = link.keeping(options);
         Some((
             estimate,
             measured,
             actions,
             targets,
             tried,
-            Options {
-                kept_bytes,
-                ..s.advisor_options(id)
-            },
+            options,
         ))
     });
     let Some((estimate, mut measured, actions, targets, tried, options)) = seen else {

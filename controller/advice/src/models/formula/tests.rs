@@ -160,7 +160,7 @@ fn what_bbr_leaves_unused_is_not_the_buffers() {
     assert_eq!(p.loss_rate.value, 0.000_19);
     let more = predict(&m, 249_000.0).unwrap();
     assert!((more.utilisation.value - 0.9444).abs() < 1e-9, "{more:?}");
-    assert!(more.utilisation.high == 1.0 && more.loss_rate.low < 1e-4);
+    assert!(more.utilisation.high > 0.98 && more.loss_rate.low < 1e-4);
     let none = predict(&m, 0.0).unwrap();
     assert!(none.utilisation.value < 0.92, "{none:?}");
     // So less of it is not advised where 98 % are asked for.

@@ -28,6 +28,7 @@ fn phase_1() -> Traffic {
     m.c_e_share = Range::exact(0.888);
     m.rho_other = 0.112;
     m.limit_bytes = Some(312_500.0);
+    m.congestion_control = CongestionControl::Reno;
     m.alpha = Range::new(0.94, 0.77, 1.13);
     m.alpha_measured = true;
     m.observed = Some(Observed {
@@ -121,11 +122,11 @@ fn the_demo_is_foreseen() {
 fn the_demo_is_advised_more_than_bscl_asks() {
     let m = phase_1();
     let sure = advise(&m, &demo_targets(), &Options::default());
-    assert!((190_000..=230_000).contains(&sure.limit_bytes.unwrap()));
+    assert!((190_000..=240_000).contains(&sure.limit_bytes.unwrap()));
     let a = advise(&m, &demo_targets(), &likely());
     let b = a.limit_bytes.unwrap();
     assert!(
-        a.feasible && (150_000..=210_000).contains(&b),
+        a.feasible && (150_000..=235_000).contains(&b),
         "{b} {:#?}",
         a.reasons
     );
@@ -140,8 +141,11 @@ fn far_from_the_limit_in_force_is_said() {
     // Hardly a loss with a buffer of 3 MB.
     let mut m = phase_1();
     m.limit_bytes = Some(3_000_000.0);
-    m.congestion_control = CongestionControl::Reno;
     m.observed.as_mut().unwrap().loss_rate = 0.0001;
+    // A first step is not so far.
+    let mut tried = TriedLimit::of(&m, 0).unwrap();
+    tried.limit_bytes = 2_000_000.0;
+    m.tried = vec![tried];
     for bytes in &mut m.occupancy.as_mut().unwrap().bytes {
         *bytes += 2_600_000.0;
     }
