@@ -17,6 +17,7 @@ pub(super) const PURE: &[&str] = &[
     "int-report",
     "p4-ir",
     "p4-vm",
+    "tidemark-advice",
     "tidemark-api",
     "tidemark-control",
     "tidemark-estimators",
