@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,16 +20,8 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 sys.path.insert(0, str(REPOSITORY / "deploy/packages"))
 
+from build import out_of  # noqa: E402
 from layout import HOMEPAGE, PACKAGES  # noqa: E402
-
-
-def run(*command: object, cwd: Path | None = None) -> str:
-    """Standard output of a command; its error ends the build."""
-    words = [str(c) for c in command]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=cwd)
-    if done.returncode:
-        sys.exit(f"build.py: {' '.join(words)}: {(done.stderr or done.stdout).strip()}")
-    return done.stdout.strip()
 
 
 def newest(packages: Path) -> list[Path]:
@@ -57,7 +48,7 @@ class Buildah:
             self.options += ["--storage-driver", "vfs"]
 
     def __call__(self, *words: object) -> str:
-        return run("buildah", *self.options, *words)
+        return out_of("buildah", *self.options, *words)
 
     def base_from(self, directory: Path) -> str:
         """An image of a root file system."""
@@ -79,7 +70,7 @@ def main() -> None:
         sys.exit("build.py: buildah is not on PATH (Debian: package buildah)")
     packages = newest(args.packages)
     version = packages[0].name.split("_")[1]
-    epoch = run("git", "-C", REPOSITORY, "log", "-1", "--format=%ct")
+    epoch = out_of("git", "-C", REPOSITORY, "log", "-1", "--format=%ct")
     buildah = Buildah(args.store, epoch)
     base = buildah.base_from(Path(args.base)) if Path(args.base).is_dir() else args.base
     image = "localhost/tidemark:latest"

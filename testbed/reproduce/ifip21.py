@@ -24,6 +24,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+from tidemark_lab.markdown import table as markdown_table
+from tidemark_lab.theory import BBR_DRAIN, BETA, most_with_loss
+
+# Without a display.
+plt.switch_backend("Agg")
+
 BDP_PKTS = 10e9 / 8 * 1.2e-3 / 9000
 """10 Gb/s, 1.2 ms, 9000 bytes."""
 DROPS_BUFFER_PKTS = 15_000 * 80 / 9000
@@ -41,7 +48,6 @@ LARGEST_FACTOR = 1.5
 SMALLEST_SAID = 0.5
 """What fair over smallest window "approaches" as the buffer grows."""
 SMALLEST_FACTOR = 2.0
-BETA = {"reno": 1 / 2, "cubic": 717 / 1024, "scalable": 7 / 8}
 LABEL = {"reno": "Reno", "cubic": "CUBIC", "scalable": "Scalable", "bbr": "BBR"}
 COLOUR = {"reno": "#1b6ca8", "cubic": "#d1495b", "scalable": "#66a182", "bbr": "#8d6a9f"}
 
@@ -136,7 +142,6 @@ def said_of_fairness(
 
 def draw_fairness(found: dict[FairKey, tuple[float, float]], out: Path) -> list[Path]:
     """Figure 11: over flows with a full buffer, and over the buffer."""
-    plt = pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.0), layout="constrained")
     for algorithm, label in LABEL.items():
         # The buffer nearest to a BDP.
@@ -152,19 +157,7 @@ def draw_fairness(found: dict[FairKey, tuple[float, float]], out: Path) -> list[
     for axes in (left, right):
         axes.set_yscale("log")
     left.legend(frameon=False)
-    written = save(figure, out / "ifip21-fairness")
-    plt.close("all")
-    return written
-
-
-def pyplot():
-    """Without a display."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
+    return save(figure, out / "ifip21-fairness")
 
 
 def sqrt_rule_pkts(flows: float, delta: float = 1.0) -> float:
@@ -174,12 +167,12 @@ def sqrt_rule_pkts(flows: float, delta: float = 1.0) -> float:
 
 def single_flow_pkts(algorithm: str) -> float:
     """Buffer for full utilisation of one flow (section 3.5)."""
-    return BDP_PKTS * (0.25 if algorithm == "bbr" else 1 / BETA[algorithm] - 1)
+    return BDP_PKTS * (BBR_DRAIN if algorithm == "bbr" else 1 / BETA[algorithm] - 1)
 
 
 def allowed_flows(flows: float, buffer_pkts: float = DROPS_BUFFER_PKTS) -> float:
     """sqrt(n) + n^2/(2B), as the paper draws it beside its measurement."""
-    return math.sqrt(flows) + flows * flows / (2 * buffer_pkts)
+    return most_with_loss(flows, buffer_pkts)
 
 
 def series(values: dict[Key, float], algorithm: str) -> tuple[list[int], list[float]]:
@@ -189,46 +182,40 @@ def series(values: dict[Key, float], algorithm: str) -> tuple[list[int], list[fl
 
 def draw(buffers: dict[Key, float], losses: dict[Key, float], out: Path) -> list[Path]:
     """Both figures as PNG and SVG."""
-    plt = pyplot()
-    written = []
     grid = [2 ** (i / 8) for i in range(57)]
-
-    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-    for algorithm, label in LABEL.items():
-        x, y = series(buffers, algorithm)
-        axes.plot(x, y, "o-", color=COLOUR[algorithm], label=label, markersize=4)
+    figure, axes = over_flows(buffers)
+    for algorithm in LABEL:
         axes.plot([1], [single_flow_pkts(algorithm)], "x", color=COLOUR[algorithm])
     axes.plot(grid[:49], [sqrt_rule_pkts(n) for n in grid[:49]], "k--", label=r"BDP/$\sqrt{n}$")
     axes.plot([], [], "kx", label="single-flow rule (section 3.5)")
     axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="flows n",
         ylabel="smallest full buffer (packets of 9000 bytes)",
         title="Smallest buffer with 99 % of packets meeting a queue",
     )
     plain_ticks(axes, [1, 2, 4, 8, 16, 32, 64], [10, 20, 50, 100, 200])
     axes.legend(frameon=False, loc="lower left", fontsize="small", ncols=2)
     axes.set_ylim(bottom=4)
-    written += save(figure, out / "ifip21-buffer")
+    written = save(figure, out / "ifip21-buffer")
 
-    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-    for algorithm, label in LABEL.items():
-        x, y = series(losses, algorithm)
-        axes.plot(x, y, "o-", color=COLOUR[algorithm], label=label, markersize=4)
+    figure, axes = over_flows(losses)
     axes.plot(grid, [allowed_flows(n) for n in grid], "k--", label=r"$\sqrt{n} + n^2/(2B)$")
     axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="flows n",
         ylabel="flows with a loss",
         title=f"Flows with a loss, mean over the {INTERVAL_MS} ms intervals that had one",
     )
     plain_ticks(axes, [1, 2, 4, 8, 16, 32, 64, 128], [1, 2, 5, 10, 20, 50])
     axes.legend(frameon=False)
-    written += save(figure, out / "ifip21-losses")
-    plt.close("all")
-    return written
+    return written + save(figure, out / "ifip21-losses")
+
+
+def over_flows(values: dict[Key, float]):
+    """A figure with a line for each algorithm."""
+    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    for algorithm, label in LABEL.items():
+        x, y = series(values, algorithm)
+        axes.plot(x, y, "o-", color=COLOUR[algorithm], label=label, markersize=4)
+    axes.set(xscale="log", yscale="log", xlabel="flows n")
+    return figure, axes
 
 
 def plain_ticks(axes, x: list[int], y: list[int]) -> None:
@@ -242,6 +229,7 @@ def save(figure, stem: Path) -> list[Path]:
     paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
     for path in paths:
         figure.savefig(path, dpi=150)
+    plt.close(figure)
     return paths
 
 
@@ -257,23 +245,18 @@ def table(buffers: dict[Key, float], losses: dict[Key, float]) -> str:
 
 def grid(values: dict[Key, float], law: str, of: Callable[[float], float], digits: int):
     """Lines: a column for each algorithm, and the paper's law."""
-    yield "| n | " + " | ".join(LABEL.values()) + f" | {law} |"
-    yield "|---" * (len(LABEL) + 2) + "|"
+    rows = []
     for n in sorted({n for _, n in values}):
-        found = [values.get((a, n)) for a in LABEL]
-        cells = ["-" if v is None else f"{v:.{digits}f}" for v in [*found, of(n)]]
-        yield f"| {n} | " + " | ".join(cells) + " |"
+        found = [*(values.get((a, n)) for a in LABEL), of(n)]
+        rows.append([str(n), *("-" if v is None else f"{v:.{digits}f}" for v in found)])
+    return markdown_table(("n", *LABEL.values(), law), rows)
 
 
 def fairness_table(checks: list[tuple[str, str, float, bool]]) -> str:
     """What the paper says of Figure 11b beside its table, in Markdown."""
-    lines = ["", f"Fairness of {FAIRNESS_FLOWS} flows (Fig. 11b):", ""]
-    lines += ["| what | paper | authors' table | |", "|---|---|---|---|"]
-    lines += [
-        f"| {what} | {said} | {value:.2f} | {'agrees' if agrees else 'DISAGREES'} |"
-        for what, said, value, agrees in checks
-    ]
-    return "\n".join(lines)
+    rows = [(w, p, f"{v:.2f}", "agrees" if a else "DISAGREES") for w, p, v, a in checks]
+    lines = markdown_table(("what", "paper", "authors' table", ""), rows)
+    return "\n".join(["", f"Fairness of {FAIRNESS_FLOWS} flows (Fig. 11b):", "", *lines])
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -97,28 +97,6 @@ def read_samples(path: Path, until_us: int) -> list[tuple[int, ...]]:
 # --- columns of differences -----------------------------------------------------------------
 
 
-def varints(values: list[int]) -> bytes:
-    out = bytearray()
-    for value in values:
-        z = (value << 1) ^ (value >> 63)
-        while z > 127:
-            out.append(z & 127 | 128)
-            z >>= 7
-        out.append(z)
-    return bytes(out)
-
-
-def unvarints(data: bytes) -> list[int]:
-    values, z, shift = [], 0, 0
-    for byte in data:
-        z |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            values.append((z >> 1) ^ -(z & 1))
-            z, shift = 0, 0
-    return values
-
-
 def signed(difference: int) -> int:
     return (difference + 2**31) % 2**32 - 2**31
 
@@ -192,47 +170,30 @@ def pack(reports: list[tuple[int, bytes]], samples: list[tuple[int, ...]]) -> by
         for i, (number, was) in enumerate(zip(numbers, before, strict=True)):
             columns[f"sample.{i}"].append(number - was)
         numbers_before[socket] = numbers
-    body = {name: varints(values) for name, values in columns.items()}
-    header = json.dumps(
-        {
-            "reports": len(reports),
-            "samples": len(samples),
-            "forms": kinds,
-            "sockets": [list(s) for s in sockets],
-            "columns": [[name, len(data)] for name, data in body.items()],
-        },
-        separators=(",", ":"),
-    ).encode()
-    packed = struct.pack("<I", len(header)) + header + b"".join(body.values())
-    return gzip.compress(packed, 9, mtime=0)
+    packed = {"forms": kinds, "sockets": list(sockets), "columns": columns}
+    return gzip.compress(json.dumps(packed, separators=(",", ":")).encode(), 9, mtime=0)
 
 
 def unpack(data: bytes) -> tuple[list[tuple[int, bytes]], list[tuple[int, ...]]]:
-    data = gzip.decompress(data)
-    (length,) = struct.unpack_from("<I", data)
-    header = json.loads(data[4 : 4 + length])
-    at, columns = 4 + length, {}
-    for name, size in header["columns"]:
-        columns[name] = iter(unvarints(data[at : at + size]))
-        at += size
+    packed = json.loads(gzip.decompress(data))
+    columns = {name: iter(values) for name, values in packed["columns"].items()}
     reports, state, time_ns = [], Words(), 0
-    for _ in range(header["reports"]):
-        form, flow = next(columns["form"]), next(columns["flow"])
+    for form in columns["form"]:
+        flow = next(columns["flow"])
         time_ns += next(columns["captured_ns"])
-        kinds, words = header["forms"][form], []
+        kinds, words = packed["forms"][form], []
         for i, kind in enumerate(kinds):
             difference = next(columns[f"{form}.{i}"])
             words.append((state.expected(kind, i, flow, time_ns) + difference) & MASK)
         state.note(kinds, words, flow, time_ns)
         reports.append((time_ns, struct.pack(f">{len(words)}I", *words)))
     samples, time_us, before = [], 0, {}
-    for _ in range(header["samples"]):
-        socket = next(columns["socket"])
+    for socket in columns["socket"]:
         time_us += next(columns["time_us"])
         was = before.get(socket, (0,) * 8)
         numbers = tuple(was[i] + next(columns[f"sample.{i}"]) for i in range(8))
         before[socket] = numbers
-        samples.append((next(columns["cpu"]), time_us, *header["sockets"][socket], numbers))
+        samples.append((next(columns["cpu"]), time_us, *packed["sockets"][socket], numbers))
     return reports, samples
 
 

@@ -10,17 +10,10 @@ import { fileURLToPath } from 'node:url';
 const FLOWS_KEPT = 24;
 const ROUTES = ['status', 'links', 'advice', 'changes', 'curve?points=12'];
 
-/** Drops what only takes room: most flows, most points. */
-function shorten(value) {
-  if (Array.isArray(value)) return value.map(shorten);
-  if (value === null || typeof value !== 'object') return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([k, v]) => {
-      if (k === 'flows' && Array.isArray(v)) return [k, v.slice(0, FLOWS_KEPT).map(shorten)];
-      if (k === 'capture_dir') return [k, ''];
-      return [k, shorten(v)];
-    }),
-  );
+/** Without what only takes room, most flows, and what is of this machine. */
+function shortened(key, value) {
+  if (key === 'flows' && Array.isArray(value)) return value.slice(0, FLOWS_KEPT);
+  return key === 'capture_dir' ? '' : value;
 }
 
 const base = new URL('api/v1/', process.argv[2] ?? 'http://127.0.0.1:8080/');
@@ -30,9 +23,7 @@ await mkdir(out, { recursive: true });
 async function save(name, path) {
   const response = await fetch(new URL(path, base));
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  const data = shorten(await response.json());
-  await writeFile(`${out}${name}.json`, `${JSON.stringify(data, null, 1)}\n`);
-  return data;
+  await writeFile(`${out}${name}.json`, `${JSON.stringify(await response.json(), shortened, 1)}\n`);
 }
 
 for (const route of ROUTES) await save(route.replace(/\?.*/, ''), route);

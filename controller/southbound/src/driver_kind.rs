@@ -5,6 +5,7 @@ use crate::{Error, Southbound};
 use daemon_kit::credentials::Access;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The keys of a driver's own section.
 pub type Section = serde_json::Map<String, serde_json::Value>;
@@ -43,6 +44,21 @@ pub struct SwitchAddress {
     pub limit_unit_bytes: u32,
     /// What the server is shown, and whom we trust.
     pub access: Access,
+    /// How long one call may take.
+    pub timeout: Duration,
+}
+
+impl Default for SwitchAddress {
+    fn default() -> Self {
+        Self {
+            address: "127.0.0.1:9559".into(),
+            device_id: 1,
+            election_id: 1,
+            limit_unit_bytes: 1,
+            access: Access::default(),
+            timeout: Duration::from_secs(10),
+        }
+    }
 }
 
 /// For drivers that need nothing beside the address.

@@ -114,7 +114,6 @@ impl Serialize for DriverSection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daemon_kit::credentials::Access;
     use std::collections::BTreeSet;
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,10 +130,8 @@ mod tests {
     fn address() -> SwitchAddress {
         SwitchAddress {
             address: "127.0.0.1:1".into(),
-            device_id: 1,
-            election_id: 1,
             limit_unit_bytes: 80,
-            access: Access::default(),
+            ..SwitchAddress::default()
         }
     }
 

@@ -2,81 +2,85 @@
 //! gRPC calls as every driver makes them: addresses, limits of time, errors in
 //! words, the check of what was written.
 
+use crate::driver_kind::SwitchAddress;
 use crate::{Error, Limit};
-use daemon_kit::credentials::Access;
-use daemon_kit::credentials::explain::{self, Shown};
+use daemon_kit::credentials::explain;
 use std::error::Error as _;
 use std::future::Future;
-use std::time::Duration;
 use tonic::transport::Endpoint;
 use tonic::{Code, Status};
 
-/// An endpoint of `host:port` or a URL; the address gets its scheme. No I/O.
-///
-/// # Errors
-/// An address that is neither, or whose scheme does not go with the credentials;
-/// `example` is shown.
-pub(crate) fn endpoint(
-    address: &mut String,
-    access: &Access,
-    example: &str,
-    timeout: Duration,
-) -> Result<Endpoint, Error> {
-    let wrong = |e: String| {
-        let text = format!("\"{address}\" is not like {example}: {e}");
-        Error::value("address", text)
-    };
-    let endpoint = access.endpoint(address).map_err(wrong)?;
-    *address = access.url(address).map_err(wrong)?;
-    Ok(endpoint.connect_timeout(timeout))
-}
-
-/// A call that failed, in words.
-pub(crate) fn call_error(address: &str, operation: &str, code: Code, message: &str) -> Error {
-    let (address, message) = (address.to_owned(), message.to_owned());
-    match code {
-        Code::Unavailable => Error::Connect {
-            address,
-            reason: message,
-        },
-        _ => Error::Rpc {
-            address,
-            operation: operation.into(),
-            code,
-            message,
-        },
+impl SwitchAddress {
+    /// An endpoint; the address gets its scheme. No I/O.
+    ///
+    /// # Errors
+    /// An address that is neither `host:port` nor a URL, or whose scheme does not go with the
+    /// credentials; `example` is shown.
+    pub(crate) fn endpoint(&mut self, example: &str) -> Result<Endpoint, Error> {
+        let address = &self.address;
+        let wrong = |e: String| {
+            let text = format!("\"{address}\" is not like {example}: {e}");
+            Error::value("address", text)
+        };
+        let endpoint = self.access.endpoint(address).map_err(wrong)?;
+        self.address = self.access.url(address).map_err(wrong)?;
+        Ok(endpoint.connect_timeout(self.timeout))
     }
-}
 
-/// Ends a call that takes longer than `limit`.
-///
-/// # Errors
-/// The call's own, or `DEADLINE_EXCEEDED`.
-pub(crate) async fn in_time<T>(
-    address: &str,
-    shown: Shown,
-    operation: &str,
-    limit: Duration,
-    call: impl Future<Output = Result<T, Status>>,
-) -> Result<T, Error> {
-    match tokio::time::timeout(limit, call).await {
-        Ok(Ok(v)) => Ok(v),
-        Ok(Err(status)) => {
-            // With a cause, the connection failed and not the server's answer; what it is
-            // called depends on how far the call had come.
-            let code = match (status.code(), status.source()) {
-                (Code::Unknown | Code::Cancelled | Code::Internal, Some(_)) => Code::Unavailable,
-                (code, _) => code,
-            };
-            let words = explain::status(&status, shown);
-            Err(call_error(address, operation, code, &words))
+    /// A call that failed, in words.
+    pub(crate) fn error(&self, operation: &str, code: Code, message: &str) -> Error {
+        let (address, message) = (self.address.clone(), message.to_owned());
+        match code {
+            Code::Unavailable => Error::Connect {
+                address,
+                reason: message,
+            },
+            _ => Error::Rpc {
+                address,
+                operation: operation.into(),
+                code,
+                message,
+            },
         }
-        Err(_) => Err(call_error(
-            address,
-            operation,
-            Code::DeadlineExceeded,
-            &format!("no answer within {limit:?}"),
-        )),
+    }
+
+    /// Another client writes, or one with this id is there already.
+    pub(crate) fn not_primary(&self, election_id: u64, reason: String) -> Error {
+        Error::NotPrimary {
+            address: self.address.clone(),
+            election_id,
+            reason,
+        }
+    }
+
+    /// Ends a call that takes longer than [`Self::timeout`].
+    ///
+    /// # Errors
+    /// The call's own, or `DEADLINE_EXCEEDED`.
+    pub(crate) async fn in_time<T>(
+        &self,
+        operation: &str,
+        call: impl Future<Output = Result<T, Status>>,
+    ) -> Result<T, Error> {
+        match tokio::time::timeout(self.timeout, call).await {
+            Ok(Ok(v)) => Ok(v),
+            Ok(Err(status)) => {
+                // With a cause, the connection failed and not the server's answer; what it is
+                // called depends on how far the call had come.
+                let code = match (status.code(), status.source()) {
+                    (Code::Unknown | Code::Cancelled | Code::Internal, Some(_)) => {
+                        Code::Unavailable
+                    }
+                    (code, _) => code,
+                };
+                let words = explain::status(&status, self.access.shown());
+                Err(self.error(operation, code, &words))
+            }
+            Err(_) => {
+                let words = format!("no answer within {:?}", self.timeout);
+                Err(self.error(operation, Code::DeadlineExceeded, &words))
+            }
+        }
     }
 }
 
@@ -105,8 +109,8 @@ mod tests {
 
     async fn failed(status: Status) -> Error {
         let call = async { Err::<(), _>(status) };
-        let limit = Duration::from_secs(60);
-        let result = in_time("s1:1", Shown::Tls, "subscribing", limit, call).await;
+        let switch = SwitchAddress::default();
+        let result = switch.in_time("subscribing", call).await;
         result.expect_err("the call failed")
     }
 

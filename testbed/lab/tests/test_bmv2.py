@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from tidemark_lab import netns
+from tidemark_lab import preflight as lab_preflight
 from tidemark_lab.bmv2 import checks, command, preflight, rates
 from tidemark_lab.demo import variant
 from tidemark_lab.demo.variant import Variant
 from tidemark_lab.errors import PreflightError
 from tidemark_lab.experiment import load
+from tidemark_lab.experiment.bmv2 import back_end
 from tidemark_lab.experiment.bmv2.back_end import Bmv2
 from tidemark_lab.experiment.bmv2.layout import Bmv2Layout
 from tidemark_lab.experiment.load import FILES, ExperimentError
@@ -182,13 +184,16 @@ def test_make_refuses_what_it_cannot_do(tmp_path, arguments, says):
 
 
 def test_an_address_of_the_management_link_that_is_taken_is_named(monkeypatch):
-    monkeypatch.setattr(preflight, "addresses_within", lambda _: [("eth7", "198.18.255.5")])
-    with pytest.raises(PreflightError, match=r"198\.18\.255\.5.*eth7"):
-        preflight.check_addresses()
     asked: list[str] = []
-    monkeypatch.setattr(preflight, "addresses_within", asked.append)
-    preflight.check_addresses()
+    monkeypatch.setattr(preflight, "check_program", lambda: None)
+    monkeypatch.setattr(back_end.Embedded, "ready", lambda _self, _out: ["a note"])
+    monkeypatch.setattr(lab_preflight, "addresses_within", asked.append)
+    assert Bmv2().ready(Path("runs")) == ["a note"]
     assert asked == ["198.18.255.4/30"]
+    taken = [("eth7", "198.18.255.5")]
+    monkeypatch.setattr(lab_preflight, "addresses_within", lambda _: taken)
+    with pytest.raises(PreflightError, match=r"198\.18\.255\.5 of BMv2's management link.*eth7"):
+        Bmv2().ready(Path("runs"))
 
 
 def phase(delay_ms: float | None, occupancy_bytes: int = 150_000, action: str = "drop_tail"):

@@ -10,7 +10,6 @@ import pytest
 from tidemark_lab import theory
 from tidemark_lab.papers import (
     bscl,
-    bscl_few,
     bscl_mix,
     bscl_table,
     flows,
@@ -103,10 +102,10 @@ def test_a_loss_event_ends_where_nothing_is_lost_for_a_gap():
 
 def test_utilisation_at_a_buffer_lies_between_two_that_were_measured():
     points = [(10.0, 0.9), (40.0, 0.98), (90.0, 1.0)]
-    assert bscl_few.utilisation_at(points, 20) == pytest.approx(0.94)
-    assert bscl_few.utilisation_at(points, 90) == 1.0
-    assert bscl_few.utilisation_at(points, 9) is None
-    assert bscl_few.utilisation_at(points, 91) is None
+    assert bscl_mix.value_at(points, 20) == pytest.approx(0.94)
+    assert bscl_mix.value_at(points, 90) == 1.0
+    assert bscl_mix.value_at(points, 9) is None
+    assert bscl_mix.value_at(points, 91) is None
 
 
 def test_a_crossing_lies_between_the_buffers_that_enclose_it():

@@ -57,7 +57,6 @@ def test_this_kernel_can_run_the_lab():
 
 
 @pytest.mark.root
-def test_an_address_of_the_report_link_in_use_is_found(monkeypatch):
-    monkeypatch.setattr(preflight, "REPORT_NETWORK", "127.0.0.0/8")
+def test_an_address_of_the_report_link_in_use_is_found():
     with pytest.raises(PreflightError, match=r"127\.0\.0\.1.*lo"):
-        preflight.check_addresses()
+        preflight.check_addresses("127.0.0.0/8", "the report links")

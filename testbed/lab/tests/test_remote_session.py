@@ -7,11 +7,15 @@ import subprocess
 import pytest
 
 from tidemark_lab.errors import LabError
+from tidemark_lab.experiment.backend import Place
+from tidemark_lab.experiment.live import Links
+from tidemark_lab.experiment.model import Phase
+from tidemark_lab.experiment.plan import Limits
 from tidemark_lab.experiment.remote import clocks, ssh
 from tidemark_lab.experiment.remote.clocks import Asked, Offset
 from tidemark_lab.experiment.remote.run import Run
 from tidemark_lab.experiment.remote.session import Session, remove_stale
-from tidemark_lab.experiment.remote.steps import look
+from tidemark_lab.experiment.remote.steps import look, set_phase
 
 
 def test_a_clock_is_known_within_half_of_the_quickest_round_trip():
@@ -146,3 +150,23 @@ def test_a_host_that_cannot_send_what_is_planned_is_named(tmp_path, controls, ec
     else:
         with pytest.raises(LabError, match=says):
             step.do(run)
+
+
+def test_a_phase_that_begins_with_advice_applies_it(tmp_path):
+    posts = []
+
+    class Controller:
+        def get(self, _path):
+            return {"advice": {"limit_bytes": 5_000}, "can_apply": True}
+
+        def post(self, path, _body):
+            posts.append(path)
+            return {"limit": {"action": "drop_tail", "limit_bytes": 5_000}, "advice": {}}
+
+    run = Run(None, "", tmp_path, None, None)
+    run.links = Links(None, [Place(1, 2)], Controller(), lambda: None)
+    run.limits = [Limits("drop_tail", 9_000)]
+    phase = Phase.model_validate({"name": "two", "duration": "5s", "apply_advice": True})
+    set_phase([], phase).do(run)
+    assert posts == ["/advice/apply"]
+    assert run.limits == [Limits("drop_tail", 5_000)]

@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from pyroute2.netns import setns
+
 DIRECTORY = Path("/run/netns")
 _CLONE_NEWNET = 0x4000_0000
 _MNT_DETACH = 2
@@ -84,11 +86,8 @@ def unshare() -> None:
 
 def enter(name: str) -> None:
     """Moves the calling thread into namespace `name` for good."""
-    there = os.open(DIRECTORY / name, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        _setns(there, name)
-    finally:
-        os.close(there)
+    # It is there: no other is to be made.
+    setns(name, flags=0)
 
 
 @contextlib.contextmanager
@@ -101,12 +100,6 @@ def entered(name: str) -> Iterator[None]:
         try:
             yield
         finally:
-            _setns(home, "home")
+            setns(home)
     finally:
         os.close(home)
-
-
-def _setns(descriptor: int, name: str) -> None:
-    if _libc.setns(descriptor, _CLONE_NEWNET) != 0:
-        error = ctypes.get_errno()
-        raise OSError(error, f"enter namespace {name}: {os.strerror(error)}")

@@ -69,7 +69,7 @@ def run(ports: Ports, paths: Paths, out: Path) -> list[str]:
     check_run_directories()
     notes = clean_stale()
     check_ports(ports)
-    check_addresses()
+    check_addresses(str(REPORT_NETWORK), "the report links")
     kernel_check.check()
     notes += check_tracefs()
     check_out(out)
@@ -184,11 +184,11 @@ def _bind(probe: socket.socket, address: tuple[str, int], what: str, option: str
         raise PreflightError(f"{what} is in use", remedy) from error
 
 
-def check_addresses() -> None:
-    if found := addresses_within(str(REPORT_NETWORK)):
+def check_addresses(network: str, what: str) -> None:
+    if found := addresses_within(network):
         interface, address = found[0]
         raise PreflightError(
-            f"address {address} of the report links is already on interface {interface}",
+            f"address {address} of {what} is already on interface {interface}",
             "remove it there for the time of the run",
         )
 

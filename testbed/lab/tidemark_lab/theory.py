@@ -29,7 +29,7 @@ def least_queue(n: int, bdp: float, buffer: float, control: str | None = None) -
     return None if beta is None else max(beta * (bdp + buffer) - bdp, 0.0)
 
 
-def most_with_loss(n: int, bdp: float) -> float:
+def most_with_loss(n: float, bdp: float) -> float:
     """Flows that lose in a round trip with a loss: √n + n²/(2·BDP) (UTB Theorem 5)."""
     return math.sqrt(n) + n * n / (2 * bdp)
 

@@ -15,6 +15,17 @@ def harmonic_mean(values: list[float]) -> float | None:
     return statistics.harmonic_mean(values) if values else None
 
 
+def counted(flows: list[JsonObject]) -> JsonObject:
+    """N_b and Tₑ of flows, and how many of the other persistent kinds there are."""
+    lbp = [f for f in flows if f["kind"] == "lbp"]
+    return {
+        "n_b": len(lbp),
+        "t_e_ms": harmonic_mean([f["base_rtt_ms"] for f in lbp if f["base_rtt_ms"]]),
+        "rbp": sum(f["kind"] == "rbp" for f in flows),
+        "wl": sum(f["kind"] == "wl" for f in flows),
+    }
+
+
 # Of a time, at either end. Where a phase is to end as its flows do, one is late by milliseconds.
 MOST_MISSING = 0.01
 
@@ -51,30 +62,15 @@ class Truth:
 
     def phase(self, start_unix_ns: int, end_unix_ns: int) -> JsonObject:
         """N_b and Tₑ of a time, and how many flows of the other kinds there were."""
-        lbp = self.during("lbp", start_unix_ns, end_unix_ns)
-        t_e = harmonic_mean([f["base_rtt_ms"] for f in lbp if f["base_rtt_ms"]])
-        shorts = [
-            f
-            for f in self.flows
-            if f["kind"] == "short"
+        short = sum(
+            f["kind"] == "short"
             and f["start"]["unix_ns"] < end_unix_ns
             and f["stop"]["unix_ns"] > start_unix_ns
-        ]
-        return {
-            "n_b": len(lbp),
-            "t_e_ms": t_e,
-            "rbp": len(self.during("rbp", start_unix_ns, end_unix_ns)),
-            "wl": len(self.during("wl", start_unix_ns, end_unix_ns)),
-            "short": len(shorts),
-        }
+            for f in self.flows
+        )
+        return {**counted(self.persistent(start_unix_ns, end_unix_ns)), "short": short}
 
 
 def planned_truth(spec: JsonObject) -> JsonObject:
     """The same from the spec, for a run whose traffic has not ended yet."""
-    lbp = [f for f in spec["flows"] if f["kind"] == "lbp"]
-    return {
-        "n_b": len(lbp),
-        "t_e_ms": harmonic_mean([f["base_rtt_ms"] for f in lbp]),
-        "rbp": sum(f["kind"] == "rbp" for f in spec["flows"]),
-        "wl": sum(f["kind"] == "wl" for f in spec["flows"]),
-    }
+    return counted(spec["flows"])

@@ -7,7 +7,6 @@
 //! declared with [`shared_data_test!`]: cargo reports it as *ignored* where the
 //! runs are not, and `TIDEMARK_SHARED_DATA=required` makes it fail there.
 
-mod columns;
 mod error;
 mod packed;
 mod pcap;

@@ -30,10 +30,8 @@ function recent(v: unknown) {
   };
 }
 
-export type Brief = NonNullable<ReturnType<typeof brief>>;
-
-/** A link in brief, for the overview. */
-function brief(v: unknown) {
+/** Fields of a link in brief and in full. */
+function common(v: unknown) {
   const o = fields<api.LinkSummary>(v);
   const node = number(o.node);
   const port = number(o.port);
@@ -44,13 +42,24 @@ function brief(v: unknown) {
     name: string(o.name),
     capacityBps: number(o.capacity_bps) || null,
     stale: o.stale === true,
+    /** Of the newest report of the link. */
     ageMs: milliseconds(o.age_s),
-    limitBytes: limit(o.limit)?.bytes ?? (number(o.reported_limit_bytes) || null),
-    advisedBytes: number(o.advised_bytes),
-    nB: number(o.n_b),
+    /** As read from the switch; null without a switch. */
+    limit: limit(o.limit),
+    /** As the reports say. */
+    reportedLimitBytes: number(o.reported_limit_bytes) || null,
     recent: recent(o.recent),
     targets: targets(o.targets),
   };
+}
+
+export type Brief = NonNullable<ReturnType<typeof brief>>;
+
+/** A link in brief, for the overview. */
+function brief(v: unknown) {
+  const l = common(v);
+  const o = fields<api.LinkSummary>(v);
+  return l && { ...l, advisedBytes: number(o.advised_bytes), nB: number(o.n_b) };
 }
 
 /** The links in brief that an update has; null where it has every link in full. */
@@ -63,16 +72,11 @@ export type Link = NonNullable<ReturnType<typeof link>>;
 
 /** One egress port as the controller knows it now. Times are seconds since `startNs`. */
 export function link(v: unknown) {
+  const l = common(v);
   const o = fields<api.Link>(v);
-  const node = number(o.node);
-  const port = number(o.port);
-  if (node === null || port === null) return null;
   const startNs = number(o.capture_start_ns) ?? 0;
-  return {
-    node,
-    port,
-    name: string(o.name),
-    capacityBps: number(o.capacity_bps) || null,
+  return l && {
+    ...l,
     /** Switch time of the first interval. */
     startNs,
     startUnixMs: number(o.capture_start_unix_ms),
@@ -80,18 +84,10 @@ export function link(v: unknown) {
     depthUnitBytes: number(o.depth_unit_bytes) ?? 1,
     /** Newest telemetry. */
     now: ((number(o.now_ns) ?? startNs) - startNs) / NS,
-    /** Age of the newest report of the link, and of any link of its node. */
-    ageMs: milliseconds(o.age_s),
+    /** Age of the newest report of any link of its node. */
     nodeAgeMs: milliseconds(o.node_age_s),
     /** How late what arrives is. */
     lagMs: milliseconds(o.lag_s),
-    stale: o.stale === true,
-    /** As read from the switch; null without a switch. */
-    limit: limit(o.limit),
-    /** As the reports say. */
-    reportedLimitBytes: number(o.reported_limit_bytes) || null,
-    recent: recent(o.recent),
-    targets: targets(o.targets),
     estimate: linkEstimate(o.estimate, startNs),
     advice: advice(o.advice),
     /** A change being watched, in words; empty when none. */

@@ -2,6 +2,8 @@
 // What charts draw with: the same strokes on the screen's canvas and in an SVG
 // file. Coordinates are CSS pixels.
 
+import { ink } from './theme';
+
 export interface Stroke {
   colour: string;
   width: number;
@@ -21,8 +23,6 @@ export interface View {
 export interface Pen {
   /** Line segments: x1, y1, x2, y2, and again. */
   segments(points: readonly number[], stroke: Stroke): void;
-  /** A line through points; null lifts the pen. */
-  line(x: readonly number[], y: readonly (number | null)[], stroke: Stroke): void;
   /** Squares of a size around points: x, y, and again. */
   dots(points: readonly number[], size: number, fill: string): void;
   ring(x: number, y: number, radius: number, stroke: Stroke): void;
@@ -40,23 +40,6 @@ export class CanvasPen implements Pen {
     for (let i = 0; i + 3 < points.length; i += 4) {
       this.c.moveTo((points[i] ?? 0) * r, (points[i + 1] ?? 0) * r);
       this.c.lineTo((points[i + 2] ?? 0) * r, (points[i + 3] ?? 0) * r);
-    }
-    this.c.stroke();
-  }
-
-  line(x: readonly number[], y: readonly (number | null)[], stroke: Stroke): void {
-    this.begin(stroke);
-    let down = false;
-    for (let i = 0; i < x.length; i += 1) {
-      const v = y[i];
-      if (v === null || v === undefined) {
-        down = false;
-        continue;
-      }
-      const at = [(x[i] ?? 0) * this.ratio, v * this.ratio] as const;
-      if (down) this.c.lineTo(...at);
-      else this.c.moveTo(...at);
-      down = true;
     }
     this.c.stroke();
   }
@@ -86,7 +69,7 @@ export class CanvasPen implements Pen {
 const n = (v: number): string => String(Math.round(v * 100) / 100);
 
 /** Text in an attribute or element of SVG. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c] ?? c);
 }
 
@@ -101,6 +84,7 @@ export class SvgPen implements Pen {
     this.stroke(d, stroke);
   }
 
+  /** A line through points; null lifts the pen. */
   line(x: readonly number[], y: readonly (number | null)[], stroke: Stroke): void {
     let d = '';
     let down = false;
@@ -128,8 +112,17 @@ export class SvgPen implements Pen {
     this.parts.push(`<circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}" fill="none" stroke="${escaped(s.colour)}" stroke-width="${s.width}"/>`);
   }
 
-  fill(d: string, fill: string): void {
-    if (d) this.parts.push(`<path d="${d}" fill="${escaped(fill)}"/>`);
+  fill(d: string, fill: string, opacity = 1): void {
+    if (d) this.parts.push(`<path d="${d}" fill="${escaped(fill)}" fill-opacity="${opacity}"/>`);
+  }
+
+  /** All that was drawn, on paper: charts are transparent. */
+  file(name: string, width: number, height: number): string {
+    return (
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
+      `font-family="IBM Plex Sans, system-ui, sans-serif" font-size="12"><title>${escaped(name)}</title>` +
+      `<rect width="100%" height="100%" fill="${ink('sheet')}"/>${this.parts.join('')}</svg>\n`
+    );
   }
 
   text(x: number, y: number, text: string, anchor: 'start' | 'middle' | 'end', colour: string, turned = false): void {

@@ -2,7 +2,7 @@
 // Charts as files: the numbers as CSV, the picture as SVG.
 
 import type uPlot from 'uplot';
-import { type Pen, SvgPen, type View, escaped } from './pen';
+import { type Pen, SvgPen, type View } from './pen';
 import { ink } from './theme';
 
 /** What can be saved. */
@@ -80,7 +80,8 @@ export function svgOf(p: SvgParts): string {
     if (colour !== 'transparent' && (s.width ?? 1) > 0) inside.line(xs, y, { colour, width: s.width ?? 1, dash: s.dash ?? [] });
   });
   p.draw(inside, v);
-  pen.parts.push(`<g clip-path="url(#plot)">${inside.parts.join('')}</g>`);
+  const plot = `<rect x="${v.left}" y="${v.top}" width="${v.width}" height="${v.height}"/>`;
+  pen.parts.push(`<clipPath id="plot">${plot}</clipPath><g clip-path="url(#plot)">${inside.parts.join('')}</g>`);
   p.y.at.forEach((y, i) => {
     pen.text(v.left - 8, v.y(y) + 4, p.y.labels[i] ?? '', 'end', soft);
   });
@@ -92,12 +93,7 @@ export function svgOf(p: SvgParts): string {
   });
   pen.text(v.left + v.width / 2, bottom + 44, p.x.label, 'middle', soft);
   pen.text(12, v.top + v.height / 2, p.y.label, 'middle', soft, true);
-  return (
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${p.width}" height="${p.height}" viewBox="0 0 ${p.width} ${p.height}" ` +
-    `font-family="IBM Plex Sans, system-ui, sans-serif" font-size="12"><title>${escaped(p.name)}</title>` +
-    `<rect width="100%" height="100%" fill="${ink('sheet')}"/>` +
-    `<clipPath id="plot"><rect x="${v.left}" y="${v.top}" width="${v.width}" height="${v.height}"/></clipPath>${pen.parts.join('')}</svg>\n`
-  );
+  return pen.file(p.name, p.width, p.height);
 }
 
 /** The area between two lines, where both are known. */

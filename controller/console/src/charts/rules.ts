@@ -65,10 +65,6 @@ export class RulesPicture implements Picture {
     }
     for (const t of ticks(0, end / 1000, 5)) pen.text(x(t * 1000), bottom + 16, String(t), 'middle', soft);
     pen.text((NAME_WIDTH + WIDTH) / 2, bottom + 34, 'buffer, kB; solid: assumptions hold, outlined: not all known, dashed: set aside', 'middle', soft);
-    const height = bottom + 44;
-    return (
-      `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="IBM Plex Sans, system-ui, sans-serif" font-size="12">` +
-      `<title>${this.name}</title><rect width="100%" height="100%" fill="${ink('sheet')}"/>${pen.parts.join('')}</svg>\n`
-    );
+    return pen.file(this.name, WIDTH, bottom + 44);
   }
 }

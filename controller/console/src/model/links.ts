@@ -40,7 +40,7 @@ export function limitText(l: Limit, size: (bytes: number) => string): string {
 
 /** The limit in force (of a port that marks, the threshold): what the switch holds,
  * else what its reports say. */
-export function limitBytes(l: Link): number | null {
+export function limitBytes(l: Pick<Link, 'limit' | 'reportedLimitBytes'>): number | null {
   if (l.limit) return l.limit.bytes;
   return l.reportedLimitBytes;
 }

@@ -7,19 +7,7 @@ import type { Brief, Link } from './types';
 export type GoalName = 'utilisation' | 'loss' | 'delay';
 
 export function briefOf(l: Link): Brief {
-  return {
-    node: l.node,
-    port: l.port,
-    name: l.name,
-    capacityBps: l.capacityBps,
-    stale: l.stale,
-    ageMs: l.ageMs,
-    limitBytes: l.limit?.bytes ?? l.reportedLimitBytes,
-    advisedBytes: l.advice?.advisedBytes ?? null,
-    nB: l.estimate?.values.nB?.value ?? null,
-    recent: l.recent,
-    targets: l.targets,
-  };
+  return { ...l, advisedBytes: l.advice?.advisedBytes ?? null, nB: l.estimate?.values.nB?.value ?? null };
 }
 
 /** Of a target that is missed, by which factor; only of what the last second says. */

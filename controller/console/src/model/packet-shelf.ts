@@ -2,7 +2,8 @@
 // The packets that were read, so that what is held stays when the collector has
 // forgotten it.
 
-import { indexAt, joined, within } from './packets';
+import { joined, within } from './packets';
+import { indexAt } from './series';
 import type { Packets } from './types';
 
 interface Read {

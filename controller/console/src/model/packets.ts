@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single packets: which one is meant, what stood around it, parts and sums of them.
 
+import { indexAt } from './series';
 import type { Packets } from './types';
 
 /** Flows with a colour of their own. */
@@ -18,18 +19,6 @@ export function flowColours(chosen: readonly string[], p: Packets | null): Map<s
   const most = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
   for (const [f] of most) if (colours.size < COLOURS && !colours.has(String(f))) colours.set(String(f), colours.size);
   return colours;
-}
-
-/** First index with an arrival at or after `t`. */
-export function indexAt(p: Packets, t: number): number {
-  let lo = 0;
-  let hi = p.time.length;
-  while (lo < hi) {
-    const mid = (lo + hi) >> 1;
-    if ((p.time[mid] ?? 0) < t) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
 }
 
 /** The packet nearest to a point of the picture; null where none is near. */

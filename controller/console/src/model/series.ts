@@ -5,6 +5,18 @@
 /** Value of a column where nothing was measured. */
 export type Cell = number | null;
 
+/** First index with a time at or after `t`. */
+export function indexAt({ time }: { time: ArrayLike<number> }, t: number): number {
+  let lo = 0;
+  let hi = time.length;
+  while (lo < hi) {
+    const mid = (lo + hi) >> 1;
+    if ((time[mid] ?? 0) < t) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
 export class Series<Name extends string> {
   /** Seconds; strictly increasing. */
   readonly time: number[] = [];
@@ -53,16 +65,8 @@ export class Series<Name extends string> {
     for (const n of this.names) this.column(n).length = 0;
   }
 
-  /** First index with time >= t. */
   indexAt(t: number): number {
-    let lo = 0;
-    let hi = this.time.length;
-    while (lo < hi) {
-      const mid = (lo + hi) >> 1;
-      if ((this.time[mid] ?? 0) < t) lo = mid + 1;
-      else hi = mid;
-    }
-    return lo;
+    return indexAt(this, t);
   }
 
   /** Copies of time and the named columns from `from` (s) on, for a chart. */

@@ -3,7 +3,7 @@
 
 import { attr, h, keyed, text } from '../dom';
 import { bitRate, formatSize, milliseconds, MISSING, percent, significant } from '../format/units';
-import { linkKey, linkTitle } from '../model/links';
+import { limitBytes, linkKey, linkTitle } from '../model/links';
 import { type GoalName, matches, missed, sortOverview } from '../model/overview';
 import type { Brief } from '../model/types';
 import type { Actions, Panel, Snapshot } from './panel';
@@ -72,7 +72,7 @@ export class Overview implements Panel {
       percent(b.recent.lossRate),
       milliseconds(b.recent.delayMs.max),
       b.nB === null ? MISSING : significant(b.nB, 3),
-      formatSize(s.unit, b.limitBytes, context),
+      formatSize(s.unit, limitBytes(b), context),
       formatSize(s.unit, b.advisedBytes, context),
     ];
     const misses = missed(b);

@@ -154,7 +154,7 @@ describe('console', () => {
       expect(drawn, `chart ${i}`).toBeGreaterThan(300);
     }
     expect(await page.locator('.marginal text').allTextContents()).toContain('share of arrivals, %');
-    expect(await page.locator('.marginal-bars').getAttribute('d')).toMatch(/^M/);
+    expect(await page.locator('.marginal path').first().getAttribute('d')).toMatch(/^M/);
   });
 
   it.skipIf(REAL)('applies the advice with a token and shows what was set', async () => {

@@ -185,6 +185,7 @@ impl SwitchConfig {
             election_id: self.election_id,
             limit_unit_bytes: self.limit_unit_bytes,
             access,
+            ..SwitchAddress::default()
         }
     }
 }

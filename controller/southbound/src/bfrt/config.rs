@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What BFRT needs beside the address of a switch.
 
-use super::{Options, Queue};
+use super::Queue;
 use crate::Error;
 use crate::driver_kind::{Section, SwitchAddress};
 use serde::{Deserialize, Serialize};
@@ -44,20 +44,11 @@ impl Config {
         ports.collect()
     }
 
-    /// How the switch is reached. BFRT numbers devices with 32 bits.
-    pub(super) fn options(&self, address: &SwitchAddress) -> Result<Options, Error> {
-        let device_id = u32::try_from(address.device_id).map_err(|_| {
+    /// BFRT numbers devices with 32 bits.
+    pub(super) fn device_id(&self, address: &SwitchAddress) -> Result<u32, Error> {
+        u32::try_from(address.device_id).map_err(|_| {
             let text = format!("{} is too large, BFRT has 32 bits", address.device_id);
             Error::value("device_id", text)
-        })?;
-        Ok(Options {
-            address: address.address.clone(),
-            device_id,
-            client_id: self.client_id,
-            p4_name: self.p4_name.clone(),
-            cell_bytes: address.limit_unit_bytes,
-            access: address.access.clone(),
-            ..Options::default()
         })
     }
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Southbound`] over BFRT.
 
-use super::client::{ALL_PIPES, Client, Options};
+use super::client::{ALL_PIPES, Client};
+use super::config::Config;
 use super::entries::{self, Queue};
 use super::info::Info;
 use super::inspect;
+use crate::driver_kind::SwitchAddress;
 use crate::rpc::read_back;
 use crate::{
     Description, Error, Expected, Health, Inspection, Limit, MayWriteLimit, Provision, Provisioned,
@@ -26,15 +28,18 @@ pub struct Bfrt {
 
 impl Bfrt {
     /// A driver; connects when first used. Needs a tokio runtime.
-    pub fn new(options: Options, queues: BTreeMap<u32, Queue>) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// An address that is not `host:port` or a URL, a number that BFRT has no room for.
+    pub fn new(switch: SwitchAddress, config: Config) -> Result<Self, Error> {
         Ok(Self {
-            client: Client::new(options)?,
-            queues,
+            queues: config.queue_ports()?,
+            client: Client::new(switch, config)?,
         })
     }
 
     fn cell_bytes(&self) -> u32 {
-        self.client.options().cell_bytes.max(1)
+        self.client.server().switch.limit_unit_bytes.max(1)
     }
 
     async fn stored_limit(&self, info: &Info, port: u32) -> Result<Option<Limit>, Error> {
@@ -71,11 +76,11 @@ impl Bfrt {
 #[async_trait]
 impl SwitchReader for Bfrt {
     fn describe(&self) -> Description {
-        let o = self.client.options();
+        let switch = &self.client.server().switch;
         Description {
             driver: NAME,
-            address: o.address.clone(),
-            device_id: u64::from(o.device_id),
+            address: switch.address.clone(),
+            device_id: switch.device_id,
             limit_unit_bytes: self.cell_bytes(),
         }
     }
@@ -179,7 +184,7 @@ impl Southbound for Bfrt {
         self.write_limit(&info, port, limit).await?;
         let wanted = limit.rounded(self.cell_bytes());
         let found = self.read_limit(port).await?;
-        read_back(&self.client.options().address, port, wanted, found)
+        read_back(&self.client.server().switch.address, port, wanted, found)
     }
 
     async fn report_port(&self, port: u32, on: bool) -> Result<(), Error> {

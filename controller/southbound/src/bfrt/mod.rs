@@ -13,7 +13,6 @@ mod entries;
 mod info;
 mod inspect;
 
-pub use client::Options;
 pub use config::Config;
 pub use driver::Bfrt;
 pub use entries::Queue;
@@ -28,12 +27,11 @@ pub static DRIVER: DriverKind = DriverKind {
     pushes_program: false,
     check: |address, section| {
         let config = Config::of(section)?;
-        config.options(address)?;
+        config.device_id(address)?;
         config.queue_ports().map(drop)
     },
     connect: |address, section| {
         let config = Config::of(section)?;
-        let queues = config.queue_ports()?;
-        Ok(Arc::new(Bfrt::new(config.options(address)?, queues)?))
+        Ok(Arc::new(Bfrt::new(address.clone(), config)?))
     },
 };

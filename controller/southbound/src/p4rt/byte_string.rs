@@ -4,15 +4,8 @@
 use crate::Error;
 
 /// The shortest big-endian form: no leading zero bytes, `\0` for zero.
-pub(super) fn canonical(value: u64) -> Vec<u8> {
-    let bytes = value.to_be_bytes();
-    let first = bytes.iter().position(|&b| b != 0).unwrap_or(7);
-    bytes[first..].to_vec()
-}
-
-/// The same for values of up to 128 bits.
-pub(super) fn canonical_wide(value: u128) -> Vec<u8> {
-    let bytes = value.to_be_bytes();
+pub(super) fn canonical(value: impl Into<u128>) -> Vec<u8> {
+    let bytes = value.into().to_be_bytes();
     let first = bytes.iter().position(|&b| b != 0).unwrap_or(15);
     bytes[first..].to_vec()
 }
@@ -36,9 +29,9 @@ mod tests {
 
     #[test]
     fn canonical_form_is_shortest() {
-        assert_eq!(canonical(0), [0]);
-        assert_eq!(canonical(5), [5]);
-        assert_eq!(canonical(0x100), [1, 0]);
+        assert_eq!(canonical(0u64), [0]);
+        assert_eq!(canonical(5u64), [5]);
+        assert_eq!(canonical(0x100u64), [1, 0]);
         assert_eq!(canonical(u64::MAX).len(), 8);
         for v in [0, 1, 255, 256, u64::MAX] {
             assert_eq!(number(&canonical(v)), Ok(v));
@@ -55,7 +48,7 @@ mod tests {
 
     #[test]
     fn wide_values() {
-        assert_eq!(canonical_wide(0), [0]);
-        assert_eq!(canonical_wide(1 << 64), [1, 0, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(canonical(0u64), [0]);
+        assert_eq!(canonical(1u128 << 64), [1, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 }

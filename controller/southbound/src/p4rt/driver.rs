@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Southbound`] over P4Runtime.
 
-use super::client::{Client, Options};
+use super::client::Client;
 use super::entries::{self, Item};
 use super::inspect;
 use super::program::{Program, Table};
+use crate::driver_kind::SwitchAddress;
 use crate::rpc::read_back;
 use crate::{
     Description, Error, Expected, Health, Inspection, Limit, MayWriteLimit, Provision, Provisioned,
@@ -31,28 +32,28 @@ pub struct P4Runtime {
 }
 
 impl P4Runtime {
-    /// Checks the options; connects when first used. Needs a tokio runtime.
+    /// Checks the address; connects when first used. Needs a tokio runtime.
     ///
     /// # Errors
     /// An address that is not `host:port` or a URL.
-    pub fn new(options: Options) -> Result<Self, Error> {
-        Self::over(options, |endpoint| endpoint.connect_lazy())
+    pub fn new(switch: SwitchAddress) -> Result<Self, Error> {
+        Self::over(switch, |endpoint| endpoint.connect_lazy())
     }
 
     /// The same over connections that `connect` makes: not those of TCP.
     pub fn over(
-        options: Options,
+        switch: SwitchAddress,
         connect: impl FnOnce(Endpoint) -> Channel,
     ) -> Result<Self, Error> {
         Ok(Self {
-            client: Client::over(options, connect)?,
+            client: Client::over(switch, connect)?,
             program: Mutex::new(None),
             push_untold: AtomicBool::new(false),
         })
     }
 
     fn unit(&self) -> u32 {
-        self.client.options().limit_unit_bytes.max(1)
+        self.client.switch().limit_unit_bytes.max(1)
     }
 
     async fn program(&self) -> Result<Arc<Program>, Error> {
@@ -63,7 +64,7 @@ impl P4Runtime {
         let loaded = self.client.pipeline().await?;
         let info = loaded.and_then(|c| c.p4info);
         let info = info.ok_or_else(|| Error::NoProgram {
-            address: self.client.options().address.clone(),
+            address: self.client.switch().address.clone(),
         })?;
         let program = Arc::new(Program::new(info));
         *known = Some(Arc::clone(&program));
@@ -118,7 +119,7 @@ impl P4Runtime {
 #[async_trait]
 impl SwitchReader for P4Runtime {
     fn describe(&self) -> Description {
-        let o = self.client.options();
+        let o = self.client.switch();
         Description {
             driver: NAME,
             address: o.address.clone(),
@@ -241,7 +242,7 @@ impl Southbound for P4Runtime {
         self.client.put(&[item]).await?;
         let wanted = limit.rounded(self.unit());
         let found = self.read_limit(port).await?;
-        read_back(&self.client.options().address, port, wanted, found)
+        read_back(&self.client.switch().address, port, wanted, found)
     }
 
     async fn report_port(&self, port: u32, on: bool) -> Result<(), Error> {

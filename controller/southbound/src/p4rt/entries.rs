@@ -3,8 +3,9 @@
 
 use super::program::{Program, Table};
 use crate::program_contract::{FLOOD_GROUP, destination, limit_arguments, limit_of};
-use crate::values::{address_prefix, mac, number};
+use crate::values::{mac, number, prefix};
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
+use ipnet::IpNet;
 use tidemark_proto::p4::v1 as p4;
 
 /// The clone session that carries reports (contract with the P4 program).
@@ -114,11 +115,11 @@ pub(super) fn watch(
     for (name, text) in [("src", &w.src), ("dst", &w.dst)] {
         if let Some(text) = text {
             let field = format!("{field}.{name}");
-            ends.push((name, address_prefix(text, &field)?));
+            ends.push((name, prefix(text, &field)?));
         }
     }
     if let [(_, a), (_, b)] = ends[..]
-        && a.ipv6 != b.ipv6
+        && is_ipv6(a) != is_ipv6(b)
     {
         return Err(Error::value(
             format!("{field}.dst"),
@@ -128,14 +129,14 @@ pub(super) fn watch(
     let mut items = Vec::new();
     for (table, ipv6) in WATCH_TABLES.into_iter().zip([false, true]) {
         let t = match (ends.first(), program.table(table)) {
-            (Some((_, end)), _) if end.ipv6 != ipv6 => continue,
+            (Some((_, end)), _) if is_ipv6(*end) != ipv6 => continue,
             // A program that knows no IPv6.
             (None, Err(_)) if ipv6 => continue,
             (_, t) => t?,
         };
         let mut key = Vec::new();
         for (name, prefix) in &ends {
-            if prefix.mask != 0 {
+            if prefix.prefix_len() > 0 {
                 let version = if ipv6 { 6 } else { 4 };
                 key.push(t.address(&format!("ipv{version}_{name}"), *prefix)?);
             }
@@ -143,6 +144,10 @@ pub(super) fn watch(
         items.push(watch_item(&t, w, key, priority, field)?);
     }
     Ok(items)
+}
+
+fn is_ipv6(prefix: IpNet) -> bool {
+    matches!(prefix, IpNet::V6(_))
 }
 
 fn watch_item(

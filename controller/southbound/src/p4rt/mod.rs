@@ -9,7 +9,6 @@ mod inspect;
 mod load;
 mod program;
 
-pub use client::Options;
 pub use driver::P4Runtime;
 
 use crate::driver_kind::{DriverKind, no_section};
@@ -23,13 +22,6 @@ pub static DRIVER: DriverKind = DriverKind {
     check: |_, section| no_section(driver::NAME, section),
     connect: |address, section| {
         no_section(driver::NAME, section)?;
-        Ok(Arc::new(P4Runtime::new(Options {
-            address: address.address.clone(),
-            device_id: address.device_id,
-            election_id: address.election_id,
-            limit_unit_bytes: address.limit_unit_bytes,
-            access: address.access.clone(),
-            ..Options::default()
-        })?))
+        Ok(Arc::new(P4Runtime::new(address.clone())?))
     },
 };

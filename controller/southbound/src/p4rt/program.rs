@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds ids by name in a P4Info, so that none is written into the driver.
 
-use super::byte_string::{canonical_wide, fitted};
+use super::byte_string::{canonical, fitted};
 use crate::Error;
 use crate::program_contract::without_unit;
-use crate::values::AddressPrefix;
+use ipnet::IpNet;
+use std::net::IpAddr;
 use tidemark_proto::p4::config::v1 as cfg;
 use tidemark_proto::p4::v1 as p4;
 
@@ -174,12 +175,12 @@ impl<'a> Table<'a> {
     }
 
     /// A ternary match on an address.
-    pub(super) fn address(
-        &self,
-        name: &str,
-        prefix: AddressPrefix,
-    ) -> Result<p4::FieldMatch, Error> {
-        let (value, mask) = (canonical_wide(prefix.value), canonical_wide(prefix.mask));
+    pub(super) fn address(&self, name: &str, prefix: IpNet) -> Result<p4::FieldMatch, Error> {
+        let bytes = |a| match a {
+            IpAddr::V4(a) => canonical(a.to_bits()),
+            IpAddr::V6(a) => canonical(a.to_bits()),
+        };
+        let (value, mask) = (bytes(prefix.network()), bytes(prefix.netmask()));
         Ok(ternary(self.field(name)?.id, value, mask))
     }
 }

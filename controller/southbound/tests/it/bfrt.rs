@@ -9,19 +9,11 @@ use crate::bfrt_server;
 use bfrt_server::{Fault, P4_NAME, Server};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tidemark_southbound::bfrt::{Bfrt, Options, Queue};
+use tidemark_southbound::bfrt::{Bfrt, Queue};
 use tidemark_southbound::{Error, Forward, Limit, Provision, Southbound, SwitchReader, Watch};
 
 fn driver(server: &Server, queues: BTreeMap<u32, Queue>) -> Bfrt {
-    let options = Options {
-        address: server.address.clone(),
-        p4_name: P4_NAME.into(),
-        cell_bytes: 80,
-        client_id: 7,
-        timeout: Duration::from_secs(10),
-        ..Options::default()
-    };
-    Bfrt::new(options, queues).unwrap()
+    bfrt_server::driver(&server.address, P4_NAME, queues).unwrap()
 }
 
 const QUEUE: Queue = Queue {
@@ -231,27 +223,13 @@ async fn errors_hidden_in_good_answers_are_found() {
 #[tokio::test]
 async fn a_wrong_program_or_address_is_said_in_words() {
     let server = Server::start().await;
-    let options = Options {
-        address: server.address.clone(),
-        p4_name: "other".into(),
-        ..Options::default()
-    };
-    let d = Bfrt::new(options, BTreeMap::new()).unwrap();
+    let d = bfrt_server::driver(&server.address, "other", BTreeMap::new()).unwrap();
     let e = d.read_limit(5).await.unwrap_err().to_string();
     assert!(e.contains("other"), "{e}");
     assert!(!d.health().await.ready());
     server.stop();
     assert!(!d.health().await.ready());
-    assert!(
-        Bfrt::new(
-            Options {
-                address: "not an address".into(),
-                ..Options::default()
-            },
-            BTreeMap::new()
-        )
-        .is_err()
-    );
+    assert!(bfrt_server::driver("not an address", "other", BTreeMap::new()).is_err());
 }
 
 #[tokio::test]

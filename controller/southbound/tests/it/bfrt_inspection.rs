@@ -9,18 +9,13 @@ use crate::bfrt_server;
 use bfrt_server::{P4_NAME, Server};
 use daemon_kit::doctor::{Finding, Verdict};
 use std::collections::BTreeMap;
-use tidemark_southbound::bfrt::{Bfrt, Options, Queue};
+use tidemark_southbound::bfrt::{Bfrt, Queue};
 use tidemark_southbound::{
     DryRun, Expected, Inspection, Limit, Provision, Southbound, SwitchReader,
 };
 
 fn driver(server: &Server, p4_name: &str, queues: BTreeMap<u32, Queue>) -> Bfrt {
-    let options = Options {
-        address: server.address.clone(),
-        p4_name: p4_name.into(),
-        ..Options::default()
-    };
-    Bfrt::new(options, queues).unwrap()
+    bfrt_server::driver(&server.address, p4_name, queues).unwrap()
 }
 
 fn plan() -> Provision {

@@ -88,6 +88,7 @@ fn driver(section: &str, address: &str, access: Access) -> Arc<dyn Southbound> {
         election_id: 1,
         limit_unit_bytes: 80,
         access,
+        ..SwitchAddress::default()
     };
     section.connect(&address).unwrap()
 }

@@ -9,19 +9,19 @@ use common::{Running, artifact, serve};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tidemark_southbound::p4rt::{Options, P4Runtime};
+use tidemark_southbound::p4rt::P4Runtime;
 use tidemark_southbound::{
     DryRun, Error, Forward, Limit, Provision, PushMode, ReportDestination, Southbound,
-    SwitchReader, Watch,
+    SwitchAddress, SwitchReader, Watch,
 };
 
 fn driver(running: &Running, election_id: u64, unit: u32) -> P4Runtime {
-    P4Runtime::new(Options {
+    P4Runtime::new(SwitchAddress {
         address: running.address.to_string(),
         election_id,
         limit_unit_bytes: unit,
         timeout: Duration::from_secs(20),
-        ..Options::default()
+        ..SwitchAddress::default()
     })
     .unwrap()
 }

@@ -10,17 +10,18 @@ use crate::common;
 use common::{Running, artifact, serve};
 use daemon_kit::doctor::{Finding, Verdict};
 use std::time::Duration;
-use tidemark_southbound::p4rt::{Options, P4Runtime};
+use tidemark_southbound::p4rt::P4Runtime;
 use tidemark_southbound::{
-    Expected, Provision, PushMode, ReportDestination, Southbound, SwitchReader, Watch,
+    Expected, Provision, PushMode, ReportDestination, Southbound, SwitchAddress, SwitchReader,
+    Watch,
 };
 
 fn driver(running: &Running) -> P4Runtime {
-    P4Runtime::new(Options {
+    P4Runtime::new(SwitchAddress {
         address: running.address.to_string(),
         election_id: 1,
         timeout: Duration::from_secs(20),
-        ..Options::default()
+        ..SwitchAddress::default()
     })
     .unwrap()
 }

@@ -7,9 +7,7 @@ import subprocess
 from pathlib import Path
 
 from ..errors import PreflightError
-from ..links import addresses_within
 from . import command
-from .management import NETWORK
 
 # It needs no BMv2.
 INSTEAD = "or use --back-end embedded"
@@ -51,13 +49,3 @@ def serves_thrift(help_text: str) -> bool:
     """`tidemark-switch` under BMv2's name takes the option and serves nothing."""
     options = [line for line in help_text.splitlines() if "--thrift-port" in line]
     return any("without effect" not in line for line in options)
-
-
-def check_addresses() -> None:
-    """Once nothing is left of former runs. Raises PreflightError."""
-    if found := addresses_within(NETWORK):
-        interface, address = found[0]
-        raise PreflightError(
-            f"address {address} of BMv2's management link is already on interface {interface}",
-            "remove it there for the time of the run",
-        )

@@ -16,6 +16,7 @@ from .model import Phase, Targets
 from .plan import Limits, Plan
 
 ADVICE_WAIT_S = 15.0
+SERIES_POINTS = 20_000
 # Until a phase says otherwise: advice is applied when the experiment asks for it.
 FIRST_MODE = "confirm"
 # Why a limit was set, in the audit log of the controller.
@@ -104,6 +105,12 @@ class Links:
     def now(self) -> list[tuple[int, int]]:
         """The clock of each switch, as its newest reports have it, and Unix time here; ns."""
         return [(self.link(k)["now_ns"], time.time_ns()) for k in range(len(self.places))]
+
+    def series(self, from_ns: int) -> JsonObject:
+        """Of the first switch, from a time of its clock until now."""
+        to_ns = self.link(0)["now_ns"]
+        span = f"from_ns={from_ns}&to_ns={to_ns}&max_points={SERIES_POINTS}"
+        return self.controller.get(f"{path(self.places[0])}/series?{span}")
 
     def live(self) -> list[JsonObject]:
         """What the controller says of each switch at this moment."""

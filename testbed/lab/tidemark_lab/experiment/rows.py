@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import offline, summary
 from ..json_types import JsonObject
-from ..traffic import Truth, harmonic_mean
+from ..traffic import Truth, counted
 from ..trial.outcome import completion_times_ms, jain, quantile
 from . import trust
 from .backend import BackEnd, MeasuredPhase, Window
@@ -77,14 +77,9 @@ def _at_switch(plan: Plan, truth: Truth, switch: int, window: Window) -> list[Js
 
 
 def _truth(truth: Truth, there: list[JsonObject], window: Window) -> JsonObject:
-    lbp = [f for f in there if f["kind"] == "lbp"]
-    return {
-        "true_n_b": len(lbp),
-        "true_t_e_ms": harmonic_mean([f["base_rtt_ms"] for f in lbp]),
-        "true_rbp": sum(f["kind"] == "rbp" for f in there),
-        "true_wl": sum(f["kind"] == "wl" for f in there),
-        "true_short": truth.phase(window.start_unix_ns, window.end_unix_ns)["short"],
-    }
+    # Of the kinds at this switch, which are not those of the whole way.
+    found = truth.phase(window.start_unix_ns, window.end_unix_ns) | counted(there)
+    return {f"true_{name}": value for name, value in found.items()}
 
 
 def _outcome(link: JsonObject) -> JsonObject:

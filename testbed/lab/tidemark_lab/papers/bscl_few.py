@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ..report.style import DROP, LIMIT, SECOND, WATER
 from . import bscl, runs
-from .bscl_mix import COUNT, STANFORD, THUMB, Estimated, around, estimated
+from .bscl_mix import COUNT, STANFORD, THUMB, Estimated, estimated, value_at
 from .draw import Drawing
 from .paper import Check, Figure, within
 from .runs import RunData
@@ -41,15 +41,6 @@ def scaled(found: Sequence[RunData]) -> str:
         f"of thumb. Utilisation at BSCL's buffer lies between two of {len(found[0].phases)} "
         "measured ones; its estimates are those of the rule of thumb's phase."
     )
-
-
-def utilisation_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
-    """Between the two of `points` (buffer, utilisation; by buffer) around a buffer; None outside
-    them."""
-    if (found := around(points, buffer)) is None:
-        return None
-    below, above, part = found
-    return below + (above - below) * part
 
 
 def figures(study: Study) -> list[Figure]:
@@ -94,7 +85,7 @@ def few_flows(found: Sequence[RunData]) -> Figure:
         n, by_mean = int(run.setting(COUNT)), estimated(run)
         both = (by_mean, _with_median(run, by_mean))
         buffers = [e.buffer() if e else None for e in both]
-        ours = [utilisation_at(run.points("utilisation"), b) if b else None for b in buffers]
+        ours = [value_at(run.points("utilisation"), b) if b else None for b in buffers]
         fixed = [float(run.row(p)["utilisation"]) for p in (THUMB, STANFORD)]
         bursts = [e.mean_loss_burst if e else None for e in both]
         figure.row(n, *fixed, *ours, *buffers, *bursts)
@@ -131,7 +122,7 @@ def _checks(
 
 def _at_table_i(run: RunData) -> str:
     """What the paper's own buffer gives here: its part of C·T_avg."""
-    there = utilisation_at(run.points("utilisation"), PART_OF_FEWEST * run.limit(THUMB))
+    there = value_at(run.points("utilisation"), PART_OF_FEWEST * run.limit(THUMB))
     part = f"the {PART_OF_FEWEST:.0%} of C·T_avg that Table I has"
     return f"{part} would give {there:.0%} here" if there else f"{part} was not measured"
 

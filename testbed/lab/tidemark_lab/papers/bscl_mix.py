@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+
+import numpy as np
 
 from ..report.style import DROP, LIMIT, SECOND, WATER
 from ..theory import SQRT_CONSTANT, loss_of_flows
@@ -77,26 +78,20 @@ def estimated(run: RunData) -> Estimated | None:
     return Estimated(n_b, share * bscl.packets_per_s(run, THUMB) * t_e_ms / 1e3, burst)
 
 
-def loss_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
-    """Loss between the two of `points` (buffer, loss; by buffer) around a buffer, both axes
-    logarithmic; None outside them, or where nothing is lost."""
-    found = around(points, buffer)
-    if found is None or not (found[0] > 0 and found[1] > 0):
+def value_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
+    """Between the two of `points` (buffer, value; by buffer) around a buffer, on a logarithmic axis
+    of buffers; None outside them."""
+    buffers, values = zip(*points, strict=True)
+    if not buffers[0] <= buffer <= buffers[-1]:
         return None
-    below, above, part = found
-    return float(below * (above / below) ** part)
+    return float(np.interp(math.log(buffer), np.log(buffers), values))
 
 
-def around(
-    points: Sequence[tuple[float, float]], buffer: float
-) -> tuple[float, float, float] | None:
-    """Values of the two of `points` (buffer, value; by buffer) around a buffer, and which part of
-    the way it lies, on a logarithmic axis; None outside them."""
-    for (below, a), (above, b) in pairwise(points):
-        if below <= buffer <= above:
-            part = math.log(buffer / below) / math.log(above / below) if above > below else 0.0
-            return a, b, part
-    return None
+def loss_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
+    """Loss at a buffer, like `value_at`, both axes logarithmic; None where nothing is lost, too."""
+    found = value_at([(b, math.log(p) if p > 0 else -math.inf) for b, p in points], buffer)
+    loss = 0.0 if found is None else math.exp(found)
+    return loss if loss > 0 else None
 
 
 def figures(study: Study) -> list[Figure]:

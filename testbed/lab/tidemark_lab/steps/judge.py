@@ -19,15 +19,13 @@ from ..experiment import load
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live, phases
 from ..experiment.judge import Case, Judge
-from ..experiment.live import in_short, path
+from ..experiment.live import in_short
 from ..experiment.load import ExperimentError
 from ..json_types import JsonObject
 from ..markdown import aligned
 from ..outcome import write_json
 from ..progress import Progress
 from .record import MOST_CHANGES, Asked, Record, Step
-
-SERIES_POINTS = 20_000
 
 
 @dataclass
@@ -119,12 +117,7 @@ class Steps(Judge):
 
     def _conduct(self, live: Live) -> list[MeasuredPhase]:
         measured = phases(live, self._sample)
-        (place,) = live.links.places
-        link = live.links.link(0)
-        self._series = live.controller.get(
-            f"{path(place)}/series?from_ns={link['capture_start_ns']}"
-            f"&to_ns={link['now_ns']}&max_points={SERIES_POINTS}"
-        )
+        self._series = live.links.series(live.links.link(0)["capture_start_ns"])
         self._changes = live.controller.get("/changes")["changes"]
         return measured
 

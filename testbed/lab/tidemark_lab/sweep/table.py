@@ -9,9 +9,9 @@ import io
 import math
 import tempfile
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -105,14 +105,11 @@ def _curve(program: Path, capture: Path, window: Window, zero_ns: int) -> list[J
 
 def _at(curve: list[JsonObject], limit_bytes: float) -> JsonObject:
     """Predictions at a limit, between the two points of the curve around it."""
+    limits = [point["limit_bytes"] for point in curve]
 
     def value(name: str) -> float | None:
-        for a, b in pairwise(curve):
-            if a["limit_bytes"] <= limit_bytes <= b["limit_bytes"]:
-                width = b["limit_bytes"] - a["limit_bytes"]
-                part = (limit_bytes - a["limit_bytes"]) / width if width else 0.0
-                return a[name] + part * (b[name] - a[name])
-        return None
+        found = np.interp(limit_bytes, limits, [p[name] for p in curve], math.nan, math.nan)
+        return None if math.isnan(found) else float(found)
 
     return {
         name: {"value": value(name), "low": value(f"{name}_low"), "high": value(f"{name}_high")}

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..experiment import live as at_controller
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live
 from ..experiment.plan import Limits
@@ -19,7 +18,6 @@ SETTLED_HALF_WIDTH = 0.15
 LEAST_S = 10.0
 # Loss is looked at this often.
 POLL_S = 2.0
-SERIES_POINTS = 20_000
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,7 @@ def hold(live: Live, name: str, limits: list[Limits], label: str) -> tuple[Measu
 
 def seconds_since(live: Live, from_ns: int) -> Seconds:
     """Since a time of the first switch's clock; the last second may be a part of one."""
-    to_ns = live.links.link(0)["now_ns"]
-    series = live.controller.get(
-        f"{at_controller.path(live.links.places[0])}/series"
-        f"?from_ns={from_ns}&to_ns={to_ns}&max_points={SERIES_POINTS}"
-    )
+    series = live.links.series(from_ns)
     second = (np.array(series["time_ns"], dtype=np.int64) - from_ns) // 1_000_000_000
     _, at, parts = np.unique(second, return_inverse=True, return_counts=True)
 

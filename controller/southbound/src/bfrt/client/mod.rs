@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Connection to a BFRT server: subscribe, bind, then read and write.
 
-mod options;
 mod session;
 
-pub use options::Options;
-
+use crate::bfrt::config::Config;
 use crate::bfrt::info::Info;
-use crate::rpc::endpoint;
+use crate::driver_kind::SwitchAddress;
 use crate::{Error, UpdateFailure};
 use daemon_kit::credentials::CallerChannel;
 use session::Session;
@@ -33,35 +31,44 @@ pub(super) struct Item {
     pub kind: bf::update::Type,
 }
 
-/// One server. Connects when used, and again after failures.
+/// One server: how it is reached, and what BFRT needs beside that.
+pub(super) struct Server {
+    pub switch: SwitchAddress,
+    pub config: Config,
+    /// BFRT numbers devices with 32 bits.
+    pub device_id: u32,
+}
+
+/// A client of one server. Connects when used, and again after failures.
 pub(super) struct Client {
-    options: Options,
+    server: Server,
     rpc: BfRuntimeClient<CallerChannel>,
     session: Mutex<Option<Session>>,
 }
 
 impl Client {
     /// Checks the address; no I/O. Needs a tokio runtime.
-    pub(super) fn new(mut options: Options) -> Result<Self, Error> {
-        let endpoint = endpoint(
-            &mut options.address,
-            &options.access,
-            "127.0.0.1:50052",
-            options.timeout,
-        )?
-        // Errors of every update of a batch come in the trailers.
-        .http2_max_header_list_size(16 << 20);
-        let rpc = BfRuntimeClient::new(options.access.channel(endpoint.connect_lazy()))
+    pub(super) fn new(mut switch: SwitchAddress, config: Config) -> Result<Self, Error> {
+        let device_id = config.device_id(&switch)?;
+        let endpoint = switch
+            .endpoint("127.0.0.1:50052")?
+            // Errors of every update of a batch come in the trailers.
+            .http2_max_header_list_size(16 << 20);
+        let rpc = BfRuntimeClient::new(switch.access.channel(endpoint.connect_lazy()))
             .max_decoding_message_size(MAX_MESSAGE_BYTES);
         Ok(Self {
-            options,
+            server: Server {
+                switch,
+                config,
+                device_id,
+            },
             rpc,
             session: Mutex::new(None),
         })
     }
 
-    pub(super) fn options(&self) -> &Options {
-        &self.options
+    pub(super) fn server(&self) -> &Server {
+        &self.server
     }
 
     /// The tables of the bound program and of the device; subscribes and binds
@@ -72,7 +79,7 @@ impl Client {
             return Ok(s.info());
         }
         *session = None;
-        let new = Session::open(&self.options, self.rpc.clone()).await?;
+        let new = Session::open(&self.server, self.rpc.clone()).await?;
         let info = new.info();
         *session = Some(new);
         Ok(info)
@@ -80,7 +87,7 @@ impl Client {
 
     fn target(&self, pipe_id: u32) -> Option<bf::TargetDevice> {
         Some(bf::TargetDevice {
-            device_id: self.options.device_id,
+            device_id: self.server.device_id,
             pipe_id,
             direction: BOTH,
             prsr_id: BOTH,
@@ -104,15 +111,16 @@ impl Client {
         });
         let request = bf::WriteRequest {
             target: self.target(pipe_id),
-            client_id: self.options.client_id,
+            client_id: self.server.config.client_id,
             updates: updates.collect(),
-            p4_name: self.options.p4_name.clone(),
+            p4_name: self.server.config.p4_name.clone(),
             ..Default::default()
         };
         let mut rpc = self.rpc.clone();
         let what = format!("writing {}", items[0].what);
         let answer = self
-            .options
+            .server
+            .switch
             .in_time(&what, rpc.write(request))
             .await?
             .into_inner();
@@ -130,7 +138,7 @@ impl Client {
             return Ok(());
         }
         Err(Error::Write {
-            address: self.options.address.clone(),
+            address: self.server.switch.address.clone(),
             failures,
         })
     }
@@ -148,11 +156,11 @@ impl Client {
         entry.table_flags = Some(bf::TableFlags { from_hw });
         let request = bf::ReadRequest {
             target: self.target(pipe_id),
-            client_id: self.options.client_id,
+            client_id: self.server.config.client_id,
             entities: vec![bf::Entity {
                 entity: Some(bf::entity::Entity::TableEntry(entry)),
             }],
-            p4_name: self.options.p4_name.clone(),
+            p4_name: self.server.config.p4_name.clone(),
         };
         let operation = format!("reading {what}");
         let mut rpc = self.rpc.clone();
@@ -170,7 +178,7 @@ impl Client {
             }
             Ok(found)
         };
-        match self.options.in_time(&operation, call).await {
+        match self.server.switch.in_time(&operation, call).await {
             Err(Error::Rpc {
                 code: Code::NotFound,
                 ..

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The subscription to a BFRT server, bound to the running program.
 
-use super::options::Options;
+use super::Server;
 use crate::Error;
 use crate::bfrt::info::Info;
 use daemon_kit::credentials::CallerChannel;
@@ -38,14 +38,19 @@ impl Session {
     }
 
     /// Subscribes, binds to the program and reads its tables.
-    pub(super) async fn open(o: &Options, mut rpc: Rpc) -> Result<Self, Error> {
+    pub(super) async fn open(server: &Server, mut rpc: Rpc) -> Result<Self, Error> {
+        let Server {
+            switch,
+            config,
+            device_id,
+        } = server;
         let (requests, rx) = mpsc::channel(4);
         let hello = bf::StreamMessageRequest {
-            client_id: o.client_id,
+            client_id: config.client_id,
             update: Some(bf::stream_message_request::Update::Subscribe(
                 bf::Subscribe {
                     is_master: true,
-                    device_id: o.device_id,
+                    device_id: *device_id,
                     notifications: Some(bf::subscribe::Notifications::default()),
                     status: None,
                 },
@@ -54,8 +59,8 @@ impl Session {
         // The channel is empty, so this cannot fail.
         let _ = requests.try_send(hello);
         let call = rpc.stream_channel(ReceiverStream::new(rx));
-        let mut answers = o.in_time("subscribing", call).await?.into_inner();
-        let first = o.in_time("subscribing", answers.message()).await?;
+        let mut answers = switch.in_time("subscribing", call).await?.into_inner();
+        let first = switch.in_time("subscribing", answers.message()).await?;
         let accepted = first.and_then(|m| m.update);
         match accepted {
             Some(bf::stream_message_response::Update::Subscribe(s))
@@ -63,42 +68,42 @@ impl Session {
             other => {
                 let reason = format!(
                     "the subscription of client_id {} was refused: {other:?}",
-                    o.client_id
+                    config.client_id
                 );
-                return Err(Error::NotPrimary {
-                    address: o.address.clone(),
-                    election_id: u64::from(o.client_id),
-                    reason,
-                });
+                return Err(switch.not_primary(config.client_id.into(), reason));
             }
         }
         let reader =
             tokio::spawn(async move { while let Ok(Some(_)) = answers.message().await {} });
         let bind = bf::SetForwardingPipelineConfigRequest {
-            device_id: o.device_id,
-            client_id: o.client_id,
+            device_id: *device_id,
+            client_id: config.client_id,
             action: bf::set_forwarding_pipeline_config_request::Action::Bind as i32,
             config: vec![bf::ForwardingPipelineConfig {
-                p4_name: o.p4_name.clone(),
+                p4_name: config.p4_name.clone(),
                 ..Default::default()
             }],
             ..Default::default()
         };
-        let what = format!("binding to program \"{}\"", o.p4_name);
-        o.in_time(&what, rpc.set_forwarding_pipeline_config(bind))
+        let what = format!("binding to program \"{}\"", config.p4_name);
+        switch
+            .in_time(&what, rpc.set_forwarding_pipeline_config(bind))
             .await?;
         let get = bf::GetForwardingPipelineConfigRequest {
-            device_id: o.device_id,
-            client_id: o.client_id,
+            device_id: *device_id,
+            client_id: config.client_id,
         };
         let call = rpc.get_forwarding_pipeline_config(get);
-        let config = o.in_time("reading the program", call).await?.into_inner();
-        let program = config.config.iter().find(|c| c.p4_name == o.p4_name);
+        let read = switch
+            .in_time("reading the program", call)
+            .await?
+            .into_inner();
+        let program = read.config.iter().find(|c| c.p4_name == config.p4_name);
         let Some(program) = program else {
-            let known = config.config.iter().map(|c| c.p4_name.as_str());
-            return Err(Error::name("program", &o.p4_name, known));
+            let known = read.config.iter().map(|c| c.p4_name.as_str());
+            return Err(Error::name("program", &config.p4_name, known));
         };
-        let fixed = config.non_p4_config.unwrap_or_default().bfruntime_info;
+        let fixed = read.non_p4_config.unwrap_or_default().bfruntime_info;
         let info = Info::parse(&[&program.bfruntime_info, &fixed])?;
         Ok(Self {
             _requests: requests,

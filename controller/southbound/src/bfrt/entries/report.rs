@@ -7,6 +7,7 @@ use crate::bfrt::info::{Info, Table, Value};
 use crate::program_contract::destination;
 use crate::values::prefix;
 use crate::{Error, ReportDestination, Watch};
+use ipnet::IpNet;
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::update::Type;
 
@@ -58,8 +59,13 @@ pub(crate) fn watch(info: &Info, w: &Watch, place: u64, field: &str) -> Result<I
     let mut key = Vec::new();
     for (name, text) in [("ipv4_src", &w.src), ("ipv4_dst", &w.dst)] {
         if let Some(text) = text {
-            let (value, mask) = prefix(text, &format!("{field}.{}", &name[5..]))?;
-            key.push((name, value, Some(mask)));
+            let field = format!("{field}.{}", &name[5..]);
+            let IpNet::V4(p) = prefix(text, &field)? else {
+                let problem = format!("\"{text}\" is IPv6, and its table has IPv4 alone");
+                return Err(Error::value(field, problem));
+            };
+            let (value, mask) = (p.network().to_bits(), p.netmask().to_bits());
+            key.push((name, value.into(), Some(mask.into())));
         }
     }
     let numbers = w.numbers().into_iter();

@@ -29,7 +29,7 @@ pub(super) async fn inspect(
         Ok(info) => info,
         Err(e) => {
             let remedy = "is the switch daemon up, with a program loaded under bfrt.p4_name?";
-            let program = format!("program {}", client.options().p4_name);
+            let program = format!("program {}", client.server().config.p4_name);
             found
                 .findings
                 .push(Finding::problem(program, e.to_string(), remedy));

@@ -15,7 +15,7 @@ const TABLES: &[(&str, &[&str])] = &[
 
 /// The program has every table and action.
 pub(super) fn look(device: &Device<'_>) -> Finding {
-    let check = format!("program {}", device.client.options().p4_name);
+    let check = format!("program {}", device.client.server().config.p4_name);
     let missing: Vec<String> = TABLES
         .iter()
         .flat_map(|&(table, actions)| match device.info.table(table) {

@@ -51,7 +51,7 @@ async fn limit(device: &Device<'_>, port: u32, queue: &Queue) -> Finding {
         "queue {} of group {} in pipe {} (port {port})",
         queue.pg_queue, queue.pg_id, queue.pipe
     );
-    let cells = device.client.options().cell_bytes;
+    let cells = device.client.server().switch.limit_unit_bytes;
     let key = match entries::queue_buffer_key(device.info, queue) {
         Ok(k) => k,
         Err(e) => return unread(check, &e),

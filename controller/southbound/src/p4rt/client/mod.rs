@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Connection to a P4Runtime server: arbitration, calls, errors in words.
 
-mod options;
 mod session;
 mod tables;
 
-pub use options::Options;
-
 use crate::Error;
-use crate::rpc::endpoint;
+use crate::driver_kind::SwitchAddress;
 use daemon_kit::credentials::CallerChannel;
 use session::{Role, Session};
 use std::time::Duration;
@@ -22,7 +19,7 @@ const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 /// One server. Cheap to keep; connects when used and again after failures.
 pub(super) struct Client {
-    options: Options,
+    switch: SwitchAddress,
     rpc: P4RuntimeClient<CallerChannel>,
     session: Mutex<Option<Session>>,
 }
@@ -30,29 +27,29 @@ pub(super) struct Client {
 impl Client {
     /// Checks the address; connects as `connect` does. Needs a tokio runtime.
     pub(super) fn over(
-        mut options: Options,
+        mut switch: SwitchAddress,
         connect: impl FnOnce(Endpoint) -> Channel,
     ) -> Result<Self, Error> {
-        let endpoint = endpoint(
-            &mut options.address,
-            &options.access,
-            "127.0.0.1:9559",
-            options.timeout,
-        )?
-        .http2_keep_alive_interval(Duration::from_secs(10))
-        .keep_alive_while_idle(true);
-        let rpc = P4RuntimeClient::new(options.access.channel(connect(endpoint)))
+        let endpoint = switch
+            .endpoint("127.0.0.1:9559")?
+            .http2_keep_alive_interval(Duration::from_secs(10))
+            .keep_alive_while_idle(true);
+        let rpc = P4RuntimeClient::new(switch.access.channel(connect(endpoint)))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
         Ok(Self {
-            options,
+            switch,
             rpc,
             session: Mutex::new(None),
         })
     }
 
-    pub(super) fn options(&self) -> &Options {
-        &self.options
+    pub(super) fn switch(&self) -> &SwitchAddress {
+        &self.switch
+    }
+
+    fn not_primary(&self, reason: String) -> Error {
+        self.switch.not_primary(self.switch.election_id, reason)
     }
 
     /// Makes sure that our stream is open and that we are the primary.
@@ -62,20 +59,20 @@ impl Client {
     pub(super) async fn become_primary(&self) -> Result<(), Error> {
         let mut session = self.session.lock().await;
         if session.as_ref().is_none_or(Session::is_closed) {
-            *session = Some(Session::open(&self.options, self.rpc.clone()).await?);
+            *session = Some(Session::open(&self.switch, self.rpc.clone()).await?);
         }
         let Some(s) = session.as_mut() else {
             return Ok(());
         };
-        match s.decided(self.options.timeout).await {
+        match s.decided(self.switch.timeout).await {
             Role::Primary | Role::Waiting => Ok(()),
-            Role::Backup(reason) => Err(self.options.not_primary(reason)),
+            Role::Backup(reason) => Err(self.not_primary(reason)),
             Role::Closed(end) => {
                 *session = None;
                 Err(match end.code {
                     // Another stream of the same election id.
-                    Code::InvalidArgument => self.options.not_primary(end.message),
-                    code => self.options.error("arbitration", code, &end.message),
+                    Code::InvalidArgument => self.not_primary(end.message),
+                    code => self.switch.error("arbitration", code, &end.message),
                 })
             }
         }
@@ -84,11 +81,11 @@ impl Client {
     /// API version of the server.
     pub(super) async fn capabilities(&self) -> Result<String, Error> {
         let request = p4::CapabilitiesRequest {
-            device_id: self.options.device_id,
+            device_id: self.switch.device_id,
         };
         let mut rpc = self.rpc.clone();
         let answer = self
-            .options
+            .switch
             .in_time("capabilities", rpc.capabilities(request));
         Ok(answer.await?.into_inner().p4runtime_api_version)
     }
@@ -97,12 +94,12 @@ impl Client {
     pub(super) async fn pipeline(&self) -> Result<Option<p4::ForwardingPipelineConfig>, Error> {
         use p4::get_forwarding_pipeline_config_request::ResponseType;
         let request = p4::GetForwardingPipelineConfigRequest {
-            device_id: self.options.device_id,
+            device_id: self.switch.device_id,
             response_type: ResponseType::P4infoAndCookie as i32,
         };
         let mut rpc = self.rpc.clone();
         let call = rpc.get_forwarding_pipeline_config(request);
-        match self.options.in_time("reading the program", call).await {
+        match self.switch.in_time("reading the program", call).await {
             Ok(r) => {
                 let config = r.into_inner().config;
                 Ok(config.filter(|c| c.p4info.as_ref().is_some_and(|i| !i.tables.is_empty())))
@@ -121,15 +118,22 @@ impl Client {
         use p4::set_forwarding_pipeline_config_request::Action;
         self.become_primary().await?;
         let request = p4::SetForwardingPipelineConfigRequest {
-            device_id: self.options.device_id,
-            election_id: self.options.election_id(),
+            device_id: self.switch.device_id,
+            election_id: election_id(&self.switch),
             action: Action::VerifyAndCommit as i32,
             config: Some(config),
             ..Default::default()
         };
         let mut rpc = self.rpc.clone();
         let call = rpc.set_forwarding_pipeline_config(request);
-        self.options.in_time("pushing the program", call).await?;
+        self.switch.in_time("pushing the program", call).await?;
         Ok(())
     }
+}
+
+fn election_id(switch: &SwitchAddress) -> Option<p4::Uint128> {
+    Some(p4::Uint128 {
+        high: 0,
+        low: switch.election_id,
+    })
 }

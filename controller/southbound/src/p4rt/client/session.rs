@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream to the server, and who may write.
 
-use super::options::Options;
+use super::election_id;
 use crate::Error;
+use crate::driver_kind::SwitchAddress;
 use daemon_kit::credentials::{CallerChannel, explain};
 use std::time::Duration;
 use tidemark_proto::p4::v1 as p4;
@@ -66,14 +67,14 @@ impl Session {
     }
 
     /// Opens the stream and asks to be the primary; does not wait for the answer.
-    pub(super) async fn open(options: &Options, mut rpc: Rpc) -> Result<Self, Error> {
+    pub(super) async fn open(switch: &SwitchAddress, mut rpc: Rpc) -> Result<Self, Error> {
         let (requests, rx) = mpsc::channel(4);
         let hello = p4::StreamMessageRequest {
             update: Some(p4::stream_message_request::Update::Arbitration(
                 p4::MasterArbitrationUpdate {
-                    device_id: options.device_id,
+                    device_id: switch.device_id,
                     role: None,
-                    election_id: options.election_id(),
+                    election_id: election_id(switch),
                     status: None,
                 },
             )),
@@ -81,9 +82,9 @@ impl Session {
         // The channel is empty, so this cannot fail.
         let _ = requests.try_send(hello);
         let call = rpc.stream_channel(ReceiverStream::new(rx));
-        let mut answers = options.in_time("arbitration", call).await?.into_inner();
+        let mut answers = switch.in_time("arbitration", call).await?.into_inner();
         let (set, role) = watch::channel(Role::Waiting);
-        let (address, shown) = (options.address.clone(), options.access.shown());
+        let (address, shown) = (switch.address.clone(), switch.access.shown());
         let task = tokio::spawn(async move {
             loop {
                 let closed = match answers.message().await {

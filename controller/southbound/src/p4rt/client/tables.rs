@@ -2,6 +2,7 @@
 //! Entities read and written, with the errors of single updates.
 
 use super::Client;
+use super::election_id;
 use crate::p4rt::entries::Item;
 use crate::{Error, UpdateFailure};
 use prost::Message as _;
@@ -55,7 +56,7 @@ impl Client {
             return Ok(());
         }
         Err(Error::Write {
-            address: self.options.address.clone(),
+            address: self.switch.address.clone(),
             failures,
         })
     }
@@ -75,26 +76,26 @@ impl Client {
             entity: Some(item.entity.clone()),
         });
         let request = p4::WriteRequest {
-            device_id: self.options.device_id,
-            election_id: self.options.election_id(),
+            device_id: self.switch.device_id,
+            election_id: election_id(&self.switch),
             updates: updates.collect(),
             ..Default::default()
         };
         let mut rpc = self.rpc.clone();
-        match tokio::time::timeout(self.options.timeout, rpc.write(request)).await {
+        match tokio::time::timeout(self.switch.timeout, rpc.write(request)).await {
             Ok(Ok(_)) => Ok(Vec::new()),
             Ok(Err(status)) => match update_errors(&status, items) {
                 Some(refused) => Ok(refused),
                 None if status.code() == Code::PermissionDenied => {
-                    Err(self.options.not_primary(status.message().into()))
+                    Err(self.not_primary(status.message().into()))
                 }
-                None => Err(self.options.error(
+                None => Err(self.switch.error(
                     &format!("writing {}", items[0].what),
                     status.code(),
                     status.message(),
                 )),
             },
-            Err(_) => Err(self.options.error(
+            Err(_) => Err(self.switch.error(
                 &format!("writing {}", items[0].what),
                 Code::DeadlineExceeded,
                 "no answer in time",
@@ -109,7 +110,7 @@ impl Client {
         entity: p4::Entity,
     ) -> Result<Vec<p4::Entity>, Error> {
         let request = p4::ReadRequest {
-            device_id: self.options.device_id,
+            device_id: self.switch.device_id,
             entities: vec![entity],
             ..Default::default()
         };
@@ -123,7 +124,7 @@ impl Client {
             }
             Ok(all)
         };
-        match self.options.in_time(&operation, call).await {
+        match self.switch.in_time(&operation, call).await {
             Err(Error::Rpc {
                 code: Code::NotFound,
                 ..

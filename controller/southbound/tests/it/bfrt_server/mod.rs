@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex};
 use tables::{device, program, tables};
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::bf_runtime_server::{BfRuntime, BfRuntimeServer};
+use tidemark_southbound::bfrt::{Bfrt, Config, Queue};
+use tidemark_southbound::{Error, SwitchAddress};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
@@ -518,4 +520,25 @@ impl BfRuntime for Service {
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(rx))))
     }
+}
+
+/// A driver of the device 0, which this server has.
+pub(crate) fn driver(
+    address: &str,
+    p4_name: &str,
+    queues: BTreeMap<u32, Queue>,
+) -> Result<Bfrt, Error> {
+    let switch = SwitchAddress {
+        address: address.into(),
+        device_id: 0,
+        limit_unit_bytes: 80,
+        ..SwitchAddress::default()
+    };
+    let queues = queues.into_iter().map(|(port, q)| (port.to_string(), q));
+    let config = Config {
+        p4_name: p4_name.into(),
+        client_id: 7,
+        queues: queues.collect(),
+    };
+    Bfrt::new(switch, config)
 }

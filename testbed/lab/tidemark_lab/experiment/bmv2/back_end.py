@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...bmv2 import checks, command, preflight
+from ...bmv2.management import NETWORK
 from ...bmv2.rates import LEAST, MOST, WIRE_BITS, packets_per_s, refusal
 from ...json_types import JsonObject
+from ...preflight import check_addresses
 from .. import describe
 from ..embedded.back_end import Embedded
 from ..embedded.session import PlanSession
@@ -49,7 +51,8 @@ class Bmv2(Embedded):
     def ready(self, out: Path) -> list[str]:
         preflight.check_program()
         notes = super().ready(out)
-        preflight.check_addresses()
+        # Once nothing is left of former runs.
+        check_addresses(NETWORK, "BMv2's management link")
         return notes
 
     def session(self, plan: Plan, run_dir: Path) -> PlanSession:

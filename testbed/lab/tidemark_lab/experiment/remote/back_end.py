@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +13,10 @@ from pathlib import Path
 
 from ... import signals
 from ...errors import LabError, PreflightError
-from ...json_types import JsonObject
-from ...places import remedy
-from ...preflight import PACKAGES, Paths
+from ...preflight import Paths, check_programs
 from ...progress import Progress
-from ..backend import MeasuredPhase, Place
+from .. import load
+from ..backend import BackEnd, MeasuredPhase, Place
 from ..load import ExperimentError
 from ..plan import Plan
 from .configs import Machines
@@ -28,19 +25,15 @@ from .run import Run
 from .script import Script
 from .session import Session
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 # In the names of a dry run.
 NO_TOKEN = "RUN"
 TOOLS = ("ssh", "scp")
+PROGRAMS = ("tidemark-collector", "tidemark-controller", "tidemark-traffic")
 LOOPBACK = ("127.", "localhost:", "[::1]:")
 
 
 @dataclass
-class Remote:
+class Remote(BackEnd):
     """Real TCP between hosts reached by SSH, through switches that are there."""
 
     paths: Paths = field(default_factory=Paths.find)
@@ -57,26 +50,12 @@ class Remote:
         for tool in TOOLS:
             if shutil.which(tool) is None:
                 raise PreflightError(f"{tool} is not on PATH", "install openssh-client")
-        for name in ("tidemark-collector", "tidemark-controller", "tidemark-traffic"):
-            if not os.access(self.paths.binary(name), os.X_OK):
-                raise PreflightError(
-                    f"{name} is not at {self.paths.bin_dir}",
-                    remedy("run: make build", f"install the packages {PACKAGES}"),
-                )
+        check_programs(self.paths, PROGRAMS)
         out.mkdir(parents=True, exist_ok=True)
         return []
 
     def place(self, plan: Plan, switch: int) -> Place:
         return Machines(plan, _lab(plan)).place(switch)
-
-    def offloads(self, plan: Plan) -> None:
-        """The hosts' own affair."""
-
-    def doubts(self, row: JsonObject) -> list[str]:
-        return []
-
-    def versions(self) -> JsonObject:
-        return {}
 
     def words(self, plan: Plan, run_dir: Path) -> list[str]:
         """Everything that a run does, in order; a command is a line."""
@@ -130,13 +109,10 @@ def controller_url(lab: RemoteLab) -> str:
     """As the file says, or the configuration of the controller that is started here."""
     if lab.controller.url is not None:
         return lab.controller.url.rstrip("/")
-    path = Path(lab.controller.config or "").expanduser()
     try:
-        http = tomllib.loads(path.read_text()).get("http", {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ExperimentError(
-            f"remote.controller.config: {path}: cannot be read: {error}"
-        ) from error
+        http = load.read(Path(lab.controller.config or "").expanduser()).get("http", {})
+    except ExperimentError as error:
+        raise ExperimentError(f"remote.controller.config: {error}") from error
     scheme = "https" if "tls" in http else "http"
     return f"{scheme}://{http.get('listen', '127.0.0.1:8080')}"
 

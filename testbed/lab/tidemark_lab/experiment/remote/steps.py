@@ -172,7 +172,10 @@ def set_phase(posts: Posts, phase: Phase) -> Step:
     """The settings of a phase."""
 
     def do(run: Run) -> None:
-        run.limits = run.links.set_phase(phase, run.limits)
+        if phase.apply_advice:
+            run.limits, _ = run.links.apply_advice(phase, run.limits)
+        else:
+            run.limits = run.links.set_phase(phase, run.limits)
 
     return _posts(posts, do)
 

@@ -5,8 +5,8 @@ use super::network::Network;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_southbound::p4rt::{Options, P4Runtime};
-use tidemark_southbound::{Forward, Limit, Provision, ReportDestination, Watch};
+use tidemark_southbound::p4rt::P4Runtime;
+use tidemark_southbound::{Forward, Limit, Provision, ReportDestination, SwitchAddress, Watch};
 
 pub(crate) const PORT: u32 = 2;
 pub(crate) const PLANNED_BYTES: u64 = 60_000;
@@ -46,11 +46,11 @@ pub(crate) fn limit(limit_bytes: u64) -> Limit {
 }
 
 pub(crate) fn driver(network: &Network, election_id: u64) -> Arc<P4Runtime> {
-    let options = Options {
+    let options = SwitchAddress {
         address: "http://simulated:1".into(),
         election_id,
         timeout: TIMEOUT,
-        ..Options::default()
+        ..SwitchAddress::default()
     };
     let network = network.clone();
     let connect = move |_| network.clone().connect();
