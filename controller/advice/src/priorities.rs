@@ -22,7 +22,9 @@ pub(crate) fn reconcile(needs: &Needs, targets: &Targets, reasons: &mut Vec<Stri
     let mut given_up = Vec::new();
     let mut floor_given_up = false;
     for goal in targets.order() {
-        let Some(bound) = needs.of(goal) else { continue };
+        let Some(bound) = needs.of(goal) else {
+            continue;
+        };
         let bytes = bound.bytes;
         if goal == Goal::Delay {
             match &floor {
@@ -47,7 +49,10 @@ pub(crate) fn reconcile(needs: &Needs, targets: &Targets, reasons: &mut Vec<Stri
             ));
         } else {
             floor = Some(match floor {
-                Some((least, for_goal)) => (least.and(bound), if bytes > least.bytes { goal } else { for_goal }),
+                Some((least, for_goal)) => (
+                    least.and(bound),
+                    if bytes > least.bytes { goal } else { for_goal },
+                ),
                 None => (bound.clone(), goal),
             });
         }

@@ -46,7 +46,11 @@ pub struct Needs {
 impl Need {
     /// What both ask for.
     pub fn and(&self, other: &Self) -> Self {
-        let more = if other.bytes > self.bytes { other } else { self };
+        let more = if other.bytes > self.bytes {
+            other
+        } else {
+            self
+        };
         // A goal that is never likely is as near as it gets at its own limit.
         let likely = |n: &Self| n.likely_bytes.unwrap_or(n.bytes);
         Self {

@@ -441,6 +441,9 @@ mod tests {
         assert!(v.set_bytes.is_some());
         let json = serde_json::to_string(&v).unwrap();
         let read: Verdict = serde_json::from_str(&json).unwrap();
-        assert_eq!((read.answer, read.set_bytes, read.because), (v.answer, v.set_bytes, v.because));
+        assert_eq!(
+            (read.answer, read.set_bytes, read.because),
+            (v.answer, v.set_bytes, v.because)
+        );
     }
 }

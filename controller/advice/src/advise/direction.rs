@@ -238,5 +238,8 @@ pub(crate) fn interval(
     };
     let [kept_low, kept_high] = [0, 1].map(|i| s.options.kept_interval.map(|k| k[i]));
     let at = limit.bytes;
-    [stands(low, kept_low).min(at), stands(high, kept_high).max(at)]
+    [
+        stands(low, kept_low).min(at),
+        stands(high, kept_high).max(at),
+    ]
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use tidemark_advice::{Advice, Verdict, advise};
 use tidemark_capture::locate;
 use tidemark_estimators::{LinkEstimate, LinkId};
+use tidemark_rules::Options;
 
 #[derive(Debug, Args)]
 pub(super) struct AnalyzeArgs {
@@ -35,6 +36,9 @@ pub(super) struct AnalyzeArgs {
     /// Flows to list, those bottlenecked here first; JSON has them all.
     #[arg(long, default_value_t = 40, value_name = "N")]
     flows: usize,
+    /// Every rule with its formula and source, and the way to the advice.
+    #[arg(long)]
+    wide: bool,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -51,7 +55,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     let asked = args.asked;
     let of_run = marks::targets_of_run(&args.capture, &locate(&args.capture)?);
     let targets = args.targets.targets_over(of_run.unwrap_or_default())?;
-    let options = args.targets.options()?;
+    let options = args.targets.options(Options::default().confidence)?;
     let estimated = estimated(&args.capture, asked, (args.node, args.port))?;
     let mut evidence = args
         .evidence
@@ -85,7 +89,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
         return print_json(&all);
     }
     for link in &links {
-        print(link.text(words, args.flows))?;
+        print(link.text((words, args.wide), args.flows))?;
     }
     Ok(())
 }
@@ -192,7 +196,7 @@ impl Link {
     }
 
     /// For people; with `words`, the advice without the tables.
-    fn text(&self, words: bool, most_flows: usize) -> String {
+    fn text(&self, (words, wide): (bool, bool), most_flows: usize) -> String {
         let (id, e) = (self.of.id, &self.of.estimate);
         let s = &e.estimates;
         let seconds = |ns: u64| ns.saturating_sub(self.of.first_ns) as f64 / 1e9;
@@ -242,9 +246,15 @@ impl Link {
         lines.extend(e.caveats.iter().map(|c| format!("  note: {c}")));
         if !words {
             lines.extend(flows::listed(&e.flows, most_flows));
-            lines.push(table::rules(&self.advice.rules));
         }
-        lines.push(table::advice(&self.advice));
+        lines.extend(table::expected(&self.advice));
+        lines.extend(table::rules_that_hold(&self.verdict));
+        if wide {
+            lines.extend([
+                table::rules(&self.advice.rules),
+                table::advice(&self.advice),
+            ]);
+        }
         lines.join("\n")
     }
 }

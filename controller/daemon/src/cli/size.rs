@@ -5,7 +5,7 @@ use super::{one_of, table, targets::TargetArgs, units, whatif};
 use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
-use tidemark_advice::advise;
+use tidemark_advice::{Verdict, advise};
 use tidemark_rules::bscl::TODAYS_CONSTANT;
 use tidemark_rules::utb::single_flow::beta_of;
 use tidemark_rules::{CongestionControl, Range, Regime, Traffic};
@@ -48,6 +48,9 @@ pub(super) struct SizeArgs {
     /// Predicted utilisation, loss and delay over the limit, as CSV, instead.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
+    /// Every rule with its formula and source, and the way to the answer.
+    #[arg(long)]
+    wide: bool,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -117,15 +120,23 @@ pub(super) fn size(args: &SizeArgs) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let advice = advise(&measured, &targets, &args.targets.options()?);
+    let advice = advise(&measured, &targets, &args.targets.options(0.5)?);
     if args.json {
-        let all =
-            json!({"given": measured, "targets": targets, "rules": advice.rules, "advice": advice});
+        let verdict = Verdict::by(&advice, &measured, &targets).with_curve(&measured);
+        let all = json!({
+            "given": measured, "targets": targets, "rules": advice.rules, "advice": advice,
+            "verdict": verdict,
+        });
         return print_json(&all);
     }
-    print(table::rules(&advice.rules))?;
-    print("")?;
-    print(table::advice(&advice))
+    let verdict = Verdict::by(&advice, &measured, &targets);
+    let mut lines = table::verdict(&verdict);
+    lines.extend(table::expected(&advice));
+    lines.extend(table::rules_that_hold(&verdict));
+    if args.wide {
+        lines.extend([table::rules(&advice.rules), table::advice(&advice)]);
+    }
+    print(lines.join("\n"))
 }
 
 #[cfg(test)]

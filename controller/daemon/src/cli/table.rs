@@ -153,21 +153,45 @@ fn wrapped(text: &str, indent: &str) -> Vec<String> {
 /// The conclusion on a link's buffer: the answer, the limits, the reason.
 pub(super) fn verdict(v: &Verdict) -> Vec<String> {
     let bytes = |b: Option<u64>| b.map_or("-".into(), |b| size(b as f64));
-    let in_force = v.in_force_bytes.map_or("-".into(), size);
     let chance = v
         .chance
         .map_or("-".into(), |p| format!("{:.0} %", p * 100.0));
+    let answer = match v.in_force_bytes {
+        Some(b) => format!("buffer {}: {} in force, ", v.answer.label(), size(b)),
+        None => "buffer: ".into(),
+    };
     let mut lines = vec![format!(
-        "buffer {}: {in_force} in force, {} to {} serve; set {} ({chance}, asked {:.0} %)",
-        v.answer.label(),
+        "{answer}{} to {} serve; set {} ({chance} sure)",
         bytes(v.low_bytes),
         bytes(v.high_bytes),
-        bytes(v.set_bytes),
-        v.confidence * 100.0
+        bytes(v.set_bytes)
     )];
     lines.extend(wrapped(&v.because, "  "));
     lines.extend(v.would_change.iter().flat_map(|w| wrapped(w, "  - ")));
     lines
+}
+
+/// The papers' sizes whose assumptions all hold.
+pub(super) fn rules_that_hold(v: &Verdict) -> Vec<String> {
+    let hold = v.rules.iter().filter(|r| r.holds == Some(true));
+    let sizes: Vec<String> = hold
+        .map(|r| format!("{} {}", r.name, size(r.bytes)))
+        .collect();
+    let list = if sizes.is_empty() {
+        "none".into()
+    } else {
+        sizes.join(", ")
+    };
+    wrapped(&format!("papers whose assumptions hold: {list}"), "  ")
+}
+
+/// Outcome expected at the limit to set.
+pub(super) fn expected(a: &Advice) -> Vec<String> {
+    let there = a
+        .predicted
+        .as_ref()
+        .map(|p| format!("expected there: {}", prediction(p)));
+    there.map_or_else(Vec::new, |text| wrapped(&text, "  "))
 }
 
 pub(super) fn advice(a: &Advice) -> String {

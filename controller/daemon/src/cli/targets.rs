@@ -37,9 +37,10 @@ pub(super) struct TargetArgs {
         value_delimiter = ','
     )]
     priority: Option<Vec<Goal>>,
-    /// Probability with which each target is to be met at the advised limit.
-    #[arg(long, default_value = "90%", value_parser = units::fraction)]
-    confidence: f64,
+    /// Probability with which each target is to be met at the advised limit; 90% where
+    /// something was measured, else 50%: as likely as not.
+    #[arg(long, value_parser = units::fraction)]
+    confidence: Option<f64>,
     /// Aims this fraction inside the bounds, e.g. 10%.
     #[arg(long, default_value = "0", value_parser = units::fraction)]
     margin: f64,
@@ -74,11 +75,12 @@ impl TargetArgs {
     }
 
     /// How the advisor works.
-    pub(super) fn options(&self) -> Result<Options, Usage> {
-        let range = (0.5..=0.99).contains(&self.confidence);
+    pub(super) fn options(&self, default: f64) -> Result<Options, Usage> {
+        let confidence = self.confidence.unwrap_or(default);
+        let range = (0.5..=0.99).contains(&confidence);
         Usage::unless(range, "--confidence: must be 50% to 99%")?;
         Ok(Options {
-            confidence: self.confidence,
+            confidence,
             ..Options::default()
         })
     }

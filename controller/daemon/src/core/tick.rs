@@ -180,14 +180,7 @@ fn advise_link(core: &Core, id: LinkId, estimated: Window, now: Timestamp) {
         let targets = link.advisor_targets();
         let tried = link.tried_limits().clone();
         let options = link.keeping(options);
-        Some((
-            estimate,
-            measured,
-            actions,
-            targets,
-            tried,
-            options,
-        ))
+        Some((estimate, measured, actions, targets, tried, options))
     });
     let Some((estimate, mut measured, actions, targets, tried, options)) = seen else {
         return;

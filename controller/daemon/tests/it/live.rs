@@ -556,7 +556,10 @@ fn size_answers_without_a_switch() {
     assert_eq!(all["targets"]["delay_ms"], 30.0);
     assert!(all["advice"]["reasons"].as_array().unwrap().len() > 2);
     let out = run(&common);
-    assert!(text(&out.stdout).contains("advice: "));
+    let said = text(&out.stdout);
+    assert!(said.starts_with("buffer: "), "{said}");
+    let narrow = said.lines().all(|l| l.chars().count() <= 80);
+    assert!(narrow && said.lines().count() <= 10, "{said}");
 }
 
 #[test]

@@ -182,7 +182,10 @@ fn stands_still(run: &Run) {
         let all = pool.with(window.clone());
         let v = Verdict::of(&all, &Targets::default(), &options);
         options.kept_bytes = v.set_bytes;
-        options.kept_interval = v.low_bytes.zip(v.high_bytes).map(|(l, h)| [l as f64, h as f64]);
+        options.kept_interval = v
+            .low_bytes
+            .zip(v.high_bytes)
+            .map(|(l, h)| [l as f64, h as f64]);
         if all.seconds >= 60.0 {
             verdicts.push(v);
         }

@@ -207,6 +207,12 @@ pub(crate) static LOW_LOSS: Assumption = Assumption {
     check: |s, buffer_bytes| {
         let link = Link::of(s, s.n_b());
         let expected = buffer_bytes.and_then(|b| loss_rate_at(link, b.max(0.0)).ok());
+        // As everything else that is expected of stacks of today.
+        let constant = s
+            .traffic
+            .assumed_constant
+            .map_or(SQRT_CONSTANT, |k| k.value);
+        let expected = expected.map(|p| (p * (constant / SQRT_CONSTANT).powi(2)).min(1.0));
         Some(match expected {
             Some(p) => Condition::new(
                 format!(

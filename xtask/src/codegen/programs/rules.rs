@@ -5,6 +5,7 @@ use crate::codegen::Generated;
 use anyhow::Result;
 use std::fmt::Write as _;
 use std::path::Path;
+use tidemark_advice::models::MODELS;
 use tidemark_rules::{RULES, Rule};
 
 /// The page with the table.
@@ -13,6 +14,7 @@ const PAGE: &str = "docs/reference/rules.md";
 pub(in crate::codegen) fn generate(_root: &Path) -> Result<Vec<Generated>> {
     Ok(vec![
         Generated::block(PAGE, "rules", table()),
+        Generated::block(PAGE, "models", models()),
         Generated::block(PAGE, "papers", papers()),
     ])
 }
@@ -30,6 +32,20 @@ fn table() -> String {
             goals(rule),
             conditions(rule),
             rule.source()
+        );
+    }
+    text
+}
+
+/// The models of the outlook, the most trusted first.
+fn models() -> String {
+    let mut text = String::from("| id | model | source | held against |\n|---|---|---|---|\n");
+    for m in MODELS {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            m.id, m.name, m.source, m.evidence
         );
     }
     text
