@@ -397,18 +397,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/verdict": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The conclusion on a link's buffer, with its curve */
+        get: operations["GetVerdict"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /** @description The advisor's answer for one link. */
         Advice: {
+            /**
+             * Format: double
+             * @description Probability that each target on utilisation and loss is met at `limit_bytes`: the
+             *     smallest of them.
+             */
+            chance?: number | null;
+            /**
+             * Format: double
+             * @description Probability asked for, with which each target is to be met.
+             */
+            confidence_asked: number;
             /** @description The target that decided; null for the smallest or the largest limit. */
             decided_by: components["schemas"]["Goal"] | null;
             /** @description All targets are expected to hold. */
             feasible: boolean;
             /** @description What was given up where they cannot. */
             infeasible: components["schemas"]["Infeasibility"] | null;
+            /**
+             * @description Limits between which one serves, bytes: from where the targets are as likely met
+             *     as not to where less buffer would be worth a change.
+             */
+            interval_bytes?: number[] | null;
             /**
              * Format: uint64
              * @description The limit to set (of a port that marks, its threshold), bytes as the queue
@@ -443,7 +476,10 @@ export interface components {
              *     none.
              */
             rejected?: components["schemas"]["RejectedRule"][];
-            /** @description Identifier of the rule that decided. */
+            /**
+             * @description Identifier of what decided: a model, a rule of the list (for delay), or the
+             *     advisor's word for its own decision.
+             */
             rule: string | null;
             /**
              * @description Every rule, with its buffer, inputs and conditions. Left out of `update`
@@ -506,6 +542,8 @@ export interface components {
             /** @description Links with targets of their own. */
             links: components["schemas"]["LinkTargets"][];
         };
+        /** @description The answer. */
+        Answer: "too_big" | "fine" | "too_small" | "cannot_say";
         /** @description Which advice to apply. */
         ApplyRequest: {
             /**
@@ -1021,6 +1059,30 @@ export interface components {
         };
         /** @description What an estimate rests on. */
         Evidence: "probed" | "passive" | "mixed" | "assumed";
+        /** @description The amount of evidence. */
+        Evidence2: {
+            /**
+             * Format: uint
+             * @description Other limits that were measured under this traffic.
+             */
+            limits_tried: number;
+            /**
+             * Format: double
+             * @description Loss events at the limit in force.
+             */
+            loss_events: number;
+            /**
+             * Format: double
+             * @description Time measured at the limit in force, s; null where it is not known.
+             */
+            seconds: number | null;
+            /**
+             * Format: double
+             * @description Share of the bytes that are of flows that were understood; null where it is not
+             *     known.
+             */
+            understood: number | null;
+        };
         /** @description One line of the answer. */
         Finding: {
             /** @description What was looked at. */
@@ -1030,7 +1092,7 @@ export interface components {
             /** @description What to do about it. */
             remedy?: string | null;
             /** @description How it stands. */
-            verdict: components["schemas"]["Verdict"];
+            verdict: components["schemas"]["Verdict2"];
         };
         /** @description One flow during the window. */
         Flow: {
@@ -1423,6 +1485,8 @@ export interface components {
             steadiness: components["schemas"]["Steadiness"];
             /** @description Targets in force. */
             targets: components["schemas"]["Targets"];
+            /** @description The conclusion on its buffer, without curve; null before the first estimate. */
+            verdict: components["schemas"]["Verdict"] | null;
             /** @description The limit on trial: its effect is being measured. */
             watching: components["schemas"]["Trial"] | null;
             /**
@@ -1485,7 +1549,7 @@ export interface components {
             loss_events: number;
             /**
              * Format: double
-             * @description Drops over arrivals; `None` without arrivals.
+             * @description Drops over arrivals; null without arrivals.
              */
             loss_rate: number | null;
             /**
@@ -1760,6 +1824,28 @@ export interface components {
              */
             slow_start_bytes: number;
         };
+        /** @description One limit that was in force under this traffic, and what was measured then. */
+        MeasuredLimit: {
+            /**
+             * Format: double
+             * @description Mean queueing delay, ms.
+             */
+            delay_mean_ms: number;
+            /**
+             * Format: double
+             * @description The limit, bytes as the queue counts them.
+             */
+            limit_bytes: number;
+            /**
+             * Format: double
+             * @description Loss events it was counted from.
+             */
+            loss_events: number;
+            /** @description Drops over arrivals, with its sampling error. */
+            loss_rate: components["schemas"]["Interval"];
+            /** @description Mean utilisation, fraction, with its sampling error. */
+            utilisation: components["schemas"]["Interval"];
+        };
         /** @description What the controller may do with its advice. */
         Mode: "recommend" | "confirm" | "auto";
         /** @description What may be done with advice from now on. */
@@ -2015,6 +2101,8 @@ export interface components {
              * @description Packets of probed flows not joined.
              */
             unjoined: number;
+            /** @description The conclusion on the buffer, with its curve; null until the phase is complete. */
+            verdict?: components["schemas"]["Verdict"] | null;
         };
         /** @description Samples of the senders' TCP state during a phase. */
         PhaseProbe: {
@@ -2112,6 +2200,8 @@ export interface components {
             limit_bytes: number;
             /** @description What was measured there. */
             measured: components["schemas"]["Observed"] | null;
+            /** @description Targets missed there by measurement, by more than estimates move. */
+            missed?: components["schemas"]["Goal"][];
             /** @description What the models and measurements say of it. */
             predicted: components["schemas"]["Prediction"] | null;
         };
@@ -2336,6 +2426,20 @@ export interface components {
             name: string;
             /** @description Paper and equation. */
             source: string;
+        };
+        /** @description The size of a paper's rule, and whether its assumptions hold. */
+        RuleTick: {
+            /**
+             * Format: double
+             * @description Its buffer, bytes.
+             */
+            bytes: number;
+            /** @description Whether all it assumes holds; null where that is not known. */
+            holds: boolean | null;
+            /** @description Identifier of the rule. */
+            id: string;
+            /** @description Its name for people. */
+            name: string;
         };
         /** @description The rules at one link. */
         Rules: {
@@ -2655,8 +2759,88 @@ export interface components {
              */
             windows: number;
         };
+        /** @description The conclusion on a link's buffer. */
+        Verdict: {
+            /** @description The answer. */
+            answer: components["schemas"]["Answer"];
+            /** @description The answer's reason, one sentence. */
+            because: string;
+            /** @description Why there is no answer, and which measurement would decide. */
+            cannot_say: string | null;
+            /**
+             * Format: double
+             * @description Probability that each is met at `set_bytes`: the smallest of them.
+             */
+            chance: number | null;
+            /**
+             * Format: double
+             * @description Probability asked for, with which each target is to be met.
+             */
+            confidence: number;
+            /**
+             * @description Expected outcome over the limit; at measured limits the measurement. Left out of
+             *     lists.
+             */
+            curve?: components["schemas"]["CurvePoint"][];
+            /** @description The amount of evidence. */
+            evidence: components["schemas"]["Evidence2"];
+            /**
+             * Format: uint64
+             * @description Upper end of the limits that serve, bytes.
+             */
+            high_bytes: number | null;
+            /**
+             * Format: double
+             * @description The limit in force, bytes; null where it is not known or there is none.
+             */
+            in_force_bytes: number | null;
+            /** @description Model of the loss rate between the measured limits. */
+            loss_by: string | null;
+            /**
+             * Format: uint64
+             * @description Lower end of the limits that serve, bytes.
+             */
+            low_bytes: number | null;
+            /** @description Every limit that was measured, the one in force first. */
+            measured: components["schemas"]["MeasuredLimit"][];
+            /** @description The way to the answer, in sentences. */
+            reasons: string[];
+            /** @description The papers' sizes. Left out of lists. */
+            rules?: components["schemas"]["RuleTick"][];
+            /**
+             * Format: uint64
+             * @description The one to set, bytes.
+             */
+            set_bytes: number | null;
+            /** @description Model of the utilisation between them. */
+            utilisation_by: string | null;
+            /**
+             * Format: uint32
+             * @description Version of this value.
+             */
+            version: number;
+            /** @description The limits at which the answer would be another, in words. */
+            would_change: string[];
+        };
         /** @description How it stands. */
-        Verdict: "ok" | "warning" | "problem";
+        Verdict2: "ok" | "warning" | "problem";
+        /** @description The conclusion on the buffer of a link. */
+        VerdictState: {
+            /**
+             * Format: uint32
+             * @description Node id of the switch.
+             */
+            node: number;
+            /**
+             * Format: uint32
+             * @description Egress port.
+             */
+            port: number;
+            /** @description Targets in force. */
+            targets: components["schemas"]["Targets"];
+            /** @description The conclusion, with its curve; null before the first estimate. */
+            verdict: components["schemas"]["Verdict"] | null;
+        };
         /** @description Windows of the flows of a link over time, as columns of equal length. */
         Windows: {
             /**
@@ -2714,6 +2898,7 @@ export type Advice = components['schemas']['Advice'];
 export type AdviceApplied = components['schemas']['AdviceApplied'];
 export type AdviceState = components['schemas']['AdviceState'];
 export type AllTargets = components['schemas']['AllTargets'];
+export type Answer = components['schemas']['Answer'];
 export type ApplyRequest = components['schemas']['ApplyRequest'];
 export type Assumption = components['schemas']['Assumption'];
 export type AuditLog = components['schemas']['AuditLog'];
@@ -2736,6 +2921,7 @@ export type EstimateHistory = components['schemas']['EstimateHistory'];
 export type Estimates = components['schemas']['Estimates'];
 export type Event = components['schemas']['Event'];
 export type Evidence = components['schemas']['Evidence'];
+export type Evidence2 = components['schemas']['Evidence2'];
 export type Finding = components['schemas']['Finding'];
 export type Flow = components['schemas']['Flow'];
 export type FlowClass = components['schemas']['FlowClass'];
@@ -2762,6 +2948,7 @@ export type LinkSummary = components['schemas']['LinkSummary'];
 export type LinkTargets = components['schemas']['LinkTargets'];
 export type Links = components['schemas']['Links'];
 export type Marking = components['schemas']['Marking'];
+export type MeasuredLimit = components['schemas']['MeasuredLimit'];
 export type Mode = components['schemas']['Mode'];
 export type ModeRequest = components['schemas']['ModeRequest'];
 export type ModeSet = components['schemas']['ModeSet'];
@@ -2795,6 +2982,7 @@ export type RejectedRule = components['schemas']['RejectedRule'];
 export type ReportsRequest = components['schemas']['ReportsRequest'];
 export type ReportsSet = components['schemas']['ReportsSet'];
 export type Rule = components['schemas']['Rule'];
+export type RuleTick = components['schemas']['RuleTick'];
 export type Rules = components['schemas']['Rules'];
 export type Saturable = components['schemas']['Saturable'];
 export type Sensitivity = components['schemas']['Sensitivity'];
@@ -2809,6 +2997,8 @@ export type Trial = components['schemas']['Trial'];
 export type Update = components['schemas']['Update'];
 export type Utilisation = components['schemas']['Utilisation'];
 export type Verdict = components['schemas']['Verdict'];
+export type Verdict2 = components['schemas']['Verdict2'];
+export type VerdictState = components['schemas']['VerdictState'];
 export type Windows = components['schemas']['Windows'];
 export type ResponseError = components['responses']['Error'];
 export type $defs = Record<string, never>;
@@ -3530,6 +3720,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TargetsSet"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            "5XX": components["responses"]["Error"];
+        };
+    };
+    GetVerdict: {
+        parameters: {
+            query?: {
+                /** @description Node id of the switch. */
+                node?: number;
+                /** @description Egress port. */
+                port?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conclusion on a link's buffer, with its curve */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerdictState"];
                 };
             };
             "4XX": components["responses"]["Error"];
