@@ -4,7 +4,7 @@
 // are not computed by the product.
 
 import { readFileSync } from 'node:fs';
-import { ADVISED, advice, M, predicted } from './advice.mjs';
+import { ADVISED, advice, M, predicted, verdict } from './advice.mjs';
 
 export { ADVISED, advice };
 
@@ -103,6 +103,7 @@ export function link(l, full, ageS) {
     targets: TARGETS,
     estimate: estimate(l),
     advice: advice(l, full),
+    verdict: verdict(l),
     watching: null,
   };
 }
