@@ -12,7 +12,7 @@ from .. import signals
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live, after_warm_up, of_link
 from ..experiment.judge import Case, Judge
-from ..experiment.quantities import rate_bps
+from ..experiment.quantities import fraction, rate_bps
 from ..json_types import JsonObject
 from ..outcome import write_json
 from ..progress import Progress
@@ -58,6 +58,15 @@ class Demo(Judge):
             action="store_true",
             help="hosts send whole packets only, no super-frames of several",
         )
+        parser.add_argument(
+            "--confidence",
+            type=share,
+            help="probability with which each target is to be met at the advised limit, 50%% to "
+            "99%%; default: the controller's",
+        )
+        parser.add_argument(
+            "--margin", type=share, help="the advice aims so far inside the bounds, like 10%%"
+        )
         parser.add_argument("--no-report", action="store_true", help="draw no figures")
 
     @classmethod
@@ -71,6 +80,8 @@ class Demo(Judge):
             seconds=arguments.seconds,
             warmup_s=arguments.warmup,
             settle_s=arguments.settle,
+            confidence=arguments.confidence,
+            margin=arguments.margin,
         )
         return cls(wanted, arguments.keep, not arguments.no_report)
 
@@ -123,6 +134,13 @@ class Demo(Judge):
 def rate(text: str) -> int:
     try:
         return round(rate_bps(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def share(text: str) -> float:
+    try:
+        return fraction(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
