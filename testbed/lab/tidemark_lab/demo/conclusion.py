@@ -51,7 +51,7 @@ def judge(run: Run) -> Judged:
     unix = [(p.windows[0].start_unix_ns, p.windows[0].end_unix_ns) for p in run.phases]
     truths = [truth.phase(*span) for span in unix]
     document = summary_of(run.plan, run.phases, truths, run.run_dir)
-    results = checks.judge(document, run.phases[-1].read_back_bytes[0])
+    results = checks.judge(document, run.phases[-1].limits[0].acts_at_bytes)
     if run.plan.experiment.run.back_end == "bmv2":
         results += bmv2_checks.judge(document)
     for phase in document["phases"]:

@@ -38,8 +38,6 @@ class MeasuredPhase:
     live: list[JsonObject] = field(default_factory=list)
     # The controller's own record of it, where it was a phase of the controller's; of each switch.
     told: list[JsonObject] = field(default_factory=list)
-    # Occupancy that acts first, as the switches said before it.
-    read_back_bytes: list[int | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

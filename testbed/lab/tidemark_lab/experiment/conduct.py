@@ -161,16 +161,13 @@ def after_warm_up(live: Live, told: Told, marked: bool = False) -> list[Measured
                 )
         else:
             limits = live.links.set_phase(phase, limits)
-        read_back = [live.session.limit_bytes(k) for k in live.session.layout.switches]
         label = f"{live.name}: phase {phase.name}"
         live.let_pass(f"{label}: settling", phase.settle, told)
         limits = live.links.in_force(limits)
         during = partial(live.let_pass, label, phase.duration, told)
         # Advice on all of the phase is the controller's to give.
         asked = marked or (then is not None and then.apply_advice)
-        one = live.measure(phase.name, limits, during, asked)
-        one.read_back_bytes = read_back
-        measured.append(one)
+        measured.append(live.measure(phase.name, limits, during, asked))
     return measured
 
 
