@@ -4,9 +4,9 @@
 // are not computed by the product.
 
 import { readFileSync } from 'node:fs';
-import { ADVISED, advice, M, predicted, verdict } from './advice.mjs';
 
-export { ADVISED, advice };
+/** A full frame in the queue, bytes. */
+const M = 1514;
 
 function around(value, error, samples = 400) {
   return { value, low: value * (1 - error), high: value * (1 + error), evidence: 'probed', samples };
@@ -21,6 +21,17 @@ function recorded(name) {
 
 const [LINK] = recorded('links').links;
 const STATUS = recorded('status');
+const { rules, rejected, ...ADVICE } = recorded('advice').advice;
+
+/** What the advice says; tests move it. */
+export const ADVISED = { bytes: 158_000 };
+
+/** With its rules where it is `full`. */
+export function advice(link, full) {
+  const { bytes } = ADVISED;
+  const sizes = { limit_bytes: bytes, limit_packets: bytes / M, limit_ms: bytes / 12_500 };
+  return { ...ADVICE, ...sizes, present: { ...ADVICE.present, limit_bytes: link.limitBytes }, ...(full ? { rules, rejected } : {}) };
+}
 
 const WHY = {
   LBP: (f) => `${Math.max(3, f.drops)} of ${Math.max(3, f.drops) + 1} reductions follow a drop here within two RTTs`,
@@ -103,7 +114,6 @@ export function link(l, full, ageS) {
     targets: TARGETS,
     estimate: estimate(l),
     advice: advice(l, full),
-    verdict: verdict(l),
     watching: null,
   };
 }
@@ -143,12 +153,7 @@ export function adviceAnswer(l) {
 }
 
 export function curve(l) {
-  const points = [];
-  for (let b = M; b <= 700_000; b += 7000) {
-    const x = b / 240_000;
-    points.push({ buffer_bytes: b, predicted: predicted(Math.min(1, 0.93 + 0.07 * Math.sqrt(Math.min(1, x * 1.4))), 0.013 / (1 + x) ** 2, b / l.bytesPerMs) });
-  }
-  return { node: l.node, port: l.port, limit_bytes: l.limitBytes, points };
+  return { ...recorded('curve'), node: l.node, port: l.port, limit_bytes: l.limitBytes };
 }
 
 /** Its counters follow the number of reports. */

@@ -14,6 +14,7 @@ import type { Actions, Panel } from './views/panel';
 import { Phases } from './views/phases';
 import { Recorder } from './views/recorder';
 import { Rules } from './views/rules';
+import { VerdictView } from './views/verdict';
 
 /** Makes every panel and appends it to the page. */
 export function layOut(root: HTMLElement, actions: Actions): Panel[] {
@@ -24,7 +25,7 @@ export function layOut(root: HTMLElement, actions: Actions): Panel[] {
     return panel.element;
   };
   // On the page first: its text brings the font that the charts draw with.
-  root.append(put(Header), put(Health));
+  root.append(put(Header), put(VerdictView), put(Health));
   const charts = [put(Overview), put(Recorder), put(Phases), put(Estimates)];
   const sizing = h('div', { class: 'sizing' }, put(Rules), h('div', { class: 'stack' }, put(AdviceView), put(Outlook)));
   root.append(h('main', {}, ...charts, sizing, put(Flows), put(Audit)));

@@ -11,11 +11,9 @@
 //! | [`ngi`] | Augé, Roberts: Buffer Sizing for Elastic Traffic, NGI 2006 |
 //! | [`srb`] | Appenzeller, Keslassy, McKeown: Sizing Router Buffers, SIGCOMM 2004 |
 //! | [`utb`] | Spang, Arslan, McKeown: Updating the Theory of Buffer Sizing, Performance 2021 |
-//! | [`extrapolation`] | Tidemark: what was measured, carried over to another limit |
 //!
-//! [`evaluate`] applies every rule to the measured [`Traffic`], [`advise`] turns
-//! that into a limit with reasons, [`what_if`] predicts the outcome over a range
-//! of limits, and [`worth_changing`] compares an advice with the limit in force.
+//! [`evaluate`] applies every rule to the measured [`Traffic`]. Advice, and what to
+//! expect of a limit, are in `tidemark-advice`.
 //!
 //! # Units
 //! Rates are in bits/s where the name ends in `_bps` and in bytes/s where it ends

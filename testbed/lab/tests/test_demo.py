@@ -15,6 +15,7 @@ import pytest
 
 from tidemark_lab import netns, tracing
 from tidemark_lab.state import recorded
+from tidemark_lab.verdict import sentence
 
 pytestmark = pytest.mark.root
 TIMEOUT_S = 240
@@ -112,7 +113,10 @@ def test_it_measures_advises_applies_and_measures_again(demo, tmp_path):
             {**phase["truth"], "n_b": 12, "rbp": 2, "wl": 2, "t_e_ms": 19.2}
         )
     assert first["limit_bytes"] == 312_500
-    assert first["advice"]["limit_bytes"] == second["limit_bytes"] != 312_500
+    assert first["advice"]["limit_bytes"] == second["limit_bytes"]
+    for phase in (first, second):
+        assert phase["verdict"]["set_bytes"] in (phase["advice"]["limit_bytes"], None)
+        assert f"phase {phase['name']}: {sentence(phase['verdict'])}" in one.text()
     assert abs(first["estimates"]["n_b"]["value"] - 12) <= 1.5
     assert abs(first["estimates"]["t_e_ms"]["value"] - 19.2) <= 0.15 * 19.2
     assert first["utilisation"] >= 0.95

@@ -154,6 +154,13 @@ def test_options_change_the_file():
     assert not plan.experiment.topology.offloads
 
 
+def test_confidence_and_margin_reach_the_controller(tmp_path):
+    layout = Layout(demo(confidence=0.95, margin=0.1), "ffff")
+    document = configs.controller(layout, Ports(), Paths.find(), tmp_path)
+    assert document["advisor"] == {"confidence": 0.95}
+    assert document["control"]["headroom"] == 0.1
+
+
 def test_flows_of_steps_are_there_when_they_should_be():
     def flows(*counts):
         document = Steps(flows=counts, seconds=20).altered(read("steps"))

@@ -43,7 +43,7 @@ class Link:
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
         loss = 0.04 * (100_000 / limit_bytes) ** 2
         wanted = round(limit_bytes * (loss / 0.005) ** (1 / self.exponent))
-        worth = abs(wanted / limit_bytes - 1) > 0.05
+        fine = abs(wanted / limit_bytes - 1) <= 0.05
         predicted = {
             "utilisation": interval(0.97, 1.0),
             "loss_rate": interval(0.004, 0.006),
@@ -67,8 +67,8 @@ class Link:
                 "predicted": predicted,
                 "infeasible": {"given_up": self.given_up} if self.given_up else None,
                 "reasons": ["because"],
-                "change": {"worth": worth, "why": ""},
             },
+            "verdict": {"answer": "fine" if fine else "too_small"},
             "caveats": [],
         }
 
@@ -84,6 +84,15 @@ def test_advice_that_knows_the_law_ends_in_one_step():
     assert done[0]["held"] == {}
     assert done[1]["held"] == {"utilisation": True, "loss_rate": True, "delay_mean_ms": True}
     assert rounds.verdict(done, TARGETS)["verdict"] == rounds.INSIDE
+
+
+def test_a_limit_that_is_fine_or_nearly_the_advised_one_ends_the_rounds():
+    one = Link().measure(0, 100_000) | {"limit_bytes": 100_000}
+    assert not rounds.stays(one)
+    assert rounds.stays(one | {"verdict": {"answer": "fine"}})
+    assert rounds.stays(one | {"advice": {"limit_bytes": 102_900}})
+    assert not rounds.stays(one | {"advice": {"limit_bytes": 103_100}})
+    assert rounds.stays(one | {"advice": {"limit_bytes": None}})
 
 
 def test_a_value_outside_whose_range_is_not_is_said_to_be_so():

@@ -8,9 +8,10 @@ import pytest
 
 from tidemark_lab.errors import LabError
 from tidemark_lab.experiment.backend import Place
-from tidemark_lab.experiment.live import Links
+from tidemark_lab.experiment.live import Links, limits_of_advice
 from tidemark_lab.experiment.model import Phase
 from tidemark_lab.experiment.plan import Limits
+from tidemark_lab.experiment.quantities import FRAME_BYTES
 from tidemark_lab.experiment.remote import clocks, ssh
 from tidemark_lab.experiment.remote.clocks import Asked, Offset
 from tidemark_lab.experiment.remote.run import Run
@@ -161,7 +162,7 @@ def test_a_phase_that_begins_with_advice_applies_it(tmp_path):
 
         def post(self, path, _body):
             posts.append(path)
-            return {"limit": {"action": "drop_tail", "limit_bytes": 5_000}, "advice": {}}
+            return {"limit": {"action": "drop_tail", "limit_bytes": 5_000}}
 
     run = Run(None, "", tmp_path, None, None)
     run.links = Links(None, [Place(1, 2)], Controller(), lambda: None)
@@ -170,3 +171,17 @@ def test_a_phase_that_begins_with_advice_applies_it(tmp_path):
     set_phase([], phase).do(run)
     assert posts == ["/advice/apply"]
     assert run.limits == [Limits("drop_tail", 5_000)]
+
+
+def test_advice_of_a_phase_is_set_at_the_next():
+    marking = {"limit_bytes": 200_000}
+    advice = {"limit_bytes": 50_000, "marking": marking}
+    drops, marks = Limits("drop_tail", 90_000), Limits("mark_ce", 300_000, 90_000)
+    assert limits_of_advice(advice, drops, 10**6) == Limits("drop_tail", 50_000)
+    assert limits_of_advice(advice, marks, 10**6) == Limits("mark_ce", 200_000, 50_000)
+    # The queue's room bounds the limit, and the threshold stays below it.
+    tight = limits_of_advice(advice, marks, 50_500)
+    assert tight == Limits("mark_ce", 50_500, 50_500 - FRAME_BYTES)
+    for none in (None, {"limit_bytes": None}):
+        with pytest.raises(LabError, match="no advice"):
+            limits_of_advice(none, drops, 10**6)

@@ -56,6 +56,17 @@ def make_summary() -> dict:
                 },
                 "reasons": ["Utilisation of 98 % needs 150 kB <BSCL>."],
             },
+            "verdict": None
+            if index
+            else {
+                "answer": "too_big",
+                "in_force_bytes": 312_500,
+                "low_bytes": 120_000,
+                "set_bytes": 150_000,
+                "high_bytes": 190_000,
+                "chance": 0.92,
+                "because": "utilisation is 99.1 % for 98 % <at 312 kB>",
+            },
             "window": {
                 "start_ns": start * 10**9,
                 "end_ns": (start + 5) * 10**9,
@@ -109,6 +120,13 @@ def test_one_self_contained_file(page: Path) -> None:
     assert "<script" not in text
     assert not list(page.parent.glob("*.part"))
     assert len(text) < 3_000_000
+
+
+def test_the_verdict_comes_first(page: Path) -> None:
+    text = page.read_text()
+    said = "set 150.0 kB (92 %); utilisation is 99.1 % for 98 % &lt;at 312 kB&gt;</p>"
+    assert 0 < text.index("<p>phase first: buffer too big: 312.5 kB in force") < text.index("<h2>")
+    assert text.index(said) < text.index("<h2>")
 
 
 def test_figures_are_valid_and_their_ids_distinct(page: Path) -> None:

@@ -2,7 +2,7 @@
 import copy
 import re
 
-from tidemark_lab import checks, offline, summary
+from tidemark_lab import checks, offline, summary, verdict
 from tidemark_lab.demo import tables
 
 TRUTH = {"n_b": 12, "t_e_ms": 19.2, "rbp": 2, "wl": 2, "short": 300}
@@ -21,13 +21,25 @@ def estimate(value, low=None, high=None):
 ADVICE = {
     "limit_bytes": 50_000,
     "rule": "bscl_utilisation",
-    "feasible": True,
     "predicted": {
         "utilisation": {"value": 0.99, "low": 0.98, "high": 1.0},
         "loss_rate": {"value": 0.003, "low": 0.002, "high": 0.004},
         "delay_ms": {"value": 4.0, "low": 4.0, "high": 4.1},
     },
     "reasons": ["because"],
+}
+
+
+VERDICT = {
+    "version": 1,
+    "answer": "too_big",
+    "in_force_bytes": 312_500.0,
+    "low_bytes": 40_000,
+    "set_bytes": 50_000,
+    "high_bytes": 61_000,
+    "chance": 0.93,
+    "because": "at 312 kB utilisation is 99.8 %",
+    "curve": [],
 }
 
 
@@ -66,26 +78,26 @@ def phase(name="first"):
                     "flows": [],
                 },
                 "advice": ADVICE,
+                "verdict": VERDICT,
             }
         ],
     }
 
 
-def summarised(one, advice, stolen):
-    return summary.phase_summary(
-        one, TRUTH, advice, limit_action="drop_tail", stolen_cpu_fraction=stolen
-    )
+def summarised(one, stolen):
+    return summary.phase_summary(one, TRUTH, limit_action="drop_tail", stolen_cpu_fraction=stolen)
 
 
 def document():
     second = phase("second")
+    second["links"][0] |= {"advice": None, "verdict": None}
     second["links"][0]["estimate"]["limit_bytes"] = 50_000
     second["links"][0]["estimate"]["occupancy_bytes"]["max"] = 50_900
     return {
         "config": {},
         "phases": [
-            summarised(phase(), ADVICE, 0.0),
-            summarised(second, None, 0.001),
+            summarised(phase(), 0.0),
+            summarised(second, 0.001),
         ],
     }
 
@@ -105,6 +117,27 @@ def test_a_phase_has_the_promised_fields():
     assert first["truth"]["n_b"] == 12
     assert first["advice"]["limit_bytes"] == 50_000
     assert first["advice"]["predicted"]["loss_rate"]["value"] == 0.003
+    assert first["verdict"]["answer"] == "too_big"
+    assert set(VERDICT) - set(first["verdict"]) == {"version", "curve"}
+
+
+def test_the_text_begins_with_the_verdict():
+    assert tables.text(document()).startswith(
+        "phase first: buffer too big: 312.5 kB in force, 40.0 kB to 61.0 kB serve; set 50.0 kB "
+        "(93 %); at 312 kB utilisation is 99.8 %\n"
+    )
+
+
+def test_a_spoiled_measurement_has_no_verdict():
+    lost = phase()
+    lost["reports"]["lost"] = 7
+    joined = phase()
+    joined["join"]["matched_fraction"] = 0.5
+    for one, stolen, why in ((phase(), 0.2, "CPU"), (lost, 0.0, "lost 7"), (joined, 0.0, "joined")):
+        said = summarised(one, stolen)["verdict"]
+        assert (said["answer"], said["set_bytes"]) == ("cannot_say", None)
+        text = verdict.sentence(said)
+        assert text.startswith("cannot say: this run cannot be trusted") and why in text
 
 
 def test_the_table_shows_both_phases_the_prediction_and_the_truth():

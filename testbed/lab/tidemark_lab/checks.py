@@ -34,8 +34,10 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
     n_b, t_e = (first["estimates"][k]["value"] for k in ("n_b", "t_e_ms"))
     advised = (first["advice"] or {}).get("limit_bytes")
     return [
-        *_trust(first),
-        *_trust(second),
+        *trust(first),
+        _limit_kept(first),
+        *trust(second),
+        _limit_kept(second),
         Check(
             f"{name}: N_b {show(n_b, ONE)}, truth {truth['n_b']} (within 1)",
             n_b is not None and abs(n_b - truth["n_b"]) <= 1,
@@ -59,7 +61,8 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
     ]
 
 
-def _trust(phase: JsonObject) -> list[Check]:
+def trust(phase: JsonObject) -> list[Check]:
+    """Whether the machine and the reports let anything be concluded from a phase."""
     name, lost, stolen = phase["name"], phase["reports"]["lost"], phase["stolen_cpu_fraction"]
     joined = phase["join"]["matched_fraction"]
     return [
@@ -74,7 +77,6 @@ def _trust(phase: JsonObject) -> list[Check]:
             f"{name}: {show(joined, PART)} of the data packets joined (at least 95 %)",
             joined is not None and joined >= 0.95,
         ),
-        _limit_kept(phase),
     ]
 
 

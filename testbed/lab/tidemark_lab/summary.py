@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from . import checks, verdict
 from .json_types import JsonObject
 from .limits import acts_at_bytes
 
@@ -12,19 +13,18 @@ ESTIMATES = ("n_b", "alpha", "mean_loss_burst", "delta", "t_e_ms", "c_e_share")
 def phase_summary(
     phase: JsonObject,
     truth: JsonObject,
-    advice: JsonObject | None,
     *,
     limit_action: str,
     stolen_cpu_fraction: float,
 ) -> JsonObject:
     """One phase of summary.json from the controller's `Phase` (docs/reference/api.md), the
-    truth of its time, the advice it led to, what the switch does at the limit, and the
-    share of the CPU time, 0 to 1, that the hypervisor gave to others."""
+    truth of its time, what the switch does at the limit, and the share of the CPU time, 0 to 1,
+    that the hypervisor gave to others."""
     link = phase["links"][0]
     estimate = link["estimate"]
     estimates = estimate["estimates"]
     limit = link.get("limit") or {}
-    return {
+    summary = {
         "name": phase["name"],
         "utilisation": mean_utilisation(estimate),
         "loss_rate": estimate["loss_rate"],
@@ -42,7 +42,7 @@ def phase_summary(
         },
         "truth": truth,
         "stolen_cpu_fraction": stolen_cpu_fraction,
-        "advice": advice_summary(advice),
+        "advice": advice_summary(link["advice"]),
         "window": {
             "start_ns": link["start_ns"],
             "end_ns": link["end_ns"],
@@ -50,6 +50,10 @@ def phase_summary(
             "end_s": link["end_s"],
         },
     }
+    doubts = [c.text for c in checks.trust(summary) if not c.ok]
+    said = link["verdict"]
+    summary["verdict"] = verdict.untrusted(doubts) if doubts else said and verdict.kept(said)
+    return summary
 
 
 def mean_utilisation(estimate: JsonObject) -> float | None:
@@ -72,7 +76,6 @@ def advice_summary(advice: JsonObject | None) -> JsonObject | None:
     return {
         "limit_bytes": advice["limit_bytes"],
         "rule": advice["rule"],
-        "feasible": advice.get("feasible"),
         "predicted": {
             key: interval(predicted.get(key)) for key in ("utilisation", "loss_rate", "delay_ms")
         },

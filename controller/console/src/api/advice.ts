@@ -83,12 +83,9 @@ export function advice(v: unknown) {
     advisedBytes: number(o.limit_bytes),
     marking: marking(o.marking),
     rule: string(o.rule),
-    decidedBy: string(o.decided_by),
-    feasible: o.feasible === true,
     givenUp: strings(fields<api.Infeasibility>(o.infeasible).given_up),
     reasons: strings(o.reasons),
     predicted: prediction(o.predicted),
-    presentBytes: number(present.limit_bytes),
     presentPredicted: prediction(present.predicted),
     observed:
       number(measured.utilisation) === null

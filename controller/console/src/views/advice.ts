@@ -56,7 +56,6 @@ export class AdviceView implements Panel {
   readonly element: HTMLElement;
   private readonly size = h('b', { class: 'advised-size' }, MISSING);
   private readonly other = h('span', { class: 'soft' });
-  private readonly change = h('p', { class: 'soft kept advised-change' });
   private readonly marking = h('p', { class: 'soft kept', hidden: true });
   private readonly cells = new Map<string, { value: Element; range: Element; cell: Element }>();
   private readonly reasons = h('ol', { class: 'reasons' });
@@ -88,7 +87,6 @@ export class AdviceView implements Panel {
       'Advice',
       [docs('explanation/control.html', '?', 'How limits are advised, set and watched')],
       h('p', { class: 'advised-line' }, this.size, this.other),
-      this.change,
       this.marking,
       this.warning,
       h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What is expected' }, h('table', { class: 'outlook' }, h('thead', {}, head), body)),
@@ -108,7 +106,6 @@ export class AdviceView implements Panel {
     text(this.size, formatSize(s.unit, advised, s.context));
     const others: SizeUnit[] = (['bytes', 'packets', 'ms'] as const).filter((u) => u !== s.unit);
     text(this.other, advised === null ? 'no limit can be advised yet' : others.map((u) => formatSize(u, advised, s.context)).join(', '));
-    text(this.change, this.changeWords(s, advised));
     const room = this.room(s);
     attr(this.marking, 'hidden', room === null);
     text(this.marking, room === null ? '' : this.markingWords(s, room));
@@ -129,15 +126,6 @@ export class AdviceView implements Panel {
     attr(this.button, 'disabled', !can);
     const why = s.link?.watching || (can ? '' : state?.whyNot || (s.status?.mode === 'recommend' ? 'The controller only recommends (control.mode).' : ''));
     text(this.blocked, why);
-  }
-
-  private changeWords(s: Snapshot, advised: number | null): string {
-    if (advised === null) return '';
-    if (s.limit === null) return 'No limit is in force now.';
-    const ratio = advised / s.limit;
-    const now = formatSize(s.unit, s.limit, s.context);
-    if (Math.abs(ratio - 1) < 0.01) return `The limit in force, ${now}, is already that.`;
-    return `${percent(Math.abs(ratio - 1))} ${ratio < 1 ? 'less' : 'more'} than the limit in force, ${now}.`;
   }
 
   /** What is advised above the threshold, where the port marks. */

@@ -51,7 +51,7 @@ def judge(run: Run) -> Judged:
     unix = [(p.windows[0].start_unix_ns, p.windows[0].end_unix_ns) for p in run.phases]
     truths = [truth.phase(*span) for span in unix]
     document = summary_of(run.plan, run.phases, truths, run.run_dir)
-    results = checks.judge(document, run.phases[-1].read_back_bytes[0])
+    results = checks.judge(document, run.phases[-1].limits[0].acts_at_bytes)
     if run.plan.experiment.run.back_end == "bmv2":
         results += bmv2_checks.judge(document)
     for phase in document["phases"]:
@@ -72,8 +72,6 @@ def summary_of(
     run_dir: Path,
 ) -> JsonObject:
     """`summary.json`."""
-    # The advice after the first phase is the one that was applied before the second.
-    advice = [m.applied[0] for m in measured[1:]] + [measured[-1].told[0]["links"][0].get("advice")]
     experiment = plan.experiment
     return {
         "config": {
@@ -90,11 +88,10 @@ def summary_of(
             summary.phase_summary(
                 phase.told[0],
                 truth,
-                advised,
                 limit_action=phase.limits[0].action,
                 stolen_cpu_fraction=phase.stolen_cpu_fraction or 0.0,
             )
-            for phase, truth, advised in zip(measured, truths, advice, strict=True)
+            for phase, truth in zip(measured, truths, strict=True)
         ],
     }
 

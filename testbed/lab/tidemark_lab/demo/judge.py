@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from .. import signals
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live, after_warm_up, of_link
 from ..experiment.judge import Case, Judge
-from ..experiment.quantities import rate_bps
+from ..experiment.quantities import fraction, rate_bps
 from ..json_types import JsonObject
 from ..outcome import write_json
 from ..progress import Progress
@@ -31,15 +31,13 @@ class Demo(Judge):
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
-        for option, what in (
-            ("--seconds", "of each phase"),
-            ("--warmup", "before the first phase"),
-            ("--settle", "after the advice was applied"),
+        for option, dest, what in (
+            ("--seconds", "seconds", "of each phase"),
+            ("--warmup", "warmup_s", "before the first phase"),
+            ("--settle", "settle_s", "after the advice was applied"),
         ):
-            default = f"the file's, on BMv2 {variant.TIMES_AS_LONG:g} times that"
-            parser.add_argument(
-                option, type=positive_s, metavar="SECONDS", help=f"{what}; default: {default}"
-            )
+            words = f"{what}; default: the file's, on BMv2 {variant.TIMES_AS_LONG:g} times that"
+            parser.add_argument(option, dest=dest, type=positive_s, metavar="SECONDS", help=words)
         parser.add_argument("--seed", type=int, help="of the short flows")
         parser.add_argument(
             "--ecn",
@@ -48,30 +46,35 @@ class Demo(Judge):
         )
         parser.add_argument(
             "--capacity",
-            type=rate,
+            dest="capacity_bps",
+            type=argument(lambda text: round(rate_bps(text))),
             metavar="RATE",
             help="of the bottleneck, like 100mbit or 1gbit; default: the file's, or what BMv2 "
             "carries",
         )
         parser.add_argument(
             "--no-offloads",
-            action="store_true",
+            dest="offloads",
+            action="store_false",
             help="hosts send whole packets only, no super-frames of several",
+        )
+        parser.add_argument(
+            "--confidence",
+            type=argument(fraction),
+            help="probability with which each target is to be met at the advised limit, 50%% to "
+            "99%%; default: the controller's",
+        )
+        parser.add_argument(
+            "--margin",
+            type=argument(fraction),
+            help="the advice aims so far inside the bounds, like 10%%",
         )
         parser.add_argument("--no-report", action="store_true", help="draw no figures")
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Demo:
-        wanted = Variant(
-            bmv2=arguments.back_end == "bmv2",
-            ecn=arguments.ecn,
-            offloads=not arguments.no_offloads,
-            capacity_bps=arguments.capacity,
-            seed=arguments.seed,
-            seconds=arguments.seconds,
-            warmup_s=arguments.warmup,
-            settle_s=arguments.settle,
-        )
+        asked = {f.name: getattr(arguments, f.name) for f in fields(Variant) if f.name != "bmv2"}
+        wanted = Variant(bmv2=arguments.back_end == "bmv2", **asked)
         return cls(wanted, arguments.keep, not arguments.no_report)
 
     def altered(self, document: JsonObject) -> JsonObject:
@@ -120,11 +123,16 @@ class Demo(Judge):
             return
 
 
-def rate(text: str) -> int:
-    try:
-        return round(rate_bps(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def argument(read: Callable[[str], float]) -> Callable[[str], float]:
+    """A reader of quantities for options; its error is told as it is."""
+
+    def typed(text: str) -> float:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return typed
 
 
 def positive_s(text: str) -> float:

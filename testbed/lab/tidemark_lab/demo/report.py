@@ -19,6 +19,7 @@ def write(run_dir: Path, summary: JsonObject) -> Path:
     figures, facts = made(run_dir)
     said = tables.verdicts(summary)
     parts = [
+        *(f"<p>{escape(line)}</p>" for line in tables.sentences(summary)),
         "<h2>Outcome</h2>",
         page.table(*tables.outcome(summary)),
         f"<p>Under the advised limit:</p>{page.items(said)}" if said else "",

@@ -10,6 +10,7 @@ from typing import Any
 from ..formats import MISSING, Format, interval, kilobytes, number, percent, show
 from ..json_types import JsonObject
 from ..markdown import aligned
+from ..verdict import sentence
 
 # Its head, and rows that begin with their label.
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
@@ -159,9 +160,15 @@ def evidence(summary: JsonObject) -> Table:
     return ("", *(f"phase {p['name']}" for p in phases)), rows
 
 
+def sentences(summary: JsonObject) -> list[str]:
+    """The verdict of each phase."""
+    return [f"phase {p['name']}: {sentence(p['verdict'])}" for p in summary["phases"]]
+
+
 def text(summary: JsonObject) -> str:
-    """All of them on a terminal, and the reasons of the advice."""
+    """The verdicts, all of the tables on a terminal, and the reasons of the advice."""
     tables = (outcome(summary), estimates(summary), evidence(summary))
-    lines = [line for t in tables for line in [*aligned(*t), ""]]
+    lines = [*sentences(summary), ""]
+    lines += [line for t in tables for line in [*aligned(*t), ""]]
     reasons = _advice(summary).get("reasons") or []
     return "\n".join([*lines[:-1], *(f"  - {r}" for r in reasons)])

@@ -43,6 +43,9 @@ class Variant:
     seconds: float | None = None
     warmup_s: float | None = None
     settle_s: float | None = None
+    # Probability with which each target is to be met; how far inside the bounds.
+    confidence: float | None = None
+    margin: float | None = None
 
 
 def of(document: JsonObject, wanted: Variant) -> JsonObject:
@@ -62,6 +65,12 @@ def of(document: JsonObject, wanted: Variant) -> JsonObject:
         _marking(out, remote=1.0 if wanted.bmv2 else REMOTE_RATE_WITH_MARKS)
     if wanted.seed is not None:
         run["seed"] = wanted.seed
+    for table, key, value in (
+        ("advisor", "confidence", wanted.confidence),
+        ("control", "headroom", wanted.margin),
+    ):
+        if value is not None:
+            out.setdefault("controller", {}).setdefault(table, {})[key] = value
     run["warmup"] = _s(wanted.warmup_s or experiment.run.warmup * long)
     for phase, said in zip(out["phases"], experiment.phases, strict=True):
         phase["duration"] = _s(wanted.seconds or said.duration * long)

@@ -38,9 +38,6 @@ class MeasuredPhase:
     live: list[JsonObject] = field(default_factory=list)
     # The controller's own record of it, where it was a phase of the controller's; of each switch.
     told: list[JsonObject] = field(default_factory=list)
-    # Advice that was applied before it, and what the switches said then that acts first.
-    applied: list[JsonObject] = field(default_factory=list)
-    read_back_bytes: list[int | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from ..json_types import JsonObject
@@ -48,7 +47,7 @@ class Pair:
 
 def pairs(one: pa.Table, other: pa.Table) -> tuple[list[Pair], list[str]]:
     """The pairs, and what is in one of them only."""
-    sides = [_means(one.to_pylist()), _means(other.to_pylist())]
+    sides = [_means(one), _means(other)]
     both = [key for key in sides[0] if key in sides[1]]
     alone = [f"only in the first: {_words(k)}" for k in sides[0] if k not in sides[1]]
     alone += [f"only in the second: {_words(k)}" for k in sides[1] if k not in sides[0]]
@@ -59,25 +58,19 @@ _Key = tuple[tuple[str, str], ...]
 MEANS = ("utilisation", "loss_rate", "n_b", "delay_p50_ms", "delay_max_ms", "drops")
 
 
-def _means(table: Sequence[JsonObject]) -> dict[_Key, JsonObject]:
-    groups: dict[_Key, list[JsonObject]] = {}
-    for row in table:
-        key = tuple(
-            (name, str(value))
-            for name, value in sorted(row.items())
-            if value is not None and (name in ("phase", "switch") or name.startswith(SETTING))
-        )
-        groups.setdefault(key, []).append(row)
+def _means(found: pa.Table) -> dict[_Key, JsonObject]:
+    names = sorted(
+        n for n in found.column_names if n in ("phase", "switch") or n.startswith(SETTING)
+    )
+    sums = [*((n, "mean") for n in MEANS), ("trusted", "sum"), ("trusted", "count")]
     return {
-        key: {name: _mean(r[name] for r in found) for name in MEANS}
-        | {"runs": len(found), "untrusted": sum(not r["trusted"] for r in found)}
-        for key, found in groups.items()
+        tuple((n, row[n]) for n in names if row[n] is not None): {
+            **{n: row[f"{n}_mean"] for n in MEANS},
+            "runs": row["trusted_count"],
+            "untrusted": row["trusted_count"] - row["trusted_sum"],
+        }
+        for row in found.group_by(names, use_threads=False).aggregate(sums).to_pylist()
     }
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return float(np.mean(known)) if known else None
 
 
 def _words(key: _Key) -> str:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 
 from ..api import ApiError, Controller
 from ..errors import LabError
@@ -16,6 +17,7 @@ from ..json_types import JsonObject
 from ..limits import in_words
 from ..machine import CpuTime, busiest_thread_s, process_cpu_s, thread_cpu_s
 from ..progress import Progress, bar
+from ..verdict import sentence
 from .backend import MeasuredPhase, Window
 from .embedded.session import PlanSession
 from .live import Links
@@ -147,27 +149,25 @@ def after_warm_up(live: Live, told: Told, marked: bool = False) -> list[Measured
     """The phases of the file, one after the other."""
     experiment = live.plan.experiment
     limits = live.plan.first_limits()
-    measured = []
-    for phase in experiment.phases:
-        applied: list[JsonObject] = []
+    measured: list[MeasuredPhase] = []
+    for phase, then in zip_longest(experiment.phases, experiment.phases[1:]):
         if phase.apply_advice:
-            before = limits
-            limits, applied = live.links.apply_advice(phase, before)
-            for was, now, advice in zip(before, limits, applied, strict=True):
+            before, links = limits, [told["links"][0] for told in measured[-1].told]
+            limits = live.links.set_advised(phase, before, [link["advice"] for link in links])
+            for was, now, link in zip(before, limits, links, strict=True):
                 live.progress.say(
-                    f"advice: limit {in_words(was.document())} -> {in_words(now.document())} "
-                    f"({advice['rule']}), read back from the switch"
+                    f"advice: limit {in_words(was.document())} -> {in_words(now.document())}; "
+                    f"{sentence(link['verdict'])}"
                 )
         else:
             limits = live.links.set_phase(phase, limits)
-        read_back = [live.session.limit_bytes(k) for k in live.session.layout.switches]
         label = f"{live.name}: phase {phase.name}"
         live.let_pass(f"{label}: settling", phase.settle, told)
         limits = live.links.in_force(limits)
         during = partial(live.let_pass, label, phase.duration, told)
-        one = live.measure(phase.name, limits, during, marked)
-        one.applied, one.read_back_bytes = applied, read_back
-        measured.append(one)
+        # Advice on all of the phase is the controller's to give.
+        asked = marked or (then is not None and then.apply_advice)
+        measured.append(live.measure(phase.name, limits, during, asked))
     return measured
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..api import ApiError, Controller
 from ..errors import LabError
@@ -14,6 +14,7 @@ from ..limits import acts_at_bytes, request
 from .backend import Place
 from .model import Phase, Targets
 from .plan import Limits, Plan
+from .quantities import FRAME_BYTES
 
 ADVICE_WAIT_S = 15.0
 SERIES_POINTS = 20_000
@@ -42,20 +43,29 @@ class Links:
     def set_phase(self, phase: Phase, before: list[Limits]) -> list[Limits]:
         """Makes the settings of a phase; the limits then in force."""
         self._order(phase)
-        limits = self.plan.limits_in(phase, before)
-        for k, wanted in enumerate(limits):
-            if wanted != before[k]:
-                self.set_limits(k, wanted, reason(phase))
-        return limits
+        return self._changed(phase, before, self.plan.limits_in(phase, before))
 
-    def apply_advice(
-        self, phase: Phase, before: list[Limits]
-    ) -> tuple[list[Limits], list[JsonObject]]:
-        """Makes the settings of a phase that begins with the controller's advice; the limits then
-        in force, and the advice."""
+    def set_advised(
+        self, phase: Phase, before: list[Limits], advice: Sequence[JsonObject | None]
+    ) -> list[Limits]:
+        """Makes the settings of a phase that begins with the advice of the one before it; the
+        limits then in force."""
         self._order(phase)
-        done = [self.advised(k, before[k]) for k in range(len(self.places))]
-        return [limits for limits, _ in done], [advice for _, advice in done]
+        most = self.plan.most_limit_bytes
+        wanted = [limits_of_advice(a, b, most) for a, b in zip(advice, before, strict=True)]
+        return self._changed(phase, before, wanted)
+
+    def _changed(self, phase: Phase, before: list[Limits], wanted: list[Limits]) -> list[Limits]:
+        for k, limits in enumerate(wanted):
+            if limits != before[k]:
+                self.set_limits(k, limits, reason(phase))
+        return wanted
+
+    def apply_advice(self, phase: Phase, before: list[Limits]) -> list[Limits]:
+        """Makes the settings of a phase that begins with the advice of the moment, of a controller
+        that keeps no phases; the limits then in force."""
+        self._order(phase)
+        return [self.advised(k, before[k]) for k in range(len(self.places))]
 
     def _order(self, phase: Phase) -> None:
         """Sets targets and mode of the controller from here on."""
@@ -68,17 +78,18 @@ class Links:
         for place in self.places:
             self.controller.post("/targets", target_request(place, wanted))
 
-    def advised(self, switch: int, before: Limits) -> tuple[Limits, JsonObject]:
-        """The controller's advice is applied; where it is the limit in force, nothing is."""
+    def advised(self, switch: int, before: Limits) -> Limits:
+        """The controller's advice is applied; where it is the limit in force, nothing is. The
+        limits then in force."""
         deadline = time.monotonic() + ADVICE_WAIT_S
         while True:
             self.check()
             state = self.advice(switch)
-            advice = state["advice"] or {}
             if state["can_apply"]:
-                return self.apply(switch, before)
-            if advice.get("limit_bytes") == before.acts_at_bytes:
-                return before, advice
+                done = self.controller.post("/advice/apply", named(self.places[switch]))
+                return limits_of(done["limit"], before)
+            if (state["advice"] or {}).get("limit_bytes") == before.acts_at_bytes:
+                return before
             if time.monotonic() > deadline:
                 raise LabError(
                     f"no advice can be applied at switch {switch + 1}: {state.get('why_not')}"
@@ -88,11 +99,6 @@ class Links:
     def advice(self, switch: int) -> JsonObject:
         """The present state, and whether it can be applied."""
         return self.controller.get(f"/advice?{query(self.places[switch])}")
-
-    def apply(self, switch: int, before: Limits) -> tuple[Limits, JsonObject]:
-        """Applies the advice that there is; the limits then in force, and the advice."""
-        done = self.controller.post("/advice/apply", named(self.places[switch]))
-        return limits_of(done["limit"], before), done["advice"]
 
     def in_force(self, before: list[Limits]) -> list[Limits]:
         """What the switches have now: a controller in auto mode has its own."""
@@ -162,6 +168,18 @@ def limits_of(document: JsonObject, before: Limits) -> Limits:
         int(document.get("limit_bytes") or before.limit_bytes),
         None if threshold is None else int(threshold),
     )
+
+
+def limits_of_advice(advice: JsonObject | None, before: Limits, most_bytes: int) -> Limits:
+    """At a port that marks the advice is the threshold, and says what is to be above it."""
+    wanted = (advice or {}).get("limit_bytes")
+    if advice is None or wanted is None:
+        raise LabError("the phase before led to no advice that could be applied")
+    if before.threshold_bytes is None:
+        return replace(before, limit_bytes=wanted)
+    above = (advice.get("marking") or {"limit_bytes": 2 * wanted})["limit_bytes"]
+    limit_bytes = min(above, most_bytes)
+    return Limits(before.action, limit_bytes, min(wanted, limit_bytes - FRAME_BYTES))
 
 
 def target_request(place: Place, wanted: Targets) -> JsonObject:

@@ -117,7 +117,7 @@ class Phase(Strict):
     )
     targets: Targets | None = Field(default=None, description="from here on (not ns3)")
     apply_advice: bool = Field(
-        default=False, description="first the controller's advice is applied (not ns3)"
+        default=False, description="first the advice on the phase before is applied (not ns3)"
     )
 
     @model_validator(mode="after")

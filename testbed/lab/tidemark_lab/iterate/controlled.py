@@ -14,10 +14,8 @@ from ..experiment.conduct import Live
 from ..experiment.plan import Limits
 from ..json_types import JsonObject
 from ..trial.hold import hold
+from ..verdict import kept
 from .rounds import measured
-
-# Advice nearer to the limit in force (relative) changes nothing.
-SAME_LIMIT = 0.03
 
 
 @dataclass
@@ -33,29 +31,21 @@ class Controlled:
         live, name = self.live, f"round-{number}"
         phase, seconds = hold(live, name, [self.limits], f"{live.name}: round {number}")
         self.measured.append(phase)
-        estimate = phase.told[0]["links"][0]["estimate"]
+        estimate, link = phase.told[0]["links"][0]["estimate"], live.links.link(0)
         if estimate is None:
             raise LabError(f"{name}: the controller saw no traffic")
+        if link["advice"] is None:
+            raise LabError(f"{live.name}: the controller has no advice")
         return {
             **measured(estimate, seconds),
             "n_b_true": live.plan.n_b(0),
-            "advice": self._advice(limit_bytes),
+            "advice": link["advice"],
+            "verdict": kept(link["verdict"]),
             "caveats": estimate.get("caveats") or [],
             "stolen_cpu_fraction": phase.stolen_cpu_fraction,
         }
 
-    def _advice(self, limit_bytes: int) -> JsonObject:
-        state = self.live.links.advice(0)
-        advice: JsonObject | None = state["advice"]
-        if advice is None:
-            raise LabError(f"{self.live.name}: the controller has no advice")
-        advised = advice["limit_bytes"]
-        far = advised is not None and abs(advised / limit_bytes - 1) > SAME_LIMIT
-        why = state["why_not"] or ("it moves the limit" if far else "it is the limit in force")
-        advice["change"] = {"worth": far and bool(state["can_apply"]), "why": why}
-        return advice
-
     def apply(self, advice: JsonObject) -> int:
         """By the API; what the switch then holds."""
-        self.limits, _ = self.live.links.apply(0, self.limits)
+        self.limits = self.live.links.advised(0, self.limits)
         return self.limits.acts_at_bytes

@@ -10,6 +10,7 @@ from ..json_types import JsonObject
 from ..summary import mean_utilisation
 from ..trial.hold import Seconds
 from ..trial.outcome import mean_range
+from ..verdict import FINE
 
 ROUNDS = 3
 INSIDE, NONE_MEETS, WRONG = "inside the bounds", "says that none meets them", "WRONG"
@@ -17,6 +18,8 @@ INSIDE, NONE_MEETS, WRONG = "inside the bounds", "says that none meets them", "W
 WITHIN_ERROR = "outside by less than it may be off"
 # Of a measurement, what is predicted.
 PREDICTED = ("utilisation", "loss_rate", "delay_mean_ms")
+# Advice nearer to the limit in force (relative) changes nothing.
+SAME_LIMIT = 0.03
 # A range holds what differs from it by less: a few packets of a run.
 RESOLUTION = {"utilisation": 1e-4}
 
@@ -26,7 +29,7 @@ class BackEnd(Protocol):
 
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
         """Round `number` (from 0) at a limit: `measured` and `n_b` as below, `n_b_true`, and
-        `advice`, the controller's, with `change`."""
+        `advice` and `verdict`, the controller's."""
 
     def apply(self, advice: JsonObject) -> int:
         """Does what the advice says; the limit then in force, bytes."""
@@ -60,7 +63,7 @@ def iterate(
 ) -> list[JsonObject]:
     """The rounds, the one at the first limit (round 0) included.
 
-    Ends early where the advice is not worth a change: nothing would be applied.
+    Ends early where the limit in force is to be kept: nothing would be applied.
     """
     done: list[JsonObject] = []
     limit_bytes, predicted = first_limit_bytes, None
@@ -74,12 +77,20 @@ def iterate(
         one["held"] = held(predicted, one["measured"])
         done.append(one)
         told(one)
-        advice = one["advice"]
-        if number == rounds or advice["limit_bytes"] is None or not advice["change"]["worth"]:
+        if number == rounds or stays(one):
             break
+        advice = one["advice"]
         predicted = advice["predicted"]
         limit_bytes = back_end.apply(advice)
     return done
+
+
+def stays(one: JsonObject) -> bool:
+    """Whether the limit of a round is to be kept."""
+    advised = one["advice"]["limit_bytes"]
+    if advised is None or one["verdict"]["answer"] == FINE:
+        return True
+    return bool(abs(advised / one["limit_bytes"] - 1) <= SAME_LIMIT)
 
 
 def held(predicted: JsonObject | None, measured: JsonObject) -> JsonObject:

@@ -20,6 +20,7 @@ from ..json_types import JsonObject
 from ..outcome import write_json
 from ..sweep.table import passive_view
 from ..trial.hold import Seconds
+from ..verdict import kept
 from .rounds import measured
 
 SWITCH = "topology.switches.[0]"
@@ -72,6 +73,7 @@ class Simulated:
             **measured(link, seconds),
             "n_b_true": run.plan.n_b(0),
             "advice": link["advice"],
+            "verdict": kept(link["verdict"]),
             "caveats": link["caveats"],
         }
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ..json_types import JsonObject
 from ..markdown import bounds
 from ..markdown import table as table_lines
+from ..verdict import words
 from .rounds import WRONG
 
 HEAD = (
@@ -77,7 +78,7 @@ def _cells(r: JsonObject) -> Sequence[str]:
         f"{m['delay_mean_ms']:.1f} / {m['delay_max_ms']:.1f}",
         _predicted(r),
         f"{n_b['value']:.1f} ({r['n_b_true']})",
-        _words(r["advice"]),
+        _words(r["advice"], r["verdict"]),
     )
 
 
@@ -99,11 +100,9 @@ def _predicted(r: JsonObject) -> str:
     )
 
 
-def _words(advice: JsonObject) -> str:
+def _words(advice: JsonObject, verdict: JsonObject) -> str:
     if advice["limit_bytes"] is None:
         return "none: " + "; ".join(advice["reasons"][-1:])
     given_up = (advice.get("infeasible") or {}).get("given_up") or []
     fits = f"cannot keep {' and '.join(given_up)}" if given_up else "meets all"
-    change = advice.get("change") or {}
-    stays = "" if change.get("worth", True) else ", not worth a change"
-    return f"{advice['limit_bytes'] / 1e3:.1f} kB, {fits}{stays}"
+    return f"{advice['limit_bytes'] / 1e3:.1f} kB, {fits}; {words(verdict)}"

@@ -173,7 +173,7 @@ def set_phase(posts: Posts, phase: Phase) -> Step:
 
     def do(run: Run) -> None:
         if phase.apply_advice:
-            run.limits, _ = run.links.apply_advice(phase, run.limits)
+            run.limits = run.links.apply_advice(phase, run.limits)
         else:
             run.limits = run.links.set_phase(phase, run.limits)
 
