@@ -23,7 +23,9 @@ use tidemark_rules::{Goal, Options, Targets, Traffic, evaluate};
 /// would gain little.
 pub fn advise(traffic: &Traffic, targets: &Targets, options: &Options) -> Advice {
     let mut advice = answer(traffic, targets, options);
-    advice.sensitivity = moved::of(&advice, traffic, targets, options);
+    let (targets, options) = (targets.clone(), options.clone());
+    let limit = move |other: &Traffic| answer(other, &targets, &options).limit_bytes;
+    advice.sensitivity = moved::of(&advice, traffic, limit);
     advice
 }
 

@@ -7,7 +7,8 @@
 //! range that is of sampling narrows with the number of windows. The other half is taken
 //! for systematic and stays.
 
-use crate::models::reductions::{LEAST_DROPS, LOSS_BETWEEN_RUNS};
+use crate::models::reductions::LEAST_DROPS;
+use crate::models::sampling::LOSS_BETWEEN_RUNS;
 use serde::{Deserialize, Serialize};
 use tidemark_rules::{FlowMix, LossMix, Observed, Occupancy, Range, Synchrony, Traffic};
 

@@ -6,7 +6,6 @@ use crate::answer::Advice;
 use crate::sensitivity::{Sensitivities, Sensitivity};
 use tidemark_rules::range::Range;
 use tidemark_rules::rule::RuleId;
-use tidemark_rules::targets::{Options, Targets};
 use tidemark_rules::traffic::Traffic;
 
 /// How far each quantity is moved, relative.
@@ -47,18 +46,13 @@ const QUANTITIES: [Quantity; 3] = [
 pub(crate) fn of(
     advice: &Advice,
     traffic: &Traffic,
-    targets: &Targets,
-    options: &Options,
+    limit: impl Fn(&Traffic) -> Option<u64> + Send + 'static,
 ) -> Sensitivities {
     let Some(advised_bytes) = advice.limit_bytes else {
         return Sensitivities::default();
     };
-    let rule = advice.rule.clone();
-    let (traffic, targets, options) = (traffic.clone(), targets.clone(), options.clone());
-    Sensitivities::when_looked_at(move || {
-        let limit = |other: &Traffic| crate::advise::answer(other, &targets, &options).limit_bytes;
-        find(&traffic, advised_bytes, rule.as_ref(), limit)
-    })
+    let (rule, traffic) = (advice.rule.clone(), traffic.clone());
+    Sensitivities::when_looked_at(move || find(&traffic, advised_bytes, rule.as_ref(), limit))
 }
 
 /// `limit`: the limit advised for other traffic.

@@ -10,23 +10,12 @@
 //! distance from that one counts. Of what two measurements differ by, only what is
 //! more than their sampling errors corrects the curve.
 
-use crate::models::reductions::{
-    LOSS_BETWEEN_RUNS, UTILISATION_BETWEEN_RUNS, Z90, others, overshoot_bytes,
-};
+use crate::models::reductions::overshoot_bytes;
+use crate::models::sampling::{LOSS_BETWEEN_RUNS, UTILISATION_BETWEEN_RUNS, Z90, others};
 use crate::models::{Curve, MODELS, Model, envelope, formula};
-use crate::prediction::{Prediction, WhatIfPoint};
-use crate::verdict::MeasuredLimit;
+use crate::prediction::{MeasuredLimit, Prediction, WhatIfPoint};
 use tidemark_rules::error::{RuleError, not_negative, positive};
-use tidemark_rules::{CongestionControl, Range, RuleId, Traffic};
-
-/// Whether flows bottlenecked here were watched and lost few packets: nothing is
-/// known then of how many lose together, nor of how much each loses.
-pub fn losses_unobserved(m: &Traffic) -> bool {
-    m.lbp_present()
-        && m.observed
-            .is_some_and(|o| o.drops < crate::models::reductions::LEAST_DROPS)
-        && m.congestion_control != CongestionControl::Bbr
-}
+use tidemark_rules::{Range, RuleId, Traffic};
 
 /// A curve, and the model it is of.
 struct Part<'a> {

@@ -41,3 +41,18 @@ pub struct WhatIfPoint {
     /// What to expect there.
     pub predicted: Prediction,
 }
+
+/// One limit that was in force under this traffic, and what was measured then.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct MeasuredLimit {
+    /// The limit, bytes as the queue counts them.
+    pub limit_bytes: f64,
+    /// Mean utilisation, fraction, with its sampling error.
+    pub utilisation: Range,
+    /// Drops over arrivals, with its sampling error.
+    pub loss_rate: Range,
+    /// Mean queueing delay, ms.
+    pub delay_mean_ms: f64,
+    /// Loss events it was counted from.
+    pub loss_events: f64,
+}

@@ -5,9 +5,9 @@
 use crate::advise::advise;
 use crate::answer::Advice;
 use crate::outlook::Outlook;
-use crate::prediction::WhatIfPoint;
+use crate::prediction::{MeasuredLimit, WhatIfPoint};
 use serde::{Deserialize, Serialize};
-use tidemark_rules::{Goal, Options, Range, Targets, Traffic};
+use tidemark_rules::{Goal, Options, Targets, Traffic};
 
 /// Version of the value, for readers of stored ones.
 pub const VERSION: u32 = 1;
@@ -47,21 +47,6 @@ impl Answer {
             Answer::CannotSay => "cannot say",
         }
     }
-}
-
-/// One limit that was in force under this traffic, and what was measured then.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct MeasuredLimit {
-    /// The limit, bytes as the queue counts them.
-    pub limit_bytes: f64,
-    /// Mean utilisation, fraction, with its sampling error.
-    pub utilisation: Range,
-    /// Drops over arrivals, with its sampling error.
-    pub loss_rate: Range,
-    /// Mean queueing delay, ms.
-    pub delay_mean_ms: f64,
-    /// Loss events it was counted from.
-    pub loss_events: f64,
 }
 
 /// The size of a paper's rule, and whether its assumptions hold.

@@ -14,7 +14,8 @@
 //!   only while it holds less than that.
 
 use super::formula;
-use super::reductions::{LEAST_DROPS, LOSS_BETWEEN_RUNS, UTILISATION_BETWEEN_RUNS, Z90};
+use super::reductions::LEAST_DROPS;
+use super::sampling::{LOSS_BETWEEN_RUNS, UTILISATION_BETWEEN_RUNS, Z90};
 use super::{Curves, Model};
 use tidemark_rules::error::RuleError;
 use tidemark_rules::{Observed, Range, Regime, Traffic};

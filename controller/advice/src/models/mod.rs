@@ -11,6 +11,8 @@ pub(crate) mod formula;
 pub(crate) mod in_flight_cap;
 pub(crate) mod open_loop;
 pub(crate) mod reductions;
+pub(crate) mod sampling;
+pub(crate) mod standing_queue;
 
 use tidemark_rules::error::RuleError;
 use tidemark_rules::{Range, Traffic};

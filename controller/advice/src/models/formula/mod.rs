@@ -14,6 +14,7 @@ mod without_lbp;
 
 pub(in crate::models) use outcome::full_ms;
 
+use super::reductions::losses_unobserved;
 use super::{Curve, Curves, Model};
 use crate::prediction::{FormulaPrediction, Prediction};
 use outcome::{ModelOutcome, Parameters};
@@ -115,7 +116,7 @@ pub(super) fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction
         }
     }
     floor_of_theorem_7(traffic, &mut prediction.utilisation)?;
-    if crate::losses_unobserved(traffic) {
+    if losses_unobserved(traffic) {
         widen_for_synchrony(traffic, buffer_bytes, &mut prediction)?;
         widen_for_unobserved_losses(&mut prediction);
     }

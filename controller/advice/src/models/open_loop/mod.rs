@@ -8,7 +8,8 @@
 //! in B, as in a queue of bursts. Where no drop was seen, the slope of what was met
 //! goes on. Whoever meets B loses at most: that is the upper end of the range.
 
-use crate::models::reductions::{Z90, occupancy_known};
+use crate::models::reductions::occupancy_known;
+use crate::models::sampling::Z90;
 use crate::models::{Curves, Model};
 use tidemark_rules::ngi::{finite_buffer_loss, tail_of_loss};
 use tidemark_rules::range::Range;

@@ -9,7 +9,7 @@
 //! stay.
 
 use super::uncertainty::model_based;
-use crate::models::in_flight_cap::{BELOW_CAP, BEYOND, WITHOUT_BUFFER, standing_queue};
+use crate::models::standing_queue::{BELOW_CAP, BEYOND, WITHOUT_BUFFER, standing_queue};
 use tidemark_rules::range::Range;
 use tidemark_rules::traffic::{CongestionControl, Traffic};
 

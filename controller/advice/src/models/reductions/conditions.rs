@@ -2,7 +2,7 @@
 //! When a measurement may be carried over by windows and the loss law.
 
 use super::uncertainty::loss_rate_without_model_based;
-use tidemark_rules::{Regime, Traffic};
+use tidemark_rules::{CongestionControl, Regime, Traffic};
 
 /// Drops needed before the measured loss rate is scaled, and before the limit
 /// counts as what the windows run against.
@@ -26,6 +26,14 @@ pub(super) fn scalable(m: &Traffic) -> bool {
         && m.all_model_based() != Some(true)
         && drops >= LEAST_DROPS
         && loss_rate_without_model_based(m).is_none_or(|p| p < LARGEST_LOSS)
+}
+
+/// Whether flows bottlenecked here were watched and lost few packets: nothing is
+/// known then of how many lose together, nor of how much each loses.
+pub fn losses_unobserved(m: &Traffic) -> bool {
+    m.lbp_present()
+        && m.observed.is_some_and(|o| o.drops < LEAST_DROPS)
+        && m.congestion_control != CongestionControl::Bbr
 }
 
 /// Whether the distribution of the occupancy is known.

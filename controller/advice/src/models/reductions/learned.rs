@@ -8,17 +8,14 @@
 //! squares with that prior give e and what is left of its uncertainty.
 
 use super::law::Deviation;
-use super::uncertainty::{LOSS_BETWEEN_RUNS, Z90};
-use tidemark_rules::traffic::{Traffic, TriedLimit};
+use crate::models::sampling::{LOSS_BETWEEN_RUNS, Z90, others};
+use tidemark_rules::traffic::Traffic;
 
 /// Steepest response that is believed, over the law's.
 const STEEPEST: f64 = 3.0;
 /// Part of the law's uncertainty that no limit tried takes away: the exponent
 /// differs from one range of limits to the next.
 const LEAST_SPREAD: f64 = 0.5;
-/// Limits nearer than this (relative) are the same.
-const SAME_LIMIT: f64 = 0.02;
-
 /// The response of loss to the limit, beside the law's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Steepness {
@@ -35,13 +32,6 @@ impl Steepness {
             spread: 1.0,
         }
     }
-}
-
-/// Limits tried that differ from the one in force.
-pub(crate) fn others(m: &Traffic) -> impl Iterator<Item = &TriedLimit> {
-    let in_force = m.limit_bytes.unwrap_or(0.0);
-    let other = move |t: &&TriedLimit| (t.limit_bytes / in_force - 1.0).abs() > SAME_LIMIT;
-    m.tried.iter().filter(other)
 }
 
 /// Relative error of a loss rate, one standard deviation.

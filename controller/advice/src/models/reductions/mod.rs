@@ -74,11 +74,10 @@ mod window_delay;
 mod window_peak;
 mod window_samples;
 
+pub use conditions::losses_unobserved;
 pub(crate) use conditions::{LEAST_DROPS, occupancy_known};
-pub(crate) use learned::others;
 pub(crate) use loss::LossScaling;
 pub(crate) use overshoot::{overshoot_bytes, threshold_within};
-pub(crate) use uncertainty::{LOSS_BETWEEN_RUNS, UTILISATION_BETWEEN_RUNS, Z90};
 pub(crate) use window::WindowRange;
 pub(crate) use window_peak::short_by_bursts;
 

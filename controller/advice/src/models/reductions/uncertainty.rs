@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How far off an extrapolation may be.
 
+use crate::models::sampling::Z90;
 use tidemark_rules::bscl;
 use tidemark_rules::traffic::Traffic;
 
@@ -11,17 +12,6 @@ const CUBIC_EXPONENT_LOW: f64 = 0.5;
 /// Loss events in which all flows lose, that count with those seen: a handful
 /// says little of how flows lose together.
 pub(super) const PRIOR_EVENTS: f64 = 4.0;
-/// What two runs of the same real traffic at the same limit differ by, however exactly
-/// each is known: the loss rate (relative, one standard deviation), the utilisation
-/// (absolute, 90 %), the mean delay (relative, 90 %). Of 20 predictions in the lab whose
-/// ranges were without the latter two, 3 utilisations were missed, by 0.0007 to 0.0013,
-/// and 7 mean delays, by 0.5 to 3.3 %.
-pub(crate) const LOSS_BETWEEN_RUNS: f64 = 0.05;
-pub(crate) const UTILISATION_BETWEEN_RUNS: f64 = 0.0015;
-pub(super) const DELAY_BETWEEN_RUNS: f64 = 0.04;
-/// Normal quantile of a two-sided 90 % interval.
-pub(crate) const Z90: f64 = 1.645;
-
 /// Part of the drops that are of flows which follow a model of the path.
 pub(super) fn model_based(m: &Traffic) -> f64 {
     let drops = m.observed.map_or(0, |o| o.drops);

@@ -2,11 +2,10 @@
 //! Utilisation and delay at another limit.
 
 use super::conditions::{occupancy_known, scalable};
-use super::uncertainty::{
-    PRIOR_EVENTS, UTILISATION_BETWEEN_RUNS, Z90, exponents, utilisation_sampling_error,
-};
+use super::uncertainty::{PRIOR_EVENTS, exponents, utilisation_sampling_error};
 use super::window_peak::{ALL_AT_ONCE, ONE_FLOW, Peak};
 use super::window_samples::{Means, Sample, means, samples, sawtooth_samples};
+use crate::models::sampling::{UTILISATION_BETWEEN_RUNS, Z90};
 use tidemark_rules::bscl;
 use tidemark_rules::error::{RuleError, not_negative};
 use tidemark_rules::range::Range;

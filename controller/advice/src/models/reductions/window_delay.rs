@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Mean queueing delay at another limit.
 
-use super::uncertainty::{DELAY_BETWEEN_RUNS, exponents};
+use super::uncertainty::exponents;
 use super::window::WindowScaling;
 use super::window_peak::Peak;
 use super::window_samples::Means;
+use crate::models::sampling::DELAY_BETWEEN_RUNS;
 use tidemark_rules::error::{RuleError, not_negative};
 use tidemark_rules::range::Range;
 
