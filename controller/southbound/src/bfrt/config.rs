@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What BFRT needs beside the address of a switch.
 
-use super::Queue;
 use crate::Error;
 use crate::driver_kind::{Section, SwitchAddress};
 use serde::{Deserialize, Serialize};
@@ -20,6 +19,26 @@ pub struct Config {
     /// number; the program holds the limits of the others.
     #[serde(default)]
     pub queues: BTreeMap<String, Queue>,
+}
+
+/// A queue of the traffic manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Pipe of the port.
+    pub pipe: u32,
+    /// Port group within the pipe.
+    pub pg_id: u32,
+    /// Queue within the port group.
+    pub pg_queue: u32,
+}
+
+/// One server: how it is reached, and what BFRT needs besides.
+pub(super) struct Server {
+    pub switch: SwitchAddress,
+    pub config: Config,
+    /// BFRT numbers devices with 32 bits.
+    pub device_id: u32,
 }
 
 fn first_client() -> u32 {

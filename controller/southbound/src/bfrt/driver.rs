@@ -2,8 +2,8 @@
 //! [`Southbound`] over BFRT.
 
 use super::client::{ALL_PIPES, Client};
-use super::config::Config;
-use super::entries::{self, Queue};
+use super::config::{Config, Queue};
+use super::entries;
 use super::info::Info;
 use super::inspect;
 use crate::driver_kind::SwitchAddress;

@@ -13,9 +13,8 @@ mod entries;
 mod info;
 mod inspect;
 
-pub use config::Config;
+pub use config::{Config, Queue};
 pub use driver::Bfrt;
-pub use entries::Queue;
 
 use crate::driver_kind::DriverKind;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 
 mod session;
 
-use crate::bfrt::config::Config;
+use crate::bfrt::config::{Config, Server};
 use crate::bfrt::info::Info;
 use crate::driver_kind::SwitchAddress;
 use crate::{Error, UpdateFailure};
@@ -29,14 +29,6 @@ pub(super) struct Item {
     pub entry: bf::TableEntry,
     /// Insert, modify, or both.
     pub kind: bf::update::Type,
-}
-
-/// One server: how it is reached, and what BFRT needs beside that.
-pub(super) struct Server {
-    pub switch: SwitchAddress,
-    pub config: Config,
-    /// BFRT numbers devices with 32 bits.
-    pub device_id: u32,
 }
 
 /// A client of one server. Connects when used, and again after failures.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The subscription to a BFRT server, bound to the running program.
 
-use super::Server;
 use crate::Error;
+use crate::bfrt::config::Server;
 use crate::bfrt::info::Info;
 use daemon_kit::credentials::CallerChannel;
 use std::sync::Arc;

@@ -4,24 +4,12 @@
 
 use super::put;
 use crate::bfrt::client::Item;
+use crate::bfrt::config::Queue;
 use crate::bfrt::info::{Fields, Info, Value};
 use crate::program_contract::{limit_arguments, limit_of};
 use crate::{Error, Limit};
-use serde::{Deserialize, Serialize};
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::update::Type;
-
-/// A queue of the traffic manager.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Queue {
-    /// Pipe of the port.
-    pub pipe: u32,
-    /// Port group within the pipe.
-    pub pg_id: u32,
-    /// Queue within the port group.
-    pub pg_queue: u32,
-}
 
 /// The limit of an egress port, as an entry of the program.
 pub(crate) fn limit(info: &Info, port: u32, limit: Limit, cell_bytes: u32) -> Result<Item, Error> {

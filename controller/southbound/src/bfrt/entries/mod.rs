@@ -4,7 +4,6 @@
 mod limit;
 mod report;
 
-pub use limit::Queue;
 pub(super) use limit::{
     limit, limit_key, queue_buffer, queue_buffer_key, read_limit, read_queue_buffer,
 };

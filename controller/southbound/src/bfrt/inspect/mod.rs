@@ -8,7 +8,7 @@ mod tables;
 mod traffic_manager;
 
 use super::client::{ALL_PIPES, Client};
-use super::entries::Queue;
+use super::config::Queue;
 use super::info::{Fields, Info, Table};
 use crate::{Error, Expected, Inspection};
 use daemon_kit::doctor::Finding;

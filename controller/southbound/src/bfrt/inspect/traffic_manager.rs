@@ -3,7 +3,8 @@
 
 use super::{Device, unread};
 use crate::bfrt::client::ALL_PIPES;
-use crate::bfrt::entries::{self, Queue};
+use crate::bfrt::config::Queue;
+use crate::bfrt::entries;
 use crate::bfrt::info::Value;
 use crate::{Expected, Inspection, Limit};
 use daemon_kit::doctor::Finding;

@@ -7,7 +7,7 @@ mod tables;
 use crate::Error;
 use crate::driver_kind::SwitchAddress;
 use daemon_kit::credentials::CallerChannel;
-use session::{Role, Session};
+use session::{Role, Session, election_id};
 use std::time::Duration;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
@@ -129,11 +129,4 @@ impl Client {
         self.switch.in_time("pushing the program", call).await?;
         Ok(())
     }
-}
-
-fn election_id(switch: &SwitchAddress) -> Option<p4::Uint128> {
-    Some(p4::Uint128 {
-        high: 0,
-        low: switch.election_id,
-    })
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream to the server, and who may write.
 
-use super::election_id;
 use crate::Error;
 use crate::driver_kind::SwitchAddress;
 use daemon_kit::credentials::{CallerChannel, explain};
@@ -133,5 +132,12 @@ fn role_of(answer: p4::StreamMessageResponse) -> Option<Role> {
                 status.message
             ))
         }
+    })
+}
+
+pub(super) fn election_id(switch: &SwitchAddress) -> Option<p4::Uint128> {
+    Some(p4::Uint128 {
+        high: 0,
+        low: switch.election_id,
     })
 }

@@ -2,7 +2,7 @@
 //! Entities read and written, with the errors of single updates.
 
 use super::Client;
-use super::election_id;
+use super::session::election_id;
 use crate::p4rt::entries::Item;
 use crate::{Error, UpdateFailure};
 use prost::Message as _;
