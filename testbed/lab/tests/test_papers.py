@@ -106,6 +106,7 @@ def test_utilisation_at_a_buffer_lies_between_two_that_were_measured():
     assert bscl_mix.value_at(points, 90) == 1.0
     assert bscl_mix.value_at(points, 9) is None
     assert bscl_mix.value_at(points, 91) is None
+    assert bscl_mix.value_at([], 20) is None and bscl_mix.loss_at([], 20) is None
 
 
 def test_a_crossing_lies_between_the_buffers_that_enclose_it():

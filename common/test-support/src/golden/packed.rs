@@ -40,9 +40,8 @@ fn next(column: &mut Column) -> io::Result<i64> {
 
 /// What is in a file: the reports, and the samples of tcp_probe.
 pub(crate) fn unpack(file: impl Read) -> io::Result<(Vec<Report>, Vec<Sample>)> {
-    let mut json = Vec::new();
-    GzDecoder::new(file).read_to_end(&mut json)?;
-    let mut packed: Packed = serde_json::from_slice(&json)?;
+    let json = io::read_to_string(GzDecoder::new(file))?;
+    let mut packed: Packed = serde_json::from_str(&json)?;
     Ok((reports(&mut packed)?, samples(&mut packed)?))
 }
 
@@ -133,4 +132,60 @@ fn samples(packed: &mut Packed) -> io::Result<Vec<Sample>> {
         });
     }
     Ok(samples)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::read::GzEncoder;
+    use serde_json::{Value, json};
+
+    /// One report of two words, one sample.
+    fn packed() -> Value {
+        let mut columns = json!({
+            "form": [0], "flow": [0], "captured_ns": [7], "0.0": [-1], "0.1": [1 << 31],
+            "cpu": [3], "socket": [0], "time_us": [5],
+        });
+        for i in 0..8 {
+            columns[format!("sample.{i}")] = json!([i]);
+        }
+        json!({"forms": ["ac"], "sockets": [["a", "b", "c"]], "columns": columns})
+    }
+
+    fn read(packed: &Value) -> io::Result<(Vec<Report>, Vec<Sample>)> {
+        let json = serde_json::to_vec(packed).unwrap();
+        unpack(GzEncoder::new(json.as_slice(), Compression::fast()))
+    }
+
+    #[test]
+    fn words_of_any_size_and_sign() {
+        let (reports, samples) = read(&packed()).unwrap();
+        let words = [u32::MAX, (1 << 31) + 7].map(u32::to_be_bytes).concat();
+        assert_eq!((reports[0].captured_ns, &reports[0].payload), (7, &words));
+        assert_eq!((samples[0].cpu, samples[0].time_us), (3, 5));
+        assert_eq!(samples[0].numbers, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_column_that_is_missing_or_short_is_refused() {
+        for name in ["form", "flow", "0.1", "socket", "sample.7"] {
+            let mut without = packed();
+            without["columns"].as_object_mut().unwrap().remove(name);
+            let error = read(&without).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("column {name} is missing")),
+                "{error}"
+            );
+        }
+        for name in ["flow", "captured_ns", "0.0", "socket", "sample.0"] {
+            let mut short = packed();
+            short["columns"][name] = json!([]);
+            let error = read(&short).unwrap_err().to_string();
+            assert!(
+                error.contains("fewer values than another"),
+                "{name}: {error}"
+            );
+        }
+    }
 }

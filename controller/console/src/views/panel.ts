@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Panels. A new panel is one file beside this one and its place in
-// layout.ts.
+// Panels. A new panel is a file in this folder and a line in layout.ts.
 
 import type { SizeContext, SizeUnit } from '../format/units';
 import type { Freshness } from '../model/freshness';

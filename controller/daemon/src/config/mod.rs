@@ -169,12 +169,11 @@ impl SwitchConfig {
     /// What it is shown; its files are read. `index` is its place in the list, and
     /// `now_unix_s` the time now, s.
     pub fn access(&self, index: usize, now_unix_s: u64) -> Result<Access, CredentialsError> {
-        let credentials = ClientCredentials {
+        let own = ClientCredentials {
             tls: self.tls.clone(),
             token_file: self.token_file.clone(),
         };
-        let keys = Keys::under(format!("switches[{index}]"));
-        Access::load(&credentials, &keys, now_unix_s)
+        Access::load(&own, &Keys::under(format!("switches[{index}]")), now_unix_s)
     }
 
     /// How its driver reaches it, with these credentials.

@@ -37,7 +37,7 @@ pub struct Queue {
 pub(super) struct Server {
     pub switch: SwitchAddress,
     pub config: Config,
-    /// BFRT numbers devices with 32 bits.
+    /// Device id of `switch` in 32 bits.
     pub device_id: u32,
 }
 
@@ -63,8 +63,8 @@ impl Config {
         ports.collect()
     }
 
-    /// BFRT numbers devices with 32 bits.
-    pub(super) fn device_id(&self, address: &SwitchAddress) -> Result<u32, Error> {
+    /// Device id as BFRT has it; an error beyond 32 bits.
+    pub(super) fn device_id(address: &SwitchAddress) -> Result<u32, Error> {
         u32::try_from(address.device_id).map_err(|_| {
             let text = format!("{} is too large, BFRT has 32 bits", address.device_id);
             Error::value("device_id", text)

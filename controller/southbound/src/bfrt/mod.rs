@@ -26,7 +26,7 @@ pub static DRIVER: DriverKind = DriverKind {
     pushes_program: false,
     check: |address, section| {
         let config = Config::of(section)?;
-        config.device_id(address)?;
+        Config::device_id(address)?;
         config.queue_ports().map(drop)
     },
     connect: |address, section| {

@@ -152,6 +152,20 @@ async fn a_plan_is_written_and_repeated_without_harm() {
 /// Where the controller may not write a limit now, the rest is there, and the limit
 /// comes with the next provisioning: in the program's table and in the traffic manager.
 #[tokio::test]
+async fn a_watch_of_ipv6_is_refused_by_its_name() {
+    let server = Server::start().await;
+    let d = driver(&server, BTreeMap::new());
+    let mut plan = plan();
+    plan.watch[0].dst = Some("2001:db8::/32".into());
+    let e = d.provision(&plan, &|_, _| true).await.unwrap_err();
+    let e = e.to_string();
+    assert!(
+        e.contains("watch[0].dst") && e.contains("IPv4 alone"),
+        "{e}"
+    );
+}
+
+#[tokio::test]
 async fn a_limit_waits_until_it_may_be_written() {
     for queues in [BTreeMap::new(), BTreeMap::from([(5, QUEUE)])] {
         let server = Server::start().await;

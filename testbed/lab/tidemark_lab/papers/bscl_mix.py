@@ -80,10 +80,10 @@ def estimated(run: RunData) -> Estimated | None:
 
 def value_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
     """Between the two of `points` (buffer, value; by buffer) around a buffer, on a logarithmic axis
-    of buffers; None outside them."""
-    buffers, values = zip(*points, strict=True)
-    if not buffers[0] <= buffer <= buffers[-1]:
+    of buffers; None outside them, and where there are none."""
+    if not points or not points[0][0] <= buffer <= points[-1][0]:
         return None
+    buffers, values = zip(*points, strict=True)
     return float(np.interp(math.log(buffer), np.log(buffers), values))
 
 

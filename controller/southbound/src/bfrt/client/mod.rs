@@ -41,7 +41,7 @@ pub(super) struct Client {
 impl Client {
     /// Checks the address; no I/O. Needs a tokio runtime.
     pub(super) fn new(mut switch: SwitchAddress, config: Config) -> Result<Self, Error> {
-        let device_id = config.device_id(&switch)?;
+        let device_id = Config::device_id(&switch)?;
         let endpoint = switch
             .endpoint("127.0.0.1:50052")?
             // Errors of every update of a batch come in the trailers.
