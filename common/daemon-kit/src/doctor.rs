@@ -7,7 +7,11 @@ use std::io::Write;
 
 /// How it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "openapi",
+    derive(schemars::JsonSchema),
+    schemars(rename = "FindingVerdict")
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// As it has to be.

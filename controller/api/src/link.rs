@@ -65,19 +65,13 @@ pub struct Recent {
     pub reports_lost: u64,
 }
 
-/// How steady the advice of the last seconds was.
+/// For how long the advice has asked for the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Steadiness {
     /// Enough advice has come to act on.
     pub steady: bool,
-    /// Advice of the last second alone, bytes.
-    pub latest_bytes: Option<u64>,
-    /// Smallest advice of the last seconds, bytes.
-    pub low_bytes: Option<u64>,
-    /// Largest advice of the last seconds, bytes.
-    pub high_bytes: Option<u64>,
-    /// How many seconds these are.
-    pub seconds: u64,
+    /// Seconds in a row in which it was to raise, to lower or to keep the limit.
+    pub seconds: u32,
     /// The advice uses nothing older than this.
     pub since_ns: Option<u64>,
 }

@@ -13,7 +13,7 @@
 //! | range of every value that is written | [`Range`] |
 //! | guard rails: step, frequency, staleness, report loss | [`guard`] |
 //! | delay and occupancy that contradict each other | [`contradiction()`] |
-//! | hysteresis filter of the advice | [`hysteresis`] |
+//! | seconds for which the advice agrees | [`agreement`] |
 //! | stationarity window: since when limit and traffic are the same | [`stationarity`] |
 //! | trial: a limit whose outcome is being measured | [`trial`] |
 //! | verdict on a trial | [`judge`] |
@@ -27,11 +27,11 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod agreement;
 mod contradiction;
 mod error;
 mod failed_limit;
 pub mod guard;
-mod hysteresis;
 mod io;
 pub mod judge;
 mod link;
@@ -47,7 +47,7 @@ pub use contradiction::contradiction;
 pub use error::{ControlError, Refusal};
 pub use io::{Action, Changed, Input, Readings, TelemetryReading};
 pub use link::{
-    Drift, Hold, HoldReason, LinkControl, LinkSettings, LoggedWrites, SavedControl, State,
+    Drift, Hold, HoldReason, Kept, LinkControl, LinkSettings, LoggedWrites, SavedControl, State,
     Steadiness, Write,
 };
 pub use range::Range;

@@ -78,11 +78,6 @@ pub struct Settings {
     pub settle_s: f64,
     /// Then the outcome is measured over this time, s.
     pub observe_s: f64,
-    /// The advice shown is the median of the last so many seconds.
-    pub advice_memory_s: u32,
-    /// It moves only when that median departs from it by more than this
-    /// fraction.
-    pub hysteresis: f64,
     /// Advice aims this fraction inside the bounds of loss and delay, and of what
     /// may stay unused of the capacity, so that variation around the expected
     /// value stays within them.
@@ -130,8 +125,6 @@ impl Default for Settings {
             min_loss_events: 1,
             settle_s: 3.0,
             observe_s: 10.0,
-            advice_memory_s: 5,
-            hysteresis: 0.1,
             headroom: 0.0,
             short_window_s: 3.0,
             deadband: 0.15,

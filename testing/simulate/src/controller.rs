@@ -69,7 +69,6 @@ pub(crate) fn settings(plan: &Plan) -> Settings {
         min_change_interval_s: 2.0,
         settle_s: 1.0,
         observe_s: 3.0,
-        advice_memory_s: 3,
         short_window_s: 2.0,
         stable_s: 2,
         rollback_hold_s: 6.0,

@@ -140,7 +140,8 @@ pub(crate) fn held(
             ..limit
         };
     }
-    if let Some(bytes) = first_step_down(s, outlook, limit.bytes, in_force) {
+    let of_loss = floors.contains(&Goal::Loss);
+    if let Some(bytes) = first_step_down(s, outlook, limit.bytes, in_force).filter(|_| of_loss) {
         reasons.push(format!(
             "not the {:.0} bytes in one step: no other limit was tried, and loss may rise faster than its law",
             limit.bytes

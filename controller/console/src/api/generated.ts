@@ -1092,8 +1092,10 @@ export interface components {
             /** @description What to do about it. */
             remedy?: string | null;
             /** @description How it stands. */
-            verdict: components["schemas"]["Verdict2"];
+            verdict: components["schemas"]["FindingVerdict"];
         };
+        /** @description How it stands. */
+        FindingVerdict: "ok" | "warning" | "problem";
         /** @description One flow during the window. */
         Flow: {
             /**
@@ -2582,26 +2584,11 @@ export interface components {
              */
             window_s: number;
         };
-        /** @description How steady the advice of the last seconds was. */
+        /** @description For how long the advice has asked for the same. */
         Steadiness: {
             /**
-             * Format: uint64
-             * @description Largest advice of the last seconds, bytes.
-             */
-            high_bytes: number | null;
-            /**
-             * Format: uint64
-             * @description Advice of the last second alone, bytes.
-             */
-            latest_bytes: number | null;
-            /**
-             * Format: uint64
-             * @description Smallest advice of the last seconds, bytes.
-             */
-            low_bytes: number | null;
-            /**
-             * Format: uint64
-             * @description How many seconds these are.
+             * Format: uint32
+             * @description Seconds in a row in which it was to raise, to lower or to keep the limit.
              */
             seconds: number;
             /**
@@ -2822,8 +2809,6 @@ export interface components {
             /** @description The limits at which the answer would be another, in words. */
             would_change: string[];
         };
-        /** @description How it stands. */
-        Verdict2: "ok" | "warning" | "problem";
         /** @description The conclusion on the buffer of a link. */
         VerdictState: {
             /**
@@ -2923,6 +2908,7 @@ export type Event = components['schemas']['Event'];
 export type Evidence = components['schemas']['Evidence'];
 export type Evidence2 = components['schemas']['Evidence2'];
 export type Finding = components['schemas']['Finding'];
+export type FindingVerdict = components['schemas']['FindingVerdict'];
 export type Flow = components['schemas']['Flow'];
 export type FlowClass = components['schemas']['FlowClass'];
 export type FlowKey = components['schemas']['FlowKey'];
@@ -2997,7 +2983,6 @@ export type Trial = components['schemas']['Trial'];
 export type Update = components['schemas']['Update'];
 export type Utilisation = components['schemas']['Utilisation'];
 export type Verdict = components['schemas']['Verdict'];
-export type Verdict2 = components['schemas']['Verdict2'];
 export type VerdictState = components['schemas']['VerdictState'];
 export type Windows = components['schemas']['Windows'];
 export type ResponseError = components['responses']['Error'];

@@ -15,8 +15,7 @@ impl LinkControl {
     /// Auto mode: applies steady advice that is worth leaving the limit in force
     /// for.
     pub(super) fn follow(&mut self, now: Timestamp) -> Vec<Action> {
-        let settings = &self.settings.control;
-        if self.mode != Mode::Auto || !self.memory.hysteresis.is_steady(settings) {
+        if self.mode != Mode::Auto || !self.is_steady() {
             return Vec::new();
         }
         let Some(shown) = &self.memory.advice else {
@@ -29,7 +28,7 @@ impl LinkControl {
         if let Some(in_force) = self.memory.readings.in_force.and_then(|l| l.bytes()) {
             bytes = self.bounded_step(in_force, advised, now);
             let worth = self.leads_back(in_force, advised) || self.is_worth(shown, bytes);
-            if !self.memory.hysteresis.is_clear_of(in_force) || !worth {
+            if !worth {
                 return Vec::new();
             }
         }

@@ -93,7 +93,7 @@ impl LinkControl {
         change.limit = Some(found);
         let mut actions = self.abandon_trial("someone else wrote another limit", now);
         actions.push(Action::Record(Box::new(change)));
-        self.memory.hysteresis.restart();
+        self.memory.agreement.restart();
         match (answer, self.memory.set) {
             (OnDrift::Restore, Some(ours)) => {
                 self.memory.changed = Some(now);

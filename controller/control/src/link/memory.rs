@@ -2,8 +2,8 @@
 //! What the loop of a link remembers beside its state. None of it says what happens
 //! next by itself: it is what decisions are made from.
 
+use crate::agreement::Agreement;
 use crate::failed_limit::FailedLimit;
-use crate::hysteresis::HysteresisFilter;
 use crate::io::Readings;
 use crate::settings::OnDrift;
 use crate::stationarity::StationarityWindow;
@@ -27,6 +27,15 @@ pub struct Drift {
     pub answer: OnDrift,
 }
 
+/// Advice that stands until the evidence against it is clear, bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kept {
+    /// The limit advised.
+    pub limit: u64,
+    /// The limits between which one serves.
+    pub interval: Option<[f64; 2]>,
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     /// What was known from outside at the last tick or request.
@@ -46,10 +55,10 @@ pub(super) struct Memory {
     pub(super) advice: Option<Arc<Advice>>,
     /// The conclusion from it.
     pub(super) verdict: Option<Arc<Verdict>>,
-    /// The advice of the last second alone, bytes.
-    pub(super) latest_bytes: Option<u64>,
-    /// The advice of the last seconds, and what is held of it.
-    pub(super) hysteresis: HysteresisFilter,
+    /// The last advice that its evidence allowed, which the advisor keeps.
+    pub(super) kept: Option<Kept>,
+    /// For how long the advice has asked for one direction.
+    pub(super) agreement: Agreement,
     /// Since when limit and traffic are the same.
     pub(super) stationarity: StationarityWindow,
     /// The limit that was rolled back last, until it is forgotten.

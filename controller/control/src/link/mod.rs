@@ -17,7 +17,7 @@ mod trial;
 mod write;
 
 pub use drift::LoggedWrites;
-pub use memory::Drift;
+pub use memory::{Drift, Kept};
 pub use saved::SavedControl;
 pub use state::{Hold, HoldReason, State, Write};
 
@@ -55,15 +55,13 @@ pub struct LinkSettings {
     pub retention_s: f64,
 }
 
-/// Where the hysteresis filter of the advice stands.
+/// For how long the advice has asked for the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steadiness {
     /// Enough advice has come to act on.
     pub steady: bool,
-    /// The advice of the last second alone, bytes.
-    pub latest_bytes: Option<u64>,
-    /// Smallest and largest advice of the last seconds, bytes, and how many.
-    pub range: Option<(u64, u64, usize)>,
+    /// Seconds in a row in which it was to raise, to lower or to keep the limit.
+    pub seconds: u32,
     /// Start of the stationarity window, ns on the switch's clock.
     pub since_ns: u64,
 }
@@ -187,12 +185,15 @@ impl LinkControl {
         &self.memory.tried
     }
 
-    /// Where the hysteresis filter stands.
+    fn is_steady(&self) -> bool {
+        self.memory.agreement.seconds() >= self.settings.control.stable_s.max(1)
+    }
+
+    /// For how long the advice has asked for the same.
     pub fn steadiness(&self) -> Steadiness {
         Steadiness {
-            steady: self.memory.hysteresis.is_steady(&self.settings.control),
-            latest_bytes: self.memory.latest_bytes,
-            range: self.memory.hysteresis.range(),
+            steady: self.is_steady(),
+            seconds: self.memory.agreement.seconds(),
             since_ns: self.memory.stationarity.since_ns(),
         }
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What survives a restart of the controller.
 
-use super::LinkControl;
 use super::state::{Hold, HoldReason};
-use crate::hysteresis::HysteresisFilter;
+use super::{Kept, LinkControl};
 use crate::time::Timestamp;
 use crate::trial::{Trial, TrialChange};
 use crate::tried_limits::TriedLimits;
+use tidemark_advice::Pool;
 use tidemark_rules::{Limit, TriedLimit};
 
 /// No rest is longer, s.
@@ -22,8 +22,10 @@ pub struct SavedControl {
     pub changed_unix_ms: Option<u64>,
     /// Auto mode rests until then.
     pub hold_until_unix_ms: Option<u64>,
-    /// The advice that the hysteresis filter holds, bytes.
-    pub advice_bytes: Option<u64>,
+    /// The advice that was given.
+    pub kept: Option<Kept>,
+    /// The evidence that it rests on.
+    pub pool: Pool,
     /// The change on trial.
     pub trial: Option<TrialChange>,
     /// What earlier limits did under this traffic.
@@ -42,7 +44,8 @@ impl LinkControl {
             limit: self.memory.set,
             changed_unix_ms: self.memory.changed.map(whole_second),
             hold_until_unix_ms: hold.map(|h| whole_second(h.until)),
-            advice_bytes: self.memory.hysteresis.held(),
+            kept: self.memory.kept,
+            pool: self.memory.pool.clone(),
             trial: self.trial().map(|t| t.change.clone()),
             tried: self.memory.tried.earlier().to_vec(),
         }
@@ -62,8 +65,7 @@ impl LinkControl {
             self.state.start_trial(Trial::waiting(change, now));
         }
         self.memory.tried = TriedLimits::of_earlier(saved.tried);
-        if let Some(bytes) = saved.advice_bytes {
-            self.memory.hysteresis = HysteresisFilter::holding(bytes);
-        }
+        self.memory.kept = saved.kept;
+        self.memory.pool = saved.pool;
     }
 }

@@ -167,7 +167,7 @@ impl LinkControl {
                 let settle_ns = nanoseconds(settings.settle_s);
                 let since_ns = write.clock_ns.saturating_add(settle_ns);
                 self.memory.stationarity.restart(since_ns);
-                self.memory.hysteresis.restart();
+                self.memory.agreement.restart();
             }
         }
         match write.origin {
@@ -219,6 +219,6 @@ impl LinkControl {
             bytes,
             until: now.plus_s(MEMORY_OVER_HOLD * hold_s),
         });
-        self.memory.hysteresis.restart();
+        self.memory.agreement.restart();
     }
 }

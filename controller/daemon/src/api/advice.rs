@@ -84,22 +84,21 @@ pub(super) async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>
         return Err(ApiError::bad("points", "must be 2 to 2000"));
     }
     // Before there is anything to predict, the curve has no points.
-    let Some((measured, curve)) = predicted(&app, id, &q, points)? else {
-        return answer(q.format.as_deref(), id, None, Vec::new());
+    let measured = app.core.link(id).and_then(|l| l.measured);
+    let curve = match &measured {
+        Some(m) => predicted(m, &q, points)?,
+        None => Vec::new(),
     };
-    answer(q.format.as_deref(), id, measured.limit_bytes, curve)
+    let limit_bytes = measured.and_then(|m| m.limit_bytes);
+    answer(q.format.as_deref(), id, limit_bytes, curve)
 }
 
-/// `None` where nothing can be predicted yet.
+/// No points where nothing can be predicted yet.
 fn predicted(
-    app: &App,
-    id: LinkId,
+    measured: &Traffic,
     q: &CurveQuery,
     points: u32,
-) -> Result<Option<(Arc<Traffic>, Vec<WhatIfPoint>)>, ApiError> {
-    let Some(measured) = app.core.link(id).and_then(|l| l.measured) else {
-        return Ok(None);
-    };
+) -> Result<Vec<WhatIfPoint>, ApiError> {
     let bdp = measured.drain_bytes_per_s() * measured.t_e_s.value;
     let widest = (3.0 * bdp).max(2.0 * measured.limit_bytes.unwrap_or(0.0));
     let from = q.from_bytes.unwrap_or(measured.segment_bytes.max(1.0));
@@ -112,8 +111,7 @@ fn predicted(
     }
     let step = (to - from) / f64::from(points - 1);
     let buffers = (0..points).map(|i| from + step * f64::from(i));
-    let curve = what_if(&measured, buffers).ok();
-    Ok(curve.map(|curve| (measured, curve)))
+    Ok(what_if(measured, buffers).unwrap_or_default())
 }
 
 fn answer(

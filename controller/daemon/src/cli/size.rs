@@ -198,7 +198,10 @@ mod tests {
         let a = advise(
             &m,
             &tidemark_rules::Targets::default(),
-            &tidemark_rules::Options::default(),
+            &tidemark_rules::Options {
+                confidence: 0.5,
+                ..tidemark_rules::Options::default()
+            },
         );
         let packets = a.limit_packets.unwrap();
         assert!(

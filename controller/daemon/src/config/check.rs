@@ -44,18 +44,11 @@ impl Config {
         let c = &self.control;
         at_least("control.max_step_factor", c.max_step_factor, 1.01)?;
         at_least("control.max_decrease_factor", c.max_decrease_factor, 1.01)?;
-        if c.advice_memory_s == 0 || c.advice_memory_s > 600 {
-            bail!(
-                "control.advice_memory_s: {} must be 1 to 600",
-                c.advice_memory_s
-            );
-        }
         if c.headroom >= 1.0 {
             bail!("control.headroom: {} must be below 1", c.headroom);
         }
         at_least("control.short_window_s", c.short_window_s, 0.5)?;
         for (key, value) in [
-            ("control.hysteresis", c.hysteresis),
             ("control.headroom", c.headroom),
             ("control.min_change_interval_s", c.min_change_interval_s),
             ("control.settle_s", c.settle_s),

@@ -19,7 +19,7 @@ pub struct LinkStatus {
     pub verdict: Option<Arc<Verdict>>,
     /// The traffic that both rest on.
     pub measured: Option<Arc<Traffic>>,
-    /// Where the hysteresis filter of the advice stands.
+    /// For how long the advice has asked for the same.
     pub steadiness: Steadiness,
     /// The change whose outcome is being measured.
     pub trial: Option<Trial>,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,13 +38,8 @@ def _limit(axes: Axes, record: Record) -> None:
     axes.step(
         record.time_s, record.limit_bytes / 1e3, where="post", color=LIMIT, label="limit in force"
     )
-    advice, latest = (
-        np.array([s[key] or np.nan for s in record.samples]) / 1e3
-        for key in ("advice_bytes", "latest_bytes")
-    )
-    axes.plot(record.sample_s, advice, color=SECOND, linewidth=0.8, label="advice held")
-    dots: Any = {"linestyle": "none", "marker": ".", "markersize": 2, "alpha": 0.5}
-    axes.plot(record.sample_s, latest, color=SECOND, label="advice of a second", **dots)
+    advice = np.array([s["advice_bytes"] or np.nan for s in record.samples]) / 1e3
+    axes.plot(record.sample_s, advice, color=SECOND, linewidth=0.8, label="advice")
     axes.set_ylabel("kB")
 
 

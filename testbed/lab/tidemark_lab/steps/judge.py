@@ -134,7 +134,6 @@ def sample_of(link: JsonObject) -> JsonObject:
     return {
         "unix_ns": time.time_ns(),
         "now_ns": link["now_ns"],
-        "latest_bytes": link["steadiness"]["latest_bytes"],
         **in_short(link),
     }
 

@@ -8,16 +8,18 @@
 //! closed forms ([`tidemark_rules::sawtooth`]). Loss is BSCL eq. 18. Without a flow
 //! that waits for the link: M/M/1/K.
 
+mod at_limit;
 mod outcome;
 mod uncertainty;
 mod without_lbp;
 
-pub(in crate::models) use outcome::full_ms;
+pub(in crate::models) use at_limit::full_ms;
 
 use super::reductions::losses_unobserved;
 use super::{Curve, Curves, Model};
 use crate::prediction::{FormulaPrediction, Prediction};
-use outcome::{ModelOutcome, Parameters};
+use at_limit::ModelOutcome;
+use outcome::Parameters;
 use std::cell::Cell;
 use std::rc::Rc;
 use tidemark_rules::error::{RuleError, positive};

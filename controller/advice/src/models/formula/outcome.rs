@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the papers' formulas expect of one limit, all quantities known.
+//! The papers' formulas at one limit, all quantities known.
 
+use super::at_limit::{ModelOutcome, full_ms};
 use super::without_lbp::{self, BURST};
 use tidemark_rules::bscl::{self, Link};
 use tidemark_rules::error::RuleError;
@@ -29,21 +30,6 @@ impl Parameters {
             together: false,
         }
     }
-}
-
-/// A model's outcome at one limit.
-#[derive(Clone, Copy)]
-pub(in crate::models) struct ModelOutcome {
-    pub utilisation: f64,
-    pub loss_rate: f64,
-    pub delay_ms: f64,
-    pub delay_mean_ms: f64,
-}
-
-/// Delay of a packet that is just admitted, ms: the occupancy is below the limit
-/// then, and the packet waits for the one in transmission too.
-pub(in crate::models) fn full_ms(m: &Traffic, buffer_bytes: f64) -> f64 {
-    (buffer_bytes + m.segment_bytes) / m.drain_bytes_per_s() * 1e3
 }
 
 pub(super) fn outcome(

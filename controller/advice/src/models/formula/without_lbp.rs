@@ -5,7 +5,7 @@
 //! beyond. NGI §IV-A has the tail ρ^b of a queue without a limit; a queue with one
 //! loses (1 − ρ)·ρ^b/(1 − ρ^(b+1)).
 
-use super::outcome::{ModelOutcome, full_ms};
+use super::at_limit::{ModelOutcome, full_ms};
 use tidemark_rules::error::{RuleError, not_negative};
 use tidemark_rules::ngi::{finite_buffer_loss, finite_buffer_queue};
 use tidemark_rules::range::Range;

@@ -158,10 +158,7 @@ fn recent(p: &Point, capacity_bps: u64) -> Recent {
 fn steadiness(s: tidemark_control::Steadiness) -> Steadiness {
     Steadiness {
         steady: s.steady,
-        latest_bytes: s.latest_bytes,
-        low_bytes: s.range.map(|r| r.0),
-        high_bytes: s.range.map(|r| r.1),
-        seconds: s.range.map_or(0, |r| r.2 as u64),
+        seconds: s.seconds,
         since_ns: Some(s.since_ns),
     }
 }

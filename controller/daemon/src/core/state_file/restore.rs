@@ -5,7 +5,7 @@ use super::{Chosen, Saved, SavedLink, StateFile};
 use crate::config::Config;
 use crate::core::state::State;
 use std::collections::BTreeMap;
-use tidemark_control::{SavedControl, Timestamp};
+use tidemark_control::{Kept, SavedControl, Timestamp};
 use tidemark_estimators::LinkId;
 use tidemark_rules::Targets;
 
@@ -27,7 +27,9 @@ pub(crate) fn snapshot(state: &State, config: &Config, now: Timestamp) -> Saved 
         link.limit = c.limit;
         link.changed_unix_ms = c.changed_unix_ms;
         link.hold_until_unix_ms = c.hold_until_unix_ms;
-        link.advice_bytes = c.advice_bytes;
+        link.advice_bytes = c.kept.map(|k| k.limit);
+        link.advised_interval_bytes = c.kept.and_then(|k| k.interval);
+        link.evidence = c.pool;
         link.trial = c.trial;
         link.tried = c.tried;
     }
@@ -74,7 +76,11 @@ pub(crate) fn restore(state: &mut State, config: &Config, saved: &Saved, now: Ti
             limit: l.limit,
             changed_unix_ms: l.changed_unix_ms,
             hold_until_unix_ms: l.hold_until_unix_ms,
-            advice_bytes: l.advice_bytes,
+            kept: l.advice_bytes.map(|limit| Kept {
+                limit,
+                interval: l.advised_interval_bytes,
+            }),
+            pool: l.evidence.clone(),
             trial: l.trial.clone(),
             tried: l.tried.clone(),
         };

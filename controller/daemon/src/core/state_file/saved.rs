@@ -5,6 +5,7 @@
 
 use crate::config::Mode;
 use serde::{Deserialize, Serialize};
+use tidemark_advice::Pool;
 use tidemark_control::{Limit, trial::TrialChange};
 use tidemark_rules::{Targets, TriedLimit};
 
@@ -51,8 +52,14 @@ pub(crate) struct SavedLink {
     pub changed_unix_ms: Option<u64>,
     /// Auto mode rests until then, Unix ms.
     pub hold_until_unix_ms: Option<u64>,
-    /// The advice that was held.
+    /// The advice that was given.
     pub advice_bytes: Option<u64>,
+    /// The limits between which one serves, with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advised_interval_bytes: Option<[f64; 2]>,
+    /// The evidence that it rests on.
+    #[serde(skip_serializing_if = "Pool::is_empty")]
+    pub evidence: Pool,
     /// The change on trial. (Its name in the file is older.)
     #[serde(rename = "watching")]
     pub trial: Option<TrialChange>,

@@ -172,8 +172,6 @@ pub(crate) fn info(instance: &str) -> CollectorInfo {
 /// of 3 s.
 pub(crate) struct Traffic {
     pub limit_bytes: u64,
-    /// What reports state in its place: a switch that holds more than it says.
-    pub stated_limit_bytes: Option<u64>,
     /// Part of the capacity that is used.
     pub load: f64,
     /// Drops of every flow at the top of a swing.
@@ -188,7 +186,6 @@ impl Traffic {
     pub(crate) fn new(limit_bytes: u64) -> Self {
         Self {
             limit_bytes,
-            stated_limit_bytes: None,
             load: 1.0,
             drops_per_flow: 1,
             flows: FLOWS,
@@ -208,11 +205,9 @@ impl Traffic {
         let lossy = phase == SWING - 1;
         let occupancy = self.limit_bytes / 2 + self.limit_bytes * phase / (2 * SWING);
         let occupancy = occupancy.saturating_sub(u64::from(!lossy) * 2000);
-        // Bytes on the wire per interval and flow.
-        let per_flow = CAPACITY_BPS / 8 / 100 / self.flows;
-        let packets = (per_flow as f64 * self.load / 1538.0) as u32;
+        // As many as the link carries in an interval.
+        let all = (CAPACITY_BPS as f64 / 800.0 * self.load / 1538.0) as u32;
         let drops = if lossy { self.drops_per_flow } else { 0 };
-        let all = packets * self.flows as u32;
         let all_drops = drops * self.flows as u32;
         let delay_ns = occupancy * 8 * 1_000_000_000 / CAPACITY_BPS;
         let histogram = |value: u64| {
@@ -246,14 +241,16 @@ impl Traffic {
             delay_ns: histogram(delay_ns),
             delay_max_ns: delay_ns,
             delay_sum_ns: delay_ns * u64::from(all),
-            limit_bytes: self.stated_limit_bytes.unwrap_or(self.limit_bytes),
+            limit_bytes: self.limit_bytes,
             ..LinkInterval::default()
         });
         // Windows grow by one segment per RTT and are halved by the loss.
         let rtt_ns = 20_000_000 + delay_ns;
         let top = (CAPACITY_BPS / 8 * 20 / 1000 + self.limit_bytes) / 1500 / self.flows;
         let cwnd = (top / 2 + top / 2 * phase / SWING) as u32;
+        let flows = self.flows as u32;
         for f in 0..self.flows {
+            let packets = all / flows + u32::from((f as u32) < all % flows);
             u.flow_intervals.push(FlowInterval {
                 flow_id: f + 1,
                 node_id: NODE,
@@ -294,7 +291,7 @@ impl Traffic {
                     ip_bytes: 1500,
                     reason: 71,
                     occupancy_bytes: occupancy,
-                    limit_bytes: self.stated_limit_bytes.unwrap_or(self.limit_bytes),
+                    limit_bytes: self.limit_bytes,
                     cwnd,
                     ..Drop::default()
                 });
@@ -398,7 +395,6 @@ impl Lab {
     pub(crate) fn obey(&mut self) {
         let limit = self.switch.limits.lock().unwrap()[&PORT];
         self.traffic.limit_bytes = limit.bytes().unwrap();
-        self.traffic.stated_limit_bytes = None;
     }
 
     pub(crate) async fn get(&self, path: &str) -> (u16, Value) {

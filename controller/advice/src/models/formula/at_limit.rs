@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The quantities that a model tells of one limit.
+
+use tidemark_rules::traffic::Traffic;
+
+/// A model's outcome at one limit.
+#[derive(Clone, Copy)]
+pub(in crate::models) struct ModelOutcome {
+    pub utilisation: f64,
+    pub loss_rate: f64,
+    pub delay_ms: f64,
+    pub delay_mean_ms: f64,
+}
+
+/// Delay of a packet that is just admitted, ms: the occupancy is below the limit
+/// then, and the packet waits for the one in transmission too.
+pub(in crate::models) fn full_ms(m: &Traffic, buffer_bytes: f64) -> f64 {
+    (buffer_bytes + m.segment_bytes) / m.drain_bytes_per_s() * 1e3
+}
