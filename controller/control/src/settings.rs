@@ -81,7 +81,8 @@ pub struct Settings {
     /// Advice aims this fraction inside the bounds of loss and delay, and of what
     /// may stay unused of the capacity, so that variation around the expected
     /// value stays within them.
-    pub headroom: f64,
+    #[serde(alias = "headroom")]
+    pub margin: f64,
     /// Shortest window that an advice is based on, s; a change of the traffic is
     /// noticed with it.
     pub short_window_s: f64,
@@ -125,7 +126,7 @@ impl Default for Settings {
             min_loss_events: 1,
             settle_s: 3.0,
             observe_s: 10.0,
-            headroom: 0.0,
+            margin: 0.0,
             short_window_s: 3.0,
             deadband: 0.15,
             stable_s: 3,

@@ -158,7 +158,7 @@ def test_confidence_and_margin_reach_the_controller(tmp_path):
     layout = Layout(demo(confidence=0.95, margin=0.1), "ffff")
     document = configs.controller(layout, Ports(), Paths.find(), tmp_path)
     assert document["advisor"] == {"confidence": 0.95}
-    assert document["control"]["headroom"] == 0.1
+    assert document["control"]["margin"] == 0.1
 
 
 def test_flows_of_steps_are_there_when_they_should_be():

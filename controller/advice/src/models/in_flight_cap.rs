@@ -26,7 +26,7 @@ pub static MODEL: Model = Model {
     id: "in_flight_cap",
     name: "what flows of BBR keep in flight",
     source: "Cardwell et al., BBR, 2016; Hock et al., ICNP 2017",
-    evidence: "ns-3 runs of 2 to 20 flows, four real flows (tests beside it)",
+    evidence: "ns-3 runs of 2 to 20 flows, four real flows (its tests)",
     fit: |m| {
         let cap = InFlightCap::of(m)?;
         let (peak, mean) = (cap.clone(), cap.clone());

@@ -198,9 +198,9 @@ impl LinkControl {
         }
     }
 
-    /// What the advisor aims at: the targets with the configured headroom.
+    /// What the advisor aims at: the targets with the configured margin.
     pub fn advisor_targets(&self) -> Targets {
-        self.targets.within(self.settings.control.headroom)
+        self.targets.within(self.settings.control.margin)
     }
 
     /// Whether the advice could be applied now: the advice and its size, bytes.

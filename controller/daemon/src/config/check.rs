@@ -44,12 +44,12 @@ impl Config {
         let c = &self.control;
         at_least("control.max_step_factor", c.max_step_factor, 1.01)?;
         at_least("control.max_decrease_factor", c.max_decrease_factor, 1.01)?;
-        if c.headroom >= 1.0 {
-            bail!("control.headroom: {} must be below 1", c.headroom);
+        if c.margin >= 1.0 {
+            bail!("control.margin: {} must be below 1", c.margin);
         }
         at_least("control.short_window_s", c.short_window_s, 0.5)?;
         for (key, value) in [
-            ("control.headroom", c.headroom),
+            ("control.margin", c.margin),
             ("control.min_change_interval_s", c.min_change_interval_s),
             ("control.settle_s", c.settle_s),
             ("control.deadband", c.deadband),

@@ -67,7 +67,7 @@ def of(document: JsonObject, wanted: Variant) -> JsonObject:
         run["seed"] = wanted.seed
     for table, key, value in (
         ("advisor", "confidence", wanted.confidence),
-        ("control", "headroom", wanted.margin),
+        ("control", "margin", wanted.margin),
     ):
         if value is not None:
             out.setdefault("controller", {}).setdefault(table, {})[key] = value

@@ -22,9 +22,6 @@ from .controlled import Controlled
 from .rounds import WRONG, BackEnd, iterate, verdict
 from .simulated import Simulated
 
-# Of a live controller: advice for the bound itself ends above it half of the time.
-HEADROOM = 0.1
-
 
 @dataclass(frozen=True)
 class Iterate:
@@ -86,7 +83,7 @@ class Iterate:
                 self._follow(controlled, controlled.limits.acts_at_bytes, case, rounds)
                 return controlled.measured
 
-            case.run(conduct, {"controller.control.headroom": HEADROOM})
+            case.run(conduct)
         targets = at_controller.targets(first.experiment.targets)
         return document(case.name, first.experiment.about, targets, rounds)
 

@@ -20,7 +20,7 @@ pub static MODEL: Model = Model {
     id: "measured_open_loop",
     name: "no bottlenecked flow, measured occupancy",
     source: "M/M/1/K with its tail measured; NGI §IV-A",
-    evidence: "ns-3 runs of open loops (tests beside it)",
+    evidence: "ns-3 runs of open loops (its tests)",
     fit: |m| {
         if m.lbp_present() {
             return None;
