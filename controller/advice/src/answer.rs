@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the advisor answers.
+//! The advisor's answer.
 
 use crate::marking::Marking;
 use crate::prediction::Prediction;
@@ -23,7 +23,7 @@ pub struct Rejected {
     pub reasons: Vec<String>,
 }
 
-/// What each target could be at best when they cannot hold together.
+/// The nearest value of each target when they cannot hold together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Nearest {
     /// Utilisation expected at the advised limit.
@@ -40,18 +40,18 @@ pub struct Nearest {
 pub struct Infeasibility {
     /// Given up, by the operator's priority.
     pub given_up: Vec<Goal>,
-    /// What they could be at best.
+    /// Their nearest values.
     pub nearest: Nearest,
 }
 
-/// What to expect of the limit now in force, beside what was measured.
+/// Prediction and measurement of the limit in force.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Present {
     /// The limit in force, bytes as the queue counts them.
     pub limit_bytes: f64,
-    /// What the models and measurements say of it.
+    /// Prediction from models and measurements.
     pub predicted: Option<Prediction>,
-    /// What was measured there.
+    /// Measurement there.
     pub measured: Option<Observed>,
     /// Targets missed there by measurement, by more than estimates move.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -66,7 +66,7 @@ pub struct Advice {
     /// The limit to set (of a port that marks, its threshold), bytes as the queue
     /// counts them; null when too little is known (`reasons` says what).
     pub limit_bytes: Option<u64>,
-    /// The same in segments of M bytes.
+    /// This limit in segments of M bytes.
     pub limit_packets: Option<f64>,
     /// Delay of the full queue, ms.
     pub limit_ms: Option<f64>,
@@ -93,7 +93,7 @@ pub struct Advice {
     pub chance: Option<f64>,
     /// All targets are expected to hold.
     pub feasible: bool,
-    /// What was given up where they cannot.
+    /// Targets given up where they cannot.
     pub infeasible: Option<Infeasibility>,
     /// Expected outcome at the advised limit.
     pub predicted: Option<Prediction>,
@@ -107,7 +107,7 @@ pub struct Advice {
     /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<Rejected>,
-    /// What N_b, α and Δ each decide of the limit. Left out where `rules` is.
+    /// Influence of N_b, α and Δ on the limit. Left out where `rules` is.
     #[serde(default, skip_serializing_if = "Sensitivities::is_empty")]
     #[schemars(with = "Vec<Sensitivity>")]
     pub sensitivity: Sensitivities,
@@ -136,7 +136,7 @@ impl Advice {
         ratio.ln().abs() > least.max(0.0).ln_1p()
     }
 
-    /// The same without its rules and without what each quantity decides, which is
+    /// This advice without its rules and without the influence of each quantity, which is
     /// not even found then.
     pub fn without_rules(&self) -> Self {
         Self {

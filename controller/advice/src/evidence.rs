@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was measured at one limit under one traffic, over all windows so far.
+//! Measurements at one limit under one traffic, over all windows so far.
 //!
 //! A window of some seconds has a handful of loss events, and an advice that rests on
 //! one window moves with them. Windows that follow one another without a change of limit
@@ -21,7 +21,7 @@ const POINTS: usize = 100;
 /// Part of a range that more windows do not narrow.
 const SYSTEMATIC: f64 = 0.5;
 
-/// What was measured so far. It remembers the end of the newest window that it has.
+/// The measurements so far. It remembers the end of the newest window that it has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pool {
     traffic: Option<Box<Traffic>>,

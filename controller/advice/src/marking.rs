@@ -22,7 +22,7 @@
 //! [`crate::models::reductions`]). Never below an initial window of ten segments (RFC
 //! 6928): one burst of a new flow.
 //!
-//! What is not in it: flows that set ECT and do not answer marks, and several that
+//! It leaves out flows that set ECT and do not answer marks, and several that
 //! start at once. They come to the limit and are dropped there, which is what it is
 //! for (RFC 3168 §7, RFC 7567 §4.2.1).
 
@@ -42,11 +42,11 @@ pub struct Marking {
     pub limit_bytes: u64,
     /// Delay of a queue that full, ms.
     pub limit_ms: f64,
-    /// What the flows that wait here grow by before they answer a mark, bytes.
+    /// Growth of the flows that wait here before they answer a mark, bytes.
     pub growth_bytes: f64,
-    /// What a flow in slow start adds meanwhile, bytes.
+    /// Growth of a flow in slow start meanwhile, bytes.
     pub slow_start_bytes: f64,
-    /// What was measured above the threshold in force, carried over to the advised
+    /// Occupancy measured above the threshold in force, carried over to the advised
     /// one, bytes; null where nothing was.
     pub overshoot_bytes: Option<f64>,
     /// How it comes about, and what it does not cover.
@@ -54,7 +54,7 @@ pub struct Marking {
 }
 
 impl Marking {
-    /// The same room above another threshold, bytes.
+    /// This room above another threshold, bytes.
     pub fn above(self, threshold_bytes: u64) -> Self {
         let limit_bytes = threshold_bytes.saturating_add(self.headroom_bytes);
         Self {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What N_b, α and Δ each decide: the advised limit with 20 % less and more of it
+//! Influence of N_b, α and Δ: the advised limit with 20 % less and more of it
 //! (BSCL Fig. 9 asks the same of N_b, L̄ and Tₑ).
 
 use crate::answer::Advice;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What to expect over the limit: the measurements, and between and beyond them the
+//! The outlook over the limit: the measurements, and between and beyond them the
 //! first model that applies.
 //!
 //! At a limit that was measured the outlook is the measurement. A model's curve f gives
@@ -45,7 +45,7 @@ fn believed(difference: f64, variance: f64) -> f64 {
     difference * square / (square + variance).max(f64::MIN_POSITIVE)
 }
 
-/// What to expect over the limit of a link.
+/// Utilisation, loss and delay over the limit of a link.
 pub struct Outlook<'a> {
     m: &'a Traffic,
     utilisation: Part<'a>,
@@ -345,7 +345,7 @@ impl<'a> Outlook<'a> {
     }
 }
 
-/// What to expect at one limit.
+/// Predicts one limit.
 ///
 /// # Errors
 /// Capacity or segment size are not known, or a quantity is out of range.
@@ -353,7 +353,7 @@ pub fn predict(m: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleError> 
     Outlook::of(m)?.at(buffer_bytes)
 }
 
-/// What to expect over a range of limits, for charts.
+/// Predicts a range of limits, for charts.
 ///
 /// # Errors
 /// As of [`predict`].

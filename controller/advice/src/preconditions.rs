@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What has to be known, and asked for sensibly, before anything is advised.
+//! Preconditions of an advice: known quantities and sensible targets.
 
 use tidemark_rules::targets::Targets;
 use tidemark_rules::traffic::{Regime, Traffic};

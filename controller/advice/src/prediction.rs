@@ -15,7 +15,7 @@ pub struct Prediction {
     pub delay_ms: Range,
     /// Mean queueing delay, ms.
     pub delay_mean_ms: Range,
-    /// What the papers' formulas give, where the prediction rests on what was
+    /// Result of the papers' formulas, where the prediction rests on what was
     /// measured at the limit in force instead; left out elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<FormulaPrediction>,
@@ -38,7 +38,7 @@ pub struct FormulaPrediction {
 pub struct WhatIfPoint {
     /// The limit, bytes as the queue counts them.
     pub buffer_bytes: f64,
-    /// What to expect there.
+    /// Its prediction.
     pub predicted: Prediction,
 }
 

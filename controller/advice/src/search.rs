@@ -44,7 +44,7 @@ pub struct Needs {
 }
 
 impl Need {
-    /// What both ask for.
+    /// The larger of both needs.
     pub fn and(&self, other: &Self) -> Self {
         let more = if other.bytes > self.bytes {
             other
@@ -102,7 +102,7 @@ impl Search<'_> {
         Some(smallest_between(ends, STEPS, |b| meets(b.exp())).exp())
     }
 
-    /// Where a target is met with a probability, by a quantity that only gets better;
+    /// The limit at which a target is met with a probability, by a quantity that only gets better;
     /// else where it is nearest by `cost`, which `near` takes for as good as the lowest.
     fn need(
         &self,
@@ -180,7 +180,7 @@ pub fn needs(outlook: &Outlook<'_>, s: &Situation<'_>) -> Needs {
     }
 }
 
-/// What a delay bound allows; of a threshold, what is left of it for what comes above.
+/// The largest limit that a delay bound allows; of a threshold, less the room above it.
 fn for_delay(s: &Situation<'_>) -> Option<Need> {
     let rule = &bscl::rules::DELAY;
     let bytes = rule.evaluate(s).buffer_bytes?;

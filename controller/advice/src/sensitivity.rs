@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What each quantity decides of an advice, found when somebody looks at it.
+//! Influence of each quantity on an advice, found when somebody looks at it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::{Arc, LazyLock};
 
-/// What one estimated quantity decides of an advice.
+/// Influence of one estimated quantity on an advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Sensitivity {
     /// `n_b`, `alpha` or `delta`.
@@ -15,19 +15,19 @@ pub struct Sensitivity {
     pub limit_bytes_less: Option<u64>,
     /// The limit advised with 20 % more of it, bytes.
     pub limit_bytes_more: Option<u64>,
-    /// What it decides, in words.
+    /// Its influence, in words.
     pub decides: String,
 }
 
 type Find = dyn FnOnce() -> Vec<Sensitivity> + Send;
 
-/// What N_b, α and Δ each decide of an advice. Finding it takes several times as
+/// Influence of N_b, α and Δ on an advice. Finding it takes several times as
 /// long as the advice itself, so it is found when it is first looked at.
 #[derive(Clone)]
 pub struct Sensitivities(Arc<LazyLock<Vec<Sensitivity>, Box<Find>>>);
 
 impl Sensitivities {
-    /// Those that `find` finds, once, when they are first looked at.
+    /// The ones that `find` finds, once, when they are first looked at.
     pub(crate) fn when_looked_at(find: impl FnOnce() -> Vec<Sensitivity> + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(find))))
     }

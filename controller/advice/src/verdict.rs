@@ -12,7 +12,7 @@ use tidemark_rules::{Goal, Options, Targets, Traffic};
 /// Version of the value, for readers of stored ones.
 pub const VERSION: u32 = 1;
 
-/// Points of the curve beside the measured limits.
+/// Points of the curve between the measured limits.
 const POINTS: usize = 24;
 /// Share of the reports that may be lost before nothing is concluded.
 const MOST_LOST: f64 = 0.1;

@@ -10,7 +10,7 @@ use tidemark_rules::{Goal, RuleId};
 
 /// Relative gain of buffer that is worth a change while all targets hold.
 const WORTH: f64 = 0.2;
-/// The same after the limit in force was said to be fine, and after another was advised:
+/// This gain after the limit in force was said to be fine, and after another was advised:
 /// an answer that was given stands until the evidence against it is clear.
 const WORTH_AFTER_FINE: f64 = 0.35;
 const WORTH_AFTER_ADVICE: f64 = 0.1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where no law is trusted: from what was measured at the limit in force, as far away
+//! The envelope, for traffic of which no law is trusted: from what was measured at the limit in force, as far away
 //! from it as runs were seen to go.
 //!
 //! With x = ln(B/B₀), loss is p₀·e^(−e·x) and the idle share i₀·e^(−e·x), with the
@@ -76,11 +76,11 @@ const DOWN: Exponents = Exponents {
 const OF_POSSIBLE: f64 = 0.15;
 /// ln B over which the first drops seen give way to what a formula expects.
 const NEAR: f64 = 0.2;
-/// Where few drops were seen, the formula counts as much as this many.
+/// With few drops the formula counts as much as this many.
 const PRIOR_DROPS: f64 = 4.0;
 /// Packets of a loss event where none was seen: a burst of an initial window.
 const BURST_PKTS: f64 = 10.0;
-/// Share of the capacity that LBP flows carry where formulas of theirs are believed.
+/// Share of the capacity that LBP flows carry from which their formulas are believed.
 const LEAST_SHARE: f64 = 0.5;
 
 #[derive(Clone)]

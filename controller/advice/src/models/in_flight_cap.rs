@@ -21,7 +21,7 @@ use super::{Curves, Model, formula};
 use tidemark_rules::range::Range;
 use tidemark_rules::traffic::{CongestionControl, Traffic};
 
-/// What flows of BBR keep in flight decides loss and delay.
+/// The data that BBR flows keep in flight decides loss and delay.
 pub static MODEL: Model = Model {
     id: "in_flight_cap",
     name: "what flows of BBR keep in flight",
@@ -68,7 +68,7 @@ const MEAN_OVER_PEAK: Range = Range {
 /// Relative error of a loss rate between the known ones.
 const BETWEEN: f64 = 0.5;
 
-/// What is known of the response.
+/// Known facts of the response.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlightCap {
     /// The limit from which nothing is lost, bytes.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What measurements of the same traffic differ by, and the other limits that were measured.
+//! Differences between measurements of one traffic, and the other limits that were measured.
 
 use tidemark_rules::traffic::{Traffic, TriedLimit};
 
 /// Limits nearer than this (relative) are the same.
 const SAME_LIMIT: f64 = 0.02;
 
-/// What two runs of the same real traffic at the same limit differ by, however exactly
+/// Difference between two runs of one real traffic at one limit, however exactly
 /// each is known: the loss rate (relative, one standard deviation), the utilisation
 /// (absolute, 90 %), the mean delay (relative, 90 %). Of 20 predictions in the lab whose
 /// ranges were without the latter two, 3 utilisations were missed, by 0.0007 to 0.0013,

@@ -12,7 +12,7 @@ const SEVERAL: Range = Range {
     low: 1.0,
     high: 2.1,
 };
-/// The same of a single flow, which leaves a queue only where it probes.
+/// This queue of a single flow, which leaves a queue only where it probes.
 const SINGLE: Range = Range {
     value: 0.75,
     low: 0.25,

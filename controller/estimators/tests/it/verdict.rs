@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must hold of the verdict, over every run there is, in every view.
+//! Properties of the verdict over every run there is, in every view.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
 
 use crate::truth::{self, View, seen};

@@ -74,7 +74,7 @@ pub(super) fn outcome(
         let lowest = single_flow::bbr_utilisation(bdp, buffer_bytes)?;
         (1.0 - share * (1.0 - lowest) / 8.0).min(1.0)
     } else {
-        // What the LBP flows leave unused of their part stays unused.
+        // The part of the LBP flows that they leave unused stays unused.
         (share * s.utilisation + others.max(1.0 - share)).min(1.0)
     };
     let constant = m.assumed_constant.map_or(bscl::SQRT_CONSTANT, |k| k.value);

@@ -64,7 +64,7 @@ pub(super) fn widen_for_constant(constant: Range, prediction: &mut Prediction) {
     }
 }
 
-/// What the formulas miss where nothing was measured: the mean of a sawtooth knows
+/// Error of the formulas where nothing was measured: the mean of a sawtooth knows
 /// no recoveries, timeouts and bursts. By simulated runs of one to twenty flows, of
 /// which nine of ten are within: mean delay by this factor, utilisation by this
 /// much.

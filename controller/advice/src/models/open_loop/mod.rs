@@ -6,7 +6,7 @@
 //! raise T, not the relation. T is read from the occupancy that arrivals met, and
 //! at the limit in force from the drops there; between and beyond, ln T is linear
 //! in B, as in a queue of bursts. Where no drop was seen, the slope of what was met
-//! goes on. Whoever meets B loses at most: that is the upper end of the range.
+//! goes on. A packet that meets B loses at most: that is the upper end of the range.
 
 use crate::models::reductions::occupancy_known;
 use crate::models::sampling::Z90;
@@ -62,7 +62,7 @@ pub(crate) struct OpenLoop {
     arrivals: f64,
     /// (bytes, ln T) as met, T falling, from (0, 0) on; never empty.
     met: Vec<(f64, f64)>,
-    /// The same at the limit in force, from the drops there.
+    /// This loss at the limit in force, from the drops there.
     limit: (f64, f64),
     /// There were drops.
     lost: bool,
@@ -82,7 +82,7 @@ impl OpenLoop {
         let lost = observed.loss_rate.max(0.5 / arrivals);
         let at_limit = tail_of_loss(load, lost).ok()?.ln();
         let mut met = tail(occupancy, limit_bytes);
-        // What was counted at the limit goes before the last points met.
+        // A count at the limit goes before the last points met.
         met.retain(|p| p.1 > at_limit);
         Some(Self {
             load,

@@ -35,7 +35,7 @@ const CUBIC_ERROR: f64 = 0.5;
 /// How uncertain that of Scalable TCP is; nothing was measured.
 const SCALABLE_ERROR: f64 = 0.3;
 
-/// What sets the window of a flow.
+/// The rule that sets the window of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Law {
     Additive,
@@ -53,7 +53,7 @@ pub(super) struct FlowWindow {
 }
 
 impl FlowWindow {
-    /// The same over windows at a limit in proportion.
+    /// This law over windows at a limit in proportion.
     pub fn over(self, other: Self) -> f64 {
         self.segments / other.segments
     }

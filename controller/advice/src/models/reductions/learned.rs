@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What other limits did, under the same traffic, beside what the laws expect of
+//! Measurements at other limits under one traffic, against what the laws expect of
 //! them.
 //!
 //! ln(p_j/p) = e·x_j, x_j what the law expects of the limit j. The law counts as
@@ -16,7 +16,7 @@ const STEEPEST: f64 = 3.0;
 /// Part of the law's uncertainty that no limit tried takes away: the exponent
 /// differs from one range of limits to the next.
 const LEAST_SPREAD: f64 = 0.5;
-/// The response of loss to the limit, beside the law's.
+/// The measured response of loss to the limit, in addition to the law's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Steepness {
     /// Exponent of the law's p'/p; 1 without evidence.

@@ -75,7 +75,7 @@ impl<'a> LossScaling<'a> {
         flow_window(self.m, peak, stretch, buffer_bytes)
     }
 
-    /// The same with the range of what will be measured there in as long a time:
+    /// This loss with the range of what will be measured there in as long a time:
     /// by the sampling errors of both measurements, Tₑ, the exponent, and which of
     /// the drops scale.
     pub fn range_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {

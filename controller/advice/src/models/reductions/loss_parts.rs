@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the drops at the limit in force are made of, and what becomes of each part.
+//! The parts of the drops at the limit in force, and what becomes of each.
 
-use super::beside_others::BesideOthers;
+use super::among_others::AmongOthers;
 use super::law::{Deviation, FlowWindow, Law};
 use super::uncertainty::model_based;
 use tidemark_rules::traffic::{LossMix, Traffic};
 
-/// What the drops are scaled to.
+/// The limit that the drops are scaled to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Limits {
     /// The other limit, bytes.
@@ -23,7 +23,7 @@ pub(super) struct Parts {
     /// Of flows that follow a model of the path.
     pub model_based: f64,
     /// How these respond to the limit, where that is known.
-    beside: Option<BesideOthers>,
+    among_others: Option<AmongOthers>,
     /// Congestion controls of the others.
     mix: LossMix,
 }
@@ -35,7 +35,7 @@ impl Parts {
         Self {
             overshoots: (m.overshoot_drops as f64 / drops).min(1.0 - model_based),
             model_based,
-            beside: BesideOthers::of(m),
+            among_others: AmongOthers::of(m),
             mix: m.mix(),
         }
     }
@@ -47,14 +47,18 @@ impl Parts {
         let part = move |model_based| Self {
             overshoots: 0.0,
             model_based,
-            beside: None,
+            among_others: None,
             mix: self.mix,
         };
-        let unknown = smaller || self.beside.is_none();
+        let unknown = smaller || self.among_others.is_none();
         let stay = (self.model_based > 0.0 && unknown).then(|| part(1.0));
-        let ends = self.beside.map(BesideOthers::ends).into_iter().flatten();
+        let ends = self
+            .among_others
+            .map(AmongOthers::ends)
+            .into_iter()
+            .flatten();
         let ends = ends.map(move |end| Self {
-            beside: Some(end),
+            among_others: Some(end),
             ..self
         });
         [self, part(0.0)].into_iter().chain(stay).chain(ends)
@@ -79,7 +83,7 @@ impl Parts {
         let own = self.law(from, to, 0.0);
         let factor = own.powf(exponent) * self.law(from, to, by) / own;
         let overshoots = self.overshoots * self.overshoot(factor, to.over(from), by);
-        let model_based = self.beside.map_or(self.model_based, |b| {
+        let model_based = self.among_others.map_or(self.model_based, |b| {
             b.loss_at(limit.buffer_bytes) / limit.loss_rate
         });
         self.decreases() * factor + overshoots + model_based

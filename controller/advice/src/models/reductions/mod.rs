@@ -42,15 +42,15 @@
 //! not a result.
 //!
 //! Flows that follow a model of the path (BBR) send what they send whatever they
-//! lose, as far as their cap lets them. Beside others their drops p_m go along a line
-//! that ends at that cap (`beside_others`), and with the weight of their bytes
+//! lose, as far as their cap lets them. Among others their drops p_m go along a line
+//! that ends at that cap (`among_others`), and with the weight of their bytes
 //! utilisation is taken to stay: p' = (p − p_o − p_m)·law + p_o + p_m'. Where no base
 //! RTT tells the cap, p_m' = p_m. The range reaches from one end of the cap's to the
 //! other, and to where all scale.
 //!
 //! At B' = B everything is as measured. All are monotone in B'.
 //!
-//! Where all flows follow a model, what they keep in flight is what counts
+//! If all flows follow a model, the data that they keep in flight counts
 //! (`in_flight_cap`).
 //!
 //! With base RTTs that differ, flows of equal windows (BSCL eq. 8) add up to
@@ -61,7 +61,7 @@
 //! Without a flow that waits for the link there is no window. Then the occupancy
 //! that arrivals met is carried over (`open_loop`).
 
-mod beside_others;
+mod among_others;
 mod conditions;
 mod law;
 mod learned;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How far the occupancy goes beyond a marking threshold, at another one.
 //!
-//! What is marked is admitted: until the flows answer, a round trip later, they go on
+//! Marked packets are admitted: until the flows answer, a round trip later, they go on
 //! growing. What was measured above the threshold in force is carried over with the
 //! window of the full queue, (C·T̄ + B')/(C·T̄ + B).
 

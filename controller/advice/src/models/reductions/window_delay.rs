@@ -27,7 +27,7 @@ impl WindowScaling<'_> {
         (self.delay_mean_ms + more * 1e3).max(0.0)
     }
 
-    /// The same with its range.
+    /// This delay with its range.
     pub fn mean_delay_range_ms_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         let value = self.mean_delay_ms_at(buffer_bytes)?;
         let at = |peak: Peak, exponent: f64| {

@@ -39,7 +39,7 @@ pub(super) struct Peak {
     pub bdp_bytes: f64,
     pub limit_bytes: f64,
     segment_bytes: f64,
-    /// What comes at once and is not there in time to fill the path; 0 where many
+    /// Data that comes at once and is not there in time to fill the path; 0 where many
     /// flows even it out.
     burst_bytes: f64,
 }

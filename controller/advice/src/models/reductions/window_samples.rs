@@ -58,7 +58,7 @@ pub(super) fn samples(
             rounds: (arrivals + idle) / IDLE_POINTS as f64,
         }));
     }
-    // Those left, from the ones that met least.
+    // The rest, from the ones that met least.
     let mut taken = arrivals;
     let each = (1.0 - empty) / occupancy.bytes.len().max(1) as f64;
     for (part, queue_bytes) in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Drops of flows of BBR that share the link with others.
 //!
-//! Beside flows that multiply their windows down, BBR has a cap too, and loses what does
+//! Among flows that multiply their windows down, BBR has a cap too, and loses what does
 //! not fit below it, whatever the others do. In simulated runs and in the lab its drops
 //! fall about along a line to little at 1.3 to 2 C·T of the longest base RTT, from 4 to
 //! 12 % of all arrivals without a buffer. Some remain beyond, of the peaks that the
@@ -13,19 +13,19 @@ use crate::models::standing_queue::{BELOW_CAP, BEYOND, WITHOUT_BUFFER, standing_
 use tidemark_rules::range::Range;
 use tidemark_rules::traffic::{CongestionControl, Traffic};
 
-/// What remains beyond the cap of what is lost below it.
+/// Share of the loss below the cap that remains beyond it.
 const REMAINS: f64 = 0.04;
 
 /// Their drops over all arrivals, and where most of them end.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct BesideOthers {
+pub(super) struct AmongOthers {
     /// At the limit in force.
     loss_rate: f64,
     limit_bytes: f64,
     cap_bytes: Range,
 }
 
-impl BesideOthers {
+impl AmongOthers {
     /// `None` where there are none, or no others, or no base RTT is known.
     pub fn of(m: &Traffic) -> Option<Self> {
         if m.model_based_share <= 0.0 || m.congestion_control == CongestionControl::Bbr {
@@ -100,7 +100,7 @@ mod tests {
     /// As measured in the lab, and what came at other limits.
     #[test]
     fn along_a_line_to_the_cap() {
-        let part = BesideOthers::of(&mix(237e3, 0.120, 0.8)).unwrap();
+        let part = AmongOthers::of(&mix(237e3, 0.120, 0.8)).unwrap();
         for (limit, loss_rate) in [(55e3, 0.112), (142e3, 0.109), (369e3, 0.075)] {
             let expected = part.loss_at(limit);
             let off = (expected / loss_rate - 1.0f64).abs();
@@ -114,12 +114,12 @@ mod tests {
 
     #[test]
     fn still_lost_beyond_the_cap_it_is_further_away() {
-        let part = BesideOthers::of(&mix(1e6, 0.02, 0.5)).unwrap();
+        let part = AmongOthers::of(&mix(1e6, 0.02, 0.5)).unwrap();
         assert!(part.loss_at(1.1e6) < 0.01 && part.loss_at(1.1e6) > 0.004);
         // At the low end it is where they still lose.
         assert!(part.ends()[0].loss_at(1.01e6) < 0.001);
         // Nothing lost: a smaller limit is not known to be free of it.
-        let part = BesideOthers::of(&mix(3.6e6, 0.0027, 0.2)).unwrap();
+        let part = AmongOthers::of(&mix(3.6e6, 0.0027, 0.2)).unwrap();
         assert!(part.loss_at(3e5) > 0.03 && part.loss_at(2e6) < 0.05);
         assert!(part.loss_at(1e7) <= 0.0027 * 0.2 + 1e-12);
     }
@@ -128,9 +128,9 @@ mod tests {
     fn not_known() {
         let mut m = mix(237e3, 0.12, 0.8);
         m.congestion_control = CongestionControl::Bbr;
-        assert_eq!(BesideOthers::of(&m), None);
+        assert_eq!(AmongOthers::of(&m), None);
         let mut m = mix(237e3, 0.12, 0.8);
         m.model_based_share = 0.0;
-        assert_eq!(BesideOthers::of(&m), None);
+        assert_eq!(AmongOthers::of(&m), None);
     }
 }
