@@ -232,10 +232,10 @@ pub(crate) fn interval(
     {
         high = high.min(delay.bytes).max(limit.bytes);
     }
-    // An end stands until the evidence is clearly for another.
-    let stands = |new: f64, before: Option<f64>| {
-        let before = before.filter(|b| *b > 0.0 && (new / b).ln().abs() <= KEPT_END);
-        before.unwrap_or(new)
+    // An end stands until the evidence is clearly for another, and then follows behind it.
+    let stands = |new: f64, before: Option<f64>| match before.filter(|b| *b > 0.0) {
+        Some(b) => b.clamp(new * (-KEPT_END).exp(), new * KEPT_END.exp()),
+        None => new,
     };
     let [kept_low, kept_high] = [0, 1].map(|i| s.options.kept_interval.map(|k| k[i]));
     let at = limit.bytes;

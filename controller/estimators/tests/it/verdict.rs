@@ -173,10 +173,13 @@ fn stands_still(run: &Run) {
         return;
     }
     let mut options = Options::default();
-    let (mut pool, mut verdicts, mut order) = (Pool::default(), Vec::new(), 7usize);
+    let (mut pool, mut verdicts, mut order) = (Pool::default(), Vec::new(), 7u64);
     for i in 0..45u64 {
-        order = (order * 5 + 3) % 8192;
-        let window = &windows[order % windows.len()];
+        // Knuth's MMIX generator; its low bits have short periods.
+        order = order
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let window = &windows[(order >> 33) as usize % windows.len()];
         let at = i * 4_000_000_000;
         pool.take(window, at, at + 4_000_000_000);
         let all = pool.with(window.clone());
