@@ -3,8 +3,9 @@
 
 use crate::spool::Spooled;
 use daemon_kit::metrics;
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Why rows were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,28 +153,24 @@ impl SinkStats {
 
     /// What keeps rows from being inserted now, if anything does.
     pub fn failure(&self) -> Option<String> {
-        held(&self.0.failure).clone()
+        self.0.failure.lock().clone()
     }
 
     /// What kept the last rows from being put into the spool, or from lasting there.
     pub fn spool_failure(&self) -> Option<String> {
-        held(&self.0.spool_failure).clone()
+        self.0.spool_failure.lock().clone()
     }
 
     pub(crate) fn set_spool_failure(&self, failure: Option<String>) {
-        *held(&self.0.spool_failure) = failure;
+        *self.0.spool_failure.lock() = failure;
     }
 
     /// True when it changed.
     pub(crate) fn set_failure(&self, failure: Option<String>) -> bool {
-        let mut held = held(&self.0.failure);
+        let mut held = self.0.failure.lock();
         let failing = &self.0.metrics.failing;
         failing.store(failure.is_some(), Ordering::Relaxed);
         let before = std::mem::replace(&mut *held, failure);
         before.is_some() != held.is_some()
     }
-}
-
-fn held(failure: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
-    failure.lock().unwrap_or_else(PoisonError::into_inner)
 }
