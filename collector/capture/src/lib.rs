@@ -29,7 +29,7 @@ mod writer;
 pub use error::CaptureError;
 pub use export::{Export, TextFormat, export};
 pub use locate::locate;
-pub use meta::{CaptureMeta, ClockMeta, FORMAT, Reception};
+pub use meta::{CaptureMeta, FORMAT, Reception};
 pub use packets::{PacketSpan, Packets, packets};
 pub use reader::{AnyRow, Merged, Rows};
 pub use replay::Replay;

@@ -32,7 +32,7 @@ pub struct CaptureMeta {
     /// The pipeline's configuration: nodes, units, intervals.
     pub config: Config,
     /// Mappings between clocks, as last known.
-    pub clocks: Vec<ClockMeta>,
+    pub clocks: Vec<ClockMapping>,
     /// Counters of the pipeline at its end; absent while it is being written.
     pub stats: Option<Stats>,
     /// Counts from before the pipeline; absent where nobody counted, and in captures of
@@ -57,39 +57,6 @@ pub struct Reception {
     pub kernel_drops: u64,
     /// tcp_probe samples lost.
     pub probe_lost: u64,
-}
-
-/// A [`ClockMapping`]: `host = node + offset + (node - reference) * drift`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ClockMeta {
-    /// Node whose clock is the axis.
-    pub node_id: u32,
-    /// Host whose clock is mapped.
-    pub host: String,
-    /// Host clock less node clock at the reference, ns.
-    pub offset_ns: i64,
-    /// Drift of the host clock against the node's, parts in 10^9.
-    pub drift_ppb: f64,
-    /// Node time at which the offset holds.
-    pub reference_ns: u64,
-    /// Pairs of a packet and a sample that it rests on.
-    pub matched_pairs: u64,
-    /// Unix time at the reference; 0 where not known.
-    pub unix_ns_at_reference: i64,
-}
-
-impl From<&ClockMapping> for ClockMeta {
-    fn from(c: &ClockMapping) -> Self {
-        Self {
-            node_id: c.node_id,
-            host: c.host.clone(),
-            offset_ns: c.offset_ns,
-            drift_ppb: c.drift_ppb,
-            reference_ns: c.reference_ns,
-            matched_pairs: c.matched_pairs,
-            unix_ns_at_reference: c.unix_ns_at_reference,
-        }
-    }
 }
 
 impl CaptureMeta {

@@ -5,12 +5,13 @@
 
 use crate::error::CaptureError;
 use crate::reader::Rows;
+use parking_lot::Mutex;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tidemark_rows::PostcardRow;
 
 /// Which packets.
@@ -75,7 +76,7 @@ pub fn packets(dir: &Path, span: &PacketSpan) -> Result<Packets, CaptureError> {
     let wanted = {
         let (seen, span) = (Arc::clone(&seen), *span);
         move |group: &RowGroupMetaData| {
-            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = seen.lock();
             let wanted = seen.take(group, &span);
             *(if wanted {
                 &mut seen.read
@@ -101,7 +102,7 @@ pub fn packets(dir: &Path, span: &PacketSpan) -> Result<Packets, CaptureError> {
             first.pop_last();
         }
     }
-    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let seen = seen.lock();
     Ok(Packets {
         rows: first.into_values().collect(),
         truncated,

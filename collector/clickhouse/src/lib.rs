@@ -38,5 +38,5 @@ pub use database::Database;
 pub use error::ClickHouseError;
 pub use server::Server;
 pub use sink::ClickHouseSink;
-pub use stats::{Loss, SinkStats};
+pub use stats::{Loss, SinkMetrics, SinkStats};
 pub use steps::SinkSteps;

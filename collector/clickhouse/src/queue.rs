@@ -2,8 +2,8 @@
 //! Batches that wait for the server, between the writer and the inserters.
 
 use crate::spool::Spooled;
+use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bodies kept in memory beside the spool, so that a server that follows does
@@ -43,26 +43,15 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
-        self.changed
-            .wait_timeout(state, most)
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
-    }
-
     /// Appends a batch that a former start left.
     pub(crate) fn push_left(&self, batch: Spooled) {
-        self.lock().spool_bytes += batch.bytes;
+        self.state.lock().spool_bytes += batch.bytes;
         self.push(batch, None);
     }
 
     /// Appends a batch; it has taken its room.
     pub(crate) fn push(&self, batch: Spooled, body: Option<Vec<u8>>) {
-        let mut s = self.lock();
+        let mut s = self.state.lock();
         let body = body.filter(|b| s.memory_bytes + b.len() as u64 <= MEMORY_BYTES);
         s.memory_bytes += body.as_ref().map_or(0, |b| b.len() as u64);
         s.waiting.push_back(Waiting { batch, body });
@@ -72,7 +61,7 @@ impl Queue {
     /// Takes room for `bytes` below `max`; waits for it when told to. False when
     /// there is none.
     pub(crate) fn take_room(&self, bytes: u64, max: u64, wait: bool) -> bool {
-        let mut s = self.lock();
+        let mut s = self.state.lock();
         loop {
             if s.spool_bytes.saturating_add(bytes) <= max || (wait && s.spool_bytes == 0) {
                 s.spool_bytes += bytes;
@@ -81,13 +70,13 @@ impl Queue {
             if !wait || s.deadline.is_some_and(|d| Instant::now() >= d) {
                 return false;
             }
-            s = self.wait(s, Duration::from_millis(100));
+            self.changed.wait_for(&mut s, Duration::from_millis(100));
         }
     }
 
     /// The next batch; `None` when there will be none, or time is up.
     pub(crate) fn pop(&self) -> Option<Waiting> {
-        let mut s = self.lock();
+        let mut s = self.state.lock();
         loop {
             if s.deadline.is_some_and(|d| Instant::now() >= d) {
                 return None;
@@ -98,25 +87,25 @@ impl Queue {
             if s.complete {
                 return None;
             }
-            s = self.wait(s, Duration::from_millis(100));
+            self.changed.wait_for(&mut s, Duration::from_millis(100));
         }
     }
 
     /// The next batch, without waiting for one.
     pub(crate) fn try_pop(&self) -> Option<Waiting> {
-        self.lock().pop()
+        self.state.lock().pop()
     }
 
     /// Gives back the room of a batch: it is in the server, given up, or not in the spool.
     pub(crate) fn done(&self, bytes: u64) {
-        let mut s = self.lock();
+        let mut s = self.state.lock();
         s.spool_bytes = s.spool_bytes.saturating_sub(bytes);
         self.changed.notify_all();
     }
 
     /// Nothing more will be pushed; inserters end at the deadline.
     pub(crate) fn complete(&self, deadline: Option<Instant>) {
-        let mut s = self.lock();
+        let mut s = self.state.lock();
         s.complete = true;
         s.deadline = deadline;
         self.changed.notify_all();
@@ -125,7 +114,7 @@ impl Queue {
     /// Sleeps between attempts; false when time is up.
     pub(crate) fn pause(&self, most: Duration) -> bool {
         let until = Instant::now() + most;
-        let mut s = self.lock();
+        let mut s = self.state.lock();
         loop {
             let now = Instant::now();
             if s.deadline.is_some_and(|d| now >= d) {
@@ -134,7 +123,8 @@ impl Queue {
             if now >= until {
                 return true;
             }
-            s = self.wait(s, (until - now).min(Duration::from_millis(100)));
+            self.changed
+                .wait_for(&mut s, (until - now).min(Duration::from_millis(100)));
         }
     }
 }

@@ -2,8 +2,10 @@
 //! Counters of the sink, readable from other threads.
 
 use crate::spool::Spooled;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use daemon_kit::metrics;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Why rows were lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,19 +26,41 @@ impl Loss {
     pub const LABELS: [&'static str; 4] = ["queue_full", "spool_full", "spool_error", "rejected"];
 }
 
+metrics! {
+    /// The counters as `/metrics` shows them.
+    #[derive(Debug, Default)]
+    pub struct SinkMetrics {
+        /// Rows handed to the ClickHouse sink.
+        counter taken: AtomicU64 = "clickhouse_rows",
+        /// Rows that ClickHouse has taken, those spooled by former starts included.
+        counter inserted: AtomicU64 = "clickhouse_rows_inserted",
+        /// Rows that will not reach ClickHouse.
+        counter lost: [AtomicU64; Loss::LABELS.len()] = "clickhouse_rows_lost"
+            => "reason" in Loss::LABELS,
+        /// Rows that ClickHouse holds more than once.
+        counter doubled: AtomicU64 = "clickhouse_rows_doubled",
+        /// Batches that ClickHouse has taken.
+        counter batches: AtomicU64 = "clickhouse_batches",
+        /// Batches that a repeated attempt found stored already.
+        counter found: AtomicU64 = "clickhouse_batches_found",
+        /// Failed attempts to insert a batch.
+        counter retries: AtomicU64 = "clickhouse_retries",
+        /// Bytes of batches sent, every attempt.
+        counter sent_bytes: AtomicU64 = "clickhouse_sent_bytes",
+        /// Bytes of batches waiting on disk.
+        gauge spool_bytes: AtomicU64 = "clickhouse_spool_bytes",
+        /// Batches waiting on disk.
+        gauge spool_batches: AtomicU64 = "clickhouse_spool_batches",
+        /// Rows waiting on disk that a power cut may take: their batches' names could not be synced.
+        gauge unsynced_rows: AtomicU64 = "clickhouse_unsynced_rows",
+        /// 1 while ClickHouse cannot be reached or refuses.
+        gauge failing: AtomicBool = "clickhouse_failing",
+    }
+}
+
 #[derive(Debug, Default)]
 struct Shared {
-    taken: AtomicU64,
-    inserted: AtomicU64,
-    lost: [AtomicU64; Loss::LABELS.len()],
-    batches: AtomicU64,
-    retries: AtomicU64,
-    found: AtomicU64,
-    doubled: AtomicU64,
-    sent_bytes: AtomicU64,
-    spool_bytes: AtomicU64,
-    spool_batches: AtomicU64,
-    unsynced_rows: AtomicU64,
+    metrics: SinkMetrics,
     failure: Mutex<Option<String>>,
     spool_failure: Mutex<Option<String>>,
 }
@@ -49,10 +73,10 @@ macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident $($add:ident)?;)*) => {$(
         $(#[$doc])*
         pub fn $name(&self) -> u64 {
-            self.0.$name.load(Ordering::Relaxed)
+            self.0.metrics.$name.load(Ordering::Relaxed)
         }
         $(pub(crate) fn $add(&self, n: u64) {
-            self.0.$name.fetch_add(n, Ordering::Relaxed);
+            self.0.metrics.$name.fetch_add(n, Ordering::Relaxed);
         })?
     )*};
 }
@@ -85,32 +109,37 @@ impl SinkStats {
         unsynced_rows;
     }
 
+    /// All of them, for `/metrics`.
+    pub fn metrics(&self) -> &SinkMetrics {
+        &self.0.metrics
+    }
+
     /// A batch is in the spool.
     pub(crate) fn spooled(&self, batch: &Spooled) {
-        self.0.spool_bytes.fetch_add(batch.bytes, Ordering::Relaxed);
-        self.0.spool_batches.fetch_add(1, Ordering::Relaxed);
-        self.0
-            .unsynced_rows
+        let m = self.metrics();
+        m.spool_bytes.fetch_add(batch.bytes, Ordering::Relaxed);
+        m.spool_batches.fetch_add(1, Ordering::Relaxed);
+        m.unsynced_rows
             .fetch_add(batch.unsynced_rows(), Ordering::Relaxed);
     }
 
     /// It is there no more.
     pub(crate) fn left_spool(&self, batch: &Spooled) {
-        self.0.spool_bytes.fetch_sub(batch.bytes, Ordering::Relaxed);
-        self.0.spool_batches.fetch_sub(1, Ordering::Relaxed);
-        self.0
-            .unsynced_rows
+        let m = self.metrics();
+        m.spool_bytes.fetch_sub(batch.bytes, Ordering::Relaxed);
+        m.spool_batches.fetch_sub(1, Ordering::Relaxed);
+        m.unsynced_rows
             .fetch_sub(batch.unsynced_rows(), Ordering::Relaxed);
     }
 
     /// Rows lost for one reason.
     pub fn lost(&self, why: Loss) -> u64 {
-        self.0.lost[why as usize].load(Ordering::Relaxed)
+        self.0.metrics.lost[why as usize].load(Ordering::Relaxed)
     }
 
     /// Rows lost, by [`Loss::LABELS`].
     pub fn lost_by_reason(&self) -> [u64; Loss::LABELS.len()] {
-        std::array::from_fn(|i| self.0.lost[i].load(Ordering::Relaxed))
+        std::array::from_fn(|i| self.0.metrics.lost[i].load(Ordering::Relaxed))
     }
 
     /// Rows lost for any reason.
@@ -119,31 +148,29 @@ impl SinkStats {
     }
 
     pub(crate) fn lose(&self, why: Loss, rows: u64) {
-        self.0.lost[why as usize].fetch_add(rows, Ordering::Relaxed);
+        self.0.metrics.lost[why as usize].fetch_add(rows, Ordering::Relaxed);
     }
 
     /// What keeps rows from being inserted now, if anything does.
     pub fn failure(&self) -> Option<String> {
-        held(&self.0.failure).clone()
+        self.0.failure.lock().clone()
     }
 
     /// What kept the last rows from being put into the spool, or from lasting there.
     pub fn spool_failure(&self) -> Option<String> {
-        held(&self.0.spool_failure).clone()
+        self.0.spool_failure.lock().clone()
     }
 
     pub(crate) fn set_spool_failure(&self, failure: Option<String>) {
-        *held(&self.0.spool_failure) = failure;
+        *self.0.spool_failure.lock() = failure;
     }
 
     /// True when it changed.
     pub(crate) fn set_failure(&self, failure: Option<String>) -> bool {
-        let mut held = held(&self.0.failure);
+        let mut held = self.0.failure.lock();
+        let failing = &self.0.metrics.failing;
+        failing.store(failure.is_some(), Ordering::Relaxed);
         let before = std::mem::replace(&mut *held, failure);
         before.is_some() != held.is_some()
     }
-}
-
-fn held(failure: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
-    failure.lock().unwrap_or_else(PoisonError::into_inner)
 }

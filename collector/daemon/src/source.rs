@@ -3,8 +3,9 @@
 
 use crate::receive;
 use crate::reception_clock::ReceptionClock;
+use parking_lot::Mutex;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use tcp_probe::perf::Counts;
 use tidemark_pipeline::Datagram;
 
@@ -14,12 +15,6 @@ struct Pool(Mutex<Vec<Buffers>>);
 
 /// Buffers that are kept at most.
 const MAX_POOL: usize = 64;
-
-impl Pool {
-    fn buffers(&self) -> MutexGuard<'_, Vec<Buffers>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 #[derive(Debug, Default)]
 struct Buffers {
@@ -62,7 +57,7 @@ impl Gatherer {
     pub fn add(&mut self, message: &receive::Message<'_>, rx_unix_ns: u64, bytes: &[u8]) {
         if self.batch.home.is_none() {
             self.batch = Batch {
-                buffers: self.pool.buffers().pop().unwrap_or_default(),
+                buffers: self.pool.0.lock().pop().unwrap_or_default(),
                 datagrams: 0,
                 home: Some(Arc::clone(&self.pool)),
             };
@@ -192,7 +187,7 @@ impl Drop for Batch {
             let mut buffers = std::mem::take(&mut self.buffers);
             buffers.bytes.clear();
             buffers.messages.clear();
-            let mut free = pool.buffers();
+            let mut free = pool.0.lock();
             if free.len() < MAX_POOL {
                 free.push(buffers);
             }
@@ -221,12 +216,12 @@ impl SourceCounters {
 
     /// Shows the counts of the tracepoints here.
     pub fn set_probe(&self, counts: Counts) {
-        *self.probe.lock().unwrap_or_else(PoisonError::into_inner) = counts;
+        *self.probe.lock() = counts;
     }
 
     /// Counts of the tracepoints.
     pub fn probe(&self) -> Counts {
-        *self.probe.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.probe.lock()
     }
 }
 

@@ -4,7 +4,6 @@
 
 use crate::engine::Snapshot;
 use serde::Serialize;
-use tidemark_capture::ClockMeta;
 use tidemark_pipeline::Stats;
 use tidemark_proto::telemetry::ClockMapping;
 
@@ -82,7 +81,7 @@ impl JoinStatus {
 pub struct ClockReport {
     /// As `capture.json` has it.
     #[serde(flatten)]
-    pub mapping: ClockMeta,
+    pub mapping: ClockMapping,
     /// Node clock less host clock at the reference time.
     pub node_minus_host_s: f64,
     /// By how much the node's clock runs faster than the host's.
@@ -92,7 +91,7 @@ pub struct ClockReport {
 impl From<&ClockMapping> for ClockReport {
     fn from(c: &ClockMapping) -> Self {
         Self {
-            mapping: ClockMeta::from(c),
+            mapping: c.clone(),
             node_minus_host_s: -(c.offset_ns as f64) / 1e9,
             node_drift_ppm: (1.0 / (1.0 + c.drift_ppb / 1e9) - 1.0) * 1e6,
         }

@@ -3,9 +3,11 @@
 
 use crate::config::HttpConfig;
 use anyhow::{Context, Result, bail};
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
+use ureq::Agent;
+
+/// A collector that runs answers sooner.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// `/status` of the collector that listens at `http.listen`.
 ///
@@ -18,31 +20,24 @@ pub(crate) fn fetch(http: &HttpConfig) -> Result<serde_json::Value> {
             "http.tls is set: read https://{address}/status, for example with `curl --cacert ca.pem`"
         );
     }
-    let token = http.token()?.map_or_else(String::new, |t| {
-        format!("Authorization: {}\r\n", t.header())
-    });
-    let timeout = Duration::from_secs(3);
-    let mut stream = TcpStream::connect_timeout(&address, timeout).with_context(|| {
+    let config = Agent::config_builder().proxy(None).max_redirects(0);
+    let config = config.http_status_as_error(false);
+    let agent: Agent = config.timeout_global(Some(PATIENCE)).build().into();
+    let mut request = agent.get(format!("http://{address}/status"));
+    if let Some(token) = http.token()? {
+        request = request.header("authorization", token.header());
+    }
+    let mut answer = request.call().with_context(|| {
         format!("no collector answers on {address}; is it running, and is this its http.listen?")
     })?;
-    stream.set_read_timeout(Some(timeout))?;
-    write!(
-        stream,
-        "GET /status HTTP/1.0\r\nHost: {address}\r\n{token}Connection: close\r\n\r\n"
-    )?;
-    let mut answer = String::new();
-    stream
-        .read_to_string(&mut answer)
-        .with_context(|| format!("reading the status of {address}"))?;
-    let Some((head, body)) = answer.split_once("\r\n\r\n") else {
-        bail!("{address} does not speak HTTP");
-    };
-    if !head.starts_with("HTTP/1.0 200") && !head.starts_with("HTTP/1.1 200") {
-        bail!(
-            "{address} answered {}; is it a collector's http.listen?",
-            head.lines().next().unwrap_or("nothing")
-        );
+    let status = answer.status();
+    if status != 200 {
+        bail!("{address} answered {status}; is it a collector's http.listen?");
     }
-    serde_json::from_str(body)
+    let whole = answer.body_mut().with_config().limit(u64::MAX);
+    let body = whole
+        .read_to_string()
+        .with_context(|| format!("reading the status of {address}"))?;
+    serde_json::from_str(&body)
         .with_context(|| format!("{address} does not answer as a collector does"))
 }

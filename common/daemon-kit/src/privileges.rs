@@ -10,7 +10,6 @@ use rustix::thread::{
     CapabilitySet, CapabilitySets, clear_ambient_capability_set, set_capabilities, set_no_new_privs,
 };
 use std::ffi::CString;
-use std::fmt;
 use thiserror::Error;
 
 /// What was to be given up and could not be.
@@ -43,28 +42,16 @@ pub enum Error {
     Kept(String),
 }
 
-/// As whom the program goes on; for the log, and for errors of files that it
-/// cannot use any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GivenUp {
-    user: String,
-}
-
-impl fmt::Display for GivenUp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "as user {}, without capabilities", self.user)
-    }
-}
-
 /// Becomes `user` where one is named, and gives up every capability: for good, as
-/// no program that is started later gets any either.
+/// no program that is started later gets any either. Says as whom the program goes on;
+/// for the log, and for errors of files that it cannot use any more.
 ///
 /// `key` is what the setting of the user is called. Root without capabilities is
 /// held to the modes of files as every other user.
 ///
 /// # Errors
 /// No such user, no right to become that user, more than one thread.
-pub fn give_up(key: &str, user: Option<&str>) -> Result<GivenUp, Error> {
+pub fn give_up(key: &str, user: Option<&str>) -> Result<String, Error> {
     let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     if threads > 1 {
         return Err(Error::Kept(format!("{threads} threads run already")));
@@ -83,9 +70,8 @@ pub fn give_up(key: &str, user: Option<&str>) -> Result<GivenUp, Error> {
     };
     set_capabilities(None, none).map_err(kept)?;
     let own = User::from_uid(getuid()).ok().flatten();
-    Ok(GivenUp {
-        user: own.map_or_else(|| getuid().to_string(), |u| u.name),
-    })
+    let own = own.map_or_else(|| getuid().to_string(), |u| u.name);
+    Ok(format!("as user {own}, without capabilities"))
 }
 
 fn become_user(key: &str, name: &str) -> Result<(), Error> {

@@ -6,8 +6,6 @@
 
 use std::time::{Duration, Instant};
 
-use std::os::fd::BorrowedFd;
-
 use anyhow::{Context, Result, anyhow, bail};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tidemark_switch::io::afpacket::{Arrived, Interface};
@@ -34,10 +32,8 @@ fn main() -> Result<()> {
     println!("ready");
     while Instant::now() < end {
         if from.peek().is_none() {
-            // SAFETY: the interface is open for as long as this function runs.
-            let fd = unsafe { BorrowedFd::borrow_raw(from.fd()) };
             poll(
-                &mut [PollFd::new(fd, PollFlags::POLLIN)],
+                &mut [PollFd::new(from.fd(), PollFlags::POLLIN)],
                 PollTimeout::from(WAIT_MS),
             )?;
         }

@@ -5,41 +5,12 @@ use anyhow::{Context, Result, anyhow};
 use daemon_kit::cli::{print, print_json};
 use daemon_kit::credentials::CallerChannel;
 use daemon_kit::credentials::explain::{self, Shown};
-use serde::Serialize;
-use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tidemark_proto::switch::set_port_request::InRate;
 use tidemark_proto::switch::switch_control_client::SwitchControlClient;
 use tidemark_proto::switch::{GetPortsRequest, PortState, SetPortRequest};
 
 use crate::cli::args::{ClientArgs, PortCommand, Setting};
-
-#[derive(Serialize)]
-struct Row<'a> {
-    port: u32,
-    interface: &'a str,
-    rate_bps: u64,
-    delay_ns: u64,
-    queue_depth_packets: u32,
-    queue_packets: u32,
-    queue_bytes: u64,
-    rx_packets: u64,
-    rx_bytes: u64,
-    rx_dropped_packets: u64,
-    tx_packets: u64,
-    tx_bytes: u64,
-    tx_errors: u64,
-    tail_dropped_packets: u64,
-    tail_dropped_bytes: u64,
-    rx_super_frames: u64,
-    /// By reason.
-    rx_refused_super_frames: BTreeMap<&'a str, u64>,
-    tx_super_frames: u64,
-    in_rate_bps: Option<u64>,
-    line_waiting_bytes: u64,
-    line_early_packets: u64,
-    line_dropped_packets: u64,
-}
 
 /// # Errors
 /// The switch cannot be reached or refuses.
@@ -89,8 +60,7 @@ async fn dispatch(command: PortCommand) -> Result<()> {
                 .into_inner()
                 .ports;
             if json {
-                let rows: Vec<Row<'_>> = ports.iter().map(row).collect();
-                print_json(&rows)?;
+                print_json(&ports)?;
             } else {
                 table(&ports)?;
             }
@@ -112,37 +82,6 @@ async fn connect(client: &ClientArgs) -> Result<(SwitchControlClient<CallerChann
     })?;
     let client = SwitchControlClient::new(access.channel(channel));
     Ok((client, access.shown()))
-}
-
-fn row(p: &PortState) -> Row<'_> {
-    Row {
-        port: p.port,
-        interface: &p.interface,
-        rate_bps: p.rate_bps,
-        delay_ns: p.delay_ns,
-        queue_depth_packets: p.queue_depth_packets,
-        queue_packets: p.queue_packets,
-        queue_bytes: p.queue_bytes,
-        rx_packets: p.rx_packets,
-        rx_bytes: p.rx_bytes,
-        rx_dropped_packets: p.rx_dropped_packets,
-        tx_packets: p.tx_packets,
-        tx_bytes: p.tx_bytes,
-        tx_errors: p.tx_errors,
-        tail_dropped_packets: p.tail_dropped_packets,
-        tail_dropped_bytes: p.tail_dropped_bytes,
-        rx_super_frames: p.rx_super_frames,
-        rx_refused_super_frames: p
-            .rx_refused_super_frames
-            .iter()
-            .map(|(why, n)| (why.as_str(), *n))
-            .collect(),
-        tx_super_frames: p.tx_super_frames,
-        in_rate_bps: p.in_rate_bps,
-        line_waiting_bytes: p.line_waiting_bytes,
-        line_early_packets: p.line_early_packets,
-        line_dropped_packets: p.line_dropped_packets,
-    }
 }
 
 fn table(ports: &[PortState]) -> Result<()> {

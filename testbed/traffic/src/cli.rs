@@ -3,7 +3,6 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
@@ -59,48 +58,41 @@ pub struct RunArgs {
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// ADDRESS:PORT[,rcvbuf=BYTES][,netns=NAME]; may be repeated.
-    #[arg(long = "listen", required = true, value_name = "LISTENER")]
-    pub listen: Vec<ListenArg>,
+    #[arg(long = "listen", required = true, value_name = "LISTENER", value_parser = listener)]
+    pub listen: Vec<Listener>,
     /// Where to write the bytes received (JSON).
     #[arg(long)]
     pub truth: Option<PathBuf>,
 }
 
 /// A listener, as it is written on the command line.
-#[derive(Debug, Clone)]
-pub struct ListenArg(pub Listener);
-
-impl FromStr for ListenArg {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut parts = text.split(',');
-        let address: SocketAddr = parts
-            .next()
-            .unwrap_or_default()
-            .parse()
-            .context("ADDRESS:PORT expected first, e.g. 127.0.0.1:5001")?;
-        let mut listener = Listener {
-            name: address.to_string(),
-            address,
-            netns: None,
-            receive_buffer_bytes: None,
-        };
-        for part in parts {
-            match part.split_once('=') {
-                Some(("rcvbuf", value)) => {
-                    listener.receive_buffer_bytes = Some(
-                        value
-                            .parse()
-                            .with_context(|| format!("rcvbuf={value}: bytes expected"))?,
-                    );
-                }
-                Some(("netns", value)) => listener.netns = Some(value.to_owned()),
-                _ => return Err(anyhow!("{part}: rcvbuf=BYTES or netns=NAME expected")),
+fn listener(text: &str) -> anyhow::Result<Listener> {
+    let mut parts = text.split(',');
+    let address: SocketAddr = parts
+        .next()
+        .unwrap_or_default()
+        .parse()
+        .context("ADDRESS:PORT expected first, e.g. 127.0.0.1:5001")?;
+    let mut listener = Listener {
+        name: address.to_string(),
+        address,
+        netns: None,
+        receive_buffer_bytes: None,
+    };
+    for part in parts {
+        match part.split_once('=') {
+            Some(("rcvbuf", value)) => {
+                listener.receive_buffer_bytes = Some(
+                    value
+                        .parse()
+                        .with_context(|| format!("rcvbuf={value}: bytes expected"))?,
+                );
             }
+            Some(("netns", value)) => listener.netns = Some(value.to_owned()),
+            _ => return Err(anyhow!("{part}: rcvbuf=BYTES or netns=NAME expected")),
         }
-        Ok(Self(listener))
     }
+    Ok(listener)
 }
 
 #[cfg(test)]

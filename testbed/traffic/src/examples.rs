@@ -3,28 +3,24 @@
 
 use daemon_kit::cli::Example;
 
-const fn example(line: &'static str, what: &'static str) -> Example {
-    Example { line, what }
-}
-
 pub(super) const EXAMPLES: &[Example] = &[
-    example(
+    Example::new(
         "tidemark-traffic run --spec traffic.json --truth truth.json",
         "Senders and receivers; what was really sent is written at the end.",
     ),
-    example(
+    Example::new(
         "tidemark-traffic send --spec traffic.json --truth truth.json",
         "Only the senders: the receivers run elsewhere.",
     ),
-    example(
+    Example::new(
         "tidemark-traffic serve --listen 10.0.1.2:5001 --listen 10.0.1.2:5002,rcvbuf=65536",
         "Receives on two ports until a signal ends it; small windows on the second.",
     ),
-    example(
+    Example::new(
         "tidemark-traffic serve --listen 10.0.1.2:5001,netns=h2 --truth received.json",
         "In another network namespace; says what came.",
     ),
-    example(
+    Example::new(
         "tidemark-traffic validate --spec traffic.json",
         "Says what the file means, or which field is wrong.",
     ),

@@ -64,7 +64,7 @@ fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         seed: 0,
         // Until a signal: without senders a run would end at once.
         duration_s: None,
-        listeners: args.listen.into_iter().map(|l| l.0).collect(),
+        listeners: args.listen,
         flows: Vec::new(),
         poisson: Vec::new(),
         closed_loop: Vec::new(),

@@ -7,8 +7,8 @@ use crate::run::run;
 use crate::shrink::shrink;
 use anyhow::Result;
 use clap::Parser;
+use parking_lot::Mutex;
 use std::process::ExitCode;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -50,7 +50,7 @@ fn work(args: &Args, next: &AtomicU64, found: &Mutex<Found>) {
         }
         let plan = Plan::of(seed);
         let result = run(&plan);
-        let mut f = found.lock().unwrap_or_else(|e| e.into_inner());
+        let mut f = found.lock();
         match result {
             Ok(o) => {
                 if args.verbose {
@@ -99,7 +99,7 @@ pub fn main() -> Result<ExitCode> {
             scope.spawn(|| work(&args, &next, &found));
         }
     });
-    let mut found = found.into_inner().unwrap_or_else(|e| e.into_inner());
+    let mut found = found.into_inner();
     let took_s = started.elapsed().as_secs_f64();
     let done = next
         .load(Ordering::Relaxed)

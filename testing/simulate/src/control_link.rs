@@ -4,8 +4,9 @@
 
 use crate::frame::BOTTLENECK;
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
 use tidemark_control::Limit;
 use tidemark_southbound::{
@@ -51,30 +52,7 @@ pub(crate) struct Channel {
 }
 
 /// A [`Channel`] that driver and simulation share.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Shared(Arc<Mutex<Channel>>);
-
-impl Shared {
-    /// The channel, for as long as the guard lives.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Channel> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    async fn ask(&self, request: Request) -> Answer {
-        let id = {
-            let mut c = self.lock();
-            c.next += 1;
-            let id = c.next;
-            c.outbox.push((id, request));
-            id
-        };
-        std::future::poll_fn(|_| match self.lock().answers.remove(&id) {
-            Some(answer) => Poll::Ready(answer),
-            None => Poll::Pending,
-        })
-        .await
-    }
-}
+pub(crate) type Shared = Arc<Mutex<Channel>>;
 
 /// The driver.
 pub(crate) struct Driver {
@@ -97,8 +75,23 @@ fn failure(operation: &str, answer: Answer) -> Error {
 }
 
 impl Driver {
+    async fn ask(&self, request: Request) -> Answer {
+        let id = {
+            let mut c = self.channel.lock();
+            c.next += 1;
+            let id = c.next;
+            c.outbox.push((id, request));
+            id
+        };
+        std::future::poll_fn(|_| match self.channel.lock().answers.remove(&id) {
+            Some(answer) => Poll::Ready(answer),
+            None => Poll::Pending,
+        })
+        .await
+    }
+
     async fn ask_health(&self) -> Health {
-        match self.channel.ask(Request::Health).await {
+        match self.ask(Request::Health).await {
             Answer::Health { program } => Health {
                 connected: true,
                 primary: true,
@@ -114,7 +107,7 @@ impl Driver {
     }
 
     async fn write(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
-        match self.channel.ask(Request::Write(limit)).await {
+        match self.ask(Request::Write(limit)).await {
             Answer::Written => {}
             other => return Err(failure("writing", other)),
         }
@@ -143,7 +136,7 @@ impl SwitchReader for Driver {
     }
 
     async fn read_limit(&self, _port: u32) -> Result<Limit, Error> {
-        match self.channel.ask(Request::Read).await {
+        match self.ask(Request::Read).await {
             Answer::Limit(limit) => Ok(limit),
             other => Err(failure("reading", other)),
         }
@@ -162,7 +155,7 @@ impl Southbound for Driver {
         _plan: &Provision,
         may_write: MayWriteLimit<'_>,
     ) -> Result<Provisioned, Error> {
-        let none = match self.channel.ask(Request::Read).await {
+        let none = match self.ask(Request::Read).await {
             Answer::Limit(held) => held == Limit::Unlimited,
             // It has no program.
             Answer::Refused(_) => true,
@@ -171,7 +164,7 @@ impl Southbound for Driver {
         let write = none && may_write(BOTTLENECK, self.start_limit);
         self.channel.lock().initial_open |= write;
         let limit = write.then_some(self.start_limit);
-        match self.channel.ask(Request::Provision(limit)).await {
+        match self.ask(Request::Provision(limit)).await {
             Answer::Provisioned { limit } => {
                 let mut c = self.channel.lock();
                 c.initial_ended += u64::from(std::mem::take(&mut c.initial_open));

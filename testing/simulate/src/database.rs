@@ -8,8 +8,9 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tidemark_clickhouse::error::CallError;
 use tidemark_clickhouse::{Compression, Database};
 
@@ -88,10 +89,6 @@ impl ModelDatabase {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// As the sink takes it.
     pub fn shared(&self) -> Arc<dyn Database> {
         Arc::new(self.clone())
@@ -99,21 +96,21 @@ impl ModelDatabase {
 
     /// Rows by batch.
     pub fn stored(&self) -> BTreeMap<Batch, u64> {
-        self.state().stored.clone()
+        self.state.lock().stored.clone()
     }
 
     /// Rows of all batches.
     pub fn rows(&self) -> u64 {
-        self.state().stored.values().sum()
+        self.state.lock().stored.values().sum()
     }
 
     /// Bodies that were no block.
     pub fn unreadable(&self) -> u64 {
-        self.state().unreadable
+        self.state.lock().unreadable
     }
 
     fn fate(&self) -> Fate {
-        (self.fate.lock().unwrap_or_else(PoisonError::into_inner))()
+        (self.fate.lock())()
     }
 }
 
@@ -162,12 +159,12 @@ impl Database for ModelDatabase {
         match self.fate() {
             Fate::Unreachable => return Err(CallError::Unreachable("refused".into())),
             Fate::NoAnswer | Fate::Lost | Fate::Late(_) => {
-                self.state().call();
+                self.state.lock().call();
                 return Err(broken());
             }
             _ => {}
         }
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.call();
         if sql.contains("system.tables") {
             return Ok("MergeTree\n".into());
@@ -198,7 +195,7 @@ impl Database for ModelDatabase {
         if fate == Fate::Unreachable {
             return Err(CallError::Unreachable("refused".into()));
         }
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.call();
         let Some(rows) = block_rows(body, compression) else {
             state.unreadable += 1;

@@ -1,40 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Circles between the modules of a crate.
 
-use std::collections::{BTreeMap, BTreeSet};
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
 
 use super::modules::{ModulePath, Modules};
 
-type Arrows<'a> = BTreeMap<&'a ModulePath, BTreeSet<&'a ModulePath>>;
-
 /// One line for each group of modules of which each reaches each other.
 pub(super) fn problems(name: &str, modules: &Modules) -> Vec<String> {
-    let arrows: Arrows<'_> = modules
-        .iter()
-        .map(|(from, m)| {
-            let to = m.imports.iter().filter_map(|i| module_of(modules, i));
-            (from, to.filter(|to| *to != from).collect())
-        })
-        .collect();
-    let reach: Arrows<'_> = arrows
-        .keys()
-        .map(|from| (*from, reachable(&arrows, from)))
-        .collect();
-    let mut done: BTreeSet<&ModulePath> = BTreeSet::new();
-    let mut found = Vec::new();
-    for (from, to) in &reach {
-        if !to.contains(from) || done.contains(from) {
-            continue;
+    let mut arrows: DiGraphMap<&ModulePath, ()> = DiGraphMap::new();
+    for (from, m) in modules {
+        let to = m.imports.iter().filter_map(|i| module_of(modules, i));
+        for to in to.filter(|to| *to != from) {
+            arrows.add_edge(from, to, ());
         }
-        let group: Vec<_> = to.iter().filter(|t| reach[*t].contains(from)).collect();
-        done.extend(group.iter().copied());
-        let names: Vec<String> = group.into_iter().map(|path| title(path)).collect();
-        found.push(format!(
-            "{name}: circle between modules: {}",
-            names.join(" <-> ")
-        ));
     }
-    found
+    let mut groups = tarjan_scc(&arrows);
+    groups.retain(|group| group.len() > 1);
+    groups.iter_mut().for_each(|group| group.sort());
+    groups.sort();
+    let circle = |group: &Vec<&ModulePath>| {
+        let names: Vec<String> = group.iter().map(|path| title(path)).collect();
+        format!("{name}: circle between modules: {}", names.join(" <-> "))
+    };
+    groups.iter().map(circle).collect()
 }
 
 fn title(path: &ModulePath) -> String {
@@ -42,15 +31,6 @@ fn title(path: &ModulePath) -> String {
         true => "(root)".to_owned(),
         false => path.join("::"),
     }
-}
-
-fn reachable<'a>(arrows: &Arrows<'a>, from: &'a ModulePath) -> BTreeSet<&'a ModulePath> {
-    let mut found = BTreeSet::new();
-    let mut open = vec![from];
-    while let Some(at) = open.pop() {
-        open.extend(arrows[at].iter().filter(|to| found.insert(**to)));
-    }
-    found
 }
 
 /// The module that defines what `path` names, re-exports followed.

@@ -3,10 +3,11 @@
 
 use super::convert::event_of;
 use crate::shards::EventSender;
+use parking_lot::Mutex;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tidemark_proto::telemetry::AgentBatch;
 use tonic::Status;
 
@@ -80,8 +81,8 @@ pub(super) struct Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let mut state = self.agents.state();
-        let agent = self.agent.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.agents.0.lock();
+        let agent = self.agent.get_mut();
         state.disconnections += 1;
         let now = state.disconnections;
         if let Some((instance, _)) = agent
@@ -110,23 +111,19 @@ impl Agents {
         })))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes nothing more; the engine can end.
     pub fn close(&self) {
-        self.state().sender = None;
+        self.0.lock().sender = None;
     }
 
     /// Every agent remembered, also those that are gone.
     pub fn status(&self) -> Vec<AgentStatus> {
-        let state = self.state();
+        let state = self.0.lock();
         state.agents.values().map(|a| a.status.clone()).collect()
     }
 
     pub(super) fn connect(&self, peer: Option<IpAddr>) -> Result<Connection, Status> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if let Some(peer) = peer {
             let count = state.connected.entry(peer).or_default();
             if *count >= MAX_AGENTS_OF_ADDRESS {
@@ -148,7 +145,7 @@ impl Agents {
 impl Connection {
     /// Takes the first batch as that of the agent; others must be of the same.
     fn identify(&self, batch: &AgentBatch, state: &mut State) -> Result<(), Status> {
-        let mut agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut agent = self.agent.lock();
         match &*agent {
             Some((instance, host)) if *instance == batch.instance && *host == batch.host => Ok(()),
             Some((_, host)) => Err(Status::invalid_argument(format!(
@@ -174,7 +171,7 @@ impl Connection {
             )));
         }
         let sender = {
-            let mut state = self.agents.state();
+            let mut state = self.agents.0.lock();
             let sender = state
                 .sender
                 .clone()
@@ -200,7 +197,7 @@ impl Connection {
         };
         let events: Vec<tcp_probe::Event> = batch.events.iter().filter_map(event_of).collect();
         {
-            let mut state = self.agents.state();
+            let mut state = self.agents.0.lock();
             if let Some(agent) = state.agents.get_mut(&batch.instance) {
                 agent.status.events += events.len() as u64;
                 agent.status.malformed += (batch.events.len() - events.len()) as u64;

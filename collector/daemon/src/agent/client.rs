@@ -6,8 +6,9 @@ use super::options::AgentOptions;
 use anyhow::{Context, Result, anyhow, bail};
 use daemon_kit::credentials::{Access, explain};
 use daemon_kit::notify::{Deadline, Stop};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tcp_probe::perf::PerfReader;
 use tidemark_proto::telemetry::agent_client::AgentClient;
@@ -31,12 +32,6 @@ struct Shared {
     more: Notify,
 }
 
-impl Shared {
-    fn buffer(&self) -> MutexGuard<'_, Buffer> {
-        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 fn read(
     reader: PerfReader,
     shared: &Shared,
@@ -45,7 +40,7 @@ fn read(
     instance: &str,
 ) {
     crate::probe::read(reader, stop, |events, counts, last| {
-        let mut buffer = shared.buffer();
+        let mut buffer = shared.buffer.lock();
         buffer.put(&events, counts.lost, options, instance);
         buffer.ended |= last;
         drop(buffer);
@@ -70,7 +65,7 @@ async fn connection(endpoint: &Endpoint, access: &Access, shared: &Arc<Shared>) 
             let mut sent = 0;
             loop {
                 let (next, ended) = {
-                    let buffer = shared.buffer();
+                    let buffer = shared.buffer.lock();
                     let i = buffer.batches.partition_point(|b| b.sequence <= sent);
                     (buffer.batches.get(i).cloned(), buffer.ended)
                 };
@@ -92,9 +87,9 @@ async fn connection(endpoint: &Endpoint, access: &Access, shared: &Arc<Shared>) 
             .push(ReceiverStream::new(batches))
             .await?
             .into_inner();
-        shared.buffer().report.connections += 1;
+        shared.buffer.lock().report.connections += 1;
         while let Some(ack) = acks.message().await? {
-            shared.buffer().acknowledged(ack.sequence);
+            shared.buffer.lock().acknowledged(ack.sequence);
         }
         Ok::<_, tonic::Status>(())
     }
@@ -106,10 +101,10 @@ async fn connection(endpoint: &Endpoint, access: &Access, shared: &Arc<Shared>) 
 async fn deliver(endpoint: Endpoint, access: Access, shared: Arc<Shared>, to: String) {
     let mut wait = RETRY_LEAST;
     loop {
-        let before = shared.buffer().report.delivered;
+        let before = shared.buffer.lock().report.delivered;
         let result = connection(&endpoint, &access, &shared).await;
         {
-            let buffer = shared.buffer();
+            let buffer = shared.buffer.lock();
             if buffer.ended && buffer.batches.is_empty() {
                 return;
             }
@@ -200,7 +195,7 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
     // Looking up a name may hang: nobody waits for it.
     runtime.shutdown_background();
     let _deadline = ended?;
-    let buffer = shared.buffer();
+    let buffer = shared.buffer.lock();
     Ok(AgentReport {
         undelivered: buffer.events as u64,
         ..buffer.report

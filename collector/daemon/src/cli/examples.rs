@@ -3,68 +3,64 @@
 
 use daemon_kit::cli::Example;
 
-const fn example(line: &'static str, what: &'static str) -> Example {
-    Example { line, what }
-}
-
 pub(super) const EXAMPLES: &[Example] = &[
-    example(
+    Example::new(
         "tidemark-collector run --config collector.toml",
         "Reports of the nodes that the file names, until a signal ends it.",
     ),
-    example(
+    Example::new(
         "tidemark-collector run --listen 0.0.0.0:32766 --accept-unknown-nodes true --capture-dir runs",
         "Whatever nodes send, shown and not stored: to find out who is there.",
     ),
-    example(
+    Example::new(
         "tidemark-collector validate --config collector.toml",
         "Says what the file means, or which key is wrong.",
     ),
-    example(
+    Example::new(
         "tidemark-collector status --config collector.toml",
         "Reports, losses, join, stores, clocks and subscribers of the collector that runs.",
     ),
-    example(
+    Example::new(
         "tidemark-collector status --json | jq .join",
         "The same for programs.",
     ),
-    example(
+    Example::new(
         "tidemark-collector doctor --config collector.toml",
         "Each line ok, or what to do.",
     ),
-    example(
+    Example::new(
         "tidemark-collector agent --to collector.lab:9560 --port 5001",
         "Samples of this host's connections with port 5001.",
     ),
-    example(
+    Example::new(
         "tidemark-collector print",
         "Reports that come to UDP port 32766, as JSON lines.",
     ),
-    example(
+    Example::new(
         "tidemark-collector print --pcap reports.pcap.gz --count 10 | jq .queue_occupancy_bytes",
         "The first ten of a recorded file.",
     ),
-    example(
+    Example::new(
         "tidemark-collector export runs/now/capture --csv --table tcp_probe > samples.csv",
         "A table as text.",
     ),
-    example(
+    Example::new(
         "tidemark-collector export runs/now/capture --jsonl --from-s 10 --to-s 12 --flow 3",
         "The packets of one flow within 2 s.",
     ),
-    example(
+    Example::new(
         "tidemark-collector replay --capture runs/now/capture --agent 127.0.0.1:9560 --speed 2",
         "A recorded run again, twice as fast, to the collector here.",
     ),
-    example(
+    Example::new(
         "tidemark-collector import --pcap reports.pcap --tcp-probe trace.txt --nodes nodes.toml --out capture",
         "A capture of what others recorded.",
     ),
-    example(
+    Example::new(
         "tidemark-collector load runs/now/capture --clickhouse http://127.0.0.1:8123 --create-schema",
         "A capture into ClickHouse.",
     ),
-    example(
+    Example::new(
         "tidemark-collector completions bash > /etc/bash_completion.d/tidemark-collector",
         "For every user of this machine.",
     ),

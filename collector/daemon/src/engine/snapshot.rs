@@ -2,7 +2,8 @@
 //! Counters of the engines as others see them.
 
 use int_report::DecodeError;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use tidemark_pipeline::{RefusedSource, Stats};
 
 /// Counters of an engine, or of all.
@@ -86,7 +87,7 @@ impl SharedSnapshot {
 
     fn each(&self) -> impl Iterator<Item = MutexGuard<'_, Snapshot>> {
         let all = self.all.iter();
-        all.map(|s| s.lock().unwrap_or_else(PoisonError::into_inner))
+        all.map(|s| s.lock())
     }
 
     /// The sum over all engines.

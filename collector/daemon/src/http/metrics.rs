@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every stage's counters, for Prometheus.
 
-use super::clickhouse::ClickHouseMetrics;
-use super::encode::{all, clocks};
 use super::status::Shown;
 use crate::agent::AgentStatus;
 use daemon_kit::metrics;
-use daemon_kit::metrics::{MetricDoc, Metrics};
+use daemon_kit::metrics::encode::{all, family};
+use daemon_kit::metrics::{MetricDoc, Metrics, Number};
 use int_report::DecodeError;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
+use tidemark_clickhouse::SinkMetrics;
 use tidemark_pipeline::Stats;
+use tidemark_proto::telemetry::ClockMapping;
 
 /// Reads what is shown whenever it is asked.
 pub(super) struct Exporter(pub Shown);
@@ -117,7 +118,7 @@ pub fn collector_docs() -> Vec<MetricDoc> {
 
 /// Every metric of the ClickHouse sink, for the documents.
 pub fn clickhouse_docs() -> Vec<MetricDoc> {
-    ClickHouseMetrics::DOCS.to_vec()
+    SinkMetrics::DOCS.to_vec()
 }
 
 impl Shown {
@@ -175,10 +176,16 @@ impl Collector for Exporter {
         all(e, &shown.daemon_metrics())?;
         all(e, &shown.snapshot.get().stats)?;
         if let Some(stats) = &shown.clickhouse {
-            all(e, &ClickHouseMetrics::from(stats))?;
+            all(e, stats.metrics())?;
         }
         let mappings = shown.hub.clocks();
-        clocks(e, &CLOCK_OFFSET, &mappings, |c| c.offset_ns as f64 / 1e9)?;
-        clocks(e, &CLOCK_DRIFT, &mappings, |c| c.drift_ppb / 1e3)
+        let of_clocks = |value: fn(&ClockMapping) -> f64| {
+            mappings.iter().map(move |c| {
+                let labels = [("node", c.node_id.to_string()), ("host", c.host.clone())];
+                (labels, Number::Real(value(c)))
+            })
+        };
+        family(e, &CLOCK_OFFSET, of_clocks(|c| c.offset_ns as f64 / 1e9))?;
+        family(e, &CLOCK_DRIFT, of_clocks(|c| c.drift_ppb / 1e3))
     }
 }

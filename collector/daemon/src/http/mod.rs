@@ -2,7 +2,6 @@
 //! `/metrics` (Prometheus), `/status` (JSON), `/healthz`.
 
 mod clickhouse;
-mod encode;
 mod metrics;
 mod status;
 
@@ -72,7 +71,7 @@ async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Respon
 }
 
 fn routes(shown: Shown) -> Router {
-    let mut registry = Registry::default();
+    let mut registry = Registry::with_prefix("tidemark_collector");
     registry.register_collector(Box::new(Exporter(shown.clone())));
     Router::new()
         .route("/metrics", get(metrics))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a new subscriber is told first: flows and clocks that are known.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tidemark_proto::telemetry::{ClockMapping, FlowInfo, Update};
 
 /// Flows per message: keeps messages below gRPC's 4 MiB.
@@ -41,10 +42,6 @@ impl Known {
 /// What is known, shared with the lists of subscribers.
 pub(super) type Shared = Arc<Mutex<Known>>;
 
-pub(super) fn lock(known: &Shared) -> MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The list for one subscriber, read from what is known as it takes it: one that does
 /// not read costs nothing. Flows that come later are told in updates.
 pub(super) struct FirstUpdates {
@@ -58,7 +55,7 @@ pub(super) struct FirstUpdates {
 impl FirstUpdates {
     /// Of what is known now.
     pub(super) fn new(known: &Shared) -> Self {
-        let now = lock(known);
+        let now = known.lock();
         Self {
             known: Arc::clone(known),
             after: Bound::Unbounded,
@@ -74,7 +71,7 @@ impl Iterator for FirstUpdates {
 
     fn next(&mut self) -> Option<Update> {
         self.messages = self.messages.checked_sub(1)?;
-        let known = lock(&self.known);
+        let known = self.known.lock();
         let flows: Vec<FlowInfo> = match self.after {
             // All are told; a range may not end before it begins.
             Bound::Excluded(last) if last >= self.until => Vec::new(),

@@ -7,9 +7,10 @@ mod known;
 mod queue;
 
 use known::{FirstUpdates, Shared};
+use parking_lot::Mutex;
 use prost::Message;
 use queue::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use thiserror::Error;
 use tidemark_proto::telemetry::{ClockMapping, Update};
 
@@ -63,15 +64,11 @@ impl Hub {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Sends an update to everybody.
     pub fn publish(&self, update: Update) {
-        let mut guard = self.state();
+        let mut guard = self.state.lock();
         let state = &mut *guard;
-        known::lock(&self.known).learn(&update, self.max_flows);
+        self.known.lock().learn(&update, self.max_flows);
         if state.subscribers.is_empty() {
             return;
         }
@@ -91,7 +88,7 @@ impl Hub {
     /// # Errors
     /// When there are too many.
     pub fn subscribe(&self, name: &str) -> Result<Receiver, TooManySubscribers> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.subscribers.retain(|s| !s.sender.is_closed());
         if state.subscribers.len() >= MAX_SUBSCRIBERS {
             return Err(TooManySubscribers);
@@ -108,24 +105,25 @@ impl Hub {
 
     /// Ends every stream once its queue is read.
     pub fn close(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.closed = true;
         state.subscribers.clear();
     }
 
     /// Updates that did not fit into queues.
     pub fn lost(&self) -> u64 {
-        self.state().lost
+        self.state.lock().lost
     }
 
     /// Clocks of nodes and hosts, as far as they are known.
     pub fn clocks(&self) -> Vec<ClockMapping> {
-        known::lock(&self.known).clocks.clone()
+        self.known.lock().clocks.clone()
     }
 
     /// Who subscribes now.
     pub fn subscribers(&self) -> Vec<SubscriberStatus> {
-        self.state()
+        self.state
+            .lock()
             .subscribers
             .iter()
             .map(|s| SubscriberStatus {

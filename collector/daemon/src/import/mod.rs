@@ -217,7 +217,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
     snapshot.stats = pipeline.stats();
     let mut writer = pipeline.into_sink().0;
     let meta = writer.meta_mut();
-    meta.clocks = clocks.iter().map(Into::into).collect();
+    meta.clocks.clone_from(&clocks);
     meta.stats = Some(snapshot.stats.clone());
     let written = writer.finish(crate::time::unix_ns())?;
     Ok(ImportReport {

@@ -6,11 +6,11 @@ mod port;
 mod ports;
 
 use packet::Packet;
+use parking_lot::Mutex;
 use port::Port;
 use ports::Ports;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use tidemark_pipeline::PostcardRow;
 use tidemark_proto::telemetry::{PacketBatch, ReadPacketsRequest};
 
@@ -63,13 +63,9 @@ impl PacketMemory {
         }
     }
 
-    fn ports(&self) -> MutexGuard<'_, Ports> {
-        self.ports.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds packets and forgets old ones.
     pub fn add(&self, rows: &[PostcardRow]) {
-        let mut ports = self.ports();
+        let mut ports = self.ports.lock();
         for run in rows.chunk_by(|a, b| (a.node_id, a.port) == (b.node_id, b.port)) {
             if let Some(row) = run.first() {
                 ports.add(row.node_id, row.port, run);
@@ -79,7 +75,7 @@ impl PacketMemory {
 
     /// What is in memory.
     pub fn kept(&self) -> Kept {
-        let ports = self.ports();
+        let ports = self.ports.lock();
         Kept {
             packets: ports.packets,
             bytes: ports.bytes(),
@@ -95,7 +91,7 @@ impl PacketMemory {
             n => n.min(self.max_answer),
         };
         let (mut found, oldest_ns): (Vec<Packet>, u64) = {
-            let ports = self.ports();
+            let ports = self.ports.lock();
             let port = ports.get(request.node_id, request.port);
             let oldest_ns = port.and_then(Port::front).map_or(0, |p| p.ingress_ns);
             let packets = port.into_iter().flat_map(|p| p.within(range.clone()));

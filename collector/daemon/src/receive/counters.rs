@@ -2,7 +2,8 @@
 //! Counters of the receiving threads, readable at any time from any other.
 
 use super::received::Received;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// Sums over some or all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,12 +29,8 @@ pub struct Totals {
 pub(super) struct ShardCounters(Mutex<Totals>);
 
 impl ShardCounters {
-    fn totals(&self) -> MutexGuard<'_, Totals> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn add(&self, batch: &Received<'_>) {
-        let mut totals = self.totals();
+        let mut totals = self.0.lock();
         totals.batches += 1;
         totals.messages += batch.messages.len() as u64;
         for message in batch.messages {
@@ -43,13 +40,13 @@ impl ShardCounters {
     }
 
     pub(super) fn add_error(&self) {
-        self.totals().errors += 1;
+        self.0.lock().errors += 1;
     }
 
     /// `drops`: the kernel's 32-bit counter of this socket, which may wrap.
     pub(super) fn set_kernel_drops(&self, drops: Option<u32>) {
         let Some(drops) = drops else { return };
-        let mut totals = self.totals();
+        let mut totals = self.0.lock();
         let known = &mut totals.kernel_drops;
         *known += u64::from(drops.wrapping_sub(*known as u32));
     }
@@ -69,7 +66,7 @@ impl Counters {
     pub fn totals(&self) -> Totals {
         let mut sum = Totals::default();
         for shard in &self.0 {
-            let shard = shard.totals();
+            let shard = shard.0.lock();
             sum.batches += shard.batches;
             sum.messages += shard.messages;
             sum.datagrams += shard.datagrams;
@@ -91,6 +88,6 @@ mod tests {
         shard.set_kernel_drops(Some(u32::MAX - 1));
         shard.set_kernel_drops(None);
         shard.set_kernel_drops(Some(3));
-        assert_eq!(shard.totals().kernel_drops, (1 << 32) + 3);
+        assert_eq!(shard.0.lock().kernel_drops, (1 << 32) + 3);
     }
 }

@@ -2,11 +2,13 @@
 //! Opens the sockets.
 
 use std::io;
-use std::mem::{size_of, size_of_val};
+use std::mem::size_of_val;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::{RcvBufForce, UdpGroSegment};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::error::BindError;
@@ -70,7 +72,7 @@ pub(super) fn bind_group(
             .set_read_timeout(Some(IDLE))
             .map_err(|source| failed("set the time to wait", address, source))?;
         // Linux 5.0 and later.
-        let gro = options.gro && set_int(&socket, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok();
+        let gro = options.gro && setsockopt(&socket, UdpGroSegment, &true).is_ok();
         if options.gro && !gro {
             tracing::warn!(%address, "this kernel cannot hand over coalesced datagrams (UDP_GRO)");
         }
@@ -132,8 +134,8 @@ fn failed(what: &'static str, address: SocketAddr, source: io::Error) -> BindErr
 
 /// Asks for the buffer; with CAP_NET_ADMIN beyond the system's limit.
 fn set_buffer(socket: &Socket, address: SocketAddr, bytes: usize) -> Result<(), BindError> {
-    let wanted = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-    if set_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, wanted).is_err() {
+    // The kernel takes a C integer.
+    if setsockopt(socket, RcvBufForce, &bytes.min(i32::MAX as usize)).is_err() {
         socket
             .set_recv_buffer_size(bytes)
             .map_err(|source| failed("set the receive buffer", address, source))?;
@@ -152,27 +154,4 @@ fn set_buffer(socket: &Socket, address: SocketAddr, bytes: usize) -> Result<(), 
         );
     }
     Ok(())
-}
-
-fn set_int(
-    socket: &Socket,
-    level: libc::c_int,
-    name: libc::c_int,
-    value: libc::c_int,
-) -> io::Result<()> {
-    // SAFETY: a pointer to an integer and its size.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            (&raw const value).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
 }

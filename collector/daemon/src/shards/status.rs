@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One status of several pipelines.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use tidemark_proto::telemetry::CollectorStatus;
 
 /// The last status of each pipeline, which each publishes as the sum of all.
@@ -16,7 +16,7 @@ impl StatusSum {
 
     /// Takes the status of a pipeline and gives that of all.
     pub fn replace(&self, shard: usize, status: &CollectorStatus) -> CollectorStatus {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         if let Some(last) = all.get_mut(shard) {
             *last = *status;
         }

@@ -4,7 +4,7 @@
 use crate::engine::{RowSink, Standing};
 use crate::time::unix_ns;
 use anyhow::Context;
-use tidemark_capture::{CaptureWriter, ClockMeta};
+use tidemark_capture::CaptureWriter;
 use tidemark_pipeline::{EventRow, PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::CollectorStatus;
 
@@ -28,7 +28,7 @@ impl RowSink for CaptureSink {
     fn standing(&mut self, standing: &Standing) {
         let lost = self.0.stats().lost();
         let meta = self.0.meta_mut();
-        meta.clocks = standing.clocks.iter().map(ClockMeta::from).collect();
+        meta.clocks = standing.clocks.clone();
         meta.stats = Some(standing.stats.clone());
         meta.reception = Some(standing.reception);
         meta.rows_lost = lost;

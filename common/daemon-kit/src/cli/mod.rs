@@ -20,6 +20,7 @@ pub use progress::Progress;
 
 use clap::Command;
 pub use clap_complete::Shell;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -34,6 +35,11 @@ pub struct Example {
 }
 
 impl Example {
+    /// An example, with the fields in their order.
+    pub const fn new(line: &'static str, what: &'static str) -> Self {
+        Self { line, what }
+    }
+
     /// The words that the program gets, its name first.
     fn words(&self) -> impl Iterator<Item = &'static str> {
         self.line
@@ -57,26 +63,16 @@ impl Example {
 
 /// The program's command line with the examples of each command behind its help.
 pub fn with_examples(program: Command, examples: &[Example]) -> Command {
-    let mut lines: Vec<(Vec<String>, String)> = Vec::new();
+    let mut texts: BTreeMap<Vec<String>, String> = BTreeMap::new();
     for e in examples {
-        let path: Vec<String> = e.path(&program).into_iter().map(str::to_owned).collect();
-        let line = (e.line, e.what);
-        match lines.iter_mut().find(|(of, _)| *of == path) {
-            Some((_, text)) => add(text, line),
-            None => {
-                let mut text = "Examples:".to_owned();
-                add(&mut text, line);
-                lines.push((path, text));
-            }
-        }
+        let path = e.path(&program).into_iter().map(str::to_owned);
+        let text = texts.entry(path.collect());
+        let text = text.or_insert_with(|| "Examples:".to_owned());
+        let _ = write!(text, "\n  {}\n      {}", e.line, e.what);
     }
-    lines
+    texts
         .into_iter()
         .fold(program, |p, (path, text)| behind_help(p, &path, text))
-}
-
-fn add(text: &mut String, (line, what): (&str, &str)) {
-    let _ = write!(text, "\n  {line}\n      {what}");
 }
 
 fn behind_help(command: Command, path: &[String], text: String) -> Command {

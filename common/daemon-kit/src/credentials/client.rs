@@ -4,17 +4,20 @@
 use crate::credentials::explain::Shown;
 use crate::credentials::pem;
 use crate::credentials::server::{HANDSHAKE, use_ring};
-use crate::credentials::sound_status::SoundStatus;
+use crate::credentials::sound_status::sound;
 use crate::credentials::token::Token;
 use crate::credentials::{Error, Keys};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use tonic::body::Body;
+use tonic::codegen::http::Response;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
-use tonic::service::interceptor::InterceptedService;
+use tonic::service::interceptor::{InterceptedService, ResponseBody};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
+use tower::util::MapResponse;
 
 /// TLS of a client, PEM files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +36,16 @@ pub struct ClientTls {
     pub server_name: Option<String>,
 }
 
+impl ClientTls {
+    /// Makes its paths relative to the directory of the configuration.
+    pub fn resolve(&mut self, base: &Path) {
+        let others = [&mut self.certificate, &mut self.key];
+        for path in others.into_iter().flatten().chain([&mut self.ca]) {
+            *path = base.join(&*path);
+        }
+    }
+}
+
 /// What a configuration says of one client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCredentials {
@@ -42,23 +55,11 @@ pub struct ClientCredentials {
     pub token_file: Option<PathBuf>,
 }
 
-impl ClientCredentials {
-    /// Makes its paths relative to the directory of the configuration.
-    pub fn resolve(&mut self, base: &Path) {
-        if let Some(t) = &mut self.tls {
-            pem::resolve(&mut t.ca, base);
-            for path in [&mut t.certificate, &mut t.key].into_iter().flatten() {
-                pem::resolve(path, base);
-            }
-        }
-        if let Some(path) = &mut self.token_file {
-            pem::resolve(path, base);
-        }
-    }
-}
-
 /// A channel whose calls carry the token, and whose answers can be read.
-pub type CallerChannel = SoundStatus<InterceptedService<Channel, Bearer>>;
+pub type CallerChannel = MapResponse<
+    InterceptedService<Channel, Bearer>,
+    fn(Response<ResponseBody<Body>>) -> Response<Body>,
+>;
 
 /// Puts the token into the metadata of a call, if there is one.
 #[derive(Clone, Debug, Default)]
@@ -172,7 +173,7 @@ impl Access {
 
     /// Makes the calls of a channel carry the token.
     pub fn channel(&self, channel: Channel) -> CallerChannel {
-        SoundStatus::new(InterceptedService::new(channel, self.bearer.clone()))
+        MapResponse::new(InterceptedService::new(channel, self.bearer.clone()), sound)
     }
 }
 
@@ -221,17 +222,18 @@ mod tests {
         assert!(plain.url("ftp://h:1").unwrap_err().contains("ftp"));
         let dir = tempfile::tempdir().unwrap();
         let ca = Authority::new(dir.path(), "ca");
-        let mut c = ClientCredentials {
-            tls: Some(ClientTls {
-                ca: "ca.pem".into(),
-                certificate: None,
-                key: None,
-                server_name: Some("localhost".into()),
-            }),
+        let mut tls = ClientTls {
+            ca: "ca.pem".into(),
+            certificate: None,
+            key: None,
+            server_name: Some("localhost".into()),
+        };
+        tls.resolve(dir.path());
+        assert_eq!(tls.ca, ca.file);
+        let c = ClientCredentials {
+            tls: Some(tls),
             token_file: None,
         };
-        c.resolve(dir.path());
-        assert_eq!(c.tls.as_ref().unwrap().ca, ca.file);
         let tls = Access::load(&c, &Keys::ClientFlags, NOW).unwrap();
         assert_eq!(tls.url("h:1").unwrap(), "https://h:1");
         assert!(tls.url("http://h:1").unwrap_err().contains("--ca"));

@@ -30,7 +30,7 @@ pub mod pem;
 pub mod places;
 pub mod refusals;
 pub mod server;
-pub mod sound_status;
+mod sound_status;
 pub mod token;
 mod watched;
 

@@ -3,7 +3,8 @@
 //! that names the key and the file.
 
 use crate::credentials::{Error, Keys};
-use std::path::{Path, PathBuf};
+use prost_types::Timestamp;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
@@ -160,22 +161,11 @@ fn valid_at(certificate: &CertificateDer<'_>, now_unix_s: u64) -> Result<(), Str
 
 /// The day, UTC, of a time in seconds.
 fn date(unix_s: u64) -> String {
-    // Years begin in March, so that the leap day is their last; 719 468 days lie
-    // between 0000-03-01 and 1970-01-01.
-    let days = unix_s / 86_400 + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// A path of a configuration, relative to the directory of its file.
-pub fn resolve(path: &mut PathBuf, base: &Path) {
-    *path = base.join(&*path);
+    let time = Timestamp {
+        seconds: unix_s as i64,
+        nanos: 0,
+    };
+    time.to_string().chars().take_while(|&c| c != 'T').collect()
 }
 
 #[cfg(test)]

@@ -6,17 +6,13 @@
 //! TLS, one changed byte. Such details are taken away before tonic sees them; code
 //! and message stay.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use http_body_util::BodyExt;
 use tonic::body::Body;
-use tonic::codegen::http::{HeaderMap, Request, Response};
-use tonic::codegen::{Bytes, Service, StdError};
+use tonic::codegen::http::{HeaderMap, Response};
+use tonic::codegen::{Bytes, StdError};
 
 const DETAILS: &str = "grpc-status-details-bin";
 
@@ -26,48 +22,21 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A channel that takes unreadable details away from every answer.
-#[derive(Clone, Debug)]
-pub struct SoundStatus<S> {
-    inner: S,
-}
-
-impl<S> SoundStatus<S> {
-    pub(crate) fn new(inner: S) -> Self {
-        Self { inner }
-    }
-}
-
-impl<S, B> Service<Request<Body>> for SoundStatus<S>
+/// The answer without unreadable details, in its headers or trailers.
+pub(crate) fn sound<B>(mut answer: Response<B>) -> Response<Body>
 where
-    S: Service<Request<Body>, Response = Response<B>>,
-    S::Future: Send + 'static,
     B: tonic::codegen::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<StdError>,
 {
-    type Response = Response<Body>;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let answer = self.inner.call(request);
-        Box::pin(async move {
-            let mut answer = answer.await?;
-            clean(answer.headers_mut());
-            Ok(answer.map(|body| {
-                Body::new(body.map_frame(|mut frame| {
-                    if let Some(trailers) = frame.trailers_mut() {
-                        clean(trailers);
-                    }
-                    frame
-                }))
-            }))
-        })
-    }
+    clean(answer.headers_mut());
+    answer.map(|body| {
+        Body::new(body.map_frame(|mut frame| {
+            if let Some(trailers) = frame.trailers_mut() {
+                clean(trailers);
+            }
+            frame
+        }))
+    })
 }
 
 /// Takes details away that are no base64.
@@ -85,9 +54,12 @@ fn clean(headers: &mut HeaderMap) {
 mod tests {
     use super::*;
     use std::convert::Infallible;
+    use std::task::{Context, Poll};
     use tonic::Code;
     use tonic::client::Grpc;
-    use tonic::codegen::http::HeaderValue;
+    use tonic::codegen::Service;
+    use tonic::codegen::http::{HeaderValue, Request};
+    use tower::util::MapResponse;
 
     /// Answers every call with a status of the code 9, in the headers or in the trailers.
     #[derive(Clone)]
@@ -126,10 +98,11 @@ mod tests {
     async fn unreadable_details_are_left_out_and_others_kept() {
         for (details, kept) in [("!!", ""), ("AAE", "\0\u{1}"), ("AAE=", "\0\u{1}")] {
             for in_trailers in [false, true] {
-                let channel = SoundStatus::new(Server {
+                let server = Server {
                     details,
                     in_trailers,
-                });
+                };
+                let channel = MapResponse::new(server, sound::<Body>);
                 let mut client = Grpc::new(channel);
                 client.ready().await.unwrap();
                 let codec = tonic_prost::ProstCodec::<(), ()>::default();

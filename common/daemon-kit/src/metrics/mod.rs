@@ -38,6 +38,8 @@
 //! [`metric_table!`](crate::metric_table!) or constants: [`MetricDoc::gauge`], [`MetricDoc::counter`].
 
 mod declare;
+#[cfg(feature = "prometheus")]
+pub mod encode;
 mod value;
 
 pub use value::{Measured, Number, Sum};

@@ -6,9 +6,10 @@ use crate::disk::faults::{Errors, Fuse, Operation};
 use crate::disk::names::{Change as Name, Node};
 use crate::disk::state::{State, no_power};
 use durable_fs::{Disk, DiskFile, DiskLock, Entry, SharedDisk};
+use parking_lot::{Mutex, MutexGuard};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A disk in memory. Clones are the same disk. Paths are absolute.
 #[derive(Clone, Debug)]
@@ -20,10 +21,6 @@ impl SimDisk {
         Self(Arc::new(Mutex::new(State::new(seed))))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// As stores take it.
     pub fn shared(&self) -> SharedDisk {
         Arc::new(self.clone())
@@ -31,12 +28,12 @@ impl SimDisk {
 
     /// Room for all files together, bytes; none: without end.
     pub fn set_capacity(&self, bytes: Option<u64>) {
-        self.state().capacity_bytes = bytes;
+        self.0.lock().capacity_bytes = bytes;
     }
 
     /// Leaves so much room beside what is there, bytes.
     pub fn leave_room(&self, bytes: u64) {
-        let mut s = self.state();
+        let mut s = self.0.lock();
         s.capacity_bytes = None;
         let used = {
             s.capacity_bytes = Some(u64::MAX);
@@ -47,54 +44,54 @@ impl SimDisk {
 
     /// How often operations fail from now on.
     pub fn set_errors(&self, errors: Errors) {
-        self.state().errors = errors;
+        self.0.lock().errors = errors;
     }
 
     /// The next operation of a kind fails, after those that are to fail already.
     pub fn fail_once(&self, operation: Operation) {
-        self.state().fails_once.push_back(operation);
+        self.0.lock().fails_once.push_back(operation);
     }
 
     /// How long each byte takes, ns; see [`SimDisk::take_busy_ns`].
     pub fn set_slow(&self, ns_per_byte: u64) {
-        self.state().ns_per_byte = ns_per_byte;
+        self.0.lock().ns_per_byte = ns_per_byte;
     }
 
     /// How long the operations since the last call took, ns.
     pub fn take_busy_ns(&self) -> u64 {
-        std::mem::take(&mut self.state().busy_ns)
+        std::mem::take(&mut self.0.lock().busy_ns)
     }
 
     /// The power goes at an operation from now on, in the middle of it: after
     /// `left` others, of all kinds or of one.
     pub fn cut_after(&self, left: u64, operation: Option<Operation>) {
-        self.state().fuse = Some(Fuse { operation, left });
+        self.0.lock().fuse = Some(Fuse { operation, left });
     }
 
     /// The power goes now.
     pub fn cut(&self) {
-        self.state().on = false;
+        self.0.lock().on = false;
     }
 
     /// Whether there is power.
     pub fn is_on(&self) -> bool {
-        self.state().on
+        self.0.lock().on
     }
 
     /// Operations since the beginning.
     pub fn operations(&self) -> u64 {
-        self.state().operations
+        self.0.lock().operations
     }
 
     /// The power is back. Of what was pending, there is what survived.
     pub fn restart(&self, how: Survival) {
-        self.state().restart(how);
+        self.0.lock().restart(how);
     }
 
     /// The programs were killed, the power was there all the time: nothing is
     /// lost, nothing is on the disk that was not.
     pub fn killed(&self) {
-        self.state().restarted();
+        self.0.lock().restarted();
     }
 
     /// Writes the files of a directory into one of the machine's, for programs that
@@ -104,7 +101,7 @@ impl SimDisk {
     /// Those of the machine.
     pub fn export(&self, from: &Path, to: &Path) -> Result<()> {
         std::fs::create_dir_all(to)?;
-        let s = self.state();
+        let s = self.0.lock();
         for (path, node) in &s.names.live {
             let Node::File(id) = node else { continue };
             let inside = path.parent() == Some(from);
@@ -124,7 +121,7 @@ struct SimFile {
 
 impl SimFile {
     fn lock(&self) -> Result<MutexGuard<'_, State>> {
-        let s = self.disk.state();
+        let s = self.disk.0.lock();
         // A handle from before the power cut, or of a killed program.
         if s.starts == self.start {
             Ok(s)
@@ -170,7 +167,7 @@ impl DiskLock for SimLock {}
 
 impl Drop for SimLock {
     fn drop(&mut self) {
-        let mut s = self.disk.state();
+        let mut s = self.disk.0.lock();
         if s.starts == self.start {
             s.locks.remove(&self.path);
         }
@@ -189,7 +186,7 @@ impl SimDisk {
 
 impl Disk for SimDisk {
     fn create(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
-        let mut s = self.state();
+        let mut s = self.0.lock();
         let id = s.make_file(path)?;
         if s.files.get(&id).is_some_and(|f| !f.live.is_empty()) {
             s.cut_file(id, 0)?;
@@ -200,31 +197,31 @@ impl Disk for SimDisk {
     }
 
     fn create_private(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
-        if self.state().names.live.contains_key(path) {
+        if self.0.lock().names.live.contains_key(path) {
             return Err(Error::from(ErrorKind::AlreadyExists));
         }
         self.create(path)
     }
 
     fn append_private(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
-        let mut s = self.state();
+        let mut s = self.0.lock();
         let (id, start) = (s.make_file(path)?, s.starts);
         drop(s);
         Ok(self.open(id, start))
     }
 
     fn read(&self, path: &Path) -> Result<Vec<u8>> {
-        self.state().read(path)
+        self.0.lock().read(path)
     }
 
     fn read_end(&self, path: &Path, most_bytes: u64) -> Result<Vec<u8>> {
-        let bytes = self.state().read(path)?;
+        let bytes = self.0.lock().read(path)?;
         let most = usize::try_from(most_bytes).unwrap_or(usize::MAX);
         Ok(bytes[bytes.len().saturating_sub(most)..].to_vec())
     }
 
     fn exists(&self, path: &Path) -> Result<bool> {
-        let s = self.state();
+        let s = self.0.lock();
         if !s.on {
             return Err(no_power());
         }
@@ -232,7 +229,7 @@ impl Disk for SimDisk {
     }
 
     fn list(&self, directory: &Path) -> Result<Vec<Entry>> {
-        let s = self.state();
+        let s = self.0.lock();
         if !s.on {
             return Err(no_power());
         }
@@ -254,7 +251,7 @@ impl Disk for SimDisk {
     }
 
     fn make_directory(&self, path: &Path) -> Result<()> {
-        let mut s = self.state();
+        let mut s = self.0.lock();
         if s.names.live.contains_key(path) {
             return Err(Error::from(ErrorKind::AlreadyExists));
         }
@@ -262,23 +259,23 @@ impl Disk for SimDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        let mut s = self.state();
+        let mut s = self.0.lock();
         let id = s.file(from)?;
         s.name(Name::Rename(from.into(), to.into(), Node::File(id)))
     }
 
     fn remove(&self, path: &Path) -> Result<()> {
-        let mut s = self.state();
+        let mut s = self.0.lock();
         s.file(path)?;
         s.name(Name::Remove(path.into()))
     }
 
     fn sync_directory(&self, directory: &Path) -> Result<()> {
-        self.state().sync_directory(directory)
+        self.0.lock().sync_directory(directory)
     }
 
     fn lock(&self, path: &Path) -> Result<Option<Box<dyn DiskLock>>> {
-        let mut s = self.state();
+        let mut s = self.0.lock();
         s.make_file(path)?;
         if !s.locks.insert(path.into()) {
             return Ok(None);

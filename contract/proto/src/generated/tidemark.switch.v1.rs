@@ -8,6 +8,7 @@ pub struct GetPortsResponse {
     #[prost(message, repeated, tag = "1")]
     pub ports: ::prost::alloc::vec::Vec<PortState>,
 }
+#[derive(serde::Serialize)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PortState {
     #[prost(uint32, tag = "1")]
@@ -49,8 +50,8 @@ pub struct PortState {
     pub rx_super_frames: u64,
     /// Super-frames that could not be cut as the kernel cuts them, by reason: kind,
     /// headers, length, segment_size.
-    #[prost(map = "string, uint64", tag = "17")]
-    pub rx_refused_super_frames: ::std::collections::HashMap<
+    #[prost(btree_map = "string, uint64", tag = "17")]
+    pub rx_refused_super_frames: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         u64,
     >,

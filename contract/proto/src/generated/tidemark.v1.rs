@@ -722,21 +722,28 @@ pub struct CongestionState {
     pub state: u32,
 }
 /// host_ns = switch_ns + offset_ns + (switch_ns - reference_ns) * drift_ppb / 1e9
+#[derive(serde::Serialize, serde::Deserialize)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ClockMapping {
+    /// Node whose clock is the axis.
     #[prost(uint32, tag = "1")]
     pub node_id: u32,
+    /// Host whose clock is mapped.
     #[prost(string, tag = "2")]
     pub host: ::prost::alloc::string::String,
+    /// Host clock less node clock at the reference.
     #[prost(int64, tag = "3")]
     pub offset_ns: i64,
+    /// Drift of the host clock against the node's, parts in 10^9.
     #[prost(double, tag = "4")]
     pub drift_ppb: f64,
+    /// Node time at which the offset holds.
     #[prost(uint64, tag = "5")]
     pub reference_ns: u64,
+    /// Pairs of a packet and a sample that it rests on.
     #[prost(uint64, tag = "6")]
     pub matched_pairs: u64,
-    /// Unix time at reference_ns, as the collector's machine knows it.
+    /// Unix time at reference_ns, as the collector's machine knows it; 0 where not known.
     #[prost(int64, tag = "7")]
     pub unix_ns_at_reference: i64,
 }

@@ -3,80 +3,76 @@
 
 use daemon_kit::cli::Example;
 
-const fn example(line: &'static str, what: &'static str) -> Example {
-    Example { line, what }
-}
-
 pub(super) const EXAMPLES: &[Example] = &[
-    example(
+    Example::new(
         "tidemark-controller run --config controller.toml",
         "Console, REST and control, until a signal ends it.",
     ),
-    example(
+    Example::new(
         "tidemark-controller run --config controller.toml --dry-run",
         "Says what it would write to switches, and cannot.",
     ),
-    example(
+    Example::new(
         "tidemark-controller validate --config controller.toml",
         "Says what the file means, or which key is wrong.",
     ),
-    example(
+    Example::new(
         "tidemark-controller doctor --config controller.toml",
         "Each line ok, or what to do.",
     ),
-    example(
+    Example::new(
         "tidemark-controller provision --config controller.toml",
         "Program and tables onto the switches that the file names.",
     ),
-    example(
+    Example::new(
         "tidemark-controller analyze runs/now",
         "Estimates of a run, with their ranges; one part per limit.",
     ),
-    example(
+    Example::new(
         "tidemark-controller analyze runs/now --from-s 10 --to-s 40 --json",
         "Of these 30 s only, for programs.",
     ),
-    example(
+    Example::new(
         "tidemark-controller advise runs/now --loss 1% --delay 30ms",
         "The limit that keeps both, with what each rule says.",
     ),
-    example(
+    Example::new(
         "tidemark-controller whatif runs/now/capture --limit 300kB --limit 64KiB",
         "What is expected at these limits.",
     ),
-    example(
+    Example::new(
         "tidemark-controller whatif runs/now/capture --csv > curve.csv",
         "Over all limits.",
     ),
-    example(
+    Example::new(
         "tidemark-controller view runs/now",
         "The run in the console, to zoom and compare.",
     ),
-    example(
+    Example::new(
         "tidemark-controller size --capacity 50mbit --rtt 60ms --flows 100 --loss 1%",
         "What is known without a measurement.",
     ),
-    example(
+    Example::new(
         "tidemark-controller set --node 10 --port 1 --limit 300kB --reason test",
         "A limit through the running controller; the token is read from the environment.",
     ),
-    example(
+    Example::new(
         "tidemark-controller set --port 1 --advice --token-file token",
         "What it advises now.",
     ),
-    example(
+    Example::new(
         "tidemark-controller status",
         "Links, estimates and advice of the controller that runs.",
     ),
-    example(
+    Example::new(
         "tidemark-controller status --controller https://tidemark.lab:8080 --ca ca.pem --json",
         "The same of another machine, for programs.",
     ),
-    example(
+    Example::new(
         "tidemark-controller top",
         "Every link live, those that miss a target first.",
     ),
-    example(
+    Example::new(
         "tidemark-controller completions bash > /etc/bash_completion.d/tidemark-controller",
         "For every user of this machine.",
     ),

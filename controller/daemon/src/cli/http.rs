@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Requests to a running controller.
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
+use axum::http::{StatusCode, header};
 use daemon_kit::cli::Usage;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Bytes;
-use hyper::{Method, Request, StatusCode, header};
-use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
+use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 use tidemark_api::operations::GetLinks;
 use tidemark_api::{ErrorBody, Link, LinksQuery, Method as ApiMethod, Nothing, Operation};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, RequestBuilder};
 
 const TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -68,21 +59,13 @@ pub(super) fn ask<O: Operation>(
     token: Option<&str>,
     body: &O::Body,
 ) -> anyhow::Result<O::Answer> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the async runtime")?;
     let body = match O::METHOD {
         ApiMethod::Get => None,
         ApiMethod::Post => Some(serde_json::to_string(body)?),
     };
     let mut path = filled(O::PATH, &serde_json::to_value(path)?);
     path += &query_text(&serde_json::to_value(query)?);
-    let (status, bytes) = runtime.block_on(async {
-        tokio::time::timeout(TIMEOUT, exchange(at, &path, token, body))
-            .await
-            .with_context(|| format!("{}: no answer within {} s", at.base, TIMEOUT.as_secs()))?
-    })?;
+    let (status, bytes) = exchange(at, &path, token, body)?;
     if status == StatusCode::UNAUTHORIZED {
         bail!("{}: {}", at.base, token_wanted(token.is_some()));
     }
@@ -112,96 +95,82 @@ fn query_text(parameters: &serde_json::Value) -> String {
     text
 }
 
-async fn exchange(
+fn exchange(
     at: &At<'_>,
     path: &str,
     token: Option<&str>,
     body: Option<String>,
-) -> anyhow::Result<(StatusCode, Bytes)> {
-    let (secure, host) = match at.base.split_once("://") {
-        Some(("http", rest)) => (false, rest),
-        Some(("https", rest)) => (true, rest),
-        Some((scheme, _)) => {
-            let remedy = "use http(s)://HOST:PORT";
-            bail!(Usage::new(format!(
-                "--controller: {scheme} is not supported; {remedy}"
-            )))
-        }
-        None => (false, at.base),
-    };
+) -> anyhow::Result<(StatusCode, Vec<u8>)> {
+    let (scheme, host) = at.base.split_once("://").unwrap_or(("http", at.base));
     let host = host.trim_end_matches('/');
-    let stream = tokio::net::TcpStream::connect(host)
-        .await
-        .with_context(|| format!("controller {host}: cannot connect; is it running there?"))?;
-    if secure {
-        let missing = "--ca: give the certificate to trust (the one of http.tls.certificate)";
-        let ca = at.ca.ok_or_else(|| Usage::new(missing))?;
-        let stream = encrypted(host, stream, ca).await?;
-        return send(host, stream, path, token, body).await;
+    let mut tls = TlsConfig::builder();
+    match scheme {
+        "http" => {}
+        "https" => {
+            let missing = "--ca: give the certificate to trust (the one of http.tls.certificate)";
+            let ca = at.ca.ok_or_else(|| Usage::new(missing))?;
+            tls = tls.root_certs(RootCerts::new_with_certs(&certificates(ca)?));
+        }
+        _ => bail!(Usage::new(format!(
+            "--controller: {scheme} is not supported; use http(s)://HOST:PORT"
+        ))),
     }
-    send(host, stream, path, token, body).await
-}
-
-async fn encrypted(
-    host: &str,
-    stream: TcpStream,
-    ca: &Path,
-) -> anyhow::Result<TlsStream<TcpStream>> {
-    let mut roots = RootCertStore::empty();
-    let problem = || format!("--ca: {}", ca.display());
-    for cert in CertificateDer::pem_file_iter(ca).with_context(problem)? {
-        roots
-            .add(cert.with_context(problem)?)
-            .with_context(problem)?;
-    }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    let name = ServerName::try_from(name.trim_matches(['[', ']']).to_string())
-        .with_context(|| format!("controller {host}"))?;
-    TlsConnector::from(Arc::new(config))
-        .connect(name, stream)
-        .await
-        .with_context(|| {
-            format!(
-                "controller {host}: its certificate is not one of {}",
-                ca.display()
-            )
-        })
-}
-
-async fn send(
-    host: &str,
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    path: &str,
-    token: Option<&str>,
-    body: Option<String>,
-) -> anyhow::Result<(StatusCode, Bytes)> {
-    let (mut send, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-        .await
-        .with_context(|| format!("controller {host}"))?;
-    let driving = tokio::spawn(connection);
-    let method = if body.is_some() {
-        Method::POST
-    } else {
-        Method::GET
+    let agent: Agent = Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .proxy(None)
+        .timeout_global(Some(TIMEOUT))
+        .tls_config(tls.build())
+        .build()
+        .into();
+    let url = format!("{scheme}://{host}/api/v1{path}");
+    let sent = match body {
+        Some(body) => with_headers(agent.post(&url), token).send(body),
+        None => with_headers(agent.get(&url), token).call(),
     };
-    let mut request = Request::builder()
-        .method(method)
-        .uri(format!("/api/v1{path}"))
-        .header(header::HOST, host)
-        .header(header::CONTENT_TYPE, "application/json");
-    if let Some(t) = token {
-        request = request.header(header::AUTHORIZATION, format!("Bearer {t}"));
+    let mut answer = sent.map_err(|e| explained(e, at, host))?;
+    let whole = answer.body_mut().with_config().limit(u64::MAX);
+    let bytes = whole.read_to_vec().map_err(|e| explained(e, at, host))?;
+    Ok((answer.status(), bytes))
+}
+
+fn with_headers<B>(request: RequestBuilder<B>, token: Option<&str>) -> RequestBuilder<B> {
+    let request = request.header(header::CONTENT_TYPE, "application/json");
+    match token {
+        Some(t) => request.header(header::AUTHORIZATION, format!("Bearer {t}")),
+        None => request,
     }
-    let request = request.body(Full::new(Bytes::from(body.unwrap_or_default())))?;
-    let answer = send.send_request(request).await?;
-    let status = answer.status();
-    let bytes = answer.into_body().collect().await?.to_bytes();
-    driving.abort();
-    Ok((status, bytes))
+}
+
+/// The certificates of a PEM file.
+fn certificates(ca: &Path) -> anyhow::Result<Vec<Certificate<'static>>> {
+    let problem = || format!("--ca: {}", ca.display());
+    let pem = std::fs::read(ca).with_context(problem)?;
+    let items = parse_pem(&pem).filter_map(|item| match item {
+        Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
+        Ok(_) => None,
+        Err(e) => Some(Err(e)),
+    });
+    items.collect::<Result<_, _>>().with_context(problem)
+}
+
+/// A call without an answer, with what to do about it.
+fn explained(e: ureq::Error, at: &At<'_>, host: &str) -> anyhow::Error {
+    let what = match (&e, at.ca) {
+        (ureq::Error::Timeout(_), _) => {
+            return anyhow!("{}: no answer within {} s", at.base, TIMEOUT.as_secs());
+        }
+        // A handshake that fails is one of these.
+        (ureq::Error::Io(io), Some(ca)) if io.kind() == ErrorKind::InvalidData => format!(
+            "controller {host}: its certificate is not one of {}",
+            ca.display()
+        ),
+        (ureq::Error::Io(_) | ureq::Error::HostNotFound | ureq::Error::ConnectionFailed, _) => {
+            format!("controller {host}: cannot connect; is it running there?")
+        }
+        _ => format!("controller {host}"),
+    };
+    anyhow::Error::new(e).context(what)
 }
 
 /// What to do about a refusal, in this program's words: the controller's are about

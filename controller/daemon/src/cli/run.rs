@@ -10,7 +10,6 @@ use anyhow::Context as _;
 use daemon_kit::cli::{LevelFilter, print, print_json, start_log};
 use daemon_kit::credentials::{Keys, http};
 use daemon_kit::notify::{Deadline, Stop};
-use daemon_kit::privileges::GivenUp;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,7 +127,7 @@ async fn serve(
     config: Config,
     listener: std::net::TcpListener,
     acceptor: Option<TlsAcceptor>,
-    given_up: &GivenUp,
+    given_up: &str,
 ) -> anyhow::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let address = listener.local_addr()?;

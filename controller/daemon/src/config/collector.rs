@@ -10,23 +10,17 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// One collector.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct CollectorConfig {
     /// `host:port` of its gRPC address, or a URL.
     pub address: String,
-    /// What it is shown, and whom we trust.
-    pub credentials: ClientCredentials,
-}
-
-/// As a table of the configuration.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    address: String,
+    /// TLS to it: what it is shown, and whom we trust.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    tls: Option<ClientTls>,
+    pub tls: Option<ClientTls>,
+    /// File with the token that it asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    token_file: Option<PathBuf>,
+    pub token_file: Option<PathBuf>,
 }
 
 impl CollectorConfig {
@@ -34,7 +28,7 @@ impl CollectorConfig {
     pub fn new(address: impl Into<String>) -> Self {
         Self {
             address: address.into(),
-            credentials: ClientCredentials::default(),
+            ..Self::default()
         }
     }
 
@@ -42,7 +36,11 @@ impl CollectorConfig {
     /// `now_unix_s` the time now, s.
     pub fn access(&self, index: usize, now_unix_s: u64) -> Result<Access, Error> {
         let key = format!("collectors[{index}]");
-        let access = Access::load(&self.credentials, &Keys::under(&key), now_unix_s)?;
+        let credentials = ClientCredentials {
+            tls: self.tls.clone(),
+            token_file: self.token_file.clone(),
+        };
+        let access = Access::load(&credentials, &Keys::under(&key), now_unix_s)?;
         match access.endpoint(&self.address) {
             Ok(_) => Ok(access),
             Err(e) => Err(Error::new(key, format!("\"{}\": {e}", self.address))),
@@ -52,20 +50,10 @@ impl CollectorConfig {
 
 impl Serialize for CollectorConfig {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        if self.credentials == ClientCredentials::default() {
+        if self.tls.is_none() && self.token_file.is_none() {
             return s.serialize_str(&self.address);
         }
-        let Self {
-            address,
-            credentials,
-        } = self.clone();
-        let ClientCredentials { tls, token_file } = credentials;
-        Table {
-            address,
-            tls,
-            token_file,
-        }
-        .serialize(s)
+        Self::serialize(self, s)
     }
 }
 
@@ -89,17 +77,11 @@ impl<'de> Visitor<'de> for TextOrTable {
     }
 
     fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<CollectorConfig, M::Error> {
-        let t = Table::deserialize(MapAccessDeserializer::new(map))?;
-        if t.address.is_empty() {
+        let collector = CollectorConfig::deserialize(MapAccessDeserializer::new(map))?;
+        if collector.address.is_empty() {
             return Err(M::Error::custom("address: must not be empty"));
         }
-        Ok(CollectorConfig {
-            address: t.address,
-            credentials: ClientCredentials {
-                tls: t.tls,
-                token_file: t.token_file,
-            },
-        })
+        Ok(collector)
     }
 }
 
@@ -116,7 +98,7 @@ mod tests {
         let text = "collectors = [\"a:1\", { address = \"https://b:2\", token_file = \"t\", tls = { ca = \"ca.pem\" } }]";
         let c = parse(text).unwrap();
         assert_eq!(c.collectors[0].address, "a:1");
-        assert_eq!(c.collectors[1].credentials.token_file, Some("t".into()));
+        assert_eq!(c.collectors[1].token_file, Some("t".into()));
         let shown = serde_json::to_value(&c.collectors).unwrap();
         assert_eq!(
             shown,

@@ -222,21 +222,22 @@ impl Config {
         fix(&mut self.control.audit_log);
         fix(&mut self.state_file);
         fix(&mut self.clickhouse.password_file);
-        for c in &mut self.collectors {
-            c.credentials.resolve(base);
-        }
         if let Some(tls) = &mut self.http.tls {
             tls.certificate = base.join(&tls.certificate);
             tls.key = base.join(&tls.key);
             fix(&mut tls.client_ca);
         }
+        let collectors = self.collectors.iter_mut();
+        let of_collectors = collectors.map(|c| (&mut c.tls, &mut c.token_file));
+        let switches = self.switches.iter_mut();
+        let of_switches = switches.map(|s| (&mut s.tls, &mut s.token_file));
+        for (tls, token_file) in of_collectors.chain(of_switches) {
+            if let Some(tls) = tls {
+                tls.resolve(base);
+            }
+            fix(token_file);
+        }
         for s in &mut self.switches {
-            let mut credentials = ClientCredentials {
-                tls: s.tls.take(),
-                token_file: s.token_file.take(),
-            };
-            credentials.resolve(base);
-            (s.tls, s.token_file) = (credentials.tls, credentials.token_file);
             if let Some(p) = &mut s.provision {
                 fix(&mut p.p4info);
                 fix(&mut p.program);

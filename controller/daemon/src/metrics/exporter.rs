@@ -3,12 +3,10 @@
 
 use super::declared::{AUDIT, AUTO_MODE, COLLECTOR, LIMIT_CHANGES, LINK, SWITCH_READY};
 use super::snapshot::Snapshot;
-use daemon_kit::metrics::{Kind, MetricDoc, Number};
+use daemon_kit::metrics::Number;
+use daemon_kit::metrics::encode::{family, single};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
 use tidemark_control::Outcome;
 
@@ -18,48 +16,6 @@ pub(super) struct Exporter {
     pub snapshot: Snapshot,
     /// In the order of [`Outcome::ALL`].
     pub changes: [u64; Outcome::ALL.len()],
-}
-
-fn value(kind: Kind, number: Number, to: MetricEncoder<'_>) -> fmt::Result {
-    match (kind, number) {
-        (Kind::Counter, number) => ConstCounter::new(number.as_u64()).encode(to),
-        (Kind::Gauge, Number::Whole(v)) => {
-            ConstGauge::new(i64::try_from(v).unwrap_or(i64::MAX)).encode(to)
-        }
-        (Kind::Gauge, Number::Real(v)) => ConstGauge::new(v).encode(to),
-    }
-}
-
-fn descriptor<'e>(
-    e: &'e mut DescriptorEncoder<'_>,
-    doc: &MetricDoc,
-) -> Result<MetricEncoder<'e>, fmt::Error> {
-    let metric_type = match doc.kind {
-        Kind::Counter => MetricType::Counter,
-        Kind::Gauge => MetricType::Gauge,
-    };
-    e.encode_descriptor(doc.name, doc.help, None, metric_type)
-}
-
-/// One metric with its values, each with its labels. Without a value it is left out.
-fn family<const N: usize>(
-    e: &mut DescriptorEncoder<'_>,
-    doc: &MetricDoc,
-    values: impl Iterator<Item = ([(&'static str, String); N], Number)>,
-) -> fmt::Result {
-    let mut values = values.peekable();
-    if values.peek().is_none() {
-        return Ok(());
-    }
-    let mut encoder = descriptor(e, doc)?;
-    for (labels, number) in values {
-        value(doc.kind, number, encoder.encode_family(&labels)?)?;
-    }
-    Ok(())
-}
-
-fn single(e: &mut DescriptorEncoder<'_>, doc: &MetricDoc, number: Number) -> fmt::Result {
-    value(doc.kind, number, descriptor(e, doc)?)
 }
 
 impl Collector for Exporter {

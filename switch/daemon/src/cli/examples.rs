@@ -3,44 +3,40 @@
 
 use daemon_kit::cli::Example;
 
-const fn example(line: &'static str, what: &'static str) -> Example {
-    Example { line, what }
-}
-
 pub(super) const EXAMPLES: &[Example] = &[
-    example(
+    Example::new(
         "tidemark-switch run --program tidemark.json --port 1=eth1,rate=100mbit,queue=256p --port 2=eth2",
         "Two ports; what leaves by the first waits in a queue of 256 packets.",
     ),
-    example(
+    Example::new(
         "tidemark-switch run --port 1=eth1 --port 2=eth2 --device-id 10",
         "Waits for a program over P4Runtime.",
     ),
-    example(
+    Example::new(
         "tidemark-switch port set 1 rate=50mbit delay=5ms",
         "Of the switch that runs; what is not named stays.",
     ),
-    example(
+    Example::new(
         "tidemark-switch port list --json | jq .",
         "Settings and counters.",
     ),
-    example(
+    Example::new(
         "tidemark-switch check tidemark.json",
         "Whether it can run here, and if not, what stands against it.",
     ),
-    example(
+    Example::new(
         "tidemark-switch pcap --program tidemark.json --in 1=in.pcap.gz --out out --port 2=rate=100mbit",
         "A capture through the switch, the same each time.",
     ),
-    example(
+    Example::new(
         "tidemark-switch stf --program basic.json basic.stf",
         "A packet test of p4c.",
     ),
-    example(
+    Example::new(
         "tidemark-switch simple-switch-grpc -i 0@eth1 -i 1@eth2 --device-id 1 program.json -- --grpc-server-addr 127.0.0.1:50051",
         "As BMv2 is started.",
     ),
-    example(
+    Example::new(
         "tidemark-switch completions bash > /etc/bash_completion.d/tidemark-switch",
         "For every user of this machine.",
     ),

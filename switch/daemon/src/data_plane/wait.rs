@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How the data-plane thread waits.
 
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd as _;
 use std::time::Duration;
 
+use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
 
 use super::Plane;
@@ -40,42 +41,24 @@ impl Plane {
             }
             None => None,
         };
-        let mut fds: Vec<libc::pollfd> = Vec::with_capacity(self.io.interfaces.len() + 1);
-        fds.push(pollfd(wake.as_raw_fd()));
-        fds.extend(self.io.interfaces.values().map(|i| pollfd(i.fd())));
-        let spec = timeout.map(|ns| libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as libc::time_t,
-            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
-        });
-        // SAFETY: fds and spec outlive the call; no signal mask.
-        let n = unsafe {
-            libc::ppoll(
-                fds.as_mut_ptr(),
-                fds.len() as libc::nfds_t,
-                spec.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
-                std::ptr::null(),
-            )
-        };
-        if n <= 0 {
+        let mut fds = Vec::with_capacity(self.io.interfaces.len() + 1);
+        fds.push(PollFd::new(wake.as_fd(), PollFlags::POLLIN));
+        let ports = self.io.interfaces.values();
+        fds.extend(ports.map(|i| PollFd::new(i.fd(), PollFlags::POLLIN)));
+        let timeout = timeout.map(|ns| Duration::from_nanos(ns).into());
+        if ppoll(&mut fds, timeout, None).unwrap_or(0) <= 0 {
             return;
         }
-        if fds.first().is_some_and(|f| f.revents != 0) {
+        if fds.first().is_some_and(|f| f.any() != Some(false)) {
             let _ = wake.read();
         }
+        let broken = PollFlags::POLLERR | PollFlags::POLLHUP | PollFlags::POLLNVAL;
         for (f, i) in fds.iter().skip(1).zip(self.io.interfaces.values()) {
-            if f.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0
+            if f.revents().is_some_and(|r| r.intersects(broken))
                 && let Some(e) = i.take_error()
             {
                 tracing::warn!(interface = i.name, "{e}");
             }
         }
-    }
-}
-
-fn pollfd(fd: i32) -> libc::pollfd {
-    libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
     }
 }

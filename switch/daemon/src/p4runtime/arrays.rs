@@ -9,15 +9,19 @@ use super::convert::{Result, counter_value, not_found, out_of_range, rates};
 use p4_vm::Count;
 use p4_vm::Engine;
 
+fn counters<'e>(e: &'e mut Engine, name: &str, cells: Range<usize>) -> Result<&'e mut [Count]> {
+    let counter = e.counter_mut(name);
+    let all = counter.ok_or_else(|| not_found("counter", name))?;
+    all.get_mut(cells)
+        .ok_or_else(|| out_of_range("counter", name))
+}
+
 pub(super) fn read_counter(
     e: &mut Engine,
     name: &str,
     cells: Range<usize>,
 ) -> Result<Vec<CounterValue>> {
-    let c = e
-        .counter_mut(name)
-        .ok_or_else(|| not_found("counter", name))?;
-    let list = c.get(cells).ok_or_else(|| out_of_range("counter", name))?;
+    let list = counters(e, name, cells)?;
     Ok(list.iter().copied().map(counter_value).collect())
 }
 
@@ -27,13 +31,7 @@ pub(super) fn write_counter(
     cells: Range<usize>,
     value: CounterValue,
 ) -> Result<()> {
-    let c = e
-        .counter_mut(name)
-        .ok_or_else(|| not_found("counter", name))?;
-    let list = c
-        .get_mut(cells)
-        .ok_or_else(|| out_of_range("counter", name))?;
-    list.fill(Count {
+    counters(e, name, cells)?.fill(Count {
         packets: value.packets,
         bytes: value.bytes,
     });

@@ -11,6 +11,7 @@ use crate::fault::Kind;
 use crate::parts::subscriber::Subscriber;
 use crate::plan::Plan;
 use books::ControlChecks;
+use daemon_kit::metrics;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -56,87 +57,68 @@ pub(crate) struct Checks {
     pub tally: Tally,
 }
 
-/// What a run went through: a simulation in which nothing happens proves
-/// nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Reports that the collector took.
-    pub reports: u64,
-    /// Writes of limits that reached the switch.
-    pub writes: u64,
-    /// Writes that failed.
-    pub failed: u64,
-    /// Limits on trial.
-    pub trials: u64,
-    /// Trials whose limit stayed.
-    pub kept: u64,
-    /// Trials with a worse outcome.
-    pub worse: u64,
-    /// Trials without a clear outcome.
-    pub unclear: u64,
-    /// Limits written again after a worse outcome.
-    pub rollbacks: u64,
-    /// Reports that the collector counted as lost.
-    pub lost: u64,
-    /// Reports that the collector refused.
-    pub refused: u64,
-    /// Starts of the collector whose counted losses were held against the truth.
-    pub exact: u64,
-    /// Rows held against the packets that they are of.
-    pub probed: u64,
-    /// Those joined with a sample of the sender.
-    pub joined: u64,
-    /// Those joined with the right one.
-    pub joined_right: u64,
-    /// Estimates held against the truth.
-    pub estimates: u64,
-    /// Those whose N_b was far below it.
-    pub n_b_low: u64,
-    /// Those whose N_b was far above it.
-    pub n_b_high: u64,
-    /// Runs whose loss was held against its bound.
-    pub loss_held: u64,
-    /// Runs that end at the largest limit, where loss is what it is.
-    pub loss_at_largest: u64,
-    /// Most memory that the controller's records took, bytes.
-    pub most_memory_bytes: u64,
-    /// Rows in captures at the end.
-    pub written: u64,
-    /// Rows in the database at the end.
-    pub inserted: u64,
-    /// Rows that fell out of either.
-    pub fell_out: u64,
-    /// Batches that a repeated attempt found in the database.
-    pub found: u64,
+metrics! {
+    /// What a run went through: a simulation in which nothing happens proves
+    /// nothing.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Tally: Sum {
+        /// Reports that the collector took.
+        counter reports: u64,
+        /// Writes of limits that reached the switch.
+        counter writes: u64,
+        /// Writes that failed.
+        counter failed: u64,
+        /// Limits on trial.
+        counter trials: u64,
+        /// Trials whose limit stayed.
+        counter kept: u64,
+        /// Trials with a worse outcome.
+        counter worse: u64,
+        /// Trials without a clear outcome.
+        counter unclear: u64,
+        /// Limits written again after a worse outcome.
+        counter rollbacks: u64,
+        /// Reports that the collector counted as lost.
+        counter lost: u64,
+        /// Reports that the collector refused.
+        counter refused: u64,
+        /// Starts of the collector whose counted losses were held against the truth.
+        counter exact: u64,
+        /// Rows held against the packets that they are of.
+        counter probed: u64,
+        /// Those joined with a sample of the sender.
+        counter joined: u64,
+        /// Those joined with the right one.
+        counter joined_right: u64,
+        /// Estimates held against the truth.
+        counter estimates: u64,
+        /// Those whose N_b was far below it.
+        counter n_b_low: u64,
+        /// Those whose N_b was far above it.
+        counter n_b_high: u64,
+        /// Runs whose loss was held against its bound.
+        counter loss_held: u64,
+        /// Runs that end at the largest limit, where loss is what it is.
+        counter loss_at_largest: u64,
+        /// Most memory that the controller's records took, bytes.
+        counter most_memory_bytes: u64,
+        /// Rows in captures at the end.
+        counter written: u64,
+        /// Rows in the database at the end.
+        counter inserted: u64,
+        /// Rows that fell out of either.
+        counter fell_out: u64,
+        /// Batches that a repeated attempt found in the database.
+        counter found: u64,
+    }
 }
 
 impl Tally {
     /// Adds another run's.
     pub fn add(&mut self, o: &Self) {
-        self.reports += o.reports;
-        self.writes += o.writes;
-        self.failed += o.failed;
-        self.trials += o.trials;
-        self.kept += o.kept;
-        self.worse += o.worse;
-        self.unclear += o.unclear;
-        self.rollbacks += o.rollbacks;
-        self.lost += o.lost;
-        self.refused += o.refused;
-        self.exact += o.exact;
-        self.probed += o.probed;
-        self.joined += o.joined;
-        self.joined_right += o.joined_right;
-        self.estimates += o.estimates;
-        self.n_b_low += o.n_b_low;
-        self.n_b_high += o.n_b_high;
-        self.loss_held += o.loss_held;
-        self.loss_at_largest += o.loss_at_largest;
-        self.most_memory_bytes = self.most_memory_bytes.max(o.most_memory_bytes);
-        self.written += o.written;
-        self.inserted += o.inserted;
-        self.fell_out += o.fell_out;
-        self.found += o.found;
+        let most = self.most_memory_bytes.max(o.most_memory_bytes);
+        *self += o;
+        self.most_memory_bytes = most;
     }
 }
 

@@ -4,9 +4,10 @@
 use crate::controller::{Controller, DIR};
 use crate::database::{Fate, ModelDatabase};
 use anyhow::{Context as _, Result};
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use test_support::disk::SimDisk;
 use test_support::rng::Rng;
 use tidemark_control::Change;
@@ -83,7 +84,7 @@ impl Storage {
         let state = Arc::new(AtomicU8::new(SOUND));
         let (told, rng) = (Arc::clone(&state), Mutex::new(of[2].clone()));
         let fate = move || {
-            let mut rng = rng.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut rng = rng.lock();
             match told.load(Ordering::Relaxed) {
                 AWAY => Fate::Unreachable,
                 UNSURE => match rng.index(7) {

@@ -22,6 +22,10 @@ const FILES: [&str; 6] = [
     "tidemark/v1/telemetry.proto",
 ];
 
+/// Messages that are JSON as well: of `tidemark-switch port list`, of `capture.json`.
+const PORT_STATE: &str = ".tidemark.switch.v1.PortState";
+const CLOCK: &str = ".tidemark.v1.ClockMapping";
+
 /// Where generated Rust of the contract's protobuf goes.
 fn folder() -> PathBuf {
     Path::new(PROTO).join("src/generated")
@@ -42,6 +46,9 @@ pub(in crate::codegen) fn generate(root: &Path) -> Result<Vec<Generated>> {
     tonic_prost_build::configure()
         .out_dir(out.path())
         .emit_rerun_if_changed(false)
+        .type_attribute(PORT_STATE, "#[derive(serde::Serialize)]")
+        .btree_map(PORT_STATE)
+        .type_attribute(CLOCK, "#[derive(serde::Serialize, serde::Deserialize)]")
         .compile_fds(descriptors)?;
     let mut names = std::fs::read_dir(out.path())?
         .map(|e| Ok(e?.file_name()))

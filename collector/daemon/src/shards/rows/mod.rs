@@ -2,7 +2,8 @@
 //! Rows of several pipelines in one order.
 
 use crate::engine::{RowSink, Standing};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::CollectorStatus;
 
@@ -53,10 +54,6 @@ impl RowMerge {
             merge: Arc::clone(self),
             shard,
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -168,38 +165,38 @@ pub struct ShardRows {
 
 impl RowSink for ShardRows {
     fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]) {
-        self.merge.state().rows(self.shard, postcards, probes);
+        self.merge.0.lock().rows(self.shard, postcards, probes);
     }
 
     fn event(&mut self, row: &EventRow) {
-        self.merge.state().event(self.shard, row);
+        self.merge.0.lock().event(self.shard, row);
     }
 
     fn flush(&mut self) {
-        for sink in &mut self.merge.state().sinks {
+        for sink in &mut self.merge.0.lock().sinks {
             sink.flush();
         }
     }
 
     fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
-        for sink in &mut self.merge.state().sinks {
+        for sink in &mut self.merge.0.lock().sinks {
             sink.set_unix_offset(unix_minus_rx_ns);
         }
     }
 
     fn standing(&mut self, standing: &Standing) {
-        self.merge.state().standing(self.shard, standing);
+        self.merge.0.lock().standing(self.shard, standing);
     }
 
     fn status(&self, status: &mut CollectorStatus) {
-        for sink in &self.merge.state().sinks {
+        for sink in &self.merge.0.lock().sinks {
             sink.status(status);
         }
     }
 
     /// Completes the sinks when the last pipeline has ended.
     fn finish(self: Box<Self>) -> anyhow::Result<()> {
-        let mut state = self.merge.state();
+        let mut state = self.merge.0.lock();
         state.open = state.open.saturating_sub(1);
         if state.open > 0 {
             return Ok(());

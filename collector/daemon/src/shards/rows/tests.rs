@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 use super::*;
+use std::sync::Mutex;
 use tidemark_capture::Reception;
 use tidemark_pipeline::Stats;
 use tidemark_pipeline::rows::HostMoment;

@@ -87,8 +87,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_capture::ClockMeta;
-    use tidemark_proto::telemetry::LinkInterval;
+    use tidemark_proto::telemetry::{ClockMapping, LinkInterval};
 
     fn update(node_id: u32, start_ms: u64) -> Update {
         Update {
@@ -106,11 +105,11 @@ mod tests {
     fn time_is_that_of_the_records_whatever_their_clocks_show() {
         let clock = RunClock::new(&CaptureMeta {
             started_unix_ns: 50_000_000_000,
-            clocks: vec![ClockMeta {
+            clocks: vec![ClockMapping {
                 node_id: 1,
                 reference_ns: 2_000_000_000,
                 unix_ns_at_reference: 902_000_000_000,
-                ..ClockMeta::default()
+                ..ClockMapping::default()
             }],
             ..CaptureMeta::default()
         });

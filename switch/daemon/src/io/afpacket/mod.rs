@@ -12,9 +12,11 @@ mod transmit;
 
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd as _, AsRawFd, BorrowedFd, OwnedFd};
 
 use anyhow::{Context, Result, bail};
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::SocketError;
 
 pub use receive::{Arrived, Received};
 use ring::{LINK_HEADER_BYTES, Ring, map_ring};
@@ -23,7 +25,7 @@ pub use stats::IoStats;
 use traffic_manager::super_frame::Transport;
 
 /// Bytes of super-frames that wait beside the ring.
-const SUPER_FRAME_BUFFER_BYTES: i32 = 16 << 20;
+const SUPER_FRAME_BUFFER_BYTES: usize = 16 << 20;
 
 /// An interface, opened for raw frames.
 pub struct Interface {
@@ -108,24 +110,13 @@ impl Interface {
     }
 
     /// The socket, to wait on.
-    pub fn fd(&self) -> RawFd {
-        self.fd.as_raw_fd()
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     /// Clears a pending socket error such as "network is down".
     pub fn take_error(&self) -> Option<io::Error> {
-        let mut code = 0i32;
-        let mut length = size_of::<i32>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes to `code`.
-        unsafe {
-            libc::getsockopt(
-                self.fd.as_raw_fd(),
-                libc::SOL_SOCKET,
-                libc::SO_ERROR,
-                (&raw mut code).cast(),
-                &raw mut length,
-            )
-        };
+        let code = getsockopt(&self.fd, SocketError).unwrap_or(0);
         (code != 0).then(|| io::Error::from_raw_os_error(code))
     }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The receive ring that the kernel shares.
 
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::ptr;
+use std::num::NonZeroUsize;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicU32;
 
 use anyhow::{Context, Result};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 
 use super::socket::option;
 
@@ -69,22 +69,13 @@ pub(super) fn map_ring(fd: &OwnedFd, mtu: u32) -> Result<Ring> {
     };
     option(fd, libc::PACKET_RX_RING, &request).context("receive ring (memory?)")?;
     let bytes = slots as usize * slot_bytes as usize;
+    let length = NonZeroUsize::new(bytes).context("an empty receive ring")?;
+    let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
     // SAFETY: a fresh shared mapping of the socket's ring, of its exact size.
-    let base = unsafe {
-        libc::mmap(
-            ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED,
-            fd.as_raw_fd(),
-            0,
-        )
-    };
-    if base == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error()).context("mapping the receive ring");
-    }
+    let base = unsafe { mmap(None, length, access, MapFlags::MAP_SHARED, fd, 0) }
+        .context("mapping the receive ring")?;
     Ok(Ring {
-        base: base.cast(),
+        base: base.as_ptr().cast(),
         bytes,
         slot_bytes,
         slots,

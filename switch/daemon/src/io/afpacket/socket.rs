@@ -4,30 +4,23 @@
 use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 
 use anyhow::{Context, Result, bail};
+use nix::errno::Errno;
+use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt};
 
 pub(super) fn socket() -> Result<OwnedFd> {
-    // Protocol 0: nothing is received until the socket is bound.
-    // SAFETY: no pointers involved.
-    let fd = unsafe {
-        libc::socket(
-            libc::AF_PACKET,
-            libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
-            0,
-        )
-    };
-    if fd < 0 {
-        let e = io::Error::last_os_error();
-        if e.raw_os_error() == Some(libc::EPERM) {
-            bail!("no permission for packet sockets; run as root (CAP_NET_RAW, CAP_NET_ADMIN)");
+    // Without a protocol nothing is received until the socket is bound.
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    match nix::sys::socket::socket(AddressFamily::Packet, SockType::Raw, flags, None) {
+        Err(Errno::EPERM) => {
+            bail!("no permission for packet sockets; run as root (CAP_NET_RAW, CAP_NET_ADMIN)")
         }
-        return Err(e).context("packet socket");
+        opened => opened.context("packet socket"),
     }
-    // SAFETY: fd is a fresh descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 pub(super) fn ifreq(name: &str) -> Result<libc::ifreq> {
@@ -46,10 +39,8 @@ pub(super) fn ifreq(name: &str) -> Result<libc::ifreq> {
 
 pub(super) fn ioctl(fd: &OwnedFd, request: libc::Ioctl, arg: &mut libc::ifreq) -> io::Result<()> {
     // SAFETY: these requests read and write one ifreq.
-    if unsafe { libc::ioctl(fd.as_raw_fd(), request, ptr::from_mut(arg)) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    let r = unsafe { libc::ioctl(fd.as_raw_fd(), request, ptr::from_mut(arg)) };
+    Ok(Errno::result(r).map(drop)?)
 }
 
 pub(super) fn option<T>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
@@ -63,10 +54,7 @@ pub(super) fn option<T>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
             size_of::<T>() as libc::socklen_t,
         )
     };
-    if r < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    Ok(Errno::result(r).map(drop)?)
 }
 
 pub(super) fn bind(fd: &OwnedFd, index: i32) -> io::Result<()> {
@@ -83,10 +71,7 @@ pub(super) fn bind(fd: &OwnedFd, index: i32) -> io::Result<()> {
             size_of::<libc::sockaddr_ll>() as libc::socklen_t,
         )
     };
-    if r < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    Ok(Errno::result(r).map(drop)?)
 }
 
 pub(super) fn promiscuous(fd: &OwnedFd, index: i32) -> io::Result<()> {
@@ -100,20 +85,7 @@ pub(super) fn promiscuous(fd: &OwnedFd, index: i32) -> io::Result<()> {
 }
 
 /// Room for frames that wait in the socket; less where the kernel allows no more.
-pub(super) fn receive_buffer(fd: &OwnedFd, bytes: i32) {
-    for name in [libc::SO_RCVBUFFORCE, libc::SO_RCVBUF] {
-        // SAFETY: the kernel reads one i32.
-        let r = unsafe {
-            libc::setsockopt(
-                fd.as_raw_fd(),
-                libc::SOL_SOCKET,
-                name,
-                (&raw const bytes).cast(),
-                size_of::<i32>() as libc::socklen_t,
-            )
-        };
-        if r == 0 {
-            return;
-        }
-    }
+pub(super) fn receive_buffer(fd: &OwnedFd, bytes: usize) {
+    // Frames come with less room as well.
+    let _ = setsockopt(fd, RcvBufForce, &bytes).or_else(|_| setsockopt(fd, RcvBuf, &bytes));
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Declared metrics as Prometheus reads them. The registry adds the program's prefix.
+
+use crate::metrics::{Kind, MetricDoc, Metrics, Number, Sample};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, MetricEncoder};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use std::fmt;
+
+fn value(kind: Kind, number: Number, to: MetricEncoder<'_>) -> fmt::Result {
+    match (kind, number) {
+        (Kind::Counter, number) => ConstCounter::new(number.as_u64()).encode(to),
+        (Kind::Gauge, Number::Whole(v)) => {
+            ConstGauge::new(i64::try_from(v).unwrap_or(i64::MAX)).encode(to)
+        }
+        (Kind::Gauge, Number::Real(v)) => ConstGauge::new(v).encode(to),
+    }
+}
+
+fn descriptor<'e>(
+    e: &'e mut DescriptorEncoder<'_>,
+    doc: &MetricDoc,
+) -> Result<MetricEncoder<'e>, fmt::Error> {
+    let metric_type = match doc.kind {
+        Kind::Counter => MetricType::Counter,
+        Kind::Gauge => MetricType::Gauge,
+    };
+    e.encode_descriptor(doc.name, doc.help, None, metric_type)
+}
+
+/// One metric with its values, each with its labels. Without a value it is left out.
+///
+/// # Errors
+/// The text has no room.
+pub fn family<const N: usize>(
+    e: &mut DescriptorEncoder<'_>,
+    doc: &MetricDoc,
+    values: impl Iterator<Item = ([(&'static str, String); N], Number)>,
+) -> fmt::Result {
+    let mut values = values.peekable();
+    if values.peek().is_none() {
+        return Ok(());
+    }
+    let mut encoder = descriptor(e, doc)?;
+    for (labels, number) in values {
+        value(doc.kind, number, encoder.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+/// A metric without labels.
+///
+/// # Errors
+/// As [`family`].
+pub fn single(e: &mut DescriptorEncoder<'_>, doc: &MetricDoc, number: Number) -> fmt::Result {
+    value(doc.kind, number, descriptor(e, doc)?)
+}
+
+/// Every metric of a struct.
+///
+/// # Errors
+/// As [`family`].
+pub fn all(e: &mut DescriptorEncoder<'_>, metrics: &impl Metrics) -> fmt::Result {
+    let mut values: Vec<(&'static MetricDoc, Vec<Sample>)> = Vec::new();
+    metrics.visit(&mut |doc, sample| match values.last_mut() {
+        Some((last, samples)) if last.name == doc.name => samples.push(sample),
+        _ => values.push((doc, vec![sample])),
+    });
+    for (doc, samples) in values {
+        if let [Sample::Value(number)] = samples[..] {
+            single(e, doc, number)?;
+            continue;
+        }
+        let labelled = samples.iter().filter_map(|sample| match sample {
+            Sample::Labelled(label, n) => Some(([(*doc.labels.first()?, (*label).to_owned())], *n)),
+            Sample::Value(_) => None,
+        });
+        family(e, doc, labelled)?;
+    }
+    Ok(())
+}
