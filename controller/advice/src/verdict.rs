@@ -47,6 +47,16 @@ impl Answer {
             Answer::CannotSay => "cannot say",
         }
     }
+
+    /// The answer as a number: 1 too big, 0 fine, −1 too small.
+    pub fn sign(self) -> Option<f64> {
+        match self {
+            Answer::TooBig => Some(1.0),
+            Answer::Fine => Some(0.0),
+            Answer::TooSmall => Some(-1.0),
+            Answer::CannotSay => None,
+        }
+    }
 }
 
 /// The size of a paper's rule, and whether its assumptions hold.

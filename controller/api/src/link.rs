@@ -2,7 +2,7 @@
 //! One egress port as the controller knows it now.
 
 use serde::{Deserialize, Serialize};
-use tidemark_advice::{Advice, Verdict};
+use tidemark_advice::{Advice, Answer, Verdict};
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Limit, Targets};
 
@@ -177,6 +177,8 @@ pub struct LinkSummary {
     pub n_b: Option<f64>,
     /// Advised limit, bytes; null without advice.
     pub advised_bytes: Option<u64>,
+    /// Answer of the verdict on the buffer; null before the first estimate.
+    pub answer: Option<Answer>,
     /// A limit is on trial: its effect is being measured.
     #[serde(rename = "watching")]
     pub on_trial: bool,

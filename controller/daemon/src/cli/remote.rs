@@ -6,6 +6,7 @@ use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
 use std::path::PathBuf;
+use tidemark_advice::verdict::size;
 use tidemark_api::operations::{ApplyAdvice, GetStatus, SetLimit};
 use tidemark_api::{ApplyRequest, LimitAction, LimitRequest, Link, LinkPath, Nothing};
 use tidemark_rules::Limit;
@@ -199,7 +200,7 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
         "delay p99 ms",
         "N_b",
         "T_e ms",
-        "advice",
+        "buffer",
     ];
     print(table::table(heading, links.iter().map(row)))
 }
@@ -217,11 +218,12 @@ fn row(l: &Link) -> [String; 9] {
     let known = e.filter(|e| table::tells_of_flows(e));
     let percent = |v: Option<f64>| table::dash_or(v, table::percent);
     let marks = matches!(l.limit, Some(Limit::MarkCe { .. }));
-    let advised = l.advice.as_ref().and_then(|a| {
-        let limit = a.marking.as_ref().filter(|_| marks);
-        let limit = limit.map_or_else(String::new, |m| format!(", limit {}", m.limit_bytes));
-        Some(format!("{} bytes{limit}", a.limit_bytes?))
+    let marking = l.advice.as_ref().and_then(|a| a.marking.as_ref());
+    let above = marking.filter(|_| marks).map_or_else(String::new, |m| {
+        format!(", dropping at {}", size(m.limit_bytes as f64))
     });
+    let verdict = l.verdict.as_ref();
+    let buffer = table::dash_or(verdict, |v| table::answer(v) + &above);
     [
         format!("{}:{}", l.node, l.port),
         l.name.clone(),
@@ -231,6 +233,6 @@ fn row(l: &Link) -> [String; 9] {
         table::or_dash(e.and_then(|e| e.delay_ms.p99)),
         table::or_dash(known.map(|e| e.estimates.n_b.value)),
         table::or_dash(e.and_then(|e| Some(e.estimates.t_e_ms?.value))),
-        advised.unwrap_or_else(|| "-".into()),
+        buffer,
     ]
 }

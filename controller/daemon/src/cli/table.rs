@@ -171,6 +171,15 @@ pub(super) fn verdict(v: &Verdict) -> Vec<String> {
     lines
 }
 
+/// The conclusion in one cell: "too big: 224 kB".
+pub(super) fn answer(v: &Verdict) -> String {
+    let set = v.set_bytes.filter(|_| v.answer.sign().is_some());
+    set.map_or_else(
+        || v.answer.label().into(),
+        |b| format!("{}: {}", v.answer.label(), size(b as f64)),
+    )
+}
+
 /// The papers' sizes whose assumptions all hold.
 pub(super) fn rules_that_hold(v: &Verdict) -> Vec<String> {
     let hold = v.rules.iter().filter(|r| r.holds == Some(true));

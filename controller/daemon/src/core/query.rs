@@ -155,7 +155,7 @@ impl Core {
             let link = |link| LinkSample {
                 link,
                 limit_bytes: s.limit_in_force(link).and_then(|l| l.bytes()),
-                advised_bytes: s.links.get(&link).and_then(|l| l.advice()?.limit_bytes),
+                verdict: s.links.get(&link).and_then(|l| l.verdict().cloned()),
                 estimate: s.links.get(&link).and_then(|l| l.estimate().cloned()),
                 targets: s.targets_of(link),
                 report_age_s: s.feed_of(link).and_then(|f| f.report_age_s(link, now)),

@@ -4,10 +4,15 @@
 use super::snapshot::{AuditSample, CollectorSample, LinkSample};
 use daemon_kit::metric_table;
 use daemon_kit::metrics::{MetricDoc, Number};
+use tidemark_advice::Verdict;
 
 type OfLink = fn(&LinkSample) -> Option<f64>;
 type OfCollector = fn(&CollectorSample) -> Option<Number>;
 type OfAudit = fn(&AuditSample) -> u64;
+
+fn of_bytes(l: &LinkSample, bytes: impl Fn(&Verdict) -> Option<u64>) -> Option<f64> {
+    bytes(l.verdict.as_deref()?).map(|b| b as f64)
+}
 
 /// A value of the estimate.
 macro_rules! estimated {
@@ -41,7 +46,14 @@ pub(super) const LINK: &[(MetricDoc, OfLink)] = metric_table! {
     gauge locally_bottlenecked_share_ratio "Estimate of C_e / C":
         estimated!(|e| Some(e.estimates.c_e_share.value));
     gauge limit_bytes "Limit in force": |l| l.limit_bytes.map(|b| b as f64);
-    gauge advised_limit_bytes "Limit advised": |l| l.advised_bytes.map(|b| b as f64);
+    gauge advised_limit_bytes "Limit to set": |l| of_bytes(l, |v| v.set_bytes);
+    gauge advised_limit_low_bytes "Lower end of the limits that serve": |l| of_bytes(l, |v| v.low_bytes);
+    gauge advised_limit_high_bytes "Upper end of the limits that serve":
+        |l| of_bytes(l, |v| v.high_bytes);
+    gauge advised_limit_chance_ratio "Probability that each target is met at the limit to set":
+        |l| l.verdict.as_ref()?.chance;
+    gauge buffer_verdict "1: the buffer is too big; 0: fine; -1: too small; absent: cannot say":
+        |l| l.verdict.as_ref()?.answer.sign();
     gauge target_utilisation_ratio "Smallest utilisation that is wanted":
         |l| Some(l.targets.utilisation).filter(|&u| u > 0.0);
     gauge target_loss_ratio "Largest loss rate that is wanted": |l| l.targets.loss_rate;

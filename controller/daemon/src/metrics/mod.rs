@@ -72,7 +72,7 @@ mod tests {
                 port: 5,
             },
             limit_bytes: Some(9),
-            advised_bytes: None,
+            verdict: None,
             estimate: None,
             targets: Targets {
                 delay_ms: Some(20.0),

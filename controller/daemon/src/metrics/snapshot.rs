@@ -2,6 +2,7 @@
 //! What the metrics are taken from.
 
 use std::sync::Arc;
+use tidemark_advice::Verdict;
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::Targets;
 
@@ -27,8 +28,8 @@ pub struct LinkSample {
     pub link: LinkId,
     /// The limit in force; `None` when unlimited or not known.
     pub limit_bytes: Option<u64>,
-    /// The advised limit; `None` when too little is known.
-    pub advised_bytes: Option<u64>,
+    /// The conclusion on its buffer; `None` before the first estimate.
+    pub verdict: Option<Arc<Verdict>>,
     /// The newest estimate; `None` before the first.
     pub estimate: Option<Arc<LinkEstimate>>,
     /// Its own targets, else the default ones.

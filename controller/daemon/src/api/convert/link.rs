@@ -127,6 +127,7 @@ pub fn summary(core: &Core, id: LinkId) -> LinkSummary {
             targets: link.targets,
             n_b: control.and_then(|c| Some(c.estimate()?.estimates.n_b.value)),
             advised_bytes: control.and_then(|c| c.advice()?.limit_bytes),
+            answer: control.and_then(|c| Some(c.verdict()?.answer)),
             on_trial: control.is_some_and(|c| c.trial().is_some()),
         }
     })

@@ -152,13 +152,13 @@ impl Screen {
     }
 }
 
-const LINK_WIDTHS: [u16; 12] = [16, 20, 14, 10, 7, 8, 9, 18, 6, 6, 8, 24];
+const LINK_WIDTHS: [u16; 12] = [16, 20, 20, 10, 7, 8, 9, 18, 6, 6, 8, 24];
 /// Of one fact of a link: its name and its text.
 const FACT_WIDTH: u16 = 40;
 /// Where the condition stands.
 const STATE: usize = LINK_WIDTHS.len() - 1;
 /// What a narrow terminal does without, first what is missed least: delta, alpha,
-/// occupancy, age (the state has it where it matters), advice, delay, N_b.
+/// occupancy, age (the state has it where it matters), verdict, delay, N_b.
 const LEFT_OUT: [usize; 7] = [9, 8, 3, rows::AGE, 2, 6, 7];
 
 /// The columns of links that there is room for, in their order.

@@ -216,7 +216,7 @@ fn the_chosen_link_opens_and_stays_chosen() {
     screen.open = screen.chosen;
     let text = drawn(&screen, 120);
     assert!(text.contains("asking for its flows"), "{text}");
-    assert!(text.contains("advised"), "{text}");
+    assert!(text.contains("buffer"), "{text}");
     screen.hear(state(|l| l["stale"] = true.into()));
     assert_eq!(screen.chosen, last);
 }

@@ -67,7 +67,7 @@ impl Condition {
 pub(super) const LINK_HEADING: [&str; 12] = [
     "link",
     "limit",
-    "advised",
+    "buffer",
     "occup. p99",
     "util.",
     "loss",
@@ -101,11 +101,10 @@ pub(super) fn link(l: &Link) -> [String; 11] {
         name => format!("{}:{} {name}", l.node, l.port),
     };
     let percent = |v: Option<f64>| dash_or(v, table::percent);
-    let advised = l.advice.as_ref().and_then(|a| a.limit_bytes);
     [
         name,
         remote::limit(l),
-        dash_or(advised, |b| format!("{b} bytes")),
+        dash_or(l.verdict.as_ref(), table::answer),
         dash_or(recent, |r| format!("{:.0} B", r.occupancy_bytes.p99)),
         percent(recent.and_then(|r| r.utilisation)),
         percent(recent.and_then(|r| r.loss_rate)),
