@@ -4,12 +4,12 @@
 use crate::confidence::{loss_at, loss_met, utilisation_at, utilisation_met};
 use crate::models::reductions::threshold_within;
 use crate::outlook::Outlook;
-use tidemark_rules::bisection::smallest_between;
 use tidemark_rules::rule::Situation;
 use tidemark_rules::{Goal, Regime, RuleId, bscl};
 
-/// Halvings of the logarithm of a limit: to within 0.1 % of four decades.
-const STEPS: usize = 13;
+/// Relative distance of the limits that are tried, which do not depend on the range: a live
+/// link and its capture come to one number.
+const RESOLUTION: f64 = 0.002;
 /// Limits looked at where none meets a target.
 const GRID: usize = 24;
 /// Loss rates this near to the lowest are as low, and utilisations to the highest.
@@ -98,8 +98,18 @@ impl Search<'_> {
         if !meets(self.most) {
             return None;
         }
-        let ends = (from.ln(), self.most.ln());
-        Some(smallest_between(ends, STEPS, |b| meets(b.exp())).exp())
+        let at = |k: f64| (k * RESOLUTION).exp();
+        let mut low = (from.ln() / RESOLUTION).floor();
+        let mut high = (self.most.ln() / RESOLUTION).ceil();
+        while high - low > 1.0 {
+            let middle = (0.5 * (low + high)).floor();
+            if meets(at(middle)) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        Some(at(high).min(self.most))
     }
 
     /// The limit at which a target is met with a probability, by a quantity that only gets better;

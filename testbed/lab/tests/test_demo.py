@@ -90,6 +90,12 @@ def program(process: Path) -> str:
         return ""
 
 
+def analyze(run: Path) -> list[dict]:
+    """Each link in each phase, by the offline program."""
+    command = [binary("tidemark-controller"), "analyze", run, "--json"]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)["links"]
+
+
 def run_dir(tmp_path: Path) -> Path:
     (found,) = [p for p in tmp_path.iterdir() if p.is_dir()]
     return found
@@ -117,6 +123,10 @@ def test_it_measures_advises_applies_and_measures_again(demo, tmp_path):
     for phase in (first, second):
         assert phase["verdict"]["set_bytes"] in (phase["advice"]["limit_bytes"], None)
         assert f"phase {phase['name']}: {sentence(phase['verdict'])}" in one.text()
+    analyzed = analyze(out)
+    for phase in (first, second):
+        (same,) = [link for link in analyzed if link["phase"] == phase["name"]]
+        assert phase["verdict"] == {key: same["verdict"][key] for key in phase["verdict"]}
     assert abs(first["estimates"]["n_b"]["value"] - 12) <= 1.5
     assert abs(first["estimates"]["t_e_ms"]["value"] - 19.2) <= 0.15 * 19.2
     assert first["utilisation"] >= 0.95

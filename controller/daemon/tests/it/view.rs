@@ -297,6 +297,7 @@ fn phases_of_the_run_and_its_log_are_shown() {
         &["--from-ns", &from.to_string(), "--to-ns", &to.to_string()],
     );
     same(&link["estimate"], &analyzed["links"][0], &ESTIMATE);
+    same(link, &analyzed["links"][0], &["verdict"]);
     assert!((link["start_s"].as_f64().unwrap() - 10.0).abs() < 1e-9);
     assert!(link["intervals"].as_u64().unwrap() > 100);
     let (_, changes) = view.get("/changes");
