@@ -70,8 +70,8 @@ struct Shared {
 pub struct SinkStats(Arc<Shared>);
 
 macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident $($add:ident)?;)*) => {$(
-        $(#[$doc])*
+    ($($name:ident $($add:ident)?;)*) => {$(
+        #[doc = concat!("[`SinkMetrics::", stringify!($name), "`] as it is now.")]
         pub fn $name(&self) -> u64 {
             self.0.metrics.$name.load(Ordering::Relaxed)
         }
@@ -83,29 +83,15 @@ macro_rules! counters {
 
 impl SinkStats {
     counters! {
-        /// Rows handed to the sink.
         taken add_taken;
-        /// Rows that the server has, those of former starts included.
         inserted add_inserted;
-        /// Batches that the server has.
         batches add_batches;
-        /// Attempts after a failed one.
         retries add_retries;
-        /// Batches that a repeated attempt found stored already.
         found add_found;
-        /// Rows that the server holds more than once.
         doubled add_doubled;
-        /// Bytes of bodies sent.
         sent_bytes add_sent_bytes;
-    }
-
-    counters! {
-        /// Bytes of batches on disk.
         spool_bytes;
-        /// Batches on disk.
         spool_batches;
-        /// Rows in the spool that a power cut may take: the names of their batches could
-        /// not be synced.
         unsynced_rows;
     }
 
