@@ -435,7 +435,7 @@ export interface components {
             decided_by: components["schemas"]["Goal"] | null;
             /** @description All targets are expected to hold. */
             feasible: boolean;
-            /** @description What was given up where they cannot. */
+            /** @description Targets given up where they cannot. */
             infeasible: components["schemas"]["Infeasibility"] | null;
             /**
              * @description Limits between which one serves, bytes: from where the targets are as likely met
@@ -455,7 +455,7 @@ export interface components {
             limit_ms: number | null;
             /**
              * Format: double
-             * @description The same in segments of M bytes.
+             * @description This limit in segments of M bytes.
              */
             limit_packets: number | null;
             /**
@@ -486,7 +486,7 @@ export interface components {
              *     events and of `GET /links`.
              */
             rules?: components["schemas"]["Rule"][];
-            /** @description What N_b, α and Δ each decide of the limit. Left out where `rules` is. */
+            /** @description Influence of N_b, α and Δ on the limit. Left out where `rules` is. */
             sensitivity?: components["schemas"]["Sensitivity"][];
         };
         /** @description An advice that was applied. */
@@ -818,7 +818,7 @@ export interface components {
              * @description The limit, bytes as the queue counts them.
              */
             buffer_bytes: number;
-            /** @description What to expect there. */
+            /** @description Its prediction. */
             predicted: components["schemas"]["Prediction"];
         };
         /**
@@ -1282,7 +1282,7 @@ export interface components {
         Infeasibility: {
             /** @description Given up, by the operator's priority. */
             given_up: components["schemas"]["Goal"][];
-            /** @description What they could be at best. */
+            /** @description Their nearest values. */
             nearest: components["schemas"]["Nearest"];
         };
         /** @description One quantity a rule used. */
@@ -1725,6 +1725,8 @@ export interface components {
              * @description Age of the newest report of the link, s; null before the first.
              */
             age_s: number | null;
+            /** @description Answer of the verdict on the buffer; null before the first estimate. */
+            answer: components["schemas"]["Answer"] | null;
             /**
              * Format: uint64
              * @description Capacity on the wire, bits/s; 0 when not configured.
@@ -1794,7 +1796,7 @@ export interface components {
         Marking: {
             /**
              * Format: double
-             * @description What the flows that wait here grow by before they answer a mark, bytes.
+             * @description Growth of the flows that wait here before they answer a mark, bytes.
              */
             growth_bytes: number;
             /**
@@ -1814,7 +1816,7 @@ export interface components {
             limit_ms: number;
             /**
              * Format: double
-             * @description What was measured above the threshold in force, carried over to the advised
+             * @description Occupancy measured above the threshold in force, carried over to the advised
              *     one, bytes; null where nothing was.
              */
             overshoot_bytes: number | null;
@@ -1822,7 +1824,7 @@ export interface components {
             reason: string;
             /**
              * Format: double
-             * @description What a flow in slow start adds meanwhile, bytes.
+             * @description Growth of a flow in slow start meanwhile, bytes.
              */
             slow_start_bytes: number;
         };
@@ -1860,7 +1862,7 @@ export interface components {
             /** @description Mode now in force. */
             mode: components["schemas"]["Mode"];
         };
-        /** @description What each target could be at best when they cannot hold together. */
+        /** @description The nearest value of each target when they cannot hold together. */
         Nearest: {
             /**
              * Format: double
@@ -2184,7 +2186,7 @@ export interface components {
             /** @description Largest queueing delay, ms. */
             delay_ms: components["schemas"]["Interval"];
             /**
-             * @description What the papers' formulas give, where the prediction rests on what was
+             * @description Result of the papers' formulas, where the prediction rests on what was
              *     measured at the limit in force instead; left out elsewhere.
              */
             formula?: components["schemas"]["FormulaPrediction"] | null;
@@ -2193,18 +2195,18 @@ export interface components {
             /** @description Mean utilisation, fraction. */
             utilisation: components["schemas"]["Interval"];
         };
-        /** @description What to expect of the limit now in force, beside what was measured. */
+        /** @description Prediction and measurement of the limit in force. */
         Present: {
             /**
              * Format: double
              * @description The limit in force, bytes as the queue counts them.
              */
             limit_bytes: number;
-            /** @description What was measured there. */
+            /** @description Measurement there. */
             measured: components["schemas"]["Observed"] | null;
             /** @description Targets missed there by measurement, by more than estimates move. */
             missed?: components["schemas"]["Goal"][];
-            /** @description What the models and measurements say of it. */
+            /** @description Prediction from models and measurements. */
             predicted: components["schemas"]["Prediction"] | null;
         };
         /** @description What is wrong, and where. */
@@ -2469,9 +2471,9 @@ export interface components {
             /** @description null where no capacity is known. */
             value: boolean | null;
         };
-        /** @description What one estimated quantity decides of an advice. */
+        /** @description Influence of one estimated quantity on an advice. */
         Sensitivity: {
-            /** @description What it decides, in words. */
+            /** @description Its influence, in words. */
             decides: string;
             /**
              * Format: uint64
