@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidemark_lab import netns, tracing
+from tidemark_lab.offline import output
 from tidemark_lab.state import recorded
 from tidemark_lab.verdict import sentence
 
@@ -90,18 +91,12 @@ def program(process: Path) -> str:
         return ""
 
 
-def analyze(run: Path) -> list[dict]:
-    """Each link in each phase, by the offline program."""
-    command = [binary("tidemark-controller"), "analyze", run, "--json"]
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)["links"]
-
-
 def run_dir(tmp_path: Path) -> Path:
     (found,) = [p for p in tmp_path.iterdir() if p.is_dir()]
     return found
 
 
-def test_it_measures_advises_applies_and_measures_again(demo, tmp_path):
+def test_it_measures_advises_applies_and_measures_again(demo, binary, tmp_path):
     one = demo("--seconds", "10")
     assert one.wait() == 0, one.text()
     print(one.text())
@@ -123,7 +118,7 @@ def test_it_measures_advises_applies_and_measures_again(demo, tmp_path):
     for phase in (first, second):
         assert phase["verdict"]["set_bytes"] in (phase["advice"]["limit_bytes"], None)
         assert f"phase {phase['name']}: {sentence(phase['verdict'])}" in one.text()
-    analyzed = analyze(out)
+    analyzed = json.loads(output(binary("tidemark-controller"), "analyze", out, "--json"))["links"]
     for phase in (first, second):
         (same,) = [link for link in analyzed if link["phase"] == phase["name"]]
         assert phase["verdict"] == {key: same["verdict"][key] for key in phase["verdict"]}
