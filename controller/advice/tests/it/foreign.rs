@@ -33,8 +33,6 @@ fn holds(name: &str) {
         // No target is of the mean delay, and its range is of senders that reduce on loss.
         let least = match *quantity {
             "mean delay" => 0.75,
-            // Senders that pause lose about as much at every limit, and nothing tells them.
-            "loss" => 0.8,
             _ => 0.85,
         };
         let part = share(all);

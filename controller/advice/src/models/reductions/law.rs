@@ -27,8 +27,8 @@ const CUBIC: f64 = 1.07;
 const ADDITIVE_ERROR: f64 = 0.15;
 /// That of a law that was not recognised reaches from and to this, relative: simulated
 /// Westwood+, Illinois and H-TCP go with up to 2 times the exponent of additive increase.
-const UNKNOWN_LOW: f64 = 0.5;
-const UNKNOWN_HIGH: f64 = 2.2;
+const UNKNOWN_LOW: f64 = 0.2;
+const UNKNOWN_HIGH: f64 = 2.5;
 /// How uncertain CUBIC's exponent of w is: simulated links of 100 CUBIC flows lose
 /// the same at one to eight times the buffer, where RTT^(-1/3) falls by a half.
 const CUBIC_ERROR: f64 = 0.5;

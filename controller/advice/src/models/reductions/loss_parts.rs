@@ -36,7 +36,7 @@ impl Parts {
             overshoots: (m.overshoot_drops as f64 / drops).min(1.0 - model_based),
             model_based,
             among_others: AmongOthers::of(m),
-            mix: m.mix(),
+            mix: believed(m.mix()),
         }
     }
 
@@ -112,5 +112,20 @@ impl Parts {
     fn overshoot(self, factor: f64, windows: f64, by: Deviation) -> f64 {
         let cubic = windows.powf(1.0 - by);
         self.mix.cubic * cubic + (1.0 - self.mix.cubic) * factor.min(1.0)
+    }
+}
+
+/// Share of the drops of unknown flows from which the names of the others are not believed:
+/// a control that nothing here knows looks like this one now and like that one then.
+const UNKNOWN: f64 = 0.25;
+
+fn believed(mix: LossMix) -> LossMix {
+    if mix.unknown < UNKNOWN {
+        return mix;
+    }
+    LossMix {
+        cubic: 0.0,
+        scalable: 0.0,
+        unknown: 1.0,
     }
 }
