@@ -2,9 +2,10 @@
 //! All links, and the event that carries them.
 
 use super::convert;
-use crate::core::{Core, lock};
+use crate::core::Core;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tidemark_api::{Link, Update};
 use tidemark_estimators::LinkId;
 
@@ -39,7 +40,7 @@ impl LastUpdate {
         only: Option<LinkId>,
         write: impl FnOnce() -> serde_json::Result<String>,
     ) -> serde_json::Result<Arc<str>> {
-        let mut last = lock(&self.0);
+        let mut last = self.0.lock();
         if last.unix_ms != unix_ms {
             *last = Written {
                 unix_ms,

@@ -38,7 +38,6 @@ pub mod subscribe;
 pub mod switch;
 pub mod switch_clock;
 pub mod switches;
-mod sync;
 pub mod tick;
 pub mod time;
 
@@ -53,11 +52,11 @@ use crate::store::Stats;
 use anyhow::Context as _;
 use audit::Audit;
 use durable_fs::SharedDisk;
+use parking_lot::RwLock;
 use state_file::StateFile;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, OnceLock};
 use switch::Switch;
-pub(crate) use sync::lock;
 use tidemark_control::{Action, Input, Timestamp};
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::{CollectorInfo, Update};
@@ -157,12 +156,12 @@ impl Core {
     /// Runs `f` on the state, which does not change meanwhile: so `f` is short. Others may
     /// read it at the same time.
     pub fn read<T>(&self, f: impl FnOnce(&State) -> T) -> T {
-        f(&sync::read(&self.state))
+        f(&self.state.read())
     }
 
     /// As [`read`](Self::read), alone, to change it.
     fn write<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
-        f(&mut sync::write(&self.state))
+        f(&mut self.state.write())
     }
 
     /// Saves what a restart must not lose. A file that cannot be written is

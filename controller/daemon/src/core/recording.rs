@@ -5,13 +5,13 @@
 use super::audit::Audit;
 use super::feed::Feed;
 use super::phases::Phase;
-use super::sync::lock;
 use super::time::Clock;
 use super::{Core, Event, tick};
 use crate::config::{CollectorConfig, Config};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tidemark_advice::Advice;
 use tidemark_capture::{PacketSpan, packets};
 use tidemark_control::{Input, StationarityWindow, WindowEstimate};
@@ -68,12 +68,12 @@ impl Recording {
 
     /// How far the reading has come.
     pub fn reading(&self) -> Reading {
-        lock(&self.reading).clone()
+        self.reading.lock().clone()
     }
 
     /// The reading has come further.
     pub fn read(&self, change: impl FnOnce(&mut Reading)) {
-        change(&mut lock(&self.reading));
+        change(&mut self.reading.lock());
     }
 
     /// Why nothing can be changed, and what can be done.

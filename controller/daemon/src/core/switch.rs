@@ -2,10 +2,10 @@
 //! A switch: its driver, and what is known of it.
 
 use super::audit::{Audit, Change};
-use super::sync::lock;
 use crate::config::{Config, SwitchConfig};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tidemark_control::{AuditPolicy, Limit};
 use tidemark_estimators::LinkId;
 use tidemark_southbound::{DryRun, Error, Health, Provisioned, Southbound};
@@ -96,7 +96,7 @@ impl Switch {
         let may_write = |port, limit| {
             let begun = audit.begin_initial(link(port), limit, unix_ms(), policy);
             begun
-                .map_err(|why| lock(&held_back).insert(port, why))
+                .map_err(|why| held_back.lock().insert(port, why))
                 .is_ok()
         };
         let done = self.driver.provision(plan, &may_write).await?;
@@ -116,7 +116,7 @@ impl Switch {
         Ok(Some(PlanWritten {
             done,
             outcomes,
-            held_back: held_back.into_inner().unwrap_or_else(|e| e.into_inner()),
+            held_back: held_back.into_inner(),
         }))
     }
 }

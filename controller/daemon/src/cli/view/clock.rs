@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The time within a run, as its capture is read.
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use tidemark_capture::CaptureMeta;
 use tidemark_control::Timestamp;
 use tidemark_proto::telemetry::Update;
@@ -43,7 +43,7 @@ impl RunClock {
     /// Goes on to the end of the records of an update; returns the time since the
     /// first one, ns.
     pub(super) fn advance(&self, update: &Update) -> u64 {
-        let mut state = crate::core::lock(&self.0);
+        let mut state = self.0.lock();
         for i in &update.link_intervals {
             let (start_ns, duration_ns) = (i128::from(i.start_ns), i128::from(i.duration_ns));
             state.record(i.node_id, start_ns, start_ns + duration_ns);
@@ -52,7 +52,7 @@ impl RunClock {
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        let state = crate::core::lock(&self.0);
+        let state = self.0.lock();
         let first = state.first_unix_ns.unwrap_or(state.started_unix_ns);
         let unix_ms = (first + i128::from(state.elapsed_ns)) / 1_000_000;
         Timestamp {

@@ -6,7 +6,6 @@
 
 use super::records::link_of;
 use super::{Audit, Change, Origin, Outcome};
-use crate::core::sync::lock;
 use std::collections::BTreeMap;
 use tidemark_control::{AuditPolicy, Limit};
 use tidemark_estimators::LinkId;
@@ -57,7 +56,9 @@ impl Audit {
         unix_ms: u64,
         policy: AuditPolicy,
     ) -> Result<(), String> {
-        let open = lock(&self.open_initial)
+        let open = self
+            .open_initial
+            .lock()
             .get(&link)
             .is_some_and(|o| o.logged && o.change.limit == Some(limit));
         if open {
@@ -70,13 +71,15 @@ impl Audit {
             recorded?;
         }
         // Else that it is missing is counted and told.
-        lock(&self.open_initial).insert(link, OpenIntent { change, logged });
+        self.open_initial
+            .lock()
+            .insert(link, OpenIntent { change, logged });
         Ok(())
     }
 
     /// Ports of a node whose initial limit has no outcome yet.
     pub fn open_initial_ports(&self, node: u32) -> Vec<u32> {
-        let open = lock(&self.open_initial);
+        let open = self.open_initial.lock();
         let of_node = open.keys().filter(|l| l.node_id == node);
         of_node.map(|l| l.port).collect()
     }
@@ -90,7 +93,7 @@ impl Audit {
         unit_bytes: u32,
         unix_ms: u64,
     ) -> Option<Change> {
-        let mut change = lock(&self.open_initial).remove(&link)?.change;
+        let mut change = self.open_initial.lock().remove(&link)?.change;
         change.unix_ms = unix_ms;
         change.outcome = Outcome::Set;
         if change.limit.map(|l| l.rounded(unit_bytes)) != Some(found) {

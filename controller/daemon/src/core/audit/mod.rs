@@ -5,13 +5,12 @@ mod initial;
 mod log;
 mod records;
 
-use super::sync::lock;
 use durable_fs::{Disk, sync_name};
 use log::Log;
+use parking_lot::Mutex;
 use records::{TAIL_BYTES, last_records, logged};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
-use std::sync::Mutex;
 use tidemark_control::LoggedWrites;
 use tidemark_estimators::LinkId;
 
@@ -121,7 +120,7 @@ impl Audit {
         );
         let written = self.append(&change);
         if change.outcome != Outcome::Intended {
-            let mut recent = lock(&self.recent);
+            let mut recent = self.recent.lock();
             recent.push_back(change);
             if recent.len() > KEPT {
                 recent.pop_front();
@@ -136,9 +135,9 @@ impl Audit {
         };
         let written = serde_json::to_string(change)
             .map_err(std::io::Error::from)
-            .and_then(|line| lock(file).append(&line));
+            .and_then(|line| file.lock().append(&line));
         let written = written.map_err(|e| format!("the audit log cannot be written: {e}"));
-        let mut health = lock(&self.health);
+        let mut health = self.health.lock();
         health.problem = written.clone().err();
         if let Err(e) = &written {
             health.not_written += 1;
@@ -149,12 +148,12 @@ impl Audit {
 
     /// How the file fares.
     pub fn health(&self) -> Health {
-        lock(&self.health).clone()
+        self.health.lock().clone()
     }
 
     /// The last records, oldest first, without intents.
     pub fn recent(&self) -> Vec<Change> {
-        lock(&self.recent).iter().cloned().collect()
+        self.recent.lock().iter().cloned().collect()
     }
 }
 

@@ -9,11 +9,10 @@ mod saved;
 pub(crate) use restore::{restore, snapshot};
 pub(crate) use saved::{Chosen, Saved, SavedLink};
 
-use super::sync::lock;
 use anyhow::Context as _;
 use durable_fs::{SharedDisk, replace_private};
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 /// The file, and what was last written to it.
 #[derive(Debug)]
@@ -70,18 +69,18 @@ impl StateFile {
     /// Writes what differs from what is there: a new file, put in its place.
     pub(crate) fn store(&self, saved: &Saved) -> std::io::Result<()> {
         let stored = self.replace(saved);
-        *lock(&self.problem) = stored.as_ref().err().map(ToString::to_string);
+        *self.problem.lock() = stored.as_ref().err().map(ToString::to_string);
         stored
     }
 
     /// Why it was not written last; `None` when it was.
     pub(crate) fn problem(&self) -> Option<String> {
-        lock(&self.problem).clone()
+        self.problem.lock().clone()
     }
 
     fn replace(&self, saved: &Saved) -> std::io::Result<()> {
         let text = serde_json::to_string_pretty(saved)? + "\n";
-        let mut written = lock(&self.written);
+        let mut written = self.written.lock();
         if written.as_ref() == Some(&text) {
             return Ok(());
         }
