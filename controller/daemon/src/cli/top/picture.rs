@@ -152,7 +152,7 @@ impl Screen {
     }
 }
 
-const LINK_WIDTHS: [u16; 12] = [16, 20, 20, 10, 7, 8, 9, 18, 6, 6, 8, 24];
+const LINK_WIDTHS: [u16; 12] = [16, 19, 18, 10, 7, 8, 9, 18, 6, 6, 8, 24];
 /// Of one fact of a link: its name and its text.
 const FACT_WIDTH: u16 = 40;
 /// Where the condition stands.
