@@ -34,6 +34,8 @@ impl<S: Sink> Emitter<S> {
         row.order = self.order();
         stats.postcard_rows += 1;
         self.sink.postcard(row);
+        self.aggregator
+            .make_room(row, &mut |update| self.sink.update(update));
         if self.aggregator.count(row) {
             self.aggregator
                 .close_due(&mut |update| self.sink.update(update));

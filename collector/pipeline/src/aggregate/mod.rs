@@ -113,8 +113,20 @@ impl Aggregator {
     /// Takes a packet; `out` gets the updates that became complete by it.
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow, out: &mut dyn FnMut(Update)) {
+        self.make_room(row, out);
         if self.count(row) {
             self.close_due(out);
+        }
+    }
+
+    /// Closes what is open where a packet is too far ahead to be counted with it: what lies
+    /// between was not heard.
+    #[inline(always)]
+    pub(crate) fn make_room(&mut self, row: &PostcardRow, out: &mut dyn FnMut(Update)) {
+        let i = self.position(row.node_id);
+        let node = self.nodes.get(i);
+        if let Some(to_ns) = node.and_then(|n| n.due_before(row.ingress_ns)) {
+            self.close(row.node_id, to_ns, out);
         }
     }
 

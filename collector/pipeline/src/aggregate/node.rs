@@ -42,6 +42,8 @@ pub(super) struct NodeIntervals {
     longest_delay_ns: u64,
     /// Intervals can be handed on once a packet is as young as this.
     due_ns: u64,
+    /// From here on no interval can be open together with those that are.
+    leap_ns: u64,
     /// The last closed interval had so many flows that fetching totals ahead is worth its
     /// cost.
     pub many_flows: bool,
@@ -65,6 +67,7 @@ impl NodeIntervals {
             learnt: (0, 0),
             longest_delay_ns: 0,
             due_ns: u64::MAX,
+            leap_ns: u64::MAX,
             many_flows: false,
             max_open_bytes: MAX_OPEN_BYTES,
             rows_until_look: ROWS_PER_LOOK,
@@ -98,6 +101,14 @@ impl NodeIntervals {
                 .saturating_add(worth_ns)
                 .saturating_add(self.wait_ns())
         });
+        self.leap_ns = self.open.most_ns();
+    }
+
+    /// Up to where intervals have to be closed before a row of this time is counted: it
+    /// leaps beyond all that can be open with those that are.
+    #[inline]
+    pub(super) fn due_before(&self, time_ns: u64) -> Option<u64> {
+        (time_ns >= self.leap_ns).then(|| time_ns.saturating_sub(self.wait_ns()))
     }
 
     /// Position of an interval among the open ones.

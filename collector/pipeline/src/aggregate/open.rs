@@ -181,6 +181,13 @@ impl OpenIntervals {
         self.make(number, outside)
     }
 
+    /// End of the longest time that can be open; `u64::MAX` before the first row.
+    pub(super) fn most_ns(&self) -> u64 {
+        let most = |base: u64| base.saturating_add(self.max_open());
+        self.base
+            .map_or(u64::MAX, |b| most(b).saturating_mul(self.interval_ns))
+    }
+
     fn max_open(&self) -> u64 {
         (MAX_OPEN_NS / self.interval_ns).max(2)
     }
@@ -205,6 +212,12 @@ impl OpenIntervals {
                 0
             }
         };
+        if offset >= max_open && self.intervals.is_empty() {
+            // All before it was handed on, and nothing is known of the time between.
+            self.base = Some(number);
+            moved = true;
+            offset = 0;
+        }
         if offset >= max_open {
             outside.ahead += 1;
             offset = max_open - 1;
