@@ -10,8 +10,8 @@ use tidemark_rules::{Goal, Regime, RuleId, bscl};
 /// Relative distance of the limits that are tried, which do not depend on the range: a live
 /// link and its capture come to one number.
 const RESOLUTION: f64 = 0.002;
-/// Limits looked at where none meets a target.
-const GRID: usize = 24;
+/// Steps of it between limits that are looked at where the largest one meets no target.
+const COARSE: f64 = 64.0;
 /// Loss rates this near to the lowest are as low, and utilisations to the highest.
 const AS_LOW: f64 = 1.1;
 const AS_HIGH: f64 = 0.002;
@@ -90,17 +90,31 @@ struct Search<'a> {
     confidence: f64,
 }
 
+/// The limit of a step, bytes.
+fn at(step: f64) -> f64 {
+    (step * RESOLUTION).exp()
+}
+
 impl Search<'_> {
+    /// Coarse steps between a limit and the largest one.
+    fn coarse(&self, from: f64) -> impl Iterator<Item = f64> {
+        let first = (from.ln() / RESOLUTION / COARSE).ceil();
+        let last = (self.most.ln() / RESOLUTION / COARSE).floor();
+        (0..=(last - first).max(0.0) as u32).map(move |i| (first + f64::from(i)) * COARSE)
+    }
+
     fn smallest(&self, from: f64, meets: impl Fn(f64) -> bool) -> Option<f64> {
         if meets(from) {
             return Some(from);
         }
-        if !meets(self.most) {
-            return None;
-        }
-        let at = |k: f64| (k * RESOLUTION).exp();
         let mut low = (from.ln() / RESOLUTION).floor();
         let mut high = (self.most.ln() / RESOLUTION).ceil();
+        if !meets(self.most) {
+            // Far from what was measured ranges widen: a smaller limit may meet what the
+            // largest one does not.
+            high = self.coarse(from).find(|&k| meets(at(k)))?;
+            low = low.max(high - COARSE);
+        }
         while high - low > 1.0 {
             let middle = (0.5 * (low + high)).floor();
             if meets(at(middle)) {
@@ -128,9 +142,11 @@ impl Search<'_> {
         };
         let mut by = RuleId::Listed(by.into());
         let bytes = sure.unwrap_or_else(|| {
-            let ratio = (self.most / self.least).max(1.0);
-            let grid = (0..=GRID).map(|i| self.least * ratio.powf(i as f64 / GRID as f64));
-            let all: Vec<f64> = grid.chain(self.outlook.measured_limits()).collect();
+            let all: Vec<f64> = [self.least, self.most]
+                .into_iter()
+                .chain(self.coarse(self.least).map(at))
+                .chain(self.outlook.measured_limits())
+                .collect();
             let costs: Vec<f64> = all.iter().map(|&b| cost(b)).collect();
             let lowest = costs.iter().copied().fold(f64::INFINITY, f64::min);
             let near = all.iter().zip(&costs).filter(|(_, c)| near(**c, lowest));
