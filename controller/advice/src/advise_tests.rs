@@ -174,7 +174,10 @@ fn limits_of_the_target_are_kept() {
     };
     let a = advise(&demo(), &targets(0.01, 30.0, &[U, L, D]), &options);
     let b = a.limit_bytes.unwrap();
-    assert!((30_000..=40_000).contains(&b) && b.is_multiple_of(80), "{b}");
+    assert!(
+        (30_000..=40_000).contains(&b) && b.is_multiple_of(80),
+        "{b}"
+    );
     assert!(a.chance.unwrap() < 0.9);
 }
 

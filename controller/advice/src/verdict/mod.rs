@@ -135,6 +135,7 @@ impl Verdict {
     pub fn by(advice: &Advice, traffic: &Traffic, targets: &Targets) -> Self {
         let outlook = Outlook::of(traffic).ok();
         let interval = advice.interval_bytes;
+        let dropped = traffic.observed.filter(|o| o.drops > 0);
         let mut verdict = Self {
             version: VERSION,
             answer: answer(advice),
@@ -147,20 +148,14 @@ impl Verdict {
             chance: advice.chance,
             because: String::new(),
             reasons: advice.reasons.clone(),
-            measured: outlook.as_ref().map(measured).unwrap_or_default(),
+            measured: outlook.iter().flat_map(Outlook::measurements).collect(),
             curve: Vec::new(),
             loss_by: outlook.as_ref().map(|o| o.loss_by().id.into()),
             utilisation_by: outlook.as_ref().map(|o| o.utilisation_by().id.into()),
             rules: ticks(advice),
             evidence: Evidence {
                 seconds: (traffic.seconds > 0.0).then_some(traffic.seconds),
-                loss_events: traffic.observed.map_or(0.0, |o| {
-                    if o.drops > 0 {
-                        traffic.loss_events()
-                    } else {
-                        0.0
-                    }
-                }),
+                loss_events: dropped.map_or(0.0, |_| traffic.loss_events()),
                 limits_tried: traffic.tried.len(),
                 understood: traffic.understood,
             },
@@ -201,8 +196,7 @@ impl Verdict {
         limits.sort_by(f64::total_cmp);
         limits.dedup_by(|a, b| (*a / *b - 1.0).abs() < 1e-6);
         let point = |buffer_bytes| {
-            let predicted = outlook.at(buffer_bytes).ok()?;
-            Some(WhatIfPoint {
+            outlook.at(buffer_bytes).ok().map(|predicted| WhatIfPoint {
                 buffer_bytes,
                 predicted,
             })
@@ -220,10 +214,6 @@ fn answer(advice: &Advice) -> Answer {
         (Some(_), Some(_)) => Answer::Fine,
         _ => Answer::CannotSay,
     }
-}
-
-fn measured(outlook: &Outlook<'_>) -> Vec<MeasuredLimit> {
-    outlook.measurements().collect()
 }
 
 fn ticks(advice: &Advice) -> Vec<RuleTick> {

@@ -25,10 +25,7 @@ impl Verdict {
     ) -> Option<String> {
         let Some(set) = advice.limit_bytes else {
             let why = advice.reasons.iter().find(|r| r.starts_with("no advice"));
-            return Some(
-                why.cloned()
-                    .unwrap_or_else(|| "too little was measured".into()),
-            );
+            return Some(why.map_or("too little was measured", |r| r).into());
         };
         let lost = m.reports_lost.unwrap_or(0.0);
         if lost > MOST_LOST {
@@ -81,10 +78,8 @@ impl Verdict {
         if let Some(why) = &self.cannot_say {
             return why.clone();
         }
-        let (set, chance) = (
-            self.set_bytes.unwrap_or(0) as f64,
-            self.chance.unwrap_or(0.0),
-        );
+        let set = self.set_bytes.unwrap_or(0) as f64;
+        let chance = self.chance.unwrap_or(0.0);
         let there = m.observed.map(|o| {
             let lost = targets.loss_rate.map_or(String::new(), |p| {
                 format!(" and loss {} for {}", percent(o.loss_rate), percent(p))
@@ -98,18 +93,11 @@ impl Verdict {
         });
         let there = there.unwrap_or_else(|| "nothing was measured".into());
         let in_force = size(self.in_force_bytes.unwrap_or(0.0));
-        let missed = advice
-            .present
-            .as_ref()
-            .map(|p| p.missed.clone())
-            .unwrap_or_default();
-        let missed: Vec<&str> = missed.iter().map(|g| g.label()).collect();
-        let given_up = advice
-            .infeasible
-            .as_ref()
-            .map(|i| i.given_up.iter().map(|g| g.label()).collect::<Vec<_>>());
-        let but = given_up.map_or(String::new(), |g| {
-            format!("; no limit is expected to meet {}", g.join(" and "))
+        let labels = |goals: &[Goal]| goals.iter().map(|g| g.label()).collect::<Vec<_>>();
+        let missed = advice.present.as_ref().map_or(&[][..], |p| &p.missed);
+        let but = advice.infeasible.as_ref().map_or(String::new(), |i| {
+            let given_up = labels(&i.given_up).join(" and ");
+            format!("; no limit is expected to meet {given_up}")
         });
         match self.answer {
             Answer::Fine if missed.is_empty() => {
@@ -117,7 +105,7 @@ impl Verdict {
             }
             Answer::Fine => format!(
                 "at {in_force} {there}: {} missed, and no other limit is expected to do better{but}",
-                missed.join(" and ")
+                labels(missed).join(" and ")
             ),
             Answer::TooBig | Answer::TooSmall => format!(
                 "at {in_force} {there}; {} meets the targets with a probability of {:.0} %{but}",
