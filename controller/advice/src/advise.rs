@@ -31,6 +31,7 @@ pub fn advise(traffic: &Traffic, targets: &Targets, options: &Options) -> Advice
 
 /// The advice without its sensitivity.
 pub(crate) fn answer(traffic: &Traffic, targets: &Targets, options: &Options) -> Advice {
+    let targets = &targets.aimed();
     let situation = Situation {
         traffic,
         targets,
@@ -46,7 +47,7 @@ pub(crate) fn answer(traffic: &Traffic, targets: &Targets, options: &Options) ->
             measured: traffic.observed,
             missed: Vec::new(),
         }),
-        confidence_asked: options.confidence,
+        confidence_asked: targets.confidence,
         rules: evaluate(traffic, targets, options),
         ..Advice::default()
     };

@@ -20,6 +20,7 @@ fn targets(loss: f64, delay_ms: f64, priority: &[Goal]) -> Targets {
         loss_rate: Some(loss),
         delay_ms: Some(delay_ms),
         priority: priority.to_vec(),
+        ..Targets::default()
     }
 }
 
@@ -48,11 +49,11 @@ fn the_demo_is_feasible() {
 fn many_flows_are_decided_by_loss() {
     let mut m = demo();
     m.n_b = Range::exact(70.0);
-    let options = Options {
+    let likely = Targets {
         confidence: 0.5,
-        ..Options::default()
+        ..targets(0.01, 200.0, &[U, L, D])
     };
-    let a = advise(&m, &targets(0.01, 200.0, &[U, L, D]), &options);
+    let a = advise(&m, &likely, &Options::default());
     assert_eq!(a.decided_by, Some(L), "{:#?}", a.reasons);
     assert_eq!(a.rule.as_ref().map(RuleId::as_str), Some("formulas"));
     let p = a.predicted.unwrap().loss_rate.value;
@@ -88,6 +89,7 @@ fn a_delay_bound_below_the_smallest_limit_is_used_up() {
         loss_rate: None,
         delay_ms: Some(2.0),
         priority: vec![D],
+        ..Targets::default()
     };
     let a = advise(&demo(), &wanted, &Options::default());
     let allowed = demo().queue_drain_bps / 8.0 * 2e-3;

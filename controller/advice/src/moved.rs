@@ -124,12 +124,15 @@ mod tests {
     use tidemark_rules::targets::{Options, Targets};
     use tidemark_rules::traffic::{CongestionControl, Observed, Traffic};
 
-    fn of(m: &Traffic) -> Vec<crate::Sensitivity> {
-        let options = Options {
+    fn likely() -> Targets {
+        Targets {
             confidence: 0.5,
-            ..Options::default()
-        };
-        let advice = advise(m, &Targets::default(), &options);
+            ..Targets::default()
+        }
+    }
+
+    fn of(m: &Traffic) -> Vec<crate::Sensitivity> {
+        let advice = advise(m, &likely(), &Options::default());
         advice.sensitivity.get().to_vec()
     }
 
@@ -164,11 +167,7 @@ mod tests {
             delay_max_ms: 77.0,
         });
         let all = of(&m);
-        let options = Options {
-            confidence: 0.5,
-            ..Options::default()
-        };
-        let advised = advise(&m, &Targets::default(), &options);
+        let advised = advise(&m, &likely(), &Options::default());
         let limit = advised.limit_bytes.unwrap() as f64;
         // Only by the timeouts of small windows, a tenth of what eq. 21 has.
         for other in [all[0].limit_bytes_less, all[0].limit_bytes_more] {

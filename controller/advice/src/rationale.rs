@@ -41,7 +41,7 @@ pub(crate) fn need(goal: Goal, need: &Need, s: &Situation<'_>, by: &Model) -> St
     };
     let (bytes, label) = (need.bytes, goal.label());
     let packets = bytes / s.traffic.segment_bytes;
-    let sure = s.options.confidence * 100.0;
+    let sure = s.targets.confidence * 100.0;
     if need.sure && bytes <= s.smallest_limit_bytes() {
         return format!(
             "{label}: {target} is met at the smallest limit, by {}",

@@ -177,7 +177,7 @@ pub fn needs(outlook: &Outlook<'_>, s: &Situation<'_>) -> Needs {
         outlook,
         least: s.smallest_limit_bytes().min(most),
         most,
-        confidence: s.options.confidence.clamp(0.5, 0.99),
+        confidence: s.targets.confidence.clamp(0.5, 0.99),
     };
     let (target, confidence) = (s.targets.utilisation, search.confidence);
     let follows = m.regime != Regime::Transparent && m.saturable != Some(false);

@@ -265,6 +265,12 @@ pub struct TargetsRequest {
     /// Order in which targets are kept when they cannot hold together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Vec<Goal>>,
+    /// Probability with which each target is to be met, 0.5 to 0.99.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// Fraction inside the bounds that the advice aims at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
 }
 
 /// A field that is there, be it null.

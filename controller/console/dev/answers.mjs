@@ -12,7 +12,7 @@ function around(value, error, samples = 400) {
   return { value, low: value * (1 - error), high: value * (1 + error), evidence: 'probed', samples };
 }
 
-export const TARGETS = { utilisation: 0.98, loss_rate: 0.01, delay_ms: 30, priority: ['utilisation', 'loss', 'delay'] };
+export const TARGETS = { utilisation: 0.98, loss_rate: 0.01, delay_ms: 30, priority: ['utilisation', 'loss', 'delay'], confidence: 0.9, margin: 0 };
 
 /** An answer that a controller gave (dev/record.mjs): what does not depend on the made-up link. */
 function recorded(name) {

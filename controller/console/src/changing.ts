@@ -44,6 +44,7 @@ export async function applyAdvice(s: AdviceState, secret: string, poll: () => vo
 export async function changeTargets(link: Link | null, t: NewTargets, secret: string, poll: () => void): Promise<void> {
   if (!link) throw new Error('No port is chosen.');
   const priority = t.priority as Posts['/targets']['body']['priority'];
-  const body = { node: link.node, port: link.port, utilisation: t.utilisation, loss_rate: t.lossRate, delay_ms: t.delayMs, priority };
+  const { confidence, margin, utilisation } = t;
+  const body = { node: link.node, port: link.port, utilisation, loss_rate: t.lossRate, delay_ms: t.delayMs, priority, confidence, margin };
   await change('/targets', body, secret, poll);
 }

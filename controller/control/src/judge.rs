@@ -116,6 +116,7 @@ mod tests {
             loss_rate: Some(0.01),
             delay_ms: Some(30.0),
             priority: vec![],
+            ..Targets::default()
         };
         let before = observed(0.99, 0.005, 25.0);
         let judge =
@@ -141,6 +142,7 @@ mod tests {
             loss_rate: None,
             delay_ms: Some(30.0),
             priority: vec![Goal::Delay, Goal::Utilisation],
+            ..Targets::default()
         };
         // The delay bound was missed, and is met at the cost of utilisation.
         let before = observed(1.0, 0.0, 70.0);

@@ -78,11 +78,6 @@ pub struct Settings {
     pub settle_s: f64,
     /// Then the outcome is measured over this time, s.
     pub observe_s: f64,
-    /// Advice aims this fraction inside the bounds of loss and delay, and of what
-    /// may stay unused of the capacity, so that variation around the expected
-    /// value stays within them.
-    #[serde(alias = "headroom")]
-    pub margin: f64,
     /// Shortest window that an advice is based on, s; a change of the traffic is
     /// noticed with it.
     pub short_window_s: f64,
@@ -126,7 +121,6 @@ impl Default for Settings {
             min_loss_events: 1,
             settle_s: 3.0,
             observe_s: 10.0,
-            margin: 0.0,
             short_window_s: 3.0,
             deadband: 0.15,
             stable_s: 3,

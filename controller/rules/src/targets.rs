@@ -39,6 +39,12 @@ pub struct Targets {
     /// Order in which targets are kept when they cannot hold together; a
     /// target not named comes after those named.
     pub priority: Vec<Goal>,
+    /// Probability with which each target is to be met at the advised limit, 0.5 (as
+    /// likely as not) to 0.99.
+    pub confidence: f64,
+    /// Fraction inside the bounds of loss and delay, and of what may stay unused of the
+    /// capacity, that the advice aims at.
+    pub margin: f64,
 }
 
 impl Default for Targets {
@@ -48,6 +54,8 @@ impl Default for Targets {
             loss_rate: Some(0.01),
             delay_ms: None,
             priority: vec![Goal::Utilisation, Goal::Loss, Goal::Delay],
+            confidence: 0.9,
+            margin: 0.0,
         }
     }
 }
@@ -67,15 +75,15 @@ impl Targets {
 }
 
 impl Targets {
-    /// The targets with a margin: this fraction inside the bounds of loss and delay, and
-    /// of what may stay unused of the capacity.
-    pub fn within(&self, margin: f64) -> Self {
-        let within = 1.0 - margin;
+    /// The bounds that the advice aims at: with the margin in them.
+    pub fn aimed(&self) -> Self {
+        let within = 1.0 - self.margin;
         Self {
             utilisation: 1.0 - (1.0 - self.utilisation) * within,
             loss_rate: self.loss_rate.map(|p| p * within),
             delay_ms: self.delay_ms.map(|d| d * within),
-            priority: self.priority.clone(),
+            margin: 0.0,
+            ..self.clone()
         }
     }
 }
@@ -91,9 +99,6 @@ pub struct Options {
     pub max_bytes: Option<f64>,
     /// Limits are rounded up to a multiple of this (cell size of the target).
     pub unit_bytes: f64,
-    /// Probability with which each target is to be met at the advised limit, 0.5 (as
-    /// likely as not) to 0.99.
-    pub confidence: f64,
     /// The limit that was advised before, of the same traffic at the same limit in force,
     /// bytes: the advice leaves it only for more than it varies by.
     #[serde(skip)]
@@ -111,7 +116,6 @@ impl Default for Options {
             min_packets: 20.0,
             max_bytes: None,
             unit_bytes: 1.0,
-            confidence: 0.9,
             kept_bytes: None,
             kept_interval: None,
             bbr_delta: 0.01,

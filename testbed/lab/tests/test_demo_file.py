@@ -107,11 +107,14 @@ def test_the_controller_is_configured_as_the_files_say(tmp_path):
         "loss_rate": 0.02,
         "delay_ms": 60,
         "priority": ["delay", "loss", "utilisation"],
+        "confidence": 0.9,
+        "margin": 0.25,
     }
     assert document["control"]["mode"] == "recommend"
     assert document["control"]["max_step_factor"] == 4.0
     plain = configs.controller(Layout(demo(), "ffff"), Ports(), Paths.find(), tmp_path)
-    assert plain["targets"] == {"utilisation": 0.98, "loss_rate": 0.01, "delay_ms": 30}
+    sure = {"confidence": 0.9, "margin": 0.0}
+    assert plain["targets"] == {"utilisation": 0.98, "loss_rate": 0.01, "delay_ms": 30, **sure}
     assert plain["control"] | {"mode": "confirm", "max_step_factor": 64.0} == plain["control"]
 
 
@@ -157,8 +160,8 @@ def test_options_change_the_file():
 def test_confidence_and_margin_reach_the_controller(tmp_path):
     layout = Layout(demo(confidence=0.95, margin=0.1), "ffff")
     document = configs.controller(layout, Ports(), Paths.find(), tmp_path)
-    assert document["advisor"] == {"confidence": 0.95}
-    assert document["control"]["margin"] == 0.1
+    assert document["targets"]["confidence"] == 0.95
+    assert document["targets"]["margin"] == 0.1
 
 
 def test_flows_of_steps_are_there_when_they_should_be():

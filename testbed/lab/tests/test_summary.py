@@ -84,8 +84,9 @@ def phase(name="first"):
     }
 
 
-def summarised(one, stolen):
-    return summary.phase_summary(one, TRUTH, limit_action="drop_tail", stolen_cpu_fraction=stolen)
+def summarised(one, why_not_trusted=""):
+    row = {"stolen_cpu": 0.001, "late_p99_ms": 3.0, "why_not_trusted": why_not_trusted}
+    return summary.phase_summary(one, TRUTH, limit_action="drop_tail", machine=row)
 
 
 def document():
@@ -96,8 +97,8 @@ def document():
     return {
         "config": {},
         "phases": [
-            summarised(phase(), 0.0),
-            summarised(second, 0.001),
+            summarised(phase()),
+            summarised(second),
         ],
     }
 
@@ -133,8 +134,9 @@ def test_a_spoiled_measurement_has_no_verdict():
     lost["reports"]["lost"] = 7
     joined = phase()
     joined["join"]["matched_fraction"] = 0.5
-    for one, stolen, why in ((phase(), 0.2, "CPU"), (lost, 0.0, "lost 7"), (joined, 0.0, "joined")):
-        said = summarised(one, stolen)["verdict"]
+    late = "1 % of the reports came 31.8 ms late or more"
+    for one, busy, why in ((phase(), late, late), (lost, "", "lost 7"), (joined, "", "joined")):
+        said = summarised(one, busy)["verdict"]
         assert (said["answer"], said["set_bytes"]) == ("cannot_say", None)
         text = verdict.sentence(said)
         assert text.startswith("cannot say: this run cannot be trusted") and why in text
@@ -173,7 +175,7 @@ def test_checks_hold_for_a_good_run_and_name_what_is_wrong():
     assert len(failing(lambda p: p[0]["estimates"]["t_e_ms"].update(value=25.0))) == 1
     assert len(failing(lambda p: p[0]["occupancy_bytes"].update(max=312_500 + 1515))) == 1
     assert len(failing(lambda p: p[0].update(utilisation=0.94))) == 1
-    assert len(failing(lambda p: p[1].update(stolen_cpu_fraction=0.03))) == 1
+    assert len(failing(lambda p: p[1].update(why_not_trusted="1 % came late"))) == 1
     assert len(failing(nothing, read_back=49_999)) == 1
 
     def marks(ce_marked):

@@ -15,11 +15,11 @@ def phase_summary(
     truth: JsonObject,
     *,
     limit_action: str,
-    stolen_cpu_fraction: float,
+    machine: JsonObject,
 ) -> JsonObject:
     """One phase of summary.json from the controller's `Phase` (docs/reference/api.md), the
-    truth of its time, what the switch does at the limit, and the share of the CPU time, 0 to 1,
-    that the hypervisor gave to others."""
+    truth of its time, what the switch does at the limit, and how the machine kept up (the row's
+    columns; a run that goes on has none but `stolen_cpu`)."""
     link = phase["links"][0]
     estimate = link["estimate"]
     estimates = estimate["estimates"]
@@ -41,7 +41,9 @@ def phase_summary(
             "regime": {"value": estimates["regime"]["value"], "low": None, "high": None},
         },
         "truth": truth,
-        "stolen_cpu_fraction": stolen_cpu_fraction,
+        "stolen_cpu_fraction": machine.get("stolen_cpu"),
+        "late_p99_ms": machine.get("late_p99_ms"),
+        "why_not_trusted": machine.get("why_not_trusted", ""),
         "advice": advice_summary(link["advice"]),
         "window": {
             "start_ns": link["start_ns"],

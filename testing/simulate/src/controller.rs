@@ -87,6 +87,7 @@ pub(crate) fn targets(plan: &Plan) -> Targets {
         loss_rate,
         delay_ms,
         priority: vec![first, Goal::Utilisation],
+        ..Targets::default()
     }
 }
 

@@ -191,14 +191,14 @@ impl Link {
 
 /// Rounds of advice from a limit on: every limit in force, the last advice.
 fn rounds(link: &Link, start: f64, count: usize, confidence: f64) -> (Vec<f64>, Advice) {
-    let options = Options {
+    let targets = Targets {
         confidence,
-        ..Options::default()
+        ..Targets::default()
     };
     let (mut packets, mut tried, mut limits) = (start, Vec::new(), vec![start]);
     loop {
         let m = link.measured(packets, &tried);
-        let a = advise(&m, &Targets::default(), &options);
+        let a = advise(&m, &targets, &Options::default());
         let next = a.limit_packets.unwrap();
         let (u, p) = link.at(packets);
         println!(

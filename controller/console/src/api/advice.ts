@@ -14,6 +14,8 @@ export function targets(v: unknown) {
     lossRate: number(o.loss_rate),
     delayMs: number(o.delay_ms),
     priority: strings(o.priority),
+    confidence: number(o.confidence) ?? 0.9,
+    margin: number(o.margin) ?? 0,
   };
 }
 

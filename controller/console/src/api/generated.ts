@@ -2639,6 +2639,12 @@ export interface components {
         Targets: {
             /**
              * Format: double
+             * @description Probability with which each target is to be met at the advised limit, 0.5 (as
+             *     likely as not) to 0.99.
+             */
+            confidence: number;
+            /**
+             * Format: double
              * @description d̂: largest queueing delay, ms; null = no bound.
              */
             delay_ms: number | null;
@@ -2647,6 +2653,12 @@ export interface components {
              * @description p̂: largest loss rate, fraction; null = no bound.
              */
             loss_rate: number | null;
+            /**
+             * Format: double
+             * @description Fraction inside the bounds of loss and delay, and of what may stay unused of the
+             *     capacity, that the advice aims at.
+             */
+            margin: number;
             /**
              * @description Order in which targets are kept when they cannot hold together; a
              *     target not named comes after those named.
@@ -2662,6 +2674,11 @@ export interface components {
         TargetsRequest: {
             /**
              * Format: double
+             * @description Probability with which each target is to be met, 0.5 to 0.99.
+             */
+            confidence?: number | null;
+            /**
+             * Format: double
              * @description Largest queueing delay, ms; null = no bound.
              */
             delay_ms?: number | null;
@@ -2670,6 +2687,11 @@ export interface components {
              * @description Largest loss rate, fraction; null = no bound.
              */
             loss_rate?: number | null;
+            /**
+             * Format: double
+             * @description Fraction inside the bounds that the advice aims at.
+             */
+            margin?: number | null;
             /**
              * Format: uint32
              * @description Node id of the switch. Without node and port: the default of all links.

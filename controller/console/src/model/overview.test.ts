@@ -7,7 +7,7 @@ function brief(port: number, more: { utilisation?: number; loss?: number; delay?
   return {
     node: 10, port, name: `uplink ${port}`, capacityBps: 1e9, stale: more.stale ?? false, ageMs: 100, limit: null, reportedLimitBytes: 1, advisedBytes: 1, nB: more.nB ?? 5,
     recent: { utilisation: more.utilisation ?? 0.99, lossRate: more.loss ?? 0, delayMs: { p50: 1, p99: 2, max: more.delay ?? 3 }, packets: 1 },
-    targets: { utilisation: 0.98, lossRate: 0.01, delayMs: 30, priority: [] },
+    targets: { utilisation: 0.98, lossRate: 0.01, delayMs: 30, priority: [], confidence: 0.9, margin: 0 },
   };
 }
 

@@ -6,12 +6,18 @@ export interface TargetValues {
   /** null = no bound. */
   lossRate: number | null;
   delayMs: number | null;
+  /** Probability with which each is to be met. */
+  confidence: number;
+  /** Fraction inside the bounds that the advice aims at. */
+  margin: number;
 }
 
 export interface TargetTexts {
   utilisationPercent: string;
   lossPercent: string;
   delayMs: string;
+  confidencePercent: string;
+  marginPercent: string;
 }
 
 function parse(text: string): number | null {
@@ -29,7 +35,12 @@ export function parseTargets(t: TargetTexts): TargetValues | string {
   if (loss !== null && !(loss > 0 && loss < 100)) return 'Loss: above 0 and below 100 %, or empty for no bound.';
   const delay = parse(t.delayMs);
   if (delay !== null && !(delay > 0)) return 'Delay: above 0 ms, or empty for no bound.';
-  return { utilisation: utilisation / 100, lossRate: loss === null ? null : loss / 100, delayMs: delay };
+  const confidence = parse(t.confidencePercent);
+  if (confidence === null || !(confidence >= 50 && confidence <= 99)) return 'Confidence: 50 to 99 %.';
+  const margin = parse(t.marginPercent) ?? 0;
+  if (!(margin >= 0 && margin < 100)) return 'Margin: from 0 to below 100 %.';
+  const lossRate = loss === null ? null : loss / 100;
+  return { utilisation: utilisation / 100, lossRate, delayMs: delay, confidence: confidence / 100, margin: margin / 100 };
 }
 
 /** A share as the number a person would type: 0.98 is 98, not 98.00000000000001. */

@@ -201,7 +201,7 @@ export class AdviceView implements Panel {
     const delay = t.delayMs === null ? 'no bound on delay' : `delay at most ${milliseconds(t.delayMs)}`;
     this.dialog.ask({
       title: 'Set targets',
-      words: () => `Node ${link.node}, port ${link.port}: utilisation at least ${percent(t.utilisation)}, ${loss}, ${delay}.`,
+      words: () => `Node ${link.node}, port ${link.port}: utilisation at least ${percent(t.utilisation)}, ${loss}, ${delay}, each with a probability of ${percent(t.confidence)}.`,
       verb: 'Set',
       act: async (token) => {
         await this.actions.setTargets(t, token);

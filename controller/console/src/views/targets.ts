@@ -20,6 +20,8 @@ export class TargetsForm {
   private readonly utilisation = this.field('target-utilisation');
   private readonly loss = this.field('target-loss');
   private readonly delay = this.field('target-delay');
+  private readonly confidence = this.field('target-confidence');
+  private readonly margin = this.field('target-margin');
   private readonly order = h('select', { id: 'target-order' });
   private readonly error = h('p', { class: 'kept form-error', role: 'alert' });
   private shown: Targets | null = null;
@@ -30,7 +32,9 @@ export class TargetsForm {
       h('p', { class: 'field' }, h('label', { for: input.id }, label), h('span', {}, input, unit ? ` ${unit}` : null));
     const onsubmit = (e: Event): void => {
       e.preventDefault();
-      const t = parseTargets({ utilisationPercent: this.utilisation.value, lossPercent: this.loss.value, delayMs: this.delay.value });
+      const [utilisationPercent, lossPercent, delayMs] = [this.utilisation.value, this.loss.value, this.delay.value];
+      const [confidencePercent, marginPercent] = [this.confidence.value, this.margin.value];
+      const t = parseTargets({ utilisationPercent, lossPercent, delayMs, confidencePercent, marginPercent });
       text(this.error, typeof t === 'string' ? t : '');
       if (typeof t !== 'string') submit({ ...t, priority: this.order.value.split(',') });
     };
@@ -41,6 +45,8 @@ export class TargetsForm {
       row(this.loss, 'Loss at most', '%'),
       row(this.delay, 'Delay at most', 'ms'),
       row(this.order, 'Kept first to last', ''),
+      row(this.confidence, 'Met with a probability of', '%'),
+      row(this.margin, 'Aim inside the bounds by', '%'),
       this.error,
       h('button', { type: 'submit' }, 'Set targets'),
     );
@@ -64,6 +70,8 @@ export class TargetsForm {
     this.utilisation.value = asPercent(t.utilisation);
     this.loss.value = asPercent(t.lossRate);
     this.delay.value = t.delayMs === null ? '' : String(t.delayMs);
+    this.confidence.value = asPercent(t.confidence);
+    this.margin.value = asPercent(t.margin);
     const rest = ['utilisation', 'loss', 'delay'].filter((g) => !t.priority.includes(g));
     this.order.value = [...t.priority, ...rest].join(',');
     text(this.error, '');

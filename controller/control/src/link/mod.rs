@@ -198,11 +198,6 @@ impl LinkControl {
         }
     }
 
-    /// What the advisor aims at: the targets with the configured margin.
-    pub fn advisor_targets(&self) -> Targets {
-        self.targets.within(self.settings.control.margin)
-    }
-
     /// Whether the advice could be applied now: the advice and its size, bytes.
     pub fn may_apply(
         &self,

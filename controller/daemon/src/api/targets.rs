@@ -29,6 +29,8 @@ fn changed(request: &TargetsRequest, old: Targets) -> Targets {
         loss_rate: request.loss_rate.unwrap_or(old.loss_rate),
         delay_ms: request.delay_ms.unwrap_or(old.delay_ms),
         priority: request.priority.clone().unwrap_or(old.priority),
+        confidence: request.confidence.unwrap_or(old.confidence),
+        margin: request.margin.unwrap_or(old.margin),
     }
 }
 

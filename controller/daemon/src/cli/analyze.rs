@@ -55,7 +55,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     let asked = args.asked;
     let of_run = marks::targets_of_run(&args.capture, &locate(&args.capture)?);
     let targets = args.targets.targets_over(of_run.unwrap_or_default())?;
-    let options = args.targets.options(Options::default().confidence)?;
+    let options = Options::default();
     let estimated = estimated(&args.capture, asked, (args.node, args.port))?;
     let mut evidence = args
         .evidence

@@ -8,7 +8,7 @@ use serde_json::json;
 use tidemark_advice::{Verdict, advise};
 use tidemark_rules::bscl::TODAYS_CONSTANT;
 use tidemark_rules::utb::single_flow::beta_of;
-use tidemark_rules::{CongestionControl, Range, Regime, Traffic};
+use tidemark_rules::{CongestionControl, Options, Range, Regime, Targets, Traffic};
 
 #[derive(Debug, Args)]
 pub(super) struct SizeArgs {
@@ -111,7 +111,10 @@ impl SizeArgs {
 }
 
 pub(super) fn size(args: &SizeArgs) -> anyhow::Result<()> {
-    let targets = args.targets.targets()?;
+    let targets = args.targets.targets_over(Targets {
+        confidence: 0.5,
+        ..Targets::default()
+    })?;
     let measured = args.measured()?;
     if args.csv {
         print(whatif::COLUMNS.join(","))?;
@@ -120,7 +123,7 @@ pub(super) fn size(args: &SizeArgs) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    let advice = advise(&measured, &targets, &args.targets.options(0.5)?);
+    let advice = advise(&measured, &targets, &Options::default());
     if args.json {
         let verdict = Verdict::by(&advice, &measured, &targets).with_curve(&measured);
         let all = json!({
@@ -197,11 +200,11 @@ mod tests {
         // The bound was missed at 35 packets, the advice of the papers' rules.
         let a = advise(
             &m,
-            &tidemark_rules::Targets::default(),
-            &tidemark_rules::Options {
+            &Targets {
                 confidence: 0.5,
-                ..tidemark_rules::Options::default()
+                ..Targets::default()
             },
+            &Options::default(),
         );
         let packets = a.limit_packets.unwrap();
         assert!(

@@ -5,7 +5,7 @@ use super::{one_of, units};
 use crate::config::check_targets;
 use clap::Args;
 use daemon_kit::cli::Usage;
-use tidemark_rules::{Goal, Options, Targets};
+use tidemark_rules::{Goal, Targets};
 
 #[derive(Clone, Copy, Debug)]
 struct Bound(Option<f64>);
@@ -42,8 +42,8 @@ pub(super) struct TargetArgs {
     #[arg(long, value_parser = units::fraction)]
     confidence: Option<f64>,
     /// Aims this fraction inside the bounds, e.g. 10%.
-    #[arg(long, default_value = "0", value_parser = units::fraction)]
-    margin: f64,
+    #[arg(long, value_parser = units::fraction)]
+    margin: Option<f64>,
 }
 
 impl TargetArgs {
@@ -55,8 +55,6 @@ impl TargetArgs {
     pub(super) fn targets_over(&self, of_run: Targets) -> Result<Targets, Usage> {
         let asked = !matches!(self.utilisation, Some(Bound(Some(u))) if u <= 0.0);
         Usage::unless(asked, "--utilisation: must be above 0, or \"none\"")?;
-        let inside = self.margin < 1.0;
-        Usage::unless(inside, "--margin: must be below 100%")?;
         let targets = Targets {
             utilisation: self
                 .utilisation
@@ -64,24 +62,10 @@ impl TargetArgs {
             loss_rate: self.loss.map_or(of_run.loss_rate, |p| p.0),
             delay_ms: self.delay.map(|s| s * 1e3).or(of_run.delay_ms),
             priority: self.priority.clone().unwrap_or(of_run.priority),
-        };
-        let targets = if self.margin > 0.0 {
-            targets.within(self.margin)
-        } else {
-            targets
+            confidence: self.confidence.unwrap_or(of_run.confidence),
+            margin: self.margin.unwrap_or(of_run.margin),
         };
         check_targets("targets", &targets).map_err(|e| Usage::of(&e))?;
         Ok(targets)
-    }
-
-    /// How the advisor works.
-    pub(super) fn options(&self, default: f64) -> Result<Options, Usage> {
-        let confidence = self.confidence.unwrap_or(default);
-        let range = (0.5..=0.99).contains(&confidence);
-        Usage::unless(range, "--confidence: must be 50% to 99%")?;
-        Ok(Options {
-            confidence,
-            ..Options::default()
-        })
     }
 }

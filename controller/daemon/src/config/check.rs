@@ -44,12 +44,8 @@ impl Config {
         let c = &self.control;
         at_least("control.max_step_factor", c.max_step_factor, 1.01)?;
         at_least("control.max_decrease_factor", c.max_decrease_factor, 1.01)?;
-        if c.margin >= 1.0 {
-            bail!("control.margin: {} must be below 1", c.margin);
-        }
         at_least("control.short_window_s", c.short_window_s, 0.5)?;
         for (key, value) in [
-            ("control.margin", c.margin),
             ("control.min_change_interval_s", c.min_change_interval_s),
             ("control.settle_s", c.settle_s),
             ("control.deadband", c.deadband),
@@ -175,6 +171,15 @@ pub fn check_targets(key: &str, t: &Targets) -> anyhow::Result<()> {
         && !(d > 0.0 && d.is_finite())
     {
         bail!("{key}.delay_ms: {d} is not a time above 0");
+    }
+    if !(0.5..=0.99).contains(&t.confidence) {
+        bail!("{key}.confidence: {} is not 0.5 to 0.99", t.confidence);
+    }
+    if !(0.0..1.0).contains(&t.margin) {
+        bail!(
+            "{key}.margin: {} is not a fraction from 0 to below 1",
+            t.margin
+        );
     }
     let twice = |g: &Goal| t.priority.iter().filter(|o| *o == g).count() > 1;
     if let Some(goal) = t.priority.iter().find(|g| twice(g)) {

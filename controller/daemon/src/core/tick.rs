@@ -177,7 +177,7 @@ fn advise_link(core: &Core, id: LinkId, estimated: Window, now: Timestamp) {
         let link = s.link_mut(id);
         let actions = link.on(Input::Estimate(window), now);
         let measured = link.pooled(estimate.measured());
-        let targets = link.advisor_targets();
+        let targets = link.targets().clone();
         let tried = link.tried_limits().clone();
         let options = link.keeping(options);
         Some((estimate, measured, actions, targets, tried, options))

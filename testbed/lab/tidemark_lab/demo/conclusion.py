@@ -50,7 +50,7 @@ def judge(run: Run) -> Judged:
     truth = run.truth()
     unix = [(p.windows[0].start_unix_ns, p.windows[0].end_unix_ns) for p in run.phases]
     truths = [truth.phase(*span) for span in unix]
-    document = summary_of(run.plan, run.phases, truths, run.run_dir)
+    document = summary_of(run.plan, run.phases, truths, run.run_dir, run.rows)
     results = checks.judge(document, run.phases[-1].limits[0].acts_at_bytes)
     if run.plan.experiment.run.back_end == "bmv2":
         results += bmv2_checks.judge(document)
@@ -70,8 +70,9 @@ def summary_of(
     measured: Sequence[MeasuredPhase],
     truths: Sequence[JsonObject],
     run_dir: Path,
+    machine: Sequence[JsonObject],
 ) -> JsonObject:
-    """`summary.json`."""
+    """`summary.json`; `machine`: the phases' rows, or what is known before there are any."""
     experiment = plan.experiment
     return {
         "config": {
@@ -89,9 +90,9 @@ def summary_of(
                 phase.told[0],
                 truth,
                 limit_action=phase.limits[0].action,
-                stolen_cpu_fraction=phase.stolen_cpu_fraction or 0.0,
+                machine=row,
             )
-            for phase, truth in zip(measured, truths, strict=True)
+            for phase, truth, row in zip(measured, truths, machine, strict=True)
         ],
     }
 

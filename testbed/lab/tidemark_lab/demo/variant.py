@@ -65,12 +65,9 @@ def of(document: JsonObject, wanted: Variant) -> JsonObject:
         _marking(out, remote=1.0 if wanted.bmv2 else REMOTE_RATE_WITH_MARKS)
     if wanted.seed is not None:
         run["seed"] = wanted.seed
-    for table, key, value in (
-        ("advisor", "confidence", wanted.confidence),
-        ("control", "margin", wanted.margin),
-    ):
-        if value is not None:
-            out.setdefault("controller", {}).setdefault(table, {})[key] = value
+    for key in ("confidence", "margin"):
+        if (value := getattr(wanted, key)) is not None:
+            out.setdefault("targets", {})[key] = value
     run["warmup"] = _s(wanted.warmup_s or experiment.run.warmup * long)
     for phase, said in zip(out["phases"], experiment.phases, strict=True):
         phase["duration"] = _s(wanted.seconds or said.duration * long)

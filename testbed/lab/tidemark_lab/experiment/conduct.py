@@ -17,7 +17,6 @@ from ..json_types import JsonObject
 from ..limits import in_words
 from ..machine import CpuTime, busiest_thread_s, process_cpu_s, thread_cpu_s
 from ..progress import Progress, bar
-from ..verdict import sentence
 from .backend import MeasuredPhase, Window
 from .embedded.session import PlanSession
 from .live import Links
@@ -152,12 +151,13 @@ def after_warm_up(live: Live, told: Told, marked: bool = False) -> list[Measured
     measured: list[MeasuredPhase] = []
     for phase, then in zip_longest(experiment.phases, experiment.phases[1:]):
         if phase.apply_advice:
-            before, links = limits, [told["links"][0] for told in measured[-1].told]
-            limits = live.links.set_advised(phase, before, [link["advice"] for link in links])
-            for was, now, link in zip(before, limits, links, strict=True):
+            before = limits
+            advice = [told["links"][0]["advice"] for told in measured[-1].told]
+            limits = live.links.set_advised(phase, before, advice)
+            # The verdict follows when it is known whether the machine kept up.
+            for was, now in zip(before, limits, strict=True):
                 live.progress.say(
-                    f"advice: limit {in_words(was.document())} -> {in_words(now.document())}; "
-                    f"{sentence(link['verdict'])}"
+                    f"advice: limit {in_words(was.document())} -> {in_words(now.document())}"
                 )
         else:
             limits = live.links.set_phase(phase, limits)

@@ -189,7 +189,11 @@ def target_request(place: Place, wanted: Targets) -> JsonObject:
 
 def targets(wanted: Targets) -> JsonObject:
     """As the controller's configuration has them; what is not there is no bound."""
-    out: JsonObject = {"utilisation": wanted.utilisation}
+    out: JsonObject = {
+        "utilisation": wanted.utilisation,
+        "confidence": wanted.confidence,
+        "margin": wanted.margin,
+    }
     if wanted.loss is not None:
         out["loss_rate"] = wanted.loss
     if wanted.delay is not None:

@@ -100,6 +100,10 @@ class Targets(Strict):
     utilisation: Fraction = Field(default=0.98, description="at least")
     loss: Fraction | None = Field(default=0.01, description="lost packets, at most")
     delay: Seconds | None = Field(default=None, description="queueing delay, at most")
+    confidence: Fraction = Field(
+        default=0.9, ge=0.5, le=0.99, description="probability with which each is to be met"
+    )
+    margin: Fraction = Field(default=0.0, lt=1, description="how far inside the bounds to aim")
 
 
 class Phase(Strict):

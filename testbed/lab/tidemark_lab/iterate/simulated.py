@@ -93,6 +93,7 @@ class Simulated:
         wanted = self.case.point.experiment.targets
         out = ["--utilisation", f"{wanted.utilisation * 100:.9g}%"]
         out += ["--loss", "none" if wanted.loss is None else f"{wanted.loss * 100:.9g}%"]
+        out += ["--confidence", f"{wanted.confidence:.9g}", "--margin", f"{wanted.margin:.9g}"]
         if wanted.delay is not None:
             out += ["--delay", f"{1e3 * wanted.delay:.9g}ms"]
         return out

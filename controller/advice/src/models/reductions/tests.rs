@@ -4,7 +4,7 @@ use super::*;
 use crate::{advise, predict};
 use proptest::prelude::*;
 use tidemark_rules::range::Range;
-use tidemark_rules::targets::{Goal, Options, Targets};
+use tidemark_rules::targets::{Options, Targets};
 use tidemark_rules::traffic::{
     CongestionControl, Observed, Occupancy, Regime, Traffic, TriedLimit,
 };
@@ -80,7 +80,7 @@ fn and_back() {
     assert!(p.loss_rate.low < 0.00575 && 0.00575 < p.loss_rate.high);
     assert!(p.utilisation.value > 0.99 && p.utilisation.high > 0.9992);
     assert!((p.delay_mean_ms.value - 19.6).abs() < 2.5, "{p:?}");
-    let a = advise(&phase_2(), &demo_targets(), &likely());
+    let a = advise(&phase_2(), &likely(), &Options::default());
     let b = a.limit_bytes.unwrap();
     assert!((150_000..=210_000).contains(&b), "{:#?}", a.reasons);
     let sure = advise(&phase_2(), &demo_targets(), &Options::default());
@@ -89,10 +89,10 @@ fn and_back() {
 }
 
 /// As likely as not, as advice was before a confidence could be asked for.
-fn likely() -> Options {
-    Options {
+fn likely() -> Targets {
+    Targets {
         confidence: 0.5,
-        ..Options::default()
+        ..demo_targets()
     }
 }
 
@@ -101,7 +101,7 @@ fn demo_targets() -> Targets {
         utilisation: 0.98,
         loss_rate: Some(0.01),
         delay_ms: Some(30.0),
-        priority: vec![Goal::Utilisation, Goal::Loss, Goal::Delay],
+        ..Targets::default()
     }
 }
 
@@ -123,7 +123,7 @@ fn the_demo_is_advised_more_than_bscl_asks() {
     let m = phase_1();
     let sure = advise(&m, &demo_targets(), &Options::default());
     assert!((190_000..=240_000).contains(&sure.limit_bytes.unwrap()));
-    let a = advise(&m, &demo_targets(), &likely());
+    let a = advise(&m, &likely(), &Options::default());
     let b = a.limit_bytes.unwrap();
     assert!(
         a.feasible && (150_000..=235_000).contains(&b),

@@ -140,7 +140,7 @@ impl World {
         };
         let mut measured = estimate.measured();
         measured.tried = self.control.tried_limits().of(&measured, self.now);
-        let advice = advise(&measured, &self.control.advisor_targets(), &options);
+        let advice = advise(&measured, self.control.targets(), &options);
         Input::Advice {
             advice: Box::new(advice),
             measured: Box::new(measured),

@@ -7,7 +7,7 @@ use crate::core::state::State;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidemark_advice::{Verdict, advise};
-use tidemark_control::{LinkControl, Timestamp};
+use tidemark_control::Timestamp;
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::CollectorStatus;
 
@@ -128,9 +128,7 @@ pub(crate) fn complete(state: &State, mut phase: Phase, now: Timestamp) -> Optio
         match result {
             Some(Some((estimate, incomplete))) => {
                 let measured = estimate.measured();
-                let aimed = state.links.get(&id).map(LinkControl::advisor_targets);
-                let aimed = aimed.as_ref().unwrap_or(&targets);
-                let advice = advise(&measured, aimed, &state.advisor_options(id));
+                let advice = advise(&measured, &targets, &state.advisor_options(id));
                 let verdict = Verdict::by(&advice, &measured, &targets).with_curve(&measured);
                 (l.advice, l.verdict) = (Some(Arc::new(advice)), Some(Arc::new(verdict)));
                 l.estimate = Some(Arc::new(estimate));
