@@ -36,6 +36,14 @@ pub enum CaptureError {
         column: &'static str,
         what: String,
     },
+    #[error("no table is called {table:?}; a capture has {known}")]
+    NoTable { table: String, known: String },
+    #[error("{table} has no column {column:?}; it has {known}")]
+    NoColumn {
+        table: String,
+        column: String,
+        known: String,
+    },
     #[error(
         "{path} is damaged: {place}: {what}; put a good copy in its place, or move it away to read the capture without its rows"
     )]

@@ -7,6 +7,7 @@
 
 mod capture_file;
 mod chunk;
+mod columns;
 mod dictionary;
 mod encode;
 mod error;
@@ -14,6 +15,7 @@ pub mod export;
 mod file;
 mod locate;
 mod meta;
+mod open;
 mod packets;
 mod page_compressor;
 mod pages;
@@ -26,6 +28,7 @@ mod table;
 mod values;
 mod writer;
 
+pub use columns::{Batch, CellType, Cells, Columns, TABLES};
 pub use error::CaptureError;
 pub use export::{Export, TextFormat, export};
 pub use locate::locate;

@@ -3,8 +3,8 @@
 
 use crate::capture_file::CaptureFile;
 use crate::error::CaptureError;
-use crate::table::{Column, Stored, schema};
-use parquet::column::reader::ColumnReader;
+use crate::open::{Open, Table};
+use crate::table::{Column, Stored};
 use parquet::file::metadata::RowGroupMetaData;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -48,95 +48,18 @@ type Wanted = Box<dyn Fn(&RowGroupMetaData) -> bool + Send>;
 /// The rows of a table: all, or of some of its columns and row groups.
 pub struct Rows<R> {
     files: std::vec::IntoIter<PathBuf>,
+    table: Table,
     columns: Vec<Column<R>>,
     wanted: Option<Wanted>,
     open: Option<Open>,
     rows: VecDeque<R>,
 }
 
-/// A file, read row group by row group.
-struct Open {
-    file: CaptureFile,
-    next_group: usize,
-    /// Of the present row group, one for each column of the table, with its place in
-    /// the file; none of a column that the file is older than.
-    chunks: Vec<Option<(usize, ColumnReader)>>,
-    rows_left: usize,
-}
-
 impl Open {
-    fn new(path: PathBuf) -> Result<Self, CaptureError> {
-        Ok(Self {
-            file: CaptureFile::open(path)?,
-            next_group: 0,
-            chunks: Vec::new(),
-            rows_left: 0,
-        })
-    }
-
-    fn wrong<R>(&self, column: &Column<R>, what: impl Into<String>) -> CaptureError {
-        CaptureError::Column {
-            path: self.file.path.clone(),
-            column: column.name,
-            what: what.into(),
-        }
-    }
-
-    /// Opens the chunks of the next row group that is wanted; false after the last.
-    fn next_group<R: Stored>(
-        &mut self,
-        columns: &[Column<R>],
-        wanted: Option<&Wanted>,
-    ) -> Result<bool, CaptureError> {
-        let metadata = &self.file.metadata;
-        let groups = metadata.row_groups();
-        while let (Some(wanted), Some(group)) = (wanted, groups.get(self.next_group))
-            && !wanted(group)
-        {
-            self.next_group += 1;
-        }
-        if self.next_group >= groups.len() {
-            return Ok(false);
-        }
-        let error = CaptureError::parquet(&self.file.path);
-        let expected = schema::<R>().map_err(error)?;
-        let there = metadata.file_metadata().schema_descr();
-        let mut chunks = Vec::with_capacity(columns.len());
-        for column in columns {
-            let mut all = expected.columns().iter();
-            let Some(expected) = all.find(|e| e.name() == column.name) else {
-                return Err(self.wrong(column, "is none of this table"));
-            };
-            let place = there
-                .columns()
-                .iter()
-                .position(|c| c.path() == expected.path());
-            let Some(place) = place else {
-                if R::ADDED.contains(&column.name) {
-                    chunks.push(None);
-                    continue;
-                }
-                return Err(self.wrong(column, "is missing"));
-            };
-            let found = there.column(place);
-            if found.physical_type() != expected.physical_type()
-                || found.logical_type_ref() != expected.logical_type_ref()
-            {
-                return Err(self.wrong(column, "has another type"));
-            }
-            let chunk = self.file.column(self.next_group, place)?;
-            chunks.push(Some((place, chunk)));
-        }
-        self.rows_left = self.file.rows_of_group(self.next_group);
-        self.chunks = chunks;
-        self.next_group += 1;
-        Ok(true)
-    }
-
     /// The next rows of the present row group.
     fn batch<R: Stored>(&mut self, columns: &[Column<R>]) -> Result<Vec<R>, CaptureError> {
         let mut rows = vec![R::default(); self.rows_left.min(BATCH_ROWS)];
-        let group = self.next_group.saturating_sub(1);
+        let group = self.group();
         for (column, chunk) in columns.iter().zip(&mut self.chunks) {
             if let Some((place, chunk)) = chunk {
                 let read = || (column.read)(chunk, &mut rows);
@@ -154,6 +77,7 @@ impl<R: Stored> Rows<R> {
     pub fn open(dir: &Path) -> Result<Self, CaptureError> {
         Ok(Self {
             files: files(dir, R::TABLE)?.into_iter(),
+            table: Table::of::<R>(dir)?,
             columns: R::columns(),
             wanted: None,
             open: None,
@@ -170,6 +94,7 @@ impl<R: Stored> Rows<R> {
     ) -> Result<Self, CaptureError> {
         let mut rows = Self::open(dir)?;
         rows.columns.retain(|c| columns.contains(&c.name));
+        rows.table.names.retain(|name| columns.contains(name));
         rows.wanted = Some(Box::new(wanted));
         Ok(rows)
     }
@@ -181,7 +106,8 @@ impl<R: Stored> Rows<R> {
     pub fn peek(&mut self) -> Result<Option<&R>, CaptureError> {
         while self.rows.is_empty() {
             if let Some(open) = &mut self.open {
-                if open.rows_left > 0 || open.next_group(&self.columns, self.wanted.as_ref())? {
+                let wanted = |group: &_| self.wanted.as_ref().is_none_or(|w| w(group));
+                if open.rows_left > 0 || open.next_group(&self.table, wanted)? {
                     self.rows = open.batch(&self.columns)?.into();
                     continue;
                 }

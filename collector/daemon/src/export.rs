@@ -20,7 +20,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, group = "format")]
     jsonl: bool,
     /// Which table.
-    #[arg(long, default_value = "postcards", value_parser = tidemark_capture::export::TABLES)]
+    #[arg(long, default_value = "postcards", value_parser = tidemark_capture::TABLES)]
     table: String,
     /// Start, seconds after the first packet of the row's node in the capture.
     #[arg(long, conflicts_with = "from_ns")]
