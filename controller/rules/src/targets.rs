@@ -75,6 +75,49 @@ impl Targets {
 }
 
 impl Targets {
+    /// Whether the values make sense.
+    ///
+    /// # Errors
+    /// The first that does not, in words, with `key` in front of its name.
+    pub fn check(&self, key: &str) -> Result<(), String> {
+        let unless = |sense: bool, what: String| {
+            if sense {
+                Ok(())
+            } else {
+                Err(format!("{key}{what}"))
+            }
+        };
+        let (u, confidence, margin) = (self.utilisation, self.confidence, self.margin);
+        unless(
+            (0.0..=1.0).contains(&u),
+            format!("utilisation: {u} is not a fraction between 0 (none asked for) and 1"),
+        )?;
+        if let Some(p) = self.loss_rate {
+            unless(
+                p > 0.0 && p < 1.0,
+                format!("loss_rate: {p} is not a fraction between 0 and 1"),
+            )?;
+        }
+        if let Some(d) = self.delay_ms {
+            unless(
+                d > 0.0 && d.is_finite(),
+                format!("delay_ms: {d} is not a time above 0"),
+            )?;
+        }
+        unless(
+            (0.5..=0.99).contains(&confidence),
+            format!("confidence: {confidence} is not 0.5 to 0.99"),
+        )?;
+        unless(
+            (0.0..1.0).contains(&margin),
+            format!("margin: {margin} is not a fraction from 0 to below 1"),
+        )?;
+        let twice = |g: &&Goal| self.priority.iter().filter(|o| o == g).count() > 1;
+        self.priority.iter().find(twice).map_or(Ok(()), |goal| {
+            Err(format!("{key}priority: {} is named twice", goal.label()))
+        })
+    }
+
     /// The bounds that the advice aims at: with the margin in them.
     pub fn aimed(&self) -> Self {
         let within = 1.0 - self.margin;

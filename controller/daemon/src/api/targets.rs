@@ -4,7 +4,6 @@
 use super::error::ApiError;
 use super::route::Call;
 use super::{App, select};
-use crate::config::check_targets;
 use tidemark_api::operations::{GetTargets, SetTargets};
 use tidemark_api::{AllTargets, LinkQuery, LinkTargets, TargetsRequest, TargetsSet};
 use tidemark_estimators::LinkId;
@@ -45,11 +44,9 @@ pub(super) async fn set_targets(app: App, call: Call<SetTargets>) -> Result<Targ
         None => s.default_targets.clone(),
     });
     let new = changed(&request, old);
-    check_targets("", &new).map_err(|e| {
-        let text = e.to_string();
-        let text = text.trim_start_matches('.');
+    new.check("").map_err(|text| {
         let field = text.split(':').next().unwrap_or_default();
-        ApiError::bad(field, text)
+        ApiError::bad(field, &text)
     })?;
     app.core.set_targets(id, new.clone()).await;
     Ok(TargetsSet { targets: new })

@@ -2,7 +2,6 @@
 //! Targets on the command line.
 
 use super::{one_of, units};
-use crate::config::check_targets;
 use clap::Args;
 use daemon_kit::cli::Usage;
 use tidemark_rules::{Goal, Targets};
@@ -65,7 +64,7 @@ impl TargetArgs {
             confidence: self.confidence.unwrap_or(of_run.confidence),
             margin: self.margin.unwrap_or(of_run.margin),
         };
-        check_targets("targets", &targets).map_err(|e| Usage::of(&e))?;
+        targets.check("targets.").map_err(Usage::new)?;
         Ok(targets)
     }
 }

@@ -5,7 +5,6 @@ use super::{Config, Http, LinkConfig};
 use anyhow::bail;
 use daemon_kit::credentials::Access;
 use tidemark_control::AuditPolicy;
-use tidemark_rules::{Goal, Targets};
 
 impl Http {
     /// Everybody who reaches the address reads; what is written needs the token,
@@ -40,7 +39,7 @@ impl Config {
             bail!("http.token: use at least 8 characters");
         }
         self.http.check()?;
-        check_targets("targets", &self.targets)?;
+        self.targets.check("targets.").map_err(anyhow::Error::msg)?;
         let c = &self.control;
         at_least("control.max_step_factor", c.max_step_factor, 1.01)?;
         at_least("control.max_decrease_factor", c.max_decrease_factor, 1.01)?;
@@ -92,7 +91,8 @@ impl Config {
         self.check_clickhouse()?;
         for (i, l) in self.links.iter().enumerate() {
             if let Some(t) = &l.targets {
-                check_targets(&format!("links[{i}].targets"), t)?;
+                let key = format!("links[{i}].targets.");
+                t.check(&key).map_err(anyhow::Error::msg)?;
             }
             let same = |o: &&LinkConfig| o.node == l.node && o.port == l.port;
             if self.links.iter().filter(same).count() > 1 {
@@ -152,38 +152,4 @@ fn at_least(key: &str, value: f64, min: f64) -> anyhow::Result<()> {
         return Ok(());
     }
     bail!("{key}: {value} must be at least {min}")
-}
-
-/// Checks targets; `key` is put in front of the field at fault.
-pub fn check_targets(key: &str, t: &Targets) -> anyhow::Result<()> {
-    if !(0.0..=1.0).contains(&t.utilisation) {
-        bail!(
-            "{key}.utilisation: {} is not a fraction between 0 (none asked for) and 1",
-            t.utilisation
-        );
-    }
-    if let Some(p) = t.loss_rate
-        && !(p > 0.0 && p < 1.0)
-    {
-        bail!("{key}.loss_rate: {p} is not a fraction between 0 and 1");
-    }
-    if let Some(d) = t.delay_ms
-        && !(d > 0.0 && d.is_finite())
-    {
-        bail!("{key}.delay_ms: {d} is not a time above 0");
-    }
-    if !(0.5..=0.99).contains(&t.confidence) {
-        bail!("{key}.confidence: {} is not 0.5 to 0.99", t.confidence);
-    }
-    if !(0.0..1.0).contains(&t.margin) {
-        bail!(
-            "{key}.margin: {} is not a fraction from 0 to below 1",
-            t.margin
-        );
-    }
-    let twice = |g: &Goal| t.priority.iter().filter(|o| *o == g).count() > 1;
-    if let Some(goal) = t.priority.iter().find(|g| twice(g)) {
-        bail!("{key}.priority: {} is named twice", goal.label());
-    }
-    Ok(())
 }

@@ -6,7 +6,6 @@ mod check;
 mod clickhouse;
 mod collector;
 
-pub use check::check_targets;
 pub use clickhouse::ClickHouse;
 pub use collector::CollectorConfig;
 pub use tidemark_control::{Mode, Settings as Control};
