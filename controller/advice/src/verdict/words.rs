@@ -16,6 +16,21 @@ const LEAST_S: f64 = 5.0;
 const WIDEST: f64 = 8.0;
 
 impl Verdict {
+    /// The answer and its limits on one line: "buffer too big: 250 kB in force, 41.0 kB to
+    /// 63.1 kB serve; set 50.2 kB (90 % sure)".
+    pub fn headline(&self) -> String {
+        let bytes = |b: Option<u64>| b.map_or("-".into(), |b| size(b as f64));
+        let answer = match self.in_force_bytes {
+            Some(b) => format!("buffer {}: {} in force, ", self.answer.label(), size(b)),
+            None => "buffer: ".into(),
+        };
+        let chance = self
+            .chance
+            .map_or("-".into(), |p| format!("{:.0} %", p * 100.0));
+        let [low, high, set] = [self.low_bytes, self.high_bytes, self.set_bytes].map(bytes);
+        format!("{answer}{low} to {high} serve; set {set} ({chance} sure)")
+    }
+
     /// Why nothing can be concluded.
     pub(super) fn no_answer(
         &self,

@@ -152,20 +152,7 @@ fn wrapped(text: &str, indent: &str) -> Vec<String> {
 
 /// The conclusion on a link's buffer: the answer, the limits, the reason.
 pub(super) fn verdict(v: &Verdict) -> Vec<String> {
-    let bytes = |b: Option<u64>| b.map_or("-".into(), |b| size(b as f64));
-    let chance = v
-        .chance
-        .map_or("-".into(), |p| format!("{:.0} %", p * 100.0));
-    let answer = match v.in_force_bytes {
-        Some(b) => format!("buffer {}: {} in force, ", v.answer.label(), size(b)),
-        None => "buffer: ".into(),
-    };
-    let mut lines = vec![format!(
-        "{answer}{} to {} serve; set {} ({chance} sure)",
-        bytes(v.low_bytes),
-        bytes(v.high_bytes),
-        bytes(v.set_bytes)
-    )];
+    let mut lines = vec![v.headline()];
     lines.extend(wrapped(&v.because, "  "));
     lines.extend(v.would_change.iter().flat_map(|w| wrapped(w, "  - ")));
     lines
