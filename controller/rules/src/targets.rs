@@ -165,3 +165,27 @@ impl Default for Options {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_makes_no_sense_is_named() {
+        let wrong = |change: fn(&mut Targets)| {
+            let mut targets = Targets::default();
+            change(&mut targets);
+            targets.check("targets.").unwrap_err()
+        };
+        assert_eq!(Targets::default().check("targets."), Ok(()));
+        let said = wrong(|t| t.utilisation = f64::NAN);
+        assert!(said.starts_with("targets.utilisation: NaN"), "{said}");
+        let said = wrong(|t| t.loss_rate = Some(7.0));
+        assert!(said.starts_with("targets.loss_rate: 7 is not"), "{said}");
+        let said = wrong(|t| t.priority = vec![Goal::Loss, Goal::Delay, Goal::Loss]);
+        assert!(
+            said.starts_with("targets.priority: loss is named"),
+            "{said}"
+        );
+    }
+}

@@ -2,14 +2,11 @@
 //! The command line.
 
 mod analyze;
-mod capture_span;
 mod doctor;
 mod evidence;
 mod examples;
 mod flows;
 mod http;
-mod loaded;
-mod marks;
 mod provision;
 mod remote;
 mod run;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `whatif`: predicted utilisation, loss and delay over the limit.
 
-use super::capture_span::Asked;
 use super::{analyze, table, units};
 use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
 use std::path::PathBuf;
 use tidemark_advice::{WhatIfPoint, what_if};
+use tidemark_analysis::Asked;
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Traffic, digits};
 

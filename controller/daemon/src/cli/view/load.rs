@@ -4,9 +4,6 @@
 
 use super::clock::RunClock;
 use super::counts::Counts;
-use crate::cli::capture_span::{Asked, Spans, span_of};
-use crate::cli::loaded;
-use crate::cli::marks::Mark;
 use crate::core::phases::{Counted, Phase, PhaseLink};
 use crate::core::{Concluded, Core, Recording, time};
 use anyhow::Context as _;
@@ -14,6 +11,7 @@ use daemon_kit::cli::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tidemark_advice::{Verdict, advise};
+use tidemark_analysis::{Asked, Mark, Spans, missing, name_of_part, span_of};
 use tidemark_capture::Replay;
 use tidemark_estimators::LinkId;
 use tidemark_rules::Options;
@@ -98,7 +96,7 @@ impl Load {
         }
         progress.end(replay.rows_read());
         recording.read(|r| r.seconds = self.clock.now().monotonic_ns as f64 / 1e9);
-        run.notes = loaded::missing(replay);
+        run.notes = missing(replay);
         run.notes.extend(restarted.iter().map(|node| {
             format!(
                 "the clock of node {node} restarted within the run: what was before is not shown; \
@@ -134,12 +132,7 @@ impl Load {
         }
         let several = by_limit.len() > 1;
         for (i, spans) in by_limit.into_iter().enumerate() {
-            let name = if several {
-                format!("limit-{}", i + 1)
-            } else {
-                "run".to_owned()
-            };
-            self.phase(&name, spans, run);
+            self.phase(&name_of_part(i, several), spans, run);
         }
         Ok(())
     }

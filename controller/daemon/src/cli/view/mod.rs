@@ -5,7 +5,6 @@ mod clock;
 mod counts;
 mod load;
 
-use super::marks;
 use super::run;
 use super::targets::TargetArgs;
 use crate::api::{self, Token};
@@ -23,6 +22,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tidemark_analysis::marks_of_run;
 use tidemark_capture::{Replay, locate};
 
 /// The console takes a controller for gone that says nothing for 4 s.
@@ -53,7 +53,7 @@ pub(super) fn view(args: &ViewArgs) -> anyhow::Result<()> {
     let capture = locate(&args.run)?;
     let replay = Replay::open(&capture).with_context(|| capture.display().to_string())?;
     let listener = run::listen(args.listen)?;
-    let marks = marks::of_run(&args.run, &capture);
+    let marks = marks_of_run(&args.run, &capture);
     let audit = audit_log(&args.run, &capture)?;
     let unix_ms = |ns: i64| u64::try_from(ns / 1_000_000).unwrap_or(0);
     let meta = replay.meta();

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which part of a capture is estimated, and under which limits.
 
-use super::marks::Mark;
-use daemon_kit::cli::Usage;
+use crate::AnalysisError;
+use crate::marks::Mark;
 use std::collections::BTreeMap;
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::LinkInterval;
 
-pub(super) type Spans = BTreeMap<LinkId, LinkSpan>;
+/// Spans of all links.
+pub type Spans = BTreeMap<LinkId, LinkSpan>;
 
 /// What a capture has of one link, on the switch's clock.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LinkSpan {
+pub struct LinkSpan {
     /// Start of its first interval.
     pub first_ns: u64,
     /// End of its last one.
@@ -21,7 +22,8 @@ pub(super) struct LinkSpan {
 }
 
 impl LinkSpan {
-    pub(super) fn extend(&mut self, interval: &LinkInterval) {
+    /// Takes the next interval record of the link.
+    pub fn extend(&mut self, interval: &LinkInterval) {
         let end_ns = interval.start_ns + interval.duration_ns;
         let first = if self.last_ns == 0 {
             interval.start_ns
@@ -48,30 +50,27 @@ impl LinkSpan {
 }
 
 /// The span asked for.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub(super) struct Asked {
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Asked {
     /// Start, seconds after the link's first interval in the capture.
-    #[arg(long, conflicts_with = "from_ns")]
     pub from_s: Option<f64>,
     /// End, the same.
-    #[arg(long, conflicts_with = "to_ns")]
     pub to_s: Option<f64>,
-    /// Start on the switch's clock, as phases give it.
-    #[arg(long)]
+    /// Start on the switch's clock, as phases give it; `from_s` goes before it.
     pub from_ns: Option<u64>,
     /// End on the switch's clock.
-    #[arg(long)]
     pub to_ns: Option<u64>,
 }
 
 impl Asked {
-    pub(super) fn given(self) -> bool {
+    /// Whether a span is asked for.
+    pub fn given(self) -> bool {
         [self.from_s, self.to_s].iter().any(Option::is_some)
             || [self.from_ns, self.to_ns].iter().any(Option::is_some)
     }
 
     /// The span of a link that begins at `first_ns`, not checked.
-    pub(super) fn about(self, first_ns: u64) -> (u64, u64) {
+    pub(crate) fn about(self, first_ns: u64) -> (u64, u64) {
         let at = |s: f64| first_ns.saturating_add((s.max(0.0) * 1e9).round() as u64);
         (
             self.from_s.map(at).or(self.from_ns).unwrap_or(0),
@@ -80,43 +79,50 @@ impl Asked {
     }
 }
 
+/// A part of the capture of one link that is estimated.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Part {
+pub struct Part {
     /// Name of the phase, where it is one.
     pub phase: Option<String>,
+    /// Start, ns of the switch's clock.
     pub from_ns: u64,
+    /// End, exclusive.
     pub to_ns: u64,
-    /// What is to be said of its limits.
+    /// Remark on its limits, in words.
     pub limits: Option<String>,
     /// That not all of the span asked for is in the capture.
     pub cut: Option<String>,
 }
 
 /// The spans to estimate of one link, at least one. Of a span that reaches beyond the
-/// capture what is there; of one beyond it an error.
-pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage> {
+/// capture what is there.
+///
+/// # Errors
+/// A span that is empty or beyond the capture.
+pub fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, AnalysisError> {
     let at = |s: Option<f64>, ns: Option<u64>, default: u64, name: &str| match s {
-        Some(s) if !(s >= 0.0 && s.is_finite()) => Err(Usage::new(format!(
-            "--{name}-s: {s} is not a time from 0 on"
+        Some(s) if !(s >= 0.0 && s.is_finite()) => Err(AnalysisError::Span(format!(
+            "{name}: {s} is not a time from 0 on"
         ))),
         Some(s) => Ok(link.first_ns.saturating_add((s * 1e9).round() as u64)),
         None => Ok(ns.unwrap_or(default)),
     };
-    let from_ns = at(asked.from_s, asked.from_ns, link.first_ns, "from")?;
-    let to_ns = at(asked.to_s, asked.to_ns, link.last_ns, "to")?;
+    let from_ns = at(asked.from_s, asked.from_ns, link.first_ns, "from_s")?;
+    let to_ns = at(asked.to_s, asked.to_ns, link.last_ns, "to_s")?;
     let asked_words = words(from_ns, to_ns, link);
     let there = format!(
         "the capture has {}",
         words(link.first_ns, link.last_ns, link)
     );
-    Usage::unless(
-        from_ns < to_ns,
-        format!("the span is empty: {asked_words}; {there}"),
-    )?;
-    Usage::unless(
-        from_ns < link.last_ns && to_ns > link.first_ns,
-        format!("nothing is there of {asked_words}: {there}; ask for a span within it"),
-    )?;
+    if from_ns >= to_ns {
+        let empty = format!("the span is empty: {asked_words}; {there}");
+        return Err(AnalysisError::Span(empty));
+    }
+    if from_ns >= link.last_ns || to_ns <= link.first_ns {
+        return Err(AnalysisError::Span(format!(
+            "nothing is there of {asked_words}: {there}; ask for a span within it"
+        )));
+    }
     let is_cut = from_ns < link.first_ns || to_ns > link.last_ns;
     let (from_ns, to_ns) = (from_ns.max(link.first_ns), to_ns.min(link.last_ns));
     let cut = is_cut.then(|| format!("not all of {asked_words} is there: {there}"));
@@ -159,12 +165,15 @@ pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage>
 
 /// The spans to estimate of one link: the phases that the run's record names, else as
 /// [`span_of`]. `place` is that of the link's node among `nodes`.
-pub(super) fn parts_of(
+///
+/// # Errors
+/// As [`span_of`].
+pub fn parts_of(
     asked: Asked,
     link: &LinkSpan,
     marks: &[Mark],
     (place, nodes): (usize, usize),
-) -> Result<Vec<Part>, Usage> {
+) -> Result<Vec<Part>, AnalysisError> {
     let mut parts = Vec::new();
     for mark in marks.iter().filter(|_| !asked.given()) {
         let Some((from_ns, to_ns)) = mark.span_ns(place, nodes) else {

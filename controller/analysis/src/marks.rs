@@ -8,7 +8,8 @@ use tidemark_rules::Targets;
 
 /// A named span of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub struct Mark {
+    /// Its name.
     pub name: String,
     /// On the clock of each switch in the order of their nodes; one where they share it.
     pub spans_ns: Vec<(u64, u64)>,
@@ -48,8 +49,18 @@ struct Window {
     end_ns: u64,
 }
 
+/// Name of a part that no record names: the whole run, or the part under its limit at
+/// `place` where there are `several`.
+pub fn name_of_part(place: usize, several: bool) -> String {
+    if several {
+        format!("limit-{}", place + 1)
+    } else {
+        "run".to_owned()
+    }
+}
+
 /// The phases of a run; none where only its capture is named, or it has no record of them.
-pub(super) fn of_run(run: &Path, capture: &Path) -> Vec<Mark> {
+pub fn marks_of_run(run: &Path, capture: &Path) -> Vec<Mark> {
     let record = record(run, capture);
     record.map_or_else(Vec::new, |r| {
         r.phases.into_iter().filter_map(mark).collect()
@@ -57,7 +68,7 @@ pub(super) fn of_run(run: &Path, capture: &Path) -> Vec<Mark> {
 }
 
 /// The targets of a run; `None` where its record has none.
-pub(super) fn targets_of_run(run: &Path, capture: &Path) -> Option<Targets> {
+pub fn targets_of_run(run: &Path, capture: &Path) -> Option<Targets> {
     record(run, capture)?.config.scenario.targets
 }
 
@@ -85,7 +96,7 @@ fn mark(phase: Phase) -> Option<Mark> {
 impl Mark {
     /// The span on the clock of a node, the `index`-th of `nodes`; `None` where the record
     /// does not say which is whose.
-    pub(super) fn span_ns(&self, index: usize, nodes: usize) -> Option<(u64, u64)> {
+    pub fn span_ns(&self, index: usize, nodes: usize) -> Option<(u64, u64)> {
         match self.spans_ns.as_slice() {
             [one] => Some(*one),
             each if each.len() == nodes => each.get(index).copied(),
@@ -102,19 +113,19 @@ mod tests {
     fn phases_of_demo_and_experiment_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let capture = dir.path().join("capture");
-        assert!(of_run(dir.path(), &capture).is_empty());
+        assert!(marks_of_run(dir.path(), &capture).is_empty());
         let experiment = r#"{"phases": [{"name": "full", "limits": [],
             "windows": [{"start_ns": 1, "end_ns": 5}, {"start_ns": 2, "end_ns": 6}]}]}"#;
         std::fs::write(dir.path().join("run.json"), experiment).unwrap();
-        let marks = of_run(dir.path(), &capture);
+        let marks = marks_of_run(dir.path(), &capture);
         assert_eq!(marks[0].span_ns(1, 2), Some((2, 6)));
         assert_eq!(marks[0].span_ns(1, 3), None);
         let demo = r#"{"config": {}, "phases": [
             {"name": "first", "window": {"start_ns": 3, "end_ns": 9, "start_s": 0.0}}]}"#;
         std::fs::write(dir.path().join("summary.json"), demo).unwrap();
-        let marks = of_run(dir.path(), &capture);
+        let marks = marks_of_run(dir.path(), &capture);
         assert_eq!((marks.len(), marks[0].name.as_str()), (1, "first"));
         assert_eq!(marks[0].span_ns(4, 9), Some((3, 9)));
-        assert!(of_run(&capture, &capture).is_empty());
+        assert!(marks_of_run(&capture, &capture).is_empty());
     }
 }

@@ -5,11 +5,10 @@
 //! of a longer capture the interval records are longer, up to a tenth of a second,
 //! and what does not fit then is refused with what to do.
 
-use super::capture_span::{Asked, Spans};
-use anyhow::Context as _;
-use daemon_kit::cli::{Progress, Usage};
+use crate::AnalysisError;
+use crate::span::{Asked, Spans};
 use std::path::Path;
-use tidemark_capture::{Replay, locate};
+use tidemark_capture::{CaptureError, Replay, locate};
 use tidemark_estimators::{Estimator, EstimatorConfig, LinkId};
 use tidemark_proto::telemetry::Update;
 
@@ -20,31 +19,47 @@ const LINK_INTERVAL_AS: u64 = 8;
 /// The longest interval, ms: round trips should not be much shorter.
 const LONGEST_INTERVAL_MS: u32 = 100;
 
-pub(super) struct Loaded {
+/// A capture that was read to its end.
+pub struct Loaded {
+    /// Holds its interval records.
     pub estimator: Estimator,
+    /// The span of each link.
     pub spans: Spans,
-    /// What is to be known of the capture, in words.
+    /// Start of the capture, Unix time.
+    pub started_unix_ms: u64,
+    /// Rows that are missing and the like, in words.
     pub notes: Vec<String>,
 }
 
-/// Reads a capture. Of what is not asked for, only the spans of links are kept.
-pub(super) fn load(path: &Path, asked: Asked) -> anyhow::Result<Loaded> {
-    load_within(path, asked, MAX_FLOW_INTERVALS)
+/// Reads a capture, or the only one of a run's directory. Of what is not asked for, only
+/// the spans of links are kept. `told` hears how many rows of how many are read.
+///
+/// # Errors
+/// A capture that cannot be read, or that does not fit.
+pub fn load(
+    path: &Path,
+    asked: Asked,
+    told: &mut dyn FnMut(u64, u64),
+) -> Result<Loaded, AnalysisError> {
+    load_within(path, asked, MAX_FLOW_INTERVALS, told)
 }
 
-fn load_within(path: &Path, asked: Asked, most: u64) -> anyhow::Result<Loaded> {
+fn load_within(
+    path: &Path,
+    asked: Asked,
+    most: u64,
+    told: &mut dyn FnMut(u64, u64),
+) -> Result<Loaded, AnalysisError> {
     let path = &locate(path)?;
-    let context = || format!("{}", path.display());
-    let open = |factor| Replay::open_widened(path, factor).with_context(context);
     let mut factor = 1;
     loop {
-        let replay = open(factor)?;
+        let replay = Replay::open_widened(path, factor).map_err(AnalysisError::capture(path))?;
         let interval_ms = replay.info().interval_ms;
-        match read(replay, asked, most).with_context(context)? {
+        match read(replay, asked, most, told).map_err(AnalysisError::capture(path))? {
             Read::All(mut loaded) => {
                 if factor > 1 {
                     loaded.notes.push(format!(
-                        "the capture is long: interval records are of {interval_ms} ms; a span (--from-s, --to-s) is analysed finer"
+                        "the capture is long: interval records are of {interval_ms} ms; a span of it is analysed finer"
                     ));
                 }
                 return Ok(*loaded);
@@ -54,14 +69,12 @@ fn load_within(path: &Path, asked: Asked, most: u64) -> anyhow::Result<Loaded> {
                 // As flows have at most one record in each interval.
                 let needed = (f64::from(factor) * 1.1 / share.max(1e-6)).ceil();
                 let next = (needed as u32).clamp(factor + 1, longest.max(factor + 1));
-                Usage::unless(
-                    next <= longest,
-                    format!(
-                        "{}: about {:.0} times as many records of flows as fit; ask for a span (--from-s, --to-s)",
-                        path.display(),
-                        1.0 / share.max(1e-6)
-                    ),
-                )?;
+                if next > longest {
+                    return Err(AnalysisError::TooLong {
+                        path: path.clone(),
+                        times: 1.0 / share.max(1e-6),
+                    });
+                }
                 factor = next;
             }
         }
@@ -80,7 +93,8 @@ fn read(
     mut replay: Replay,
     asked: Asked,
     most: u64,
-) -> Result<Read, tidemark_capture::CaptureError> {
+    told: &mut dyn FnMut(u64, u64),
+) -> Result<Read, CaptureError> {
     let config = EstimatorConfig {
         retention_s: 1e9,
         max_link_intervals: usize::MAX,
@@ -99,11 +113,9 @@ fn read(
     let rows = replay.rows()?.max(1);
     let mut spans = Spans::new();
     let mut kept = 0;
-    let mut progress = Progress::new("rows", true);
     while let Some(update) = replay.next() {
         let mut update = update?;
-        let done = replay.rows_read();
-        progress.tick(done, Some(done as f64 / rows as f64));
+        told(replay.rows_read(), rows);
         for interval in &update.link_intervals {
             let id = LinkId::new(interval.node_id, interval.port);
             spans.entry(id).or_default().extend(interval);
@@ -118,10 +130,10 @@ fn read(
         }
         estimator.push(&update);
     }
-    progress.end(replay.rows_read());
     Ok(Read::All(Box::new(Loaded {
         estimator,
         spans,
+        started_unix_ms: (replay.meta().started_unix_ns / 1_000_000).max(0) as u64,
         notes: missing(&replay),
     })))
 }
@@ -149,7 +161,7 @@ fn only_asked(update: &mut Update, asked: Asked, spans: &Spans, history_ns: u64)
 }
 
 /// What is missing in a capture that was read to its end, in words.
-pub(super) fn missing(replay: &Replay) -> Vec<String> {
+pub fn missing(replay: &Replay) -> Vec<String> {
     let mut notes = Vec::new();
     if replay.meta().ended_unix_ns.is_none() {
         notes.push(
@@ -215,7 +227,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("capture");
         capture_without(&path, 7);
-        let loaded = load_within(&path, Asked::default(), u64::MAX).unwrap();
+        let loaded = load_within(&path, Asked::default(), u64::MAX, &mut |_, _| ()).unwrap();
         assert_eq!(loaded.notes.len(), 1, "{:?}", loaded.notes);
         assert!(loaded.notes[0].starts_with("7 rows of the capture are missing"));
         // As a collector that was killed leaves it.
@@ -224,7 +236,7 @@ mod tests {
         let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
         json["ended_unix_ns"] = serde_json::Value::Null;
         std::fs::write(&meta, json.to_string()).unwrap();
-        let loaded = load_within(&path, Asked::default(), u64::MAX).unwrap();
+        let loaded = load_within(&path, Asked::default(), u64::MAX, &mut |_, _| ()).unwrap();
         assert_eq!(loaded.notes.len(), 2, "{:?}", loaded.notes);
         assert!(loaded.notes[0].starts_with("the capture was not closed"));
     }
@@ -247,9 +259,9 @@ mod tests {
                 .estimate(id, span.first_ns, span.last_ns)
                 .arrivals
         };
-        let fine = load_within(&path, whole, all).unwrap();
+        let fine = load_within(&path, whole, all, &mut |_, _| ()).unwrap();
         assert_eq!(fine.notes, Vec::<String>::new());
-        let coarse = load_within(&path, whole, all / 3).unwrap();
+        let coarse = load_within(&path, whole, all / 3, &mut |_, _| ()).unwrap();
         assert!(
             coarse.notes[0].contains("interval records are of 40 ms"),
             "{:?}",
@@ -257,7 +269,7 @@ mod tests {
         );
         assert_eq!(arrivals(&coarse), arrivals(&fine));
         assert_eq!(arrivals(&fine), SECONDS * 100 * FLOWS);
-        let Err(error) = load_within(&path, whole, all / 30) else {
+        let Err(error) = load_within(&path, whole, all / 30, &mut |_, _| ()) else {
             panic!("it does not fit");
         };
         assert!(format!("{error:#}").contains("ask for a span"), "{error:#}");
@@ -266,6 +278,6 @@ mod tests {
             from_s: Some(3.9),
             ..Asked::default()
         };
-        assert!(load_within(&path, last, all).is_ok());
+        assert!(load_within(&path, last, all, &mut |_, _| ()).is_ok());
     }
 }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A recorded run read again, by the code that estimated it live: its phases, and of each
+//! link the estimates, the advice and the verdict. Command line, console and the Python
+//! package share it.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod error;
+mod links;
+mod loaded;
+mod marks;
+mod span;
+
+pub use error::AnalysisError;
+pub use links::{Estimated, Link, estimated};
+pub use loaded::{Loaded, load, missing};
+pub use marks::{Mark, marks_of_run, name_of_part, targets_of_run};
+pub use span::{Asked, LinkSpan, Part, Spans, parts_of, span_of};

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The links of a run over the spans asked for: estimates, then advice and verdict.
+
+use crate::AnalysisError;
+use crate::loaded::Loaded;
+use crate::marks::Mark;
+use crate::span::{Asked, Spans, parts_of};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+use tidemark_advice::{Advice, Verdict, advise};
+use tidemark_estimators::{LinkEstimate, LinkId};
+use tidemark_rules::{Options, Targets, Traffic};
+
+/// The estimates of one link over one span.
+#[derive(Clone, Debug)]
+pub struct Estimated {
+    /// The link.
+    pub id: LinkId,
+    /// Start of its first interval, ns of the switch's clock.
+    pub first_ns: u64,
+    /// Start of the capture, Unix time.
+    pub started_unix_ms: u64,
+    /// Name of the phase of the run, where it is one.
+    pub phase: Option<String>,
+    /// The estimates.
+    pub estimate: LinkEstimate,
+    /// Remark on the limits within the span, in words.
+    pub limits: Option<String>,
+    /// That the capture has not all of the span asked for, in words.
+    pub cut: Option<String>,
+}
+
+/// One link over one span, with the conclusion from its estimates.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The estimates.
+    pub of: Estimated,
+    /// The limit to set, and why.
+    pub advice: Advice,
+    /// The conclusion.
+    pub verdict: Verdict,
+}
+
+/// The estimates of the links of a run, of all or of one node and port. Where no span is
+/// asked for there is one for each of `marks`, or without them one for each limit; a
+/// span that is asked for is kept, and its mix of limits is said. `run` is named in errors.
+///
+/// # Errors
+/// No such link, or no span of it that was asked for.
+pub fn estimated(
+    loaded: &Loaded,
+    run: &Path,
+    marks: &[Mark],
+    asked: Asked,
+    (node, port): (Option<u32>, Option<u32>),
+) -> Result<Vec<Estimated>, AnalysisError> {
+    let Loaded {
+        estimator,
+        spans,
+        started_unix_ms,
+        notes,
+    } = loaded;
+    let nodes: BTreeSet<u32> = spans.keys().map(|id| id.node_id).collect();
+    let (mut all, mut refused) = (Vec::new(), None);
+    for (&id, span) in spans {
+        let place = nodes.iter().position(|n| *n == id.node_id).unwrap_or(0);
+        if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
+            continue;
+        }
+        let parts = match parts_of(asked, span, marks, (place, nodes.len())) {
+            Ok(parts) => parts,
+            // Another link may have it.
+            Err(e) => {
+                refused = Some(e);
+                continue;
+            }
+        };
+        for part in parts {
+            let mut estimate = estimator.estimate(id, part.from_ns, part.to_ns);
+            estimate.caveats.extend(part.cut.clone());
+            estimate.caveats.extend(notes.iter().cloned());
+            all.push(Estimated {
+                id,
+                first_ns: span.first_ns,
+                started_unix_ms: *started_unix_ms,
+                phase: part.phase,
+                estimate,
+                limits: part.limits,
+                cut: part.cut,
+            });
+        }
+    }
+    if all.is_empty() {
+        return Err(match refused {
+            Some(e) => AnalysisError::Span(format!("{}: {e}", run.display())),
+            None => AnalysisError::NotThere(no_such_link(run, spans)),
+        });
+    }
+    Ok(all)
+}
+
+fn no_such_link(run: &Path, spans: &Spans) -> String {
+    let known: Vec<String> = spans.keys().map(ToString::to_string).collect();
+    let known = if known.is_empty() {
+        "none".into()
+    } else {
+        known.join(", ")
+    };
+    format!(
+        "{}: no such link in the capture; it has (node:port): {known}",
+        run.display()
+    )
+}
+
+impl Estimated {
+    /// Whether the span is evidence of one limit; a span that mixes limits is of none.
+    pub fn is_pure(&self, asked: Asked) -> bool {
+        self.limits.is_none() || !asked.given()
+    }
+
+    /// The conclusion for a traffic: these estimates, with the other limits that were tried.
+    pub fn concluded(self, traffic: &Traffic, targets: &Targets) -> Link {
+        let advice = advise(traffic, targets, &Options::default());
+        let verdict = Verdict::by(&advice, traffic, targets).with_curve(traffic);
+        Link {
+            of: self,
+            advice,
+            verdict,
+        }
+    }
+}
+
+impl Link {
+    /// The value that `analyze --json` lists and the Python package gives.
+    pub fn json(&self) -> Value {
+        let (e, first_ns) = (&self.of.estimate, self.of.first_ns);
+        let mut v = json!(e);
+        // The mean in front, as loss_rate is; its other forms beside it.
+        v["utilisation_parts"] = v["utilisation"].take();
+        v["utilisation"] = json!(e.utilisation.mean);
+        v["capture_start_ns"] = json!(first_ns);
+        v["from_s"] = json!(e.from_ns.saturating_sub(first_ns) as f64 / 1e9);
+        v["to_s"] = json!(e.to_ns.saturating_sub(first_ns) as f64 / 1e9);
+        v["rules"] = json!(self.advice.rules);
+        let advice = Advice {
+            sensitivity: self.advice.sensitivity.clone(),
+            ..self.advice.without_rules()
+        };
+        v["advice"] = json!(advice);
+        v["verdict"] = json!(self.verdict);
+        v["phase"] = json!(self.of.phase);
+        if let Some(limits) = &self.of.limits {
+            v["limit_changes"] = json!(limits);
+        }
+        v
+    }
+}
