@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded runs of Tidemark: tables, estimates, verdicts.
+
+    >>> import tidemark_buffer as tb
+    >>> run = tb.Run("runs/demo/2026-11-27T21-08-34")
+    >>> run.packets().to_pandas()
+    >>> print(run.verdict())
+
+Times are integers, ns; which clock they are of stands at each column. Sizes are bytes. A
+value that is not known is null (``None``), never 0.
+"""
+
+from tidemark_buffer._native import RunError
+from tidemark_buffer._run import Phase, Run
+from tidemark_buffer._table import Table
+from tidemark_buffer._verdict import Verdict
+
+__all__ = ["Phase", "Run", "RunError", "Table", "Verdict"]
