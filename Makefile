@@ -32,6 +32,7 @@ BIN_DIR := $(TARGET_DIR)/release
 VENV_PYTHON := $(abspath $(VENV))/bin/python
 CONSOLE := controller/console
 CARGO_FLAGS := --release --locked
+WHEEL_DIR := $(TARGET_DIR)/wheel
 
 export TIDEMARK_BIN_DIR := $(BIN_DIR)
 
@@ -95,6 +96,12 @@ packages: build $(VENV)/.installed-packages ## Debian packages in target/package
 	$(VENV_PYTHON) deploy/packages/lab/manuals.py $(TARGET_DIR)/manuals
 	$(VENV_PYTHON) deploy/packages/build.py --programs $(BIN_DIR) --manuals $(TARGET_DIR)/manuals --out target/packages
 
+# For every CPython from 3.10 on: the stable ABI.
+.PHONY: wheel
+wheel: $(VENV)/.installed-maturin ## The Python package tidemark-buffer as a wheel in target/wheel (docs/how-to/python.md)
+	rm -rf $(WHEEL_DIR)
+	$(abspath $(VENV))/bin/maturin build -q $(CARGO_FLAGS) -m controller/python/Cargo.toml -i $(VENV_PYTHON) -o $(WHEEL_DIR)
+
 # The tool writes one file beside each binary's Cargo.toml.
 .PHONY: sbom
 sbom: console $(TARGET_DIR)/tools/bin/cargo-cyclonedx $(VENV)/.installed-packages ## What is in each program, as CycloneDX, in target/packages
@@ -135,7 +142,7 @@ p4-tofino: ## Compile p4src/tna for Tofino 1 and 2 (needs p4c's Tofino backend; 
 ##@ Test
 
 .PHONY: test
-test: test-rust test-p4 test-lab test-console test-clickhouse test-deploy test-mininet test-shell ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
+test: test-rust test-p4 test-lab test-python test-console test-clickhouse test-deploy test-mininet test-shell ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
 	@echo "all tests passed"
 
 .PHONY: test-rust
@@ -152,6 +159,20 @@ test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissecto
 .PHONY: test-lab
 test-lab: build venv require-root tracefs sshd ## The lab: topology, cleanup, summary, report, remote hosts
 	$(VENV_PYTHON) -m pytest -q testbed/reproduce/tests testbed/lab/tests --ignore=testbed/lab/tests/test_demo.py
+
+.PHONY: test-python
+test-python: wheel-venv build ## The Python package's wheel in a fresh environment: tables, estimates as `analyze` has them, notebooks
+	$(WHEEL_DIR)/venv/bin/python -m pytest -q controller/python/tests
+
+.PHONY: notebooks
+notebooks: wheel-venv ## Execute the notebooks and write their pictures into docs/images
+	$(WHEEL_DIR)/venv/bin/python controller/python/notebooks/execute.py --pictures docs/images
+
+# The wheel, installed where nothing else of ours is.
+.PHONY: wheel-venv
+wheel-venv: wheel
+	$(PYTHON) -m venv --clear $(WHEEL_DIR)/venv
+	$(WHEEL_DIR)/venv/bin/python -m pip install -q --disable-pip-version-check -r controller/python/tests/requirements.txt $(WHEEL_DIR)/*.whl
 
 .PHONY: test-clickhouse
 test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kills of both ends
@@ -270,6 +291,7 @@ lint: venv console ## Generated files, architecture, ceilings of weight and pros
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .
 	cd testbed/lab && $(VENV_PYTHON) -m mypy
+	cd controller/python && $(VENV_PYTHON) -m mypy
 	$(VENV_PYTHON) -m tidemark_lab.experiment.reference --check
 	cd $(CONSOLE) && npm run typecheck && npm run lint
 
@@ -332,6 +354,10 @@ $(VENV)/.installed-deploy: $(VENV)/.installed deploy/requirements.txt
 
 $(VENV)/.installed-packages: $(VENV)/.installed deploy/packages/requirements.txt
 	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -r deploy/packages/requirements.txt
+	touch $@
+
+$(VENV)/.installed-maturin: $(VENV)/.installed
+	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check maturin==1.16.0
 	touch $@
 
 .PHONY: dashboards
