@@ -14,4 +14,5 @@ pub mod cli;
 pub mod config;
 pub mod core;
 pub mod metrics;
+pub mod picture;
 mod store;

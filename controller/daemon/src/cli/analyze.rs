@@ -4,12 +4,14 @@
 use super::capture_span::{Asked, Spans, parts_of};
 use super::evidence::EvidenceFile;
 use super::loaded::{Loaded, load};
-use super::{flows, marks, table, targets::TargetArgs};
+use super::{draw::PictureArgs, flows, marks, table, targets::TargetArgs};
+use crate::picture::about;
 use clap::Args;
 use daemon_kit::cli::{print, print_json};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use tidemark_advice::picture::About;
 use tidemark_advice::{Advice, Verdict, advise};
 use tidemark_capture::locate;
 use tidemark_estimators::{LinkEstimate, LinkId};
@@ -42,6 +44,8 @@ pub(super) struct AnalyzeArgs {
     /// As JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    picture: PictureArgs,
 }
 
 /// One link of the capture over one span.
@@ -81,6 +85,8 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     if let Some(file) = evidence {
         file.store()?;
     }
+    let drawn = links.iter().map(|l| (l.of.about(), &l.verdict));
+    args.picture.draw(&drawn.collect::<Vec<_>>(), args.json)?;
     if args.json {
         let links: Vec<Value> = links.iter().map(Link::json).collect();
         let all = json!({
@@ -97,6 +103,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
 pub(super) struct Estimated {
     pub id: LinkId,
     first_ns: u64,
+    started_unix_ms: u64,
     /// Name of the phase of the run, where it is one.
     pub phase: Option<String>,
     pub estimate: LinkEstimate,
@@ -117,6 +124,7 @@ pub(super) fn estimated(
     let Loaded {
         estimator,
         spans,
+        started_unix_ms,
         notes,
     } = load(capture, asked)?;
     let marks = marks::of_run(capture, &locate(capture)?);
@@ -142,6 +150,7 @@ pub(super) fn estimated(
             all.push(Estimated {
                 id,
                 first_ns: span.first_ns,
+                started_unix_ms,
                 phase: part.phase,
                 estimate,
                 limits: part.limits,
@@ -156,6 +165,16 @@ pub(super) fn estimated(
         anyhow::bail!("{}", no_such_link(capture, &spans));
     }
     Ok(all)
+}
+
+impl Estimated {
+    /// Words on where a picture of it is from.
+    fn about(&self) -> About {
+        let since_ns = self.estimate.from_ns.saturating_sub(self.first_ns);
+        let unix_ms = self.started_unix_ms + since_ns / 1_000_000;
+        let phase = self.phase.as_ref().map(|p| format!("phase {p}"));
+        about(self.id, Some(&self.estimate), phase, unix_ms)
+    }
 }
 
 fn no_such_link(capture: &Path, spans: &Spans) -> String {

@@ -23,6 +23,8 @@ const LONGEST_INTERVAL_MS: u32 = 100;
 pub(super) struct Loaded {
     pub estimator: Estimator,
     pub spans: Spans,
+    /// Start of the capture, Unix time.
+    pub started_unix_ms: u64,
     /// What is to be known of the capture, in words.
     pub notes: Vec<String>,
 }
@@ -122,6 +124,7 @@ fn read(
     Ok(Read::All(Box::new(Loaded {
         estimator,
         spans,
+        started_unix_ms: (replay.meta().started_unix_ns / 1_000_000).max(0) as u64,
         notes: missing(&replay),
     })))
 }

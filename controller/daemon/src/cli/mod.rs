@@ -4,6 +4,7 @@
 mod analyze;
 mod capture_span;
 mod doctor;
+mod draw;
 mod evidence;
 mod examples;
 mod flows;
