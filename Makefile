@@ -158,8 +158,9 @@ test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kill
 	$(VENV_PYTHON) -m pytest -q testbed/clickhouse/tests
 
 .PHONY: test-deploy
-test-deploy: build venv-deploy prometheus ## Prometheus rules and Grafana dashboards against a real Prometheus; manual pages
-	$(VENV_PYTHON) -m pytest -q deploy/tests deploy/packages/tests/test_manuals.py deploy/packages/tests/test_version.py
+test-deploy: build venv-deploy prometheus ## Prometheus rules and Grafana dashboards against a real Prometheus; manual pages; demo --replay
+	$(VENV_PYTHON) -m pytest -q deploy/tests deploy/packages/tests/test_manuals.py deploy/packages/tests/test_replay.py \
+	  deploy/packages/tests/test_version.py
 
 # Mininet is Debian's, and so is the Python that finds it. Mininet 2.3.0 imports distutils, which
 # Python 3.12 has no more, and setuptools brings.
