@@ -160,7 +160,7 @@ test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kill
 .PHONY: test-deploy
 test-deploy: build venv-deploy prometheus ## Prometheus rules and Grafana dashboards against a real Prometheus; manual pages; demo --replay
 	$(VENV_PYTHON) -m pytest -q deploy/tests deploy/packages/tests/test_manuals.py deploy/packages/tests/test_replay.py \
-	  deploy/packages/tests/test_version.py
+	  deploy/packages/tests/test_version.py deploy/image/tests/test_tag.py
 
 # Mininet is Debian's, and so is the Python that finds it. Mininet 2.3.0 imports distutils, which
 # Python 3.12 has no more, and setuptools brings.
