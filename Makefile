@@ -81,8 +81,15 @@ reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its auth
 	$(VENV_PYTHON) testbed/reproduce/ifip21.py --data $(REPRODUCE_DATA) --out runs/ifip21
 
 .PHONY: build
-build: console ## Every binary, with the console inside
+build: build-time console ## Every binary, with the console inside
 	cargo build $(CARGO_FLAGS)
+
+# CPU time from nothing, measured; the last crates and the linker do not share it among cores.
+BUILD_CPU_MINUTES := 8
+.PHONY: build-time
+build-time: # Before the lines of the compiler
+	@if [ ! -e $(BIN_DIR)/tidemark-controller ]; then cores=$$(nproc); \
+	  echo "Building console and programs: the first time about $$(($(BUILD_CPU_MINUTES) / cores + 1)) minutes on $$cores cores, later seconds"; fi
 
 PROGRAMS ?= tidemark-collector tidemark-controller tidemark-switch tidemark-traffic
 .PHONY: programs
