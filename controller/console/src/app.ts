@@ -33,6 +33,8 @@ export class App {
   private arrived = '';
   /** The port of a finished run that is shown as a whole. */
   private whole = '';
+  /** Whether a finished run is shown; null until it is known. */
+  private recorded: boolean | null = null;
   /** The part of the address that says what is shown, as last written or gone to. */
   private hash = location.hash;
   /** What the address asks for and is not shown yet. */
@@ -128,7 +130,21 @@ export class App {
     this.draw();
   }
 
+  /**
+   * A finished run has taken the place of a live link at this address, or the other way round,
+   * as when `tidemark demo --replay` has ended: nothing that the page holds is of it.
+   */
+  private turn(): boolean {
+    if (!this.state.status) return false;
+    const before = this.recorded;
+    this.recorded = this.state.status.finished != null;
+    if (before === null || before === this.recorded) return false;
+    location.reload();
+    return true;
+  }
+
   private onUpdate(data: unknown): void {
+    if (this.turn()) return;
     const full = links(data);
     const overview = briefs(data) ?? full.map(briefOf);
     this.state.update(full, overview);
