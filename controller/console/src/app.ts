@@ -205,7 +205,8 @@ export class App {
       link: s.selected || null,
       window: s.window === WINDOWS[1] ? null : s.window,
       span: s.held && s.link ? [zero + s.held.from, zero + s.held.to] : null,
-      flows: s.pickedFlows ? [...s.pickedFlows] : null,
+      // A held span has its flows, also those that nobody picked: its picture is the same after a reload.
+      flows: s.pickedFlows ? [...s.pickedFlows] : s.held && s.chosen.length > 0 ? [...s.chosen] : null,
     };
   }
 

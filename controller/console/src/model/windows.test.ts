@@ -43,7 +43,7 @@ const flow = (id: string, cls: Flow['cls'], rateBps: number, baseRttMs: number |
 
 describe('firstChoice', () => {
   it('takes the largest flows bottlenecked here', () => {
-    expect(firstChoice([flow('1', 'RBP', 9e9), flow('2', 'LBP', 1), flow('3', 'LBP', 2), flow('4', 'SHORT', 9e9)])).toEqual(['3', '2', '1']);
+    expect(firstChoice([flow('1', 'RBP', 9e9), flow('2', 'LBP', 1), flow('3', 'LBP', 2), flow('4', 'SHORT', 9e9)])).toEqual(['1', '2', '3']);
   });
 });
 

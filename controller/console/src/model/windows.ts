@@ -53,14 +53,15 @@ export class WindowRecord {
   }
 }
 
-/** The flows shown before anybody chooses: the largest bottlenecked here, then the largest. */
+/** The flows shown before anybody chooses: the largest bottlenecked here, then the largest; in the order of their numbers, which lasts. */
 export function firstChoice(flows: readonly Flow[]): string[] {
   const rank = (f: Flow): number => (f.cls === 'LBP' ? 0 : f.cls === 'SHORT' ? 2 : 1);
   return flows
     .filter((f) => f.cwndPkts !== null)
     .sort((a, b) => rank(a) - rank(b) || (b.rateBps ?? 0) - (a.rateBps ?? 0) || a.id.localeCompare(b.id))
     .slice(0, FIRST_CHOICE)
-    .map((f) => f.id);
+    .map((f) => f.id)
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
 /** Of the spans without a sample those that no line goes over; `time`: of a place. */
