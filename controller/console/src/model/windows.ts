@@ -88,6 +88,15 @@ export function bdpBytes(l: Link): number | null {
   return weight > 0 ? ((drainBps / 8) * (sum / weight)) / 1000 : null;
 }
 
+/**
+ * What flows have in flight beyond the queue of a full link, bytes: the BDP, and the
+ * packet in transmission, which is neither in an occupancy nor in a base RTT.
+ */
+export function beyondQueueBytes(l: Link, packetBytes: number): number | null {
+  const bdp = bdpBytes(l);
+  return bdp === null ? null : bdp + packetBytes;
+}
+
 /** Mean of the median occupancy over the steps of `time`; null where nothing was measured. */
 export function queueAt(series: Series<Column>, time: readonly number[], step: number): (number | null)[] {
   const values = series.column('occP50');

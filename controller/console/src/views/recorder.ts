@@ -12,7 +12,7 @@ import type { Plot } from '../charts/plot';
 import { attr, h, keyed, text } from '../dom';
 import { axisFactor, axisUnit, formatSize, MISSING, milliseconds, percent } from '../format/units';
 import { rebin } from '../model/distribution';
-import { bdpBytes, queueAt } from '../model/windows';
+import { bdpBytes, beyondQueueBytes, queueAt } from '../model/windows';
 import { Controls } from './controls';
 import { PacketCard } from './packet';
 import type { Actions, Panel, Snapshot } from './panel';
@@ -212,7 +212,8 @@ export class Recorder implements Panel {
     this.cwnd.set(w.time, w.flows, colours, s.context.packetBytes, from, to);
     const bdp = s.link ? bdpBytes(s.link) : null;
     const queue = queueAt(recording.series, w.time, w.stepSeconds);
-    const queuePlusBdp = queue.map((q) => (q === null || bdp === null ? null : q + bdp));
+    const beyond = s.link ? beyondQueueBytes(s.link, s.context.packetBytes) : null;
+    const queuePlusBdp = queue.map((q) => (q === null || beyond === null ? null : q + beyond));
     this.sum.set([w.time, queuePlusBdp, w.inFlightSumBytes], from, to);
     const size = (b: number | null | undefined): string => formatSize(s.unit, b ?? null, s.context);
     const i = w.time.findLastIndex((t) => t < to);
