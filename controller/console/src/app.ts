@@ -7,6 +7,7 @@ import { Events } from './api/events';
 import { briefs, links } from './api/link';
 import { change } from './api/status';
 import { applyAdvice, changeTargets } from './changing';
+import { captionOf, setCaption } from './charts/caption';
 import { setClock } from './charts/clock';
 import { CURVE_POINTS, Fetching } from './fetching';
 import { bytes, type SizeUnit } from './format/units';
@@ -266,6 +267,7 @@ export class App {
       const link = this.state.link;
       const csv = link ? url('/curve', {}, { node: link.node, port: link.port, points: CURVE_POINTS, format: 'csv' }) : null;
       const snapshot = this.state.snapshot(this.freshness(), csv);
+      setCaption(captionOf(link, this.state.status));
       for (const p of this.panels) p.update(snapshot);
       this.showAddress();
     });

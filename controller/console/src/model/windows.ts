@@ -11,7 +11,7 @@ const CAPACITY = 12_000;
 /** Flows chosen at most. */
 export const MOST_CHOSEN = 8;
 /** Samples of a flow may be so far apart, seconds; a line over more would be made up. */
-const BRIDGED_S = 2;
+export const BRIDGED_S = 2;
 /** Shown where nobody has chosen. */
 const FIRST_CHOICE = 3;
 
