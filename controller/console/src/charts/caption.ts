@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where and when the data of a saved chart was measured: in its picture and in
-// the name of its file.
+// Link, run and time of the data in a saved chart: for its picture and the name of
+// its file.
 
 import { bitRate } from '../format/units';
 import { linkTitle } from '../model/links';
@@ -18,7 +18,7 @@ export interface Caption {
   newest: number | null;
 }
 
-/** What a saved chart says of where its data is from. */
+/** The origin of the data, for saved charts. */
 export function captionOf(l: Link | null, status: Status | null): Caption {
   const finished = status?.finished;
   // The capture of a run is a folder within it.

@@ -53,7 +53,7 @@ export class DistributionChart implements Picture {
 
   private render(): void {
     // The pen escapes its texts, and no script of a parsed document runs.
-    this.picture.replaceChildren(new DOMParser().parseFromString(this.beside(), 'image/svg+xml').documentElement);
+    this.picture.replaceChildren(new DOMParser().parseFromString(this.onPage(), 'image/svg+xml').documentElement);
   }
 
   /** The largest share shown; null where nothing was measured. */
@@ -63,7 +63,7 @@ export class DistributionChart implements Picture {
   }
 
   /** As it stands on the page. */
-  private beside(): string {
+  private onPage(): string {
     const { top, height } = this.frame;
     const [right, bottom] = [this.width - MARGIN, top + height];
     const [soft, rule] = [ink('ink-soft'), ink('rule-strong')];

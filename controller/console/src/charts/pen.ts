@@ -18,7 +18,7 @@ export interface Box {
   height: number;
 }
 
-/** Where values stand. */
+/** A box with the places of values. */
 export interface View extends Box {
   x: (v: number) => number;
   y: (v: number) => number;
@@ -150,7 +150,7 @@ export class SvgPen implements Pen {
     if (d) this.parts.push(`<path d="${d}" fill="${escaped(fill)}" fill-opacity="${opacity}"/>`);
   }
 
-  /** What another pen drew, cut off at the edges of a box. */
+  /** The strokes of another pen, cut off at the edges of a box. */
   within(box: Box, inside: SvgPen): void {
     const plot = `<rect x="${n(box.left)}" y="${n(box.top)}" width="${n(box.width)}" height="${n(box.height)}"/>`;
     this.parts.push(`<clipPath id="plot">${plot}</clipPath><g clip-path="url(#plot)">${inside.parts.join('')}</g>`);

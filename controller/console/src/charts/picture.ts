@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be saved of a chart: its picture and its numbers.
+// A chart as files: its picture and its numbers.
 
 /** Of a chart. */
 export interface Picture {

@@ -48,7 +48,7 @@ export interface PlotOptions {
   /** Instead of a range from 0. */
   yRange?: () => [number, number];
   series: Trace[];
-  /** What is drawn, beside the target: for the legend of a saved picture. */
+  /** The legend of a saved picture, without the target. */
   signs: () => Sign[];
   /** Column of each series in a file, with its unit. */
   columns: string[];

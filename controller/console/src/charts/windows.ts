@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The papers' pictures on the time axis of the occupancy: the windows of chosen
 // flows and what they have in flight, with their drops and CE marks, and W(t)
-// beside Q(t) + BDP. Of a span shown packet by packet, the window that every
+// against Q(t) + BDP. Of a span shown packet by packet, the window that every
 // packet left under.
 
 import { indexAt } from '../model/series';
@@ -23,7 +23,7 @@ export interface FlowWindowsData {
   packetBytes: number;
   from: number;
   to: number;
-  /** Where the span is shown packet by packet. */
+  /** Null unless the span is shown packet by packet. */
   packets: Packets | null;
 }
 

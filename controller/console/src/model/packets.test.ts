@@ -10,9 +10,9 @@ describe('flowColours', () => {
     expect(flowColours([], packetsAt(Array.from({ length: 20 }, (_, i) => i), Array.from({ length: 20 }, (_, i) => i))).size).toBe(8);
   });
 
-  it('keeps the colour of a flow where others are chosen beside it, in whatever order', () => {
+  it('keeps the colour of a flow whatever others are chosen, in whatever order', () => {
     expect(flowColours(['3', '5', '6'], null).get('5')).toBe(flowColours(['6', '5'], null).get('5'));
-    // Where a colour is taken, the next free one.
+    // The next free one in place of a colour that is taken.
     expect([...flowColours(['3', '11', '19'], null).values()]).toEqual([3, 4, 5]);
   });
 });

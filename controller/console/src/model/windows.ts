@@ -89,7 +89,7 @@ export function bdpBytes(l: Link): number | null {
 }
 
 /**
- * What flows have in flight beyond the queue of a full link, bytes: the BDP, and the
+ * Bytes in flight beyond the queue of a full link: the BDP, and the
  * packet in transmission, which is neither in an occupancy nor in a base RTT.
  */
 export function beyondQueueBytes(l: Link, packetBytes: number): number | null {

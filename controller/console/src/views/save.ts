@@ -20,7 +20,7 @@ function download(name: string, blob: Blob): void {
 /** Pixels of a PNG per pixel of its picture. */
 const SCALE = 2;
 
-/** The same picture as the SVG. */
+/** Drawn from the SVG. */
 async function png(p: Picture): Promise<Blob | null> {
   const drawn = await decoded(await withFont(p.svg()));
   const out = document.createElement('canvas');

@@ -200,7 +200,7 @@ function table(csv: Buffer): Record<string, string>[] {
 const api = async (path: string) => (await page.request.get(`${mock.url}api/v1/${path}`)).json();
 
 describe('colours of flows', () => {
-  it('are the same after a reload, in a held span and beside other flows', async () => {
+  it('are the same after a reload, in a held span and with other flows', async () => {
     await open({ hash: '#link=10:5&flows=2,5,11' });
     const colours = () => page.locator('.flow-key li').evaluateAll((all) => all.map((e) => [(e as HTMLElement).dataset.key, (e.firstElementChild as HTMLElement).dataset.flow].join()).sort());
     await expect.poll(async () => (await colours()).length).toBe(3);
@@ -341,7 +341,7 @@ describe('windows of flows', () => {
     const chosen = new Set(await page.locator('.flow-key li').evaluateAll((all) => all.map((e) => (e as HTMLElement).dataset.key)));
     const [, csv] = await saved('Windows of flows', 'CSV');
     const rows = table(csv);
-    // As they were answered: the stand-in makes them up anew each time.
+    // As they were answered: the stand-in makes up others each time.
     const shown = rows.map((r) => `${r.flow_id} ${r.cwnd_pkts}`).join();
     const said = (await Promise.all(answers)).map((p) => p.flow_id.flatMap((f, i) => (chosen.has(String(f)) && (p.cwnd[i] ?? 0) > 0 ? [`${f} ${p.cwnd[i]}`] : [])).join());
     expect(rows.length).toBeGreaterThan(20);

@@ -53,7 +53,7 @@ fn the_sum_forgets_who_is_silent() {
     assert_eq!((a.steps[20].probed_flows, a.steps[20].data_flows), (2, 3));
     assert_eq!(a.steps[26].probed_flows, 1);
     assert_eq!(a.steps[26].cwnd_sum_pkts, Some(36.0));
-    // What it had in flight was answered within its round trip of 150 ms.
+    // Its packets in flight were answered within its round trip of 150 ms.
     let in_flight = |step: usize| a.steps[step].in_flight_sum_bytes.unwrap() / 1500.0;
     assert!((in_flight(5) - 15.0 - 7.0).abs() < 0.1, "{}", in_flight(5));
     assert!((in_flight(6) - 16.0).abs() < 0.1, "{}", in_flight(6));
