@@ -7,6 +7,7 @@ import { Events } from './api/events';
 import { briefs, links } from './api/link';
 import { change } from './api/status';
 import { applyAdvice, changeTargets } from './changing';
+import { captionOf, setCaption } from './charts/caption';
 import { setClock } from './charts/clock';
 import { CURVE_POINTS, Fetching } from './fetching';
 import { bytes, type SizeUnit } from './format/units';
@@ -221,7 +222,8 @@ export class App {
       link: s.selected || null,
       window: s.window === WINDOWS[1] ? null : s.window,
       span: s.held && s.link ? [zero + s.held.from, zero + s.held.to] : null,
-      flows: s.pickedFlows ? [...s.pickedFlows] : null,
+      // A held span has its flows, also those that nobody picked: its picture is the same after a reload.
+      flows: s.pickedFlows ? [...s.pickedFlows] : s.held && s.chosen.length > 0 ? [...s.chosen] : null,
     };
   }
 
@@ -281,6 +283,7 @@ export class App {
       const link = this.state.link;
       const csv = link ? url('/curve', {}, { node: link.node, port: link.port, points: CURVE_POINTS, format: 'csv' }) : null;
       const snapshot = this.state.snapshot(this.freshness(), csv);
+      setCaption(captionOf(link, this.state.status));
       for (const p of this.panels) p.update(snapshot);
       this.showAddress();
     });

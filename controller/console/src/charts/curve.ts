@@ -4,6 +4,7 @@
 
 import type { Pen, View } from './pen';
 import type { XAxis } from './axis';
+import { DASHED, type Sign } from './figure';
 import { Plot, RANGED } from './plot';
 import { niceStep } from './scale';
 import { ink, type Ink } from './theme';
@@ -17,20 +18,23 @@ export interface CurveData {
   limit: number | null;
   advised: number | null;
   range: [number, number];
+  /** A size in the unit shown. */
+  size: (bytes: number) => string;
 }
 
 export class CurveChart {
   readonly plot: Plot;
   private data: CurveData | null = null;
 
-  constructor(name: string, column: string, label: string, x: XAxis) {
+  constructor(name: string, column: string, label: string, words: string, x: XAxis) {
     this.plot = new Plot({
       name,
       columns: [`${column}_high`, `${column}_low`, column],
       height: 132,
       showX: true,
       x,
-      y: { label, factor: () => 100, wanted: 3 },
+      y: { label, words, factor: () => 100, wanted: 3 },
+      signs: () => this.signs(),
       yRange: () => this.data?.range ?? [0, 1],
       ...RANGED,
       draw: (pen, view) => this.draw(pen, view),
@@ -42,15 +46,27 @@ export class CurveChart {
     this.plot.set([data.bytes, data.high, data.low, data.value], data.bytes[0] ?? 0, data.bytes.at(-1) ?? 1, { target: data.target });
   }
 
+  private signs(): Sign[] {
+    const d = this.data;
+    const size = (bytes: number): string => ` (${d?.size(bytes) ?? ''})`;
+    return [
+      { words: 'predicted', look: 'line', colour: ink('water') },
+      { words: 'range that the estimates leave', look: 'band', colour: ink('water-band') },
+      ...(d && d.limit !== null ? [{ words: `limit in force${size(d.limit)}`, look: 'dashed', colour: ink('limit') } as const] : []),
+      ...(d && d.advised !== null ? [{ words: `advised${size(d.advised)}`, look: 'line', colour: ink('advised') } as const] : []),
+    ];
+  }
+
   private draw(pen: Pen, v: View): void {
     const d = this.data;
     if (!d) return;
-    const upright = (bytes: number, colour: Ink, dash: number[]): void => {
+    const upright = (bytes: number, colour: Ink, dash: readonly number[]): void => {
       const x = v.x(bytes);
       if (x >= v.left && x <= v.left + v.width) pen.segments([x, v.top, x, v.top + v.height], { colour: ink(colour), width: 1.75, dash });
     };
-    if (d.limit !== null) upright(d.limit, 'limit', [7, 4]);
+    // Dashes are seen over a line, a line over dashes is all that is seen.
     if (d.advised !== null) upright(d.advised, 'advised', []);
+    if (d.limit !== null) upright(d.limit, 'limit', DASHED);
   }
 }
 

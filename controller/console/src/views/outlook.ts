@@ -3,7 +3,7 @@
 
 import { CurveChart, rangeOf } from '../charts/curve';
 import { attr, h } from '../dom';
-import { axisFactor, axisUnit } from '../format/units';
+import { axisFactor, axisUnit, formatSize } from '../format/units';
 import type { CurvePoint, Interval } from '../model/types';
 import type { Panel, Snapshot } from './panel';
 import { section } from './parts';
@@ -23,9 +23,9 @@ export class Outlook implements Panel {
   private label = '';
 
   constructor() {
-    const x = { label: 'buffer, kB', factor: () => (this.state ? axisFactor(this.state.unit, this.state.context) : 1e-3) };
-    this.utilisation = new CurveChart('Predicted utilisation', 'utilisation', 'util., %', x);
-    this.loss = new CurveChart('Predicted loss', 'loss_rate', 'loss, %', x);
+    const x = { label: 'buffer, kB', column: 'buffer_bytes', factor: () => (this.state ? axisFactor(this.state.unit, this.state.context) : 1e-3) };
+    this.utilisation = new CurveChart('Predicted utilisation', 'utilisation', 'util., %', 'utilisation, %', x);
+    this.loss = new CurveChart('Predicted loss', 'loss_rate', 'loss, %', 'loss, %', x);
     this.grid = h('div', { class: 'outlook-charts' }, chartBox(this.utilisation.plot), chartBox(this.loss.plot));
     this.element = section('outlook-section', 'Predicted over buffer size', [this.csv], this.empty, this.grid);
   }
@@ -52,7 +52,8 @@ export class Outlook implements Panel {
       low: points.map((p) => pick(p)?.low ?? 0),
       high: points.map((p) => pick(p)?.high ?? 0),
     });
-    const marks = { bytes, limit: s.limit, advised: s.advised };
+    const size = (b: number): string => formatSize(s.unit, b, s.context);
+    const marks = { bytes, limit: s.limit, advised: s.advised, size };
     const u = columns((p) => p.predicted.utilisation);
     const goal = targets?.utilisation ?? null;
     this.utilisation.set({ ...u, ...marks, target: goal, range: rangeOf([...u.low, 1], goal, false, 1.01) });

@@ -7,12 +7,12 @@ import { DistributionChart, type DistributionFrame } from '../charts/distributio
 import { OccupancyChart } from '../charts/occupancy';
 import { clockText } from '../charts/clock';
 import { delayStrip, lossStrip, utilisationRange, utilisationStrip } from '../charts/strip';
-import { FlowWindowsChart, sumChart } from '../charts/windows';
+import { FlowWindowsChart, SUM_SIGNS, sumChart } from '../charts/windows';
 import type { Plot } from '../charts/plot';
 import { attr, h, keyed, text } from '../dom';
 import { axisFactor, axisUnit, formatSize, MISSING, milliseconds, percent } from '../format/units';
 import { rebin } from '../model/distribution';
-import { bdpBytes, queueAt } from '../model/windows';
+import { bdpBytes, beyondQueueBytes, queueAt } from '../model/windows';
 import { Controls } from './controls';
 import { PacketCard } from './packet';
 import type { Actions, Panel, Snapshot } from './panel';
@@ -32,16 +32,21 @@ type Reading = (typeof READINGS)[number][0];
 /** Most rows of the distribution beside the chart. */
 const ROWS = 64;
 
-/** Which line is what of a flow. */
-function lineKey(): HTMLElement {
-  const line = (kind: string, words: string): HTMLElement => h('span', {}, h('i', { class: `line ${kind}`, 'aria-hidden': 'true' }), words);
-  return h('small', { class: 'line-key' }, line('solid', 'cwnd'), line('dotted', 'in flight'));
+/** Which line is what: a class of its look, and the words. */
+function lineKey(lines: readonly (readonly [string, string])[]): HTMLElement {
+  const line = ([kind, words]: readonly [string, string]): HTMLElement => h('span', {}, h('i', { class: `line ${kind}`, 'aria-hidden': 'true' }), words);
+  return h('small', { class: 'line-key' }, ...lines.map(line));
+}
+
+/** Its sender's address; its number where it is not known. */
+function flowName(s: Snapshot, id: string): string {
+  return s.link?.estimate?.flows.find((f) => f.id === id)?.src ?? `flow ${id}`;
 }
 
 export class Recorder implements Panel {
   readonly element: HTMLElement;
   private readonly occupancy: OccupancyChart;
-  private readonly marginal = new DistributionChart();
+  private readonly marginal = new DistributionChart(() => ({ label: `occupancy, ${this.unitLabel()}`, factor: () => this.factor, wanted: 5 }));
   private readonly utilisation: Plot;
   private utilisationShown: [number, number] = [0, 1.02];
   private readonly loss: Plot;
@@ -60,6 +65,8 @@ export class Recorder implements Panel {
   private readonly cwnd: FlowWindowsChart;
   private readonly sum: Plot;
   private readonly sumNote = h('small');
+  private readonly windowsKey = lineKey([['solid', 'cwnd'], ['dotted', 'in flight']]);
+  private readonly packetsKey = lineKey([['dots', 'cwnd of each packet']]);
   private readonly flowKey = h('ul', { class: 'flow-key' });
   private readonly packet: PacketCard;
   private pointed: number | null = null;
@@ -96,6 +103,7 @@ export class Recorder implements Panel {
       },
       onPacket: (i) => {
         this.pointed = i;
+        this.cwnd.showPacket(i);
         this.showPacket();
       },
     });
@@ -121,8 +129,8 @@ export class Recorder implements Panel {
         { class: 'channels' },
         chartBox(this.occupancy.plot),
         h('div', { class: 'marginal-cell' }, this.marginal.element, saveMenu(this.marginal)),
-        ...channel('cwnd', this.cwnd.plot, [term('cwnd'), ' of chosen flows'], 'Crosses are drops, rings CE marks. Choose flows in the table below.', lineKey(), this.flowKey),
-        ...channel('sum', this.sum, ['W = in flight; Q + ', term('BDP')], 'While the link is full, what probed flows have in flight is what waits and what is on the way', this.sumNote),
+        ...channel('cwnd', this.cwnd.plot, [term('cwnd'), ' of chosen flows'], 'Crosses are drops, rings CE marks. Choose flows in the table below.', this.windowsKey, this.packetsKey, this.flowKey),
+        ...channel('sum', this.sum, ['W; Q + ', term('BDP')], 'While the link is full, what probed flows have in flight is what waits and what is on the way', lineKey(SUM_SIGNS.map((l) => [l.ink, l.words])), this.sumNote),
         ...channel('utilisation', this.utilisation, ['utilisation'], 'Bytes that left over capacity'),
         ...channel('loss', this.loss, ['loss'], 'Drops over arrivals'),
         ...channel('delay', this.delay, ['queueing delay, ', term('p99')], 'The chart shows p50, p99 and largest'),
@@ -193,6 +201,7 @@ export class Recorder implements Panel {
       to,
       packets,
       colours: s.colours,
+      flowName: (id) => flowName(s, id),
     });
     this.showWindows(s);
     const targets = s.link?.targets;
@@ -208,11 +217,14 @@ export class Recorder implements Panel {
 
   private showWindows(s: Snapshot): void {
     const { windows: w, from, to, recording } = s.shown;
-    const colours = w.flows.map((f) => s.colours.get(f.id) ?? 7);
-    this.cwnd.set(w.time, w.flows, colours, s.context.packetBytes, from, to);
+    const { packets } = s.shown;
+    this.cwnd.set({ time: w.time, flows: w.flows, colours: s.colours, flowName: (id) => flowName(s, id), packetBytes: s.context.packetBytes, from, to, packets });
+    attr(this.windowsKey, 'hidden', packets !== null);
+    attr(this.packetsKey, 'hidden', packets === null);
     const bdp = s.link ? bdpBytes(s.link) : null;
     const queue = queueAt(recording.series, w.time, w.stepSeconds);
-    const queuePlusBdp = queue.map((q) => (q === null || bdp === null ? null : q + bdp));
+    const beyond = s.link ? beyondQueueBytes(s.link, s.context.packetBytes) : null;
+    const queuePlusBdp = queue.map((q) => (q === null || beyond === null ? null : q + beyond));
     this.sum.set([w.time, queuePlusBdp, w.inFlightSumBytes], from, to);
     const size = (b: number | null | undefined): string => formatSize(s.unit, b ?? null, s.context);
     const i = w.time.findLastIndex((t) => t < to);
@@ -227,10 +239,9 @@ export class Recorder implements Panel {
       () => h('li', { class: 'row' }, h('span', { class: 'swatch', 'aria-hidden': 'true' }), h('span')),
       (li, f) => {
         const [swatch, words] = Array.from(li.children);
-        const flow = s.link?.estimate?.flows.find((x) => x.id === f.id);
         const last = f.cwndPkts.findLast((v) => v !== null);
         if (swatch) attr(swatch, 'data-flow', ((s.colours.get(f.id) ?? 7) % 8) + 1);
-        if (words) text(words, `${flow ? flow.src : `flow ${f.id}`}${last == null ? '' : `: ${last}`}`);
+        if (words) text(words, `${flowName(s, f.id)}${last == null ? '' : `: ${last}`}`);
       },
     );
     this.showPacket();
