@@ -127,8 +127,8 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
         return { links: links.map((x) => tell(x, false)), next_offset: null };
       case 'advice':
         return answers.adviceAnswer(l);
-      case 'curve':
-        return answers.curve(l);
+      case 'verdict':
+        return answers.verdictAnswer(l);
       case 'changes':
         return { changes };
       case 'phases':

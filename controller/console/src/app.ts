@@ -2,13 +2,13 @@
 // Ties events, fetching and panels together: one state, one draw per frame at
 // most.
 
-import { API, token, url } from './api/client';
+import { API, token } from './api/client';
 import { Events } from './api/events';
 import { briefs, links } from './api/link';
 import { change } from './api/status';
 import { applyAdvice, changeTargets } from './changing';
 import { setClock } from './charts/clock';
-import { CURVE_POINTS, Fetching } from './fetching';
+import { Fetching } from './fetching';
 import { bytes, type SizeUnit } from './format/units';
 import { Holding } from './holding';
 import { layOut } from './layout';
@@ -262,9 +262,7 @@ export class App {
     this.drawing = true;
     requestAnimationFrame(() => {
       this.drawing = false;
-      const link = this.state.link;
-      const csv = link ? url('/curve', {}, { node: link.node, port: link.port, points: CURVE_POINTS, format: 'csv' }) : null;
-      const snapshot = this.state.snapshot(this.freshness(), csv);
+      const snapshot = this.state.snapshot(this.freshness());
       for (const p of this.panels) p.update(snapshot);
       this.showAddress();
     });

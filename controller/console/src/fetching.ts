@@ -2,10 +2,11 @@
 // Fetches what the event stream does not bring: series, distribution, advice,
 // counters.
 
-import { adviceState, curve } from './api/advice';
+import { adviceState } from './api/advice';
 import { get } from './api/client';
 import { distribution, estimateHistory, series, spanOf, windows } from './api/over-time';
 import { changes, phases, status } from './api/status';
+import { verdictState } from './api/verdict';
 import { linkKey, place } from './model/links';
 import { Recording } from './model/recording';
 import { counterSample } from './model/trust';
@@ -14,7 +15,6 @@ import type { State } from './state';
 
 /** How far back the distribution beside the live chart reaches, seconds. */
 const DISTRIBUTION_S = 60;
-export const CURVE_POINTS = 60;
 
 export class Fetching {
   private loadingSeries = false;
@@ -149,8 +149,8 @@ export class Fetching {
       get('/advice', {}, place(link)).then((a) => {
         if (still()) s.setAdvice(adviceState(a));
       }),
-      get('/curve', {}, { ...place(link), points: CURVE_POINTS }).then((a) => {
-        if (still()) s.curve = curve(a);
+      get('/verdict', {}, place(link)).then((a) => {
+        if (still()) s.curve = verdictState(a)?.curve ?? [];
       }),
       get('/links/{node}/{port}/distribution', place(link), { last_s: DISTRIBUTION_S }).then((a) => {
         if (still()) s.distribution = distribution(a);

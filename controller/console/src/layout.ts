@@ -8,7 +8,6 @@ import { Estimates } from './views/estimates';
 import { Flows } from './views/flows';
 import { Header } from './views/header';
 import { Health } from './views/health';
-import { Outlook } from './views/outlook';
 import { Overview } from './views/overview';
 import type { Actions, Panel } from './views/panel';
 import { Phases } from './views/phases';
@@ -25,9 +24,9 @@ export function layOut(root: HTMLElement, actions: Actions): Panel[] {
     return panel.element;
   };
   // On the page first: its text brings the font that the charts draw with.
-  root.append(put(Header), put(VerdictView), put(Health));
+  root.append(put(Header), put(Health), put(VerdictView));
   const charts = [put(Overview), put(Recorder), put(Phases), put(Estimates)];
-  const sizing = h('div', { class: 'sizing' }, put(Rules), h('div', { class: 'stack' }, put(AdviceView), put(Outlook)));
+  const sizing = h('div', { class: 'sizing' }, put(Rules), put(AdviceView));
   root.append(h('main', {}, ...charts, sizing, put(Flows), put(Audit)));
   return panels;
 }

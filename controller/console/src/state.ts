@@ -41,6 +41,7 @@ export class State {
   recording = new Recording(30);
   advice: AdviceState | null = null;
   rules: readonly Rule[] = [];
+  /** Of the verdict: what to expect over the limit. */
   curve: CurvePoint[] = [];
   status: Status | null = null;
   phases: readonly Phase[] = [];
@@ -173,7 +174,7 @@ export class State {
   }
 
   /** What panels show now. */
-  snapshot(fresh: Freshness, csv: string | null): Snapshot {
+  snapshot(fresh: Freshness): Snapshot {
     const link = this.link;
     const chosen = this.chosen;
     return {
@@ -186,8 +187,7 @@ export class State {
       advised: this.advice?.advice.advisedBytes ?? null,
       advice: this.advice,
       rules: this.rules,
-      curve: this.curve,
-      csv,
+      verdict: link?.verdict ? { ...link.verdict, curve: this.curve } : null,
       changes: this.changes,
       phases: this.phases,
       history: this.history,

@@ -4,7 +4,7 @@
 import type * as api from './generated';
 import { advice, limit, targets } from './advice';
 import { linkEstimate, quantiles } from './estimate';
-import { fields, list, number, object, string } from './json';
+import { fields, list, number, string } from './json';
 import { verdict } from './verdict';
 
 const NS = 1e9;
@@ -91,7 +91,7 @@ export function link(v: unknown) {
     lagMs: milliseconds(o.lag_s),
     estimate: linkEstimate(o.estimate, startNs),
     advice: advice(o.advice),
-    verdict: verdict(object(v).verdict),
+    verdict: verdict(o.verdict),
     /** A change being watched, in words; empty when none. */
     watching: watching(o.watching, startNs),
   };

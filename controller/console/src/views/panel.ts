@@ -6,7 +6,7 @@ import type { Freshness } from '../model/freshness';
 import type { Recording } from '../model/recording';
 import type { Series } from '../model/series';
 import type { EstimateColumn } from '../model/estimates';
-import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, Link, Packets, Phase, Rule, Status, WindowColumns } from '../model/types';
+import type { AdviceState, AuditEntry, Brief, Distribution, Link, Packets, Phase, Rule, Status, Verdict, WindowColumns } from '../model/types';
 import type { TargetValues } from '../model/targets';
 import type { TokenStore } from './confirm';
 
@@ -41,9 +41,8 @@ export interface Snapshot {
   advised: number | null;
   advice: AdviceState | null;
   rules: readonly Rule[];
-  curve: readonly CurvePoint[];
-  /** Where the same curve is a file. */
-  csv: string | null;
+  /** The conclusion on the buffer, with its curve. */
+  verdict: Verdict | null;
   changes: readonly AuditEntry[];
   phases: readonly Phase[];
   /** History of the estimates of the chosen port. */

@@ -181,7 +181,7 @@ describe('files', () => {
     await open();
     await page.waitForTimeout(2500);
     const names = await page.locator('.save > summary').evaluateAll((all) => all.map((e) => (e.getAttribute('aria-label') ?? '').replace('Save the chart: ', '')));
-    expect(names.length).toBe(15);
+    expect(names.length).toBe(14);
     for (const name of names) {
       const [csvName, csv] = await saved(name, 'CSV');
       expect(csvName).toMatch(/^tidemark-[a-z0-9-]+\.csv$/);
