@@ -111,7 +111,7 @@ export function link(l, full, ageS) {
     stale: ageS > 3,
     limit: { action: 'drop_tail', limit_bytes: l.limitBytes },
     reported_limit_bytes: l.reportedLimitBytes ?? l.limitBytes,
-    recent: { ...LINK.recent, utilisation: 0.99, loss_rate: 0.006, delay_ms: { p50: 12, p99: 24.7, max: 25 }, packets: 8130 },
+    recent: { ...LINK.recent, utilisation: 0.99, loss_rate: 0.006, occupancy_bytes: { p50: l.queue, p99: l.limitBytes, max: l.limitBytes }, delay_ms: { p50: 12, p99: 24.7, max: 25 }, packets: 8130 },
     targets: TARGETS,
     estimate: estimate(l),
     advice: advice(l, full),

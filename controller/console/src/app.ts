@@ -131,7 +131,7 @@ export class App {
   private onUpdate(data: unknown): void {
     const full = links(data);
     const overview = briefs(data) ?? full.map(briefOf);
-    this.state.update(full, overview);
+    this.state.update(full, overview, performance.now());
     const [first] = sortOverview(overview);
     if (!this.state.selected && first) {
       this.select(linkKey(first));

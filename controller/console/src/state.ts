@@ -4,6 +4,7 @@
 import type { SizeUnit } from './format/units';
 import type { Freshness } from './model/freshness';
 import { limitBytes, linkKey, sizeContext } from './model/links';
+import { Trails } from './model/trail';
 import { PacketShelf } from './model/packet-shelf';
 import { flowColours, PACKET_BYTES } from './model/packets';
 import { Recording } from './model/recording';
@@ -54,6 +55,8 @@ export class State {
   distribution: Distribution | null = null;
   readonly counters = new CounterWindow();
   readonly limits = new LimitWatch();
+  /** Queue of every port over the last minutes. */
+  readonly trails = new Trails();
   readonly shelf = new PacketShelf(Math.floor(PACKET_MEMORY / PACKET_BYTES));
   /** Flows chosen by the operator; null while nobody has. */
   private picked: string[] | null = null;
@@ -107,7 +110,8 @@ export class State {
   }
 
   /** Takes the links of this second, and all of them in brief. */
-  update(links: Link[], overview: Brief[]): void {
+  update(links: Link[], overview: Brief[], nowMs: number): void {
+    this.trails.add(overview, nowMs);
     for (const l of links) {
       this.limits.add(linkKey(l), l);
       this.remember(l);
@@ -179,6 +183,7 @@ export class State {
     const chosen = this.chosen;
     return {
       overview: this.overview,
+      trails: this.trails,
       link,
       fresh,
       status: this.status,

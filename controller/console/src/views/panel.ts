@@ -5,6 +5,7 @@ import type { SizeContext, SizeUnit } from '../format/units';
 import type { Freshness } from '../model/freshness';
 import type { Recording } from '../model/recording';
 import type { Series } from '../model/series';
+import type { Trails } from '../model/trail';
 import type { EstimateColumn } from '../model/estimates';
 import type { AdviceState, AuditEntry, Brief, Distribution, Link, Packets, Phase, Rule, Status, Verdict, WindowColumns } from '../model/types';
 import type { TargetValues } from '../model/targets';
@@ -29,6 +30,8 @@ export interface Shown {
 export interface Snapshot {
   /** Every port in brief. */
   overview: readonly Brief[];
+  /** Queue of every port over the last minutes. */
+  trails: Trails;
   /** The chosen port. */
   link: Link | null;
   fresh: Freshness;

@@ -234,7 +234,26 @@ describe('a file that cannot be made', () => {
 });
 
 describe('many ports', () => {
-  it('are sorted by what misses its target, searched, and told in brief', async () => {
+  it('are sorted by what needs attention, with answer, limit over advised, and queue', async () => {
+    await open({ many: 46 });
+    const rows = page.locator('.overview-table tbody tr');
+    await expect.poll(() => rows.count()).toBe(48);
+    // Of 46: a quarter fine (of them half not judged), two quarters too big, a quarter too small; both of the demo are too big.
+    expect(await page.locator('.overview .when').textContent()).toBe('48 ports: 11 too small or missing a target, 25 too big, 6 not judged, 6 fine');
+    const cells = await rows.evaluateAll((all) => all.map((tr) => [tr.children[1]?.textContent, tr.children[2]?.textContent] as const));
+    const order = ['too small', 'too big', 'cannot say', 'fine'];
+    const places = cells.map(([answer]) => order.indexOf(answer ?? ''));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(new Set(places).size).toBe(4);
+    const big = cells.filter(([answer]) => answer === 'too big').map(([, limit]) => limit);
+    expect(big[0]).toBe('320 kB / 158 kB2.0 ×');
+    expect(big.at(-1)).toBe('200 kB / 158 kB1.3 ×');
+    // The queue comes by and by.
+    await expect.poll(() => rows.evaluateAll((all) => all.filter((tr) => /^M.*L/.test(tr.querySelector('.trail g path')?.getAttribute('d') ?? '')).length)).toBe(48);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
+  });
+
+  it('are searched, and told in brief', async () => {
     await open({ many: 62 });
     await expect.poll(() => page.locator('.overview-table tbody tr').count()).toBe(50);
     expect(await page.locator('.overview .when').textContent()).toMatch(/^64 ports/);
