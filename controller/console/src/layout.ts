@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every panel with its place on the page.
 
-import { h } from './dom';
+import { attr, h } from './dom';
 import { AdviceView } from './views/advice';
 import { Audit } from './views/audit';
 import { Estimates } from './views/estimates';
@@ -13,6 +13,7 @@ import type { Actions, Panel } from './views/panel';
 import { Phases } from './views/phases';
 import { Recorder } from './views/recorder';
 import { Rules } from './views/rules';
+import { Start } from './views/start';
 import { VerdictView } from './views/verdict';
 
 /** Makes every panel and appends it to the page. */
@@ -24,7 +25,9 @@ export function layOut(root: HTMLElement, actions: Actions): Panel[] {
     return panel.element;
   };
   // On the page first: its text brings the font that the charts draw with.
-  root.append(put(Header), put(Health), put(VerdictView));
+  root.append(put(Header), put(Health), put(Start), put(VerdictView));
+  // Without a port there is nothing to draw.
+  panels.push({ element: root, update: (s) => attr(root, 'data-empty', s.link === null) });
   const charts = [put(Overview), put(Recorder), put(Phases), put(Estimates)];
   const sizing = h('div', { class: 'sizing' }, put(Rules), put(AdviceView));
   root.append(h('main', {}, ...charts, sizing, put(Flows), put(Audit)));

@@ -229,7 +229,9 @@ describe('console', () => {
   it.skipIf(REAL)('shows packets of a held span and goes back to live', async () => {
     await open();
     await page.waitForTimeout(1200);
-    const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+    const over = page.locator('.plot-occupancy .u-over');
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
     if (!box) throw new Error('the chart has no plot area');
     await page.mouse.move(box.x + box.width * 0.8, box.y + 80);
     await page.mouse.down();

@@ -150,6 +150,33 @@ describe('the picture', () => {
   });
 });
 
+describe('without a port', () => {
+  it('is a short list of what to check, and no empty charts', async () => {
+    mock = await startMock({ noLinks: true });
+    page = await (await browser.newContext({ viewport: { width: 390, height: 844 } })).newPage();
+    await page.goto(mock.url);
+    await page.locator('.checks li').first().waitFor();
+    const words = (await page.locator('.checks li').allInnerTexts()).map((t) => t.replace(/\s+/g, ' '));
+    expect(words.length).toBe(4);
+    expect(words[0]).toMatch(/^ok The collector is connected Connected to 127\.0\.0\.1:9560\./);
+    expect(words[1]).toMatch(/^look here Reports arrive None so far\./);
+    expect(words[2]).toMatch(/^ok The switch is configured It is ready\./);
+    expect(words[3]).toContain('tcp_probe');
+    expect(await page.locator('.start').innerText()).toContain('tidemark controller doctor');
+    expect(await page.locator('canvas:visible').count()).toBe(0);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    await say({ status: { collectors: [{ address: '127.0.0.1:9560', connected: false, problem: 'connection refused', status: null }] } });
+    await expect.poll(() => page.locator('.checks li').first().innerText().then((t) => t.replace(/\s+/g, ' '))).toMatch(/^look here The collector is connected 127\.0\.0\.1:9560: connection refused/);
+    expect(await page.locator('.checks li').nth(1).innerText()).toMatch(/^not known/);
+  });
+
+  it('gives way to the page of the first port', async () => {
+    await open(1024, 768);
+    expect(await page.locator('.start').isVisible()).toBe(false);
+    expect(await page.locator('canvas:visible').count()).toBeGreaterThan(8);
+  });
+});
+
 describe('the counters', () => {
   it('open from one mark, by keyboard and touch, over a page that stays', async () => {
     await open(390, 844, { touch: true });

@@ -28,7 +28,9 @@ async function open(options: { width?: number; height?: number; dark?: boolean; 
 const post = (path: string, data: object) => page.request.post(`${mock.url}mock/${path}`, { data });
 
 async function drag(from: number, to: number, y = 80): Promise<void> {
-  const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+  const over = page.locator('.plot-occupancy .u-over');
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
   if (!box) throw new Error('the chart has no plot area');
   await page.mouse.move(box.x + box.width * from, box.y + y);
   await page.mouse.down();
@@ -131,7 +133,9 @@ describe('a held span', () => {
     await page.waitForTimeout(1000);
     await drag(0.7, 0.72);
     await expect.poll(note).toMatch(/Every dot/);
-    const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+    const over = page.locator('.plot-occupancy .u-over');
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
     if (!box) throw new Error('the chart has no plot area');
     const title = page.locator('.packet-title b');
     // Across the picture, until one is met.
@@ -246,7 +250,8 @@ describe('many ports', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
     expect(new Set(places).size).toBe(4);
     const big = cells.filter(([answer]) => answer === 'too big').map(([, limit]) => limit);
-    expect(big[0]).toBe('320 kB / 158 kB2.0 ×');
+    // What differs by little stays in the order of nodes and ports.
+    expect(big.slice(0, 2)).toEqual(['313 kB / 158 kB2.0 ×', '320 kB / 158 kB2.0 ×']);
     expect(big.at(-1)).toBe('200 kB / 158 kB1.3 ×');
     // The queue comes by and by.
     await expect.poll(() => rows.evaluateAll((all) => all.filter((tr) => /^M.*L/.test(tr.querySelector('.trail g path')?.getAttribute('d') ?? '')).length)).toBe(48);
