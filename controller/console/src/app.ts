@@ -144,6 +144,7 @@ export class App {
     if (document.hidden) return;
     void this.fetching.series();
     void this.fetching.windows();
+    if (overview.length > 1) void this.fetching.trails();
   }
 
   /** Once a finished run was read, what it came to, and all of it in the charts. */

@@ -8,7 +8,9 @@ import { distribution, estimateHistory, series, spanOf, windows } from './api/ov
 import { changes, phases, status } from './api/status';
 import { verdictState } from './api/verdict';
 import { linkKey, place } from './model/links';
+import { sortOverview } from './model/overview';
 import { Recording } from './model/recording';
+import { KEPT, SPAN_S } from './model/trail';
 import { counterSample } from './model/trust';
 import { WindowRecord } from './model/windows';
 import type { State } from './state';
@@ -19,6 +21,7 @@ const DISTRIBUTION_S = 60;
 export class Fetching {
   private loadingSeries = false;
   private loadingWindows = false;
+  private loadingTrails = false;
   private polling = false;
   private pollAgain = false;
 
@@ -52,6 +55,24 @@ export class Fetching {
       this.loadingSeries = false;
     }
     if (!s.recording.matches(s.window) && key === s.selected && this.isLive()) void this.series();
+  }
+
+  /** The last minutes of the queues in the table of ports, of one port after another. */
+  async trails(): Promise<void> {
+    const { trails, overview } = this.state;
+    if (this.loadingTrails) return;
+    this.loadingTrails = true;
+    try {
+      for (const port of sortOverview(overview)) {
+        if (!trails.asks(linkKey(port))) continue;
+        const answer = await get('/links/{node}/{port}/series', place(port), { last_s: SPAN_S, max_points: KEPT });
+        trails.recall(linkKey(port), series(answer, 0));
+      }
+    } catch {
+      // They come by and by.
+    } finally {
+      this.loadingTrails = false;
+    }
   }
 
   /** Windows of the chosen flows: what is new, all of it where others were chosen. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { Trails, trailPath } from './trail';
-import type { Brief } from './types';
+import type { Brief, SeriesColumns } from './types';
 
 function brief(port: number, occupancy: number | null, more: Partial<Brief> = {}): Brief {
   return {
@@ -39,6 +39,26 @@ describe('the queue of a port over the last minutes', () => {
     t.add([brief(1, 500)], 1e9);
     expect(t.of('1:1').length).toBe(90);
     expect(t.of('1:1').filter((v) => v !== null)).toEqual([0.5]);
+  });
+
+  it('begins with what the controller remembers, once', () => {
+    const t = new Trails();
+    expect(t.asks('1:1')).toBe(false);
+    t.add([brief(1, 500)], 0);
+    t.add([brief(1, 600)], 2000);
+    expect([t.asks('1:1'), t.asks('1:1')]).toEqual([true, false]);
+    const before = { stepSeconds: 2, time: [1, 3, 5, 7, 9], occP50: [100, null, 300, 500, 600], limit: [1000, 1000, null, 1000, 1000] };
+    t.recall('1:1', before as unknown as SeriesColumns);
+    expect(t.of('1:1')).toEqual([0.1, null, null, 0.5, 0.6]);
+    // Of longer steps nothing fits; of shorter ones every other.
+    t.recall('1:1', { ...before, stepSeconds: 10 } as unknown as SeriesColumns);
+    t.recall('1:9', before as unknown as SeriesColumns);
+    expect(t.of('1:1').length).toBe(5);
+    t.add([brief(1, 500), brief(2, 700)], 4000);
+    t.recall('1:2', { ...before, stepSeconds: 1 } as unknown as SeriesColumns);
+    expect(t.of('1:2')).toEqual([0.1, null, 0.7]);
+    t.recall('1:1', { ...before, time: Array.from({ length: 200 }, (_, i) => i) } as unknown as SeriesColumns);
+    expect(t.of('1:1').length).toBe(90);
   });
 
   it('is drawn up to the right end, open in its holes', () => {

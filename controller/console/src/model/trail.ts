@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of every port over the last minutes, from what the controller sends
-// of each every second.
+// The queue of every port over the last minutes: what the controller sends of each
+// every second, and before that what it remembers.
 
 import { limitBytes, linkKey } from './links';
-import type { Brief } from './types';
+import type { Brief, SeriesColumns } from './types';
 
-/** Seconds between two points, and points kept: three minutes. */
+/** Milliseconds between two points, and points kept: three minutes. */
 const STEP_MS = 2000;
-const KEPT = 90;
+export const KEPT = 90;
+export const SPAN_S = (KEPT * STEP_MS) / 1000;
 
 /** Median occupancy over the limit of each step, oldest first; null where nothing came. */
 export type Trail = readonly (number | null)[];
 
 export class Trails {
   private readonly trails = new Map<string, (number | null)[]>();
+  private readonly recalled = new Set<string>();
   private last = -Infinity;
 
   /** Takes every port of this moment, once per step. */
@@ -32,7 +34,31 @@ export class Trails {
       trail.push(filling(b));
       trail.splice(0, trail.length - KEPT);
     }
-    for (const key of this.trails.keys()) if (!here.has(key)) this.trails.delete(key);
+    for (const key of this.trails.keys()) {
+      if (here.has(key)) continue;
+      this.trails.delete(key);
+      this.recalled.delete(key);
+    }
+  }
+
+  /** A port is asked for once. */
+  asks(key: string): boolean {
+    if (this.recalled.has(key) || !this.trails.has(key)) return false;
+    this.recalled.add(key);
+    return true;
+  }
+
+  /** What came before the points that are there. Where little is remembered its steps are shorter than theirs: of each point's the last. */
+  recall(key: string, before: SeriesColumns): void {
+    const trail = this.trails.get(key);
+    const every = Math.round(STEP_MS / (1000 * before.stepSeconds));
+    if (!trail || !(every >= 1)) return;
+    const last = before.time.length - 1;
+    const all = before.time.map((_, i) => part(before.occP50[i] ?? null, before.limit[i] ?? null));
+    const older = all.filter((_, i) => (last - i) % every === 0);
+    // The newest of them are there already.
+    trail.unshift(...older.slice(0, Math.max(0, older.length - trail.length)));
+    trail.splice(0, trail.length - KEPT);
   }
 
   of(key: string): Trail {
@@ -41,9 +67,11 @@ export class Trails {
 }
 
 function filling(b: Brief): number | null {
-  const limit = limitBytes(b);
-  const occupancy = b.recent.occupancyBytes.p50;
-  return b.stale || occupancy === null || !limit ? null : occupancy / limit;
+  return b.stale ? null : part(b.recent.occupancyBytes.p50, limitBytes(b));
+}
+
+function part(occupancy: number | null, limit: number | null): number | null {
+  return occupancy === null || !limit ? null : occupancy / limit;
 }
 
 /** A trail as the path of a line in a box, newest at its right end; open where nothing is known. */
