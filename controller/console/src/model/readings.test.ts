@@ -7,7 +7,7 @@ import { Series } from './series';
 /** A row per 0.1 s; null: the switch was silent. */
 function seriesOf(rows: readonly (Partial<Record<Column, number>> | null)[]): Series<Column> {
   const s = new Series<Column>(COLUMNS, 1000);
-  rows.forEach((r, i) => s.push(i / 10, r ?? {}));
+  for (const [i, r] of rows.entries()) s.push(i / 10, r ?? {});
   return s;
 }
 

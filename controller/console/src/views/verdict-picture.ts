@@ -48,7 +48,7 @@ export class VerdictPicture {
   private limits: readonly [number, number] = [1, 2];
 
   constructor() {
-    this.chart = new OutlookChart((f) => this.fit(f));
+    this.chart = new OutlookChart((f) => this.place(f));
     this.slider = h('input', { type: 'range', class: 'limit-slider', min: 0, max: PLACES, step: 1, 'aria-label': 'Limit to look at', oninput: () => this.move() });
     this.back = h('button', { type: 'button', class: 'quiet small', hidden: true, onclick: () => this.reset() }, 'Back');
     this.stage = h('div', { class: 'verdict-stage' }, this.chart.element, this.slider, saveMenu(this.chart));
@@ -78,7 +78,7 @@ export class VerdictPicture {
     this.show();
   }
 
-  private fit(f: Frame): void {
+  private place(f: Frame): void {
     variable(this.stage, '--left', `${f.left}px`);
     variable(this.stage, '--width', `${f.width}px`);
     variable(this.stage, '--top', `${f.top}px`);
