@@ -22,7 +22,7 @@ export interface OutlookData {
   size: (bytes: number) => string;
 }
 
-/** Where limits stand in the picture, CSS pixels. */
+/** Place of the limits in the picture, CSS pixels. */
 export interface Frame {
   left: number;
   width: number;
@@ -144,7 +144,7 @@ export class OutlookChart implements Picture {
   }
 }
 
-/** Where a limit stands between two, 0 to 1; outside for others. */
+/** Place of a limit between two, 0 to 1; outside for others. */
 export function part([low, high]: readonly [number, number], bytes: number): number {
   return Math.log(bytes / low) / Math.log(high / low);
 }
@@ -188,7 +188,7 @@ function drawRow(pen: SvgPen, row: Row, d: OutlookData, x: (bytes: number) => nu
     pen.text(f.left - 6, at + 4, t.toFixed(decimals), 'end', soft);
   }
   pen.text(11, f.top + f.height / 2, row.label, 'middle', soft, true);
-  // What leaves the axis ends at its edge.
+  // Lines end at the edge of the axis.
   const inside = new SvgPen();
   band(inside, at.map(x), expected, y);
   const values = (all: readonly (Interval | null)[]): (number | null)[] => all.map((e) => (e ? y(e.value) : null));

@@ -20,8 +20,8 @@ function blend(a: Interval | null, b: Interval | null, share: number, log = fals
 }
 
 /**
- * What is expected at a limit: at a point of the curve that point, between two of
- * them by the logarithm of the limit. Null beyond the curve.
+ * The outcome expected at a limit: at a point of the curve that point, between two
+ * of them by the logarithm of the limit. Null beyond the curve.
  */
 export function outcomeAt(curve: readonly CurvePoint[], bytes: number): Prediction | null {
   const after = curve.findIndex((p) => p.bufferBytes >= bytes);

@@ -55,7 +55,7 @@ function urgency(b: Brief): number {
   return much > 0 ? Math.round(Math.log(much) / Math.log(1.25)) : -1;
 }
 
-/** Those that miss a target or are too small first, then those too big, then those that cannot be judged; each by how much. */
+/** Ports that miss a target or are too small first, then ports too big, then ports that cannot be judged; each by how much. */
 export function sortOverview(all: readonly Brief[]): Brief[] {
   const ranked = all.map((b) => ({ b, group: GROUPS.indexOf(group(b)), urgency: urgency(b) }));
   ranked.sort((x, y) => x.group - y.group || y.urgency - x.urgency || x.b.node - y.b.node || x.b.port - y.b.port);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recorder's charts say of a span, or of one interval in it.
+// The readings of the recorder's charts, over a span or of one interval.
 
 import type { Column } from './recording';
 import type { Series } from './series';

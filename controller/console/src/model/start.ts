@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to check while no port is there, in the order of the way of a report
-// backwards: what the controller knows of each step, and how to look.
+// The checks while no port is there, from the collector back to the senders: what
+// the controller knows of each, and how to look further.
 
 import { count } from '../format/units';
 import type { Status } from './types';

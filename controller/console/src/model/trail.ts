@@ -48,7 +48,7 @@ export class Trails {
     return true;
   }
 
-  /** What came before the points that are there. Where little is remembered its steps are shorter than theirs: of each point's the last. */
+  /** Adds older points. Where the controller remembers little its steps are shorter: the last of each point is taken. */
   recall(key: string, before: SeriesColumns): void {
     const trail = this.trails.get(key);
     const every = Math.round(STEP_MS / (1000 * before.stepSeconds));

@@ -27,7 +27,7 @@ const [TRAIL_WIDTH, TRAIL_HEIGHT] = [110, 20];
 
 const SUMS: Record<Group, string> = { missed: 'too small or missing a target', too_big: 'too big', cannot_say: 'not judged', fine: 'fine' };
 
-/** What changes of a row. */
+/** The changing parts of a row. */
 interface Row {
   button: HTMLElement;
   answer: HTMLElement;

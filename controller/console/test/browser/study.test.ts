@@ -250,7 +250,7 @@ describe('many ports', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
     expect(new Set(places).size).toBe(4);
     const big = cells.filter(([answer]) => answer === 'too big').map(([, limit]) => limit);
-    // What differs by little stays in the order of nodes and ports.
+    // Small differences leave the order of nodes and ports.
     expect(big.slice(0, 2)).toEqual(['313 kB / 158 kB2.0 ×', '320 kB / 158 kB2.0 ×']);
     expect(big.at(-1)).toBe('200 kB / 158 kB1.3 ×');
     // The queue of the last minutes is there at once: a point every other second of the 60 s that were.
