@@ -25,10 +25,10 @@ export function layOut(root: HTMLElement, actions: Actions): Panel[] {
     return panel.element;
   };
   // On the page first: its text brings the font that the charts draw with.
-  root.append(put(Header), put(Health), put(Start), put(VerdictView));
+  root.append(put(Header), put(Health), put(VerdictView));
   // Without a port there is nothing to draw.
   panels.push({ element: root, update: (s) => attr(root, 'data-empty', s.link === null) });
-  const charts = [put(Overview), put(Recorder), put(Phases), put(Estimates)];
+  const charts = [put(Start), put(Overview), put(Recorder), put(Phases), put(Estimates)];
   const sizing = h('div', { class: 'sizing' }, put(Rules), put(AdviceView));
   root.append(h('main', {}, ...charts, sizing, put(Flows), put(Audit)));
   return panels;

@@ -41,16 +41,15 @@ export class Trails {
     }
   }
 
-  /** A port is asked for once. */
+  /** Whether the points of before are still to be asked for. */
   asks(key: string): boolean {
-    if (this.recalled.has(key) || !this.trails.has(key)) return false;
-    this.recalled.add(key);
-    return true;
+    return this.trails.has(key) && !this.recalled.has(key);
   }
 
   /** Adds older points. Where the controller remembers little its steps are shorter: the last of each point is taken. */
   recall(key: string, before: SeriesColumns): void {
     const trail = this.trails.get(key);
+    this.recalled.add(key);
     const every = Math.round(STEP_MS / (1000 * before.stepSeconds));
     if (!trail || !(every >= 1)) return;
     const last = before.time.length - 1;
