@@ -2,14 +2,14 @@
 // Ties events, fetching and panels together: one state, one draw per frame at
 // most.
 
-import { API, token, url } from './api/client';
+import { API, token } from './api/client';
 import { Events } from './api/events';
 import { briefs, links } from './api/link';
 import { change } from './api/status';
 import { applyAdvice, changeTargets } from './changing';
 import { captionOf, setCaption } from './charts/caption';
 import { setClock } from './charts/clock';
-import { CURVE_POINTS, Fetching } from './fetching';
+import { Fetching } from './fetching';
 import { bytes, type SizeUnit } from './format/units';
 import { Holding } from './holding';
 import { layOut } from './layout';
@@ -148,7 +148,7 @@ export class App {
     if (this.turn()) return;
     const full = links(data);
     const overview = briefs(data) ?? full.map(briefOf);
-    this.state.update(full, overview);
+    this.state.update(full, overview, performance.now());
     const [first] = sortOverview(overview);
     if (!this.state.selected && first) {
       this.select(linkKey(first));
@@ -161,6 +161,7 @@ export class App {
     if (document.hidden) return;
     void this.fetching.series();
     void this.fetching.windows();
+    if (overview.length > 1) void this.fetching.trails();
   }
 
   /** Once a finished run was read, what it came to, and all of it in the charts. */
@@ -280,10 +281,8 @@ export class App {
     this.drawing = true;
     requestAnimationFrame(() => {
       this.drawing = false;
-      const link = this.state.link;
-      const csv = link ? url('/curve', {}, { node: link.node, port: link.port, points: CURVE_POINTS, format: 'csv' }) : null;
-      const snapshot = this.state.snapshot(this.freshness(), csv);
-      setCaption(captionOf(link, this.state.status));
+      const snapshot = this.state.snapshot(this.freshness());
+      setCaption(captionOf(this.state.link, this.state.status));
       for (const p of this.panels) p.update(snapshot);
       this.showAddress();
     });

@@ -10,9 +10,10 @@ import { delayStrip, lossStrip, utilisationRange, utilisationStrip } from '../ch
 import { FlowWindowsChart, SUM_SIGNS, sumChart } from '../charts/windows';
 import type { Plot } from '../charts/plot';
 import { attr, h, keyed, text } from '../dom';
-import { axisFactor, axisUnit, formatSize, MISSING, milliseconds, percent } from '../format/units';
+import { axisFactor, axisUnit, count, formatSize, MISSING, milliseconds, percent, significant } from '../format/units';
 import { rebin } from '../model/distribution';
 import { bdpBytes, beyondQueueBytes, queueAt } from '../model/windows';
+import { ofInterval, ofSpan, type Reading } from '../model/readings';
 import { Controls } from './controls';
 import { PacketCard } from './packet';
 import type { Actions, Panel, Snapshot } from './panel';
@@ -27,7 +28,7 @@ const READINGS = [
   ['limit', 'limit'],
   ['drops', 'drops'],
 ] as const;
-type Reading = (typeof READINGS)[number][0];
+type ReadingName = (typeof READINGS)[number][0];
 
 /** Most rows of the distribution beside the chart. */
 const ROWS = 64;
@@ -51,7 +52,7 @@ export class Recorder implements Panel {
   private utilisationShown: [number, number] = [0, 1.02];
   private readonly loss: Plot;
   private readonly delay: Plot;
-  private readonly readings = new Map<Reading, HTMLElement>();
+  private readonly readings = new Map<ReadingName, HTMLElement>();
   private readonly when = h('span', { class: 'soft when' });
   private readonly note = h('p', { class: 'soft small kept hold-note' });
   private readonly controls: Controls;
@@ -62,6 +63,8 @@ export class Recorder implements Panel {
     cwnd: h('b', {}, MISSING),
     sum: h('b', {}, MISSING),
   };
+  /** The worst interval of the span shown. */
+  private readonly worst = { utilisation: h('small'), loss: h('small'), delay: h('small') };
   private readonly cwnd: FlowWindowsChart;
   private readonly sum: Plot;
   private readonly sumNote = h('small');
@@ -131,9 +134,9 @@ export class Recorder implements Panel {
         h('div', { class: 'marginal-cell' }, this.marginal.element, saveMenu(this.marginal)),
         ...channel('cwnd', this.cwnd.plot, [term('cwnd'), ' of chosen flows'], 'Crosses are drops, rings CE marks. Choose flows in the table below.', this.windowsKey, this.packetsKey, this.flowKey),
         ...channel('sum', this.sum, ['W; Q + ', term('BDP')], 'While the link is full, what probed flows have in flight is what waits and what is on the way', lineKey(SUM_SIGNS.map((l) => [l.ink, l.words])), this.sumNote),
-        ...channel('utilisation', this.utilisation, ['utilisation'], 'Bytes that left over capacity'),
-        ...channel('loss', this.loss, ['loss'], 'Drops over arrivals'),
-        ...channel('delay', this.delay, ['queueing delay, ', term('p99')], 'The chart shows p50, p99 and largest'),
+        ...channel('utilisation', this.utilisation, ['utilisation'], 'Bytes that left over capacity', this.worst.utilisation),
+        ...channel('loss', this.loss, ['loss'], 'Drops over arrivals', this.worst.loss),
+        ...channel('delay', this.delay, ['queueing delay, ', term('p99')], 'The chart shows p50, p99 and largest', this.worst.delay),
       ),
       this.packet.element,
       this.note,
@@ -262,33 +265,36 @@ export class Recorder implements Panel {
   private showReadings(): void {
     const s = this.state;
     if (!s) return;
-    const { held, from, to, recording } = s.shown;
+    const { from, to, recording } = s.shown;
     const series = recording.series;
-    const newest = held ? series.indexAt(to) - 1 : series.length - 1;
-    const i = this.cursor === null ? newest : this.cursor + this.offset;
-    const at = (n: Parameters<typeof series.column>[0]): number | null => series.column(n)[i] ?? null;
+    const i = this.cursor === null ? null : this.cursor + this.offset;
+    const r = i === null ? ofSpan(series, from, to) : ofInterval(series, i);
     const size = (b: number | null): string => formatSize(s.unit, b, s.context);
-    const set = (name: Reading, value: string): void => {
+    const set = (name: ReadingName, value: string): void => {
       const e = this.readings.get(name);
       if (e) text(e, value);
     };
-    set('p50', size(at('occP50')));
-    set('p99', size(at('occP99')));
-    set('max', size(at('occMax')));
-    set('limit', at('limit') === null ? (s.limit === null ? 'none' : size(s.limit)) : size(at('limit')));
-    set('drops', String(at('drops') ?? MISSING));
-    text(this.values.utilisation, percent(at('utilisation')));
-    text(this.values.loss, percent(at('loss')));
-    text(this.values.delay, milliseconds(at('delayP99')));
-    const t = series.time[i];
+    set('p50', size(r.occP50.value));
+    set('p99', size(r.occP99.value));
+    set('max', size(r.occMax.value));
+    set('limit', r.limit !== null ? size(r.limit) : !r.known ? MISSING : s.limit === null ? 'none' : size(s.limit));
+    set('drops', count(r.drops));
+    const put = (name: 'utilisation' | 'loss' | 'delay', { value, worst }: Reading, format: (v: number | null) => string): void => {
+      text(this.values[name], format(value));
+      text(this.worst[name], worst === null ? '' : `worst ${format(worst)}`);
+    };
+    put('utilisation', r.utilisation, percent);
+    put('loss', r.loss, percent);
+    put('delay', r.delayP99, milliseconds);
+    const t = i === null ? undefined : series.time[i];
     const clock = t === undefined ? '' : clockText(t);
-    text(this.when, t === undefined ? '' : `${t.toFixed(recording.step < 0.1 ? 2 : 1)} s${clock ? `, ${clock}` : ''}`);
-    if (this.cursor === null) {
-      const total = series.column('drops').slice(series.indexAt(from)).reduce<number>((a, d) => a + (d ?? 0), 0);
+    const span = `mean over ${significant(to - from, 3)} s`;
+    text(this.when, t === undefined ? span : `${t.toFixed(recording.step < 0.1 ? 2 : 1)} s${clock ? `, ${clock}` : ''}`);
+    if (i === null) {
       text(
         this.summary,
-        `Newest interval: median ${size(at('occP50'))}, 99th percentile ${size(at('occP99'))}, limit ${size(s.limit)}, ` +
-          `utilisation ${percent(at('utilisation'))}, loss ${percent(at('loss'))}. ${total} drops in the span shown.`,
+        `Over the ${significant(to - from, 3)} s shown: median ${size(r.occP50.value)}, 99th percentile ${size(r.occP99.value)}, limit ${size(r.limit)}, ` +
+          `utilisation ${percent(r.utilisation.value)}, loss ${percent(r.loss.value)}, ${count(r.drops)} drops.`,
       );
     }
   }

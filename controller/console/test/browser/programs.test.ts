@@ -80,16 +80,22 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
   it('shows the utilisation, loss and delay of the series', async () => {
     await expect
       .poll(async () => {
-        const [when, ...shown] = await page.evaluate(() => ['.recorder .when', '.reading-utilisation b', '.reading-loss b', '.reading-delay b'].map((s) => document.querySelector(s)?.textContent ?? ''));
-        const { capture_start_ns } = await link();
-        // As the page asks: steps of 100 ms.
-        const s = (await programs.get(`links/${NODE}/${PORT}/series?last_s=10&max_points=100`)) as Series;
-        const i = s.time_ns.findIndex((t) => ((t - (capture_start_ns ?? 0)) / 1e9).toFixed(1) === Number.parseFloat(when ?? '').toFixed(1));
-        const arrivals = s.arrivals[i] ?? 0;
-        const said = i < 0 ? [] : [percent(s.utilisation[i]), percent(arrivals > 0 ? (s.drops[i] ?? 0) / arrivals : 0), milliseconds(s.delay_p99_ms[i])];
-        return said.join() === shown.join() ? 'the same' : `page ${shown.join()}, API ${said.join()} at ${when}`;
+        // Again where the recording begins anew, and with it the page.
+        await page.getByRole('button', { name: 'Hold', exact: true }).click({ timeout: 500 }).catch(() => {});
+        const shown = await page.evaluate(() => ['.reading-utilisation b', '.reading-loss b', '.reading-delay b'].map((s) => document.querySelector(s)?.textContent ?? ''));
+        const q = new URLSearchParams(new URL(page.url()).hash.slice(1));
+        const [from, to] = ['from', 'to'].map((n) => Math.round(1e9 * Number(q.get(n))));
+        // As the page asks of a held span; its readings are over all of it.
+        const s = (await programs.get(`links/${NODE}/${PORT}/series?from_ns=${from}&to_ns=${to}&max_points=2000`)) as Series;
+        const inside = s.time_ns.map((t) => t >= (from ?? 0) && t < (to ?? 0));
+        const known = (v: (number | null)[]): number[] => v.filter((x, i): x is number => x !== null && inside[i] === true);
+        const sum = (v: number[]): number => v.reduce((a, b) => a + b, 0);
+        const mean = (v: number[]): number => sum(v) / v.length;
+        const said = [percent(mean(known(s.utilisation))), percent(sum(known(s.drops)) / sum(known(s.arrivals))), milliseconds(mean(known(s.delay_p99_ms)))];
+        return said.join() === shown.join() ? 'the same' : `page ${shown.join()}, API ${said.join()}`;
       })
       .toBe('the same');
+    await page.getByRole('button', { name: 'Back to live' }).click({ timeout: 2000 }).catch(() => {});
   });
 
   it('shows of every flow what the API says', async () => {

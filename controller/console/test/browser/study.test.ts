@@ -29,7 +29,9 @@ async function open(options: { width?: number; height?: number; dark?: boolean; 
 const post = (path: string, data: object) => page.request.post(`${mock.url}mock/${path}`, { data });
 
 async function drag(from: number, to: number, y = 80): Promise<void> {
-  const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+  const over = page.locator('.plot-occupancy .u-over');
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
   if (!box) throw new Error('the chart has no plot area');
   await page.mouse.move(box.x + box.width * from, box.y + y);
   await page.mouse.down();
@@ -132,7 +134,9 @@ describe('a held span', () => {
     await page.waitForTimeout(1000);
     await drag(0.7, 0.72);
     await expect.poll(note).toMatch(/Every dot/);
-    const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+    const over = page.locator('.plot-occupancy .u-over');
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
     if (!box) throw new Error('the chart has no plot area');
     const title = page.locator('.packet-title b');
     // Across the picture, until one is met.
@@ -238,8 +242,7 @@ describe('files', () => {
     'T_e over time': ['effective RTT: harmonic mean of base RTTs, ms', 'estimate', /^time_s,unix_ms,t_e_ms_high,t_e_ms_low,t_e_ms$/],
     'C_e over time': ['share of capacity carried by bottlenecked flows, % of C', 'estimate', /^time_s,unix_ms,c_e_share_high,c_e_share_low,c_e_share$/],
     'Buffer by rule': ['buffer, kB', 'assumptions hold', /^id,name,buffer_bytes,assumptions,source,formula$/],
-    'Predicted utilisation': ['buffer, kB', 'limit in force (313 kB)', /^buffer_bytes,utilisation_high,utilisation_low,utilisation$/],
-    'Predicted loss': ['buffer, kB', 'range that the estimates leave', /^buffer_bytes,loss_rate_high,loss_rate_low,loss_rate$/],
+    'Expected over the limit': ['limit, kB', 'expected, with its range', /^limit_bytes,utilisation,utilisation_low,/],
   };
 
   it('are there of every chart: the same picture as SVG and PNG, and its numbers with their units', async () => {
@@ -280,18 +283,17 @@ describe('files', () => {
   it('hold the values of the API in the units that their columns name', async () => {
     await open();
     await page.waitForTimeout(2500);
-    const [, csv] = await saved('Predicted utilisation', 'CSV');
+    const [, csv] = await saved('Expected over the limit', 'CSV');
     const rows = table(csv);
-    const { points } = await api('curve?node=10&port=5&points=60');
-    expect(Number(rows[0]?.buffer_bytes)).toBeGreaterThan(1000);
-    expect(Number(rows.at(-1)?.buffer_bytes)).toBeCloseTo(points.at(-1).buffer_bytes, 0);
-    expect(Number(rows[0]?.utilisation)).toBeCloseTo(points[0].predicted.utilisation.value, 6);
+    const { verdict } = await api('verdict?node=10&port=5');
+    expect(Number(rows[0]?.limit_bytes)).toBeCloseTo(verdict.curve[0].buffer_bytes, 3);
+    expect(Number(rows[0]?.utilisation)).toBeCloseTo(verdict.curve[0].predicted.utilisation.value, 9);
     // Whatever the page shows sizes in.
     await page.getByRole('button', { name: 'packets', exact: true }).click();
-    const [, again] = await saved('Predicted utilisation', 'CSV');
-    expect(table(again)[0]?.buffer_bytes).toBe(rows[0]?.buffer_bytes);
-    const [, svg] = await saved('Predicted utilisation', 'SVG');
-    expect((await readSvg(svg)).texts).toContain('buffer, packets');
+    const [, again] = await saved('Expected over the limit', 'CSV');
+    expect(table(again)[0]?.limit_bytes).toBe(rows[0]?.limit_bytes);
+    const [, svg] = await saved('Expected over the limit', 'SVG');
+    expect((await readSvg(svg)).texts).toContain('limit, packets');
     const [, sums] = await saved('W against Q and BDP', 'CSV');
     const known = table(sums).find((r) => r.in_flight_bytes !== '');
     const from = Math.round(Number(known?.time_s) * 1e9);
@@ -370,7 +372,27 @@ describe('a file that cannot be made', () => {
 });
 
 describe('many ports', () => {
-  it('are sorted by what misses its target, searched, and told in brief', async () => {
+  it('are sorted by what needs attention, with answer, limit over advised, and queue', async () => {
+    await open({ many: 46 });
+    const rows = page.locator('.overview-table tbody tr');
+    await expect.poll(() => rows.count()).toBe(48);
+    // Of 46: a quarter fine (of them half not judged), two quarters too big, a quarter too small; both of the demo are too big.
+    expect(await page.locator('.overview .when').textContent()).toBe('48 ports: 11 too small or missing a target, 25 too big, 6 not judged, 6 fine');
+    const cells = await rows.evaluateAll((all) => all.map((tr) => [tr.children[1]?.textContent, tr.children[2]?.textContent] as const));
+    const order = ['too small', 'too big', 'cannot say', 'fine'];
+    const places = cells.map(([answer]) => order.indexOf(answer ?? ''));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(new Set(places).size).toBe(4);
+    const big = cells.filter(([answer]) => answer === 'too big').map(([, limit]) => limit);
+    // Small differences leave the order of nodes and ports.
+    expect(big.slice(0, 2)).toEqual(['313 kB / 158 kB2.0 ×', '320 kB / 158 kB2.0 ×']);
+    expect(big.at(-1)).toBe('200 kB / 158 kB1.3 ×');
+    // The queue of the last minutes is there at once: a point every other second of the 60 s that were.
+    await expect.poll(() => rows.evaluateAll((all) => all.filter((tr) => (tr.querySelector('.trail g path')?.getAttribute('d') ?? '').split('L').length > 20).length)).toBe(48);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
+  });
+
+  it('are searched, and told in brief', async () => {
     await open({ many: 62 });
     await expect.poll(() => page.locator('.overview-table tbody tr').count()).toBe(50);
     expect(await page.locator('.overview .when').textContent()).toMatch(/^64 ports/);
