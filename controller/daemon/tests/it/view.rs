@@ -397,7 +397,7 @@ fn top_without_a_controller_ends_with_an_error() {
     assert_eq!(out.status.code(), Some(1));
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(
-        said.contains("error: ") && said.contains(&address.to_string()),
+        said.contains("cannot connect") && said.contains(&address.to_string()),
         "{said}"
     );
 }
