@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Axes: their span, the place of a value, round ticks.
 
-use super::Point;
+/// A value over the limit, with its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// The limit, bytes.
+    pub limit_bytes: f64,
+    /// Lower end, in the panel's unit.
+    pub low: f64,
+    /// The value, in the panel's unit.
+    pub value: f64,
+    /// Upper end, in the panel's unit.
+    pub high: f64,
+}
 
 /// How values are spread over an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

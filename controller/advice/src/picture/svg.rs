@@ -2,7 +2,8 @@
 //! The picture as SVG, 1200 × 600. Its root has `data-` attributes with the place of the limit's
 //! axis, so that a page can lay a handle over it.
 
-use super::{Figure, Panel, Point};
+use super::axis::Point;
+use super::figure::{Figure, Panel};
 use crate::verdict::size;
 use std::fmt::Write;
 

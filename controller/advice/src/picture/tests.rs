@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
+use crate::Verdict;
 use tidemark_rules::{Options, Targets, Traffic};
 
 fn about() -> About {

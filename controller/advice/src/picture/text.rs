@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The picture as text, 80 columns wide.
 
+use super::axis::Point;
+use super::figure::{Figure, Panel};
 use super::svg::number;
-use super::{Figure, Panel, Point};
 use crate::verdict::size;
 
 /// Columns of the labels before the plot.

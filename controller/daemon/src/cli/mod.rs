@@ -2,6 +2,7 @@
 //! The command line.
 
 mod analyze;
+mod buffer;
 mod capture_span;
 mod doctor;
 mod draw;

@@ -434,3 +434,67 @@ fn top_draws_it_in_a_terminal_and_refuses_to_without_one() {
     assert!(!refused.status.success(), "{said}");
     assert!(said.contains("status"), "{said}");
 }
+
+#[test]
+fn top_without_a_controller_ends_with_an_error() {
+    // A port that was free a moment ago.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let top = format!(
+        "{} top --controller http://{address}",
+        env!("CARGO_BIN_EXE_tidemark-controller")
+    );
+    let out = Command::new("script")
+        .args(["-qefc", &top, "/dev/null"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("`script` of util-linux");
+    assert_eq!(out.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(
+        said.contains("cannot connect") && said.contains(&address.to_string()),
+        "{said}"
+    );
+}
+
+/// What `set` says to a viewer, which sets nothing.
+fn set(view: &View, arguments: &[&str]) -> String {
+    let out = program()
+        .args(["set", "--controller", &format!("http://{}", view.address)])
+        .args(arguments)
+        .env("TIDEMARK_TOKEN", "any")
+        .output()
+        .unwrap();
+    assert!(!out.status.success());
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+#[test]
+fn a_limit_in_ms_or_packets_needs_what_makes_bytes_of_it() {
+    // The capture does not say the capacity.
+    let unknown = View::of(&fixture());
+    let at = ["--node", "10", "--port", "1", "--limit"];
+    let said = set(&unknown, &[&at[..], &["10ms"]].concat());
+    assert!(
+        said.contains("capacity of node 10 port 1 is not known"),
+        "{said}"
+    );
+    assert!(said.contains("[nodes.10.ports.1]"), "{said}");
+    for limit in ["100pkts", "125000"] {
+        let said = set(&unknown, &[&at[..], &[limit]].concat());
+        assert!(said.contains("finished run"), "{limit}: {said}");
+    }
+    let elsewhere = ["--node", "10", "--port", "7", "--limit"];
+    let said = set(&unknown, &[&elsewhere[..], &["10ms"]].concat());
+    assert!(said.contains("has not reported yet"), "{said}");
+
+    let run = run_dir();
+    let file = run.path().join("capture/capture.json");
+    let mut meta: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    meta["config"]["nodes"]["10"]["ports"]["1"]["capacity_bps"] = 50_000_000.into();
+    std::fs::write(&file, meta.to_string()).unwrap();
+    let known = View::of(run.path());
+    let said = set(&known, &[&at[..], &["10ms"]].concat());
+    assert!(said.contains("finished run"), "{said}");
+}
