@@ -181,7 +181,7 @@ local function above_ipv4(tvb, at)
   return tvb(at + 9, 1):uint(), at + 4 * tvb(at, 1):bitfield(4, 4)
 end
 
--- Where IP begins in an Ethernet frame, and its version; nil where it has none.
+-- Offset of IP in an Ethernet frame, and its version; nil if it has none.
 local function above_ethernet(tvb)
   local at = 12
   while at + 2 <= tvb:len() do

@@ -14,7 +14,7 @@ pub struct Point {
     pub high: f64,
 }
 
-/// How values are spread over an axis.
+/// Spread of values over an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly.
@@ -59,7 +59,7 @@ impl Axis {
         }
     }
 
-    /// Where a value lies, 0 at the lower end to 1 at the upper; outside for others.
+    /// Place of a value: 0 at the lower end to 1 at the upper; outside for others.
     pub fn part(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),

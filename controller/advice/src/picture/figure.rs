@@ -4,7 +4,7 @@
 use super::axis::{Axis, Point, Scale};
 use crate::verdict::{RuleTick, Verdict, size};
 
-/// What a picture says of its origin.
+/// Origin of a picture, in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The link, like `s1, port 5`.
@@ -43,11 +43,11 @@ pub struct Panel {
     pub axis: Axis,
     /// Its target; `None` where there is no bound.
     pub target: Option<f64>,
-    /// What is expected, with its range.
+    /// Expected values, with their ranges.
     pub curve: Vec<Point>,
     /// The expected mean, where the curve is of the largest value; else empty.
     pub mean: Vec<Point>,
-    /// What was measured, with its sampling error.
+    /// Measured values, with their sampling errors.
     pub measured: Vec<Point>,
 }
 

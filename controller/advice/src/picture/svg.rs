@@ -89,7 +89,7 @@ struct Drawing<'a> {
     colours: Palette,
 }
 
-/// Where a text stands from its point.
+/// Side of its point that a text stands on.
 #[derive(Clone, Copy)]
 enum Anchor {
     Start,
@@ -211,11 +211,11 @@ impl Drawing<'_> {
         let ink = self.colours.ink;
         let dashes = r#"stroke-width="1.5" stroke-dasharray="2 4""#;
         self.line((x, TOP - 6.0), (x, AXIS), ink, dashes);
-        // Beside the label of the value to set, where that is near.
+        // Next to the label of the value to set, if that is near.
         let near = |[_, set, _]: [f64; 3]| (self.x(set) - x).abs() < 130.0;
         let (anchor, at) = match self.figure.advised_bytes {
             Some(advised) if near(advised) && self.x(advised[1]) > x => (Anchor::End, x - 2.0),
-            Some(advised) if near(advised) => (Anchor::Start, x + 2.0 + self.beside(x)),
+            Some(advised) if near(advised) => (Anchor::Start, x + 2.0 + self.room_left_of(x)),
             _ => (Anchor::Middle, x),
         };
         let label = format!("in force {}", size(bytes));
@@ -223,7 +223,7 @@ impl Drawing<'_> {
     }
 
     /// Room for the label of the value to set, which is left of `x`, px.
-    fn beside(&self, x: f64) -> f64 {
+    fn room_left_of(&self, x: f64) -> f64 {
         let end = |[_, set, _]: [f64; 3]| self.x(set) + 40.0;
         let end = self.figure.advised_bytes.map_or(0.0, end);
         (end - x).max(0.0)

@@ -118,7 +118,7 @@ fn at(curve: &[Point], bytes: f64) -> Option<(f64, f64, f64)> {
     ))
 }
 
-/// Where the advice and the limit in force are.
+/// Marks of the advice and of the limit in force.
 fn marks(figure: &Figure) -> String {
     let mut cells = vec!['─'; PLOT];
     let mut set = |bytes: f64, mark: char| {

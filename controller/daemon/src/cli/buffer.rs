@@ -7,7 +7,7 @@ use daemon_kit::cli::units::Buffer;
 /// A full frame, where nothing was measured.
 const FULL_FRAME_BYTES: f64 = 1514.0;
 
-/// What makes bytes of other units at one port.
+/// Bytes of a millisecond and of a packet at one port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PortSizes {
     drain_bps: Option<f64>,

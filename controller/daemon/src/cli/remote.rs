@@ -111,7 +111,7 @@ impl SetArgs {
     }
 }
 
-/// What makes bytes of other units at a port, asked for where a size has one.
+/// Bytes of other units at a port, asked for if a size has one.
 fn sizes_at(
     at: &http::At<'_>,
     (node, port): (u32, u32),

@@ -56,7 +56,7 @@ impl Format {
 /// The picture.
 ///
 /// # Errors
-/// Where the drawing cannot be converted.
+/// A drawing that cannot be converted.
 pub fn render(figure: &Figure, format: Format, theme: Theme) -> anyhow::Result<Vec<u8>> {
     match format {
         Format::Svg => Ok(svg(figure, theme).into_bytes()),

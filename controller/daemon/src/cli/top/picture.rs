@@ -155,7 +155,7 @@ impl Screen {
 const LINK_WIDTHS: [u16; 12] = [16, 19, 18, 10, 7, 8, 9, 18, 6, 6, 8, 24];
 /// Of one fact of a link: its name and its text.
 const FACT_WIDTH: u16 = 40;
-/// Where the condition stands.
+/// Column of the condition.
 const STATE: usize = LINK_WIDTHS.len() - 1;
 /// What a narrow terminal does without, first what is missed least: delta, alpha,
 /// occupancy, age (the state has it where it matters), verdict, delay, N_b.
@@ -163,9 +163,9 @@ const LEFT_OUT: [usize; 7] = [9, 8, 3, rows::AGE, 2, 6, 7];
 
 /// Of a flow's columns; its name takes what its longest name needs.
 const FLOW_WIDTHS: [u16; 10] = [5, 5, 0, 8, 9, 7, 9, 8, 11, 6];
-/// Where the name of a flow stands.
+/// Column of a flow's name.
 const FLOW_NAME: usize = 2;
-/// What a narrow terminal does without: base RTT, srtt, share, how sure, control, cwnd.
+/// Columns that a narrow terminal leaves out: base RTT, srtt, share, how sure, control, cwnd.
 const FLOW_LEFT_OUT: [usize; 6] = [8, 7, 5, 1, 3, 6];
 /// A name is not shortened below this.
 const SHORTEST_NAME: u16 = 11;
