@@ -65,7 +65,7 @@ describe('the verdict', () => {
     await say({ link: { verdict: { answer: 'too_big', because: 'less serves', ...sizes } } });
     const words = (selector: string) => page.locator(selector).innerText().then((t) => t.replace(/\s+/g, ' '));
     await expect.poll(() => words('.verdict h2')).toBe('Buffer Too big');
-    expect(await words('.verdict-because')).toBe('Less serves.');
+    await expect.poll(() => words('.verdict-because')).toBe('Less serves.');
     expect(await words('.figure-in-force')).toBe('In force 313 kB 206 pkts, 25.0 ms');
     expect(await words('.figure-advised')).toBe('Limits that serve 156 to 269 kB');
     expect(await words('.figure-set')).toBe('To set 224 kB 93 % chance to meet the targets');
