@@ -106,7 +106,7 @@ impl Drawing<'_> {
         for (i, panel) in f.panels.iter().enumerate() {
             self.panel(panel, i, TOP + i as f64 * (PANEL + GAP));
         }
-        self.to_set();
+        self.value_to_set();
         self.in_force();
         self.rules();
         self.legend();
@@ -185,7 +185,7 @@ impl Drawing<'_> {
     }
 
     /// The value to set.
-    fn to_set(&mut self) {
+    fn value_to_set(&mut self) {
         let Some([_, set, _]) = self.figure.advised_bytes else {
             return;
         };
