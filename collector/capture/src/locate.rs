@@ -85,6 +85,7 @@ mod tests {
                 .contains("nowhere")
         );
     }
+
     #[test]
     fn a_directory_of_runs_names_them() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the buffer is too big, fine or too small, before all else: the answer,
-// its reason, the limits that serve, the one to set, and the picture.
+// The conclusion on the buffer, before all else: answer, reason, the limits that
+// serve, the one to set, and the picture.
 
 import { attr, h, prose, text } from '../dom';
 import { formatSize, MISSING, type SizeUnit } from '../format/units';

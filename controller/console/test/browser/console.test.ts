@@ -195,7 +195,7 @@ describe('console', () => {
       await moved;
       await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
       const refused = dialog.getByRole('alert');
-      // Where the page had followed before the click, the dialog is closed by now.
+      // The dialog is closed by now if the page had followed before the click.
       await expect.poll(async () => (await refused.textContent({ timeout: 500 }).catch(() => '')) || mock.links[0]?.limitBytes).toBeTruthy();
       await expect.poll(() => dialog.textContent()).toMatch(/to 120 kB|^$/);
       if (mock.links[0]?.limitBytes === 312_500) await dialog.getByRole('button', { name: 'Apply', exact: true }).click();

@@ -80,7 +80,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
   it('shows the utilisation, loss and delay of the series', async () => {
     await expect
       .poll(async () => {
-        // Again where the recording begins anew, and with it the page.
+        // Once more: the page begins again with the recording.
         await page.getByRole('button', { name: 'Hold', exact: true }).click({ timeout: 500 }).catch(() => {});
         // A chart under the pointer shows one interval.
         await page.mouse.move(2, 2);

@@ -458,7 +458,7 @@ fn top_without_a_controller_ends_with_an_error() {
     );
 }
 
-/// What `set` says to a viewer, which sets nothing.
+/// The answer of `set` from a viewer, which sets nothing.
 fn set(view: &View, arguments: &[&str]) -> String {
     let out = program()
         .args(["set", "--controller", &format!("http://{}", view.address)])
