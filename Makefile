@@ -82,8 +82,15 @@ reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its auth
 	$(VENV_PYTHON) testbed/reproduce/ifip21.py --data $(REPRODUCE_DATA) --out runs/ifip21
 
 .PHONY: build
-build: console ## Every binary, with the console inside
+build: build-time console ## Every binary, with the console inside
 	cargo build $(CARGO_FLAGS)
+
+# CPU time from nothing, measured; the last crates and the linker do not share it among cores.
+BUILD_CPU_MINUTES := 8
+.PHONY: build-time
+build-time: # Before the lines of the compiler
+	@if [ ! -e $(BIN_DIR)/tidemark-controller ]; then cores=$$(nproc); \
+	  echo "Building console and programs: the first time about $$(($(BUILD_CPU_MINUTES) / cores + 1)) minutes on $$cores cores, later seconds"; fi
 
 PROGRAMS ?= tidemark-collector tidemark-controller tidemark-switch tidemark-traffic
 .PHONY: programs
@@ -179,8 +186,9 @@ test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kill
 	$(VENV_PYTHON) -m pytest -q testbed/clickhouse/tests
 
 .PHONY: test-deploy
-test-deploy: build venv-deploy prometheus ## Prometheus rules and Grafana dashboards against a real Prometheus; manual pages
-	$(VENV_PYTHON) -m pytest -q deploy/tests deploy/packages/tests/test_manuals.py deploy/packages/tests/test_version.py
+test-deploy: build venv-deploy prometheus ## Prometheus rules and Grafana dashboards against a real Prometheus; manual pages; demo --replay
+	$(VENV_PYTHON) -m pytest -q deploy/tests deploy/packages/tests/test_manuals.py deploy/packages/tests/test_replay.py \
+	  deploy/packages/tests/test_version.py deploy/image/tests/test_tag.py
 
 # Mininet is Debian's, and so is the Python that finds it. Mininet 2.3.0 imports distutils, which
 # Python 3.12 has no more, and setuptools brings.

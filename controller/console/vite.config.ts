@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFileSync } from 'node:fs';
 import { defineConfig, type Plugin } from 'vite';
-import { documentation } from './build/docs';
+import { documentation } from './build/docs.ts';
 
 /** What is bundled and whose licence asks to travel with it. */
 const BUNDLED = ['uplot', '@fontsource-variable/ibm-plex-sans'];
@@ -30,6 +30,8 @@ export default defineConfig({
     outDir: 'dist',
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 300,
+    // The pages of the documentation take most of it, as they should.
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
   server: {
     // `npm run dev` beside `npm run mock`, or beside a controller:

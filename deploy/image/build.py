@@ -18,9 +18,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
-sys.path.insert(0, str(REPOSITORY / "deploy/packages"))
+sys.path[:0] = [str(REPOSITORY / "deploy/packages"), str(HERE)]
 
 from build import out_of  # noqa: E402
+from image_name import NAME, tag_of  # noqa: E402
 from layout import HOMEPAGE, PACKAGES  # noqa: E402
 
 
@@ -86,7 +87,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     archive = args.out / f"tidemark_{version}.oci.tar"
     archive.unlink(missing_ok=True)
-    buildah("push", "--quiet", image, f"oci-archive:{archive}:tidemark:{version}")
+    buildah("push", "--quiet", image, f"oci-archive:{archive}:{NAME}:{tag_of(version)}")
     print(f"{image}\n{archive}")
 
 

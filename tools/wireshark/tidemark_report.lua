@@ -2,7 +2,8 @@
 --
 -- Wireshark dissector of INT Telemetry Report v2.0 as Tidemark's switches send
 -- it: several reports in one datagram, unknown metadata and domains skipped by
--- their length, the inner packet shown by Wireshark's own dissectors.
+-- their length. A row of the packet list sums up the reports. The inner packet's
+-- flow is read here; a preference shows it by Wireshark's own dissectors too.
 --
 --   tshark -X lua_script:tidemark_report.lua -r reports.pcap
 --
@@ -21,7 +22,6 @@ local inner_types = {
   [ETHERNET] = "Ethernet", [IPV4] = "IPv4", [IPV6] = "IPv6",
 }
 local drop_reasons = { [71] = "Tail drop", [73] = "AQM" }
-local limits = { [UNLIMITED] = "Unlimited" }
 
 local domains = { [DOMAIN_TIDEMARK] = "Tidemark" }
 
@@ -58,7 +58,7 @@ local f = {
   buffer_occupancy = ProtoField.uint24("tidemark.buffer_occupancy", "Buffer occupancy", base.DEC),
   drop_queue_id = ProtoField.uint8("tidemark.drop_queue_id", "Queue id of the drop", base.DEC),
   drop_reason = ProtoField.uint8("tidemark.drop_reason", "Drop reason", base.DEC, drop_reasons),
-  limit = ProtoField.uint32("tidemark.limit", "Limit in force", base.DEC, limits),
+  limit = ProtoField.uint32("tidemark.limit", "Limit in force", base.DEC),
   sampling_shift = ProtoField.uint8("tidemark.sampling_shift", "Sampling shift (1 in 2^n)", base.DEC),
   policy_flags = ProtoField.uint8("tidemark.policy_flags", "Policy flags", base.HEX),
   ce_marked = ProtoField.bool("tidemark.ce_marked", "CE marked here", 8, nil, 0x01),
@@ -70,6 +70,13 @@ f.reserved = ProtoField.uint32("tidemark.reserved_metadata", "Reserved metadata"
 f.residence_ns = ProtoField.uint64("tidemark.residence_ns", "Time in the node (ns)", base.DEC)
 f.unknown = ProtoField.bytes("tidemark.unknown_metadata", "Metadata of an unknown domain")
 f.inner = ProtoField.bytes("tidemark.inner", "Inner packet")
+f.inner_ipv4_src = ProtoField.ipv4("tidemark.inner.src", "Source")
+f.inner_ipv4_dst = ProtoField.ipv4("tidemark.inner.dst", "Destination")
+f.inner_ipv6_src = ProtoField.ipv6("tidemark.inner.src6", "Source")
+f.inner_ipv6_dst = ProtoField.ipv6("tidemark.inner.dst6", "Destination")
+f.inner_src_port = ProtoField.uint16("tidemark.inner.src_port", "Source port", base.DEC)
+f.inner_dst_port = ProtoField.uint16("tidemark.inner.dst_port", "Destination port", base.DEC)
+f.inner_seq = ProtoField.uint32("tidemark.inner.seq", "TCP sequence number", base.DEC)
 report.fields = f
 
 local e = {
@@ -84,8 +91,10 @@ report.experts = e
 
 report.prefs.port = Pref.uint("UDP port", 32766, "Datagrams to this port are reports")
 
-report.prefs.inner = Pref.bool("Dissect inner packets", true,
-  "Off: their bytes only, and no TCP analysis over packets that are not in the capture")
+-- A report has the head of its packet only. Wireshark's dissectors call that malformed, and
+-- colour its row, whatever is done with their columns.
+report.prefs.inner = Pref.bool("Dissect inner packets", false,
+  "On: by Wireshark's own dissectors too, which call the cut packets malformed and follow their TCP")
 
 -- Metadata in the order of its bits: mask, bytes, and fields with first byte and
 -- bytes. From contract/report.toml.
@@ -117,7 +126,9 @@ local domain_metadata = {
 
 local function add_fields(fields, tree, tvb, at)
   for _, field in ipairs(fields) do
-    tree:add(field[1], tvb(at + field[2], field[3]))
+    local bytes = tvb(at + field[2], field[3])
+    local item = tree:add(field[1], bytes)
+    if field[1] == f.limit and bytes:uint() == UNLIMITED then item:append_text(" (unlimited)") end
   end
 end
 
@@ -140,19 +151,103 @@ local inner_dissectors = {
   [IPV6] = Dissector.get("ipv6"),
 }
 
-local function add_inner(kind, tree, tvb, pinfo)
-  tree:add(f.inner, tvb())
-  local dissector = inner_dissectors[kind]
-  if dissector == nil or not report.prefs.inner then return end
-  -- Addresses and columns are the report's, not those of the packet it tells of.
+-- Extension headers of IPv6 that say which one follows.
+local HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION = 0, 43, 44, 51, 60
+local TCP, UDP = 6, 17
+
+-- The protocol above IPv6 and where it begins; nil where the packet is cut before, or is a
+-- later fragment.
+local function above_ipv6(tvb, at)
+  local protocol = tvb(at + 6, 1):uint()
+  at = at + 40
+  while at + 8 <= tvb:len() do
+    local words = tvb(at + 1, 1):uint()
+    if protocol == HOP_BY_HOP or protocol == ROUTING or protocol == DESTINATION then
+      protocol, at = tvb(at, 1):uint(), at + 8 + 8 * words
+    elseif protocol == AUTHENTICATION then
+      protocol, at = tvb(at, 1):uint(), at + 8 + 4 * words
+    elseif protocol == FRAGMENT then
+      if tvb(at + 2, 2):bitfield(0, 13) ~= 0 then return nil end
+      protocol, at = tvb(at, 1):uint(), at + 8
+    else
+      return protocol, at
+    end
+  end
+  return nil
+end
+
+local function above_ipv4(tvb, at)
+  if tvb(at + 6, 2):bitfield(3, 13) ~= 0 then return nil end
+  return tvb(at + 9, 1):uint(), at + 4 * tvb(at, 1):bitfield(4, 4)
+end
+
+-- Offset of IP in an Ethernet frame, and its version; nil if it has none.
+local function above_ethernet(tvb)
+  local at = 12
+  while at + 2 <= tvb:len() do
+    local ether_type = tvb(at, 2):uint()
+    at = at + 2
+    if ether_type == 0x0800 then return at, 4 end
+    if ether_type == 0x86DD then return at, 6 end
+    if ether_type ~= 0x8100 and ether_type ~= 0x88A8 then return nil end
+    at = at + 2
+  end
+  return nil
+end
+
+-- Addresses, ports and sequence number, as far as they are there. Returns the flow in words,
+-- nil where no address is.
+local function add_flow(kind, tree, tvb)
+  local at, version = 0, kind == IPV4 and 4 or 6
+  if kind == ETHERNET then at, version = above_ethernet(tvb) end
+  if at == nil or tvb:len() < at + (version == 4 and 20 or 40) then return nil end
+  local src, dst, protocol, above
+  if version == 4 then
+    src, dst = tvb(at + 12, 4), tvb(at + 16, 4)
+    tree:add(f.inner_ipv4_src, src)
+    tree:add(f.inner_ipv4_dst, dst)
+    src, dst = tostring(src:ipv4()), tostring(dst:ipv4())
+    protocol, above = above_ipv4(tvb, at)
+  else
+    src, dst = tvb(at + 8, 16), tvb(at + 24, 16)
+    tree:add(f.inner_ipv6_src, src)
+    tree:add(f.inner_ipv6_dst, dst)
+    src, dst = "[" .. tostring(src:ipv6()) .. "]", "[" .. tostring(dst:ipv6()) .. "]"
+    protocol, above = above_ipv6(tvb, at)
+  end
+  if (protocol ~= TCP and protocol ~= UDP) or tvb:len() < above + 4 then
+    return src .. " > " .. dst
+  end
+  tree:add(f.inner_src_port, tvb(above, 2))
+  tree:add(f.inner_dst_port, tvb(above + 2, 2))
+  local words = string.format("%s:%d > %s:%d", src, tvb(above, 2):uint(), dst,
+    tvb(above + 2, 2):uint())
+  if protocol ~= TCP or tvb:len() < above + 8 then return words end
+  tree:add(f.inner_seq, tvb(above + 4, 4))
+  return string.format("%s seq %u", words, tvb(above + 4, 4):uint())
+end
+
+-- The inner packet in the tree. Columns and addresses stay the report's, whatever the
+-- dissectors of the inner packet make of them.
+local function add_dissected(dissector, tree, tvb, pinfo)
   local addresses = {}
   for _, name in ipairs({ "src", "dst", "net_src", "net_dst", "src_port", "dst_port" }) do
     addresses[name] = pinfo[name]
   end
-  dissector:call(tvb:tvb(), pinfo, tree)
+  -- An error is that of a packet that was cut; the tree says so itself.
+  pcall(dissector.call, dissector, tvb:tvb(), pinfo, tree)
   for name, value in pairs(addresses) do pinfo[name] = value end
   pinfo.cols.info:clear_fence()
   pinfo.cols.protocol = "Tidemark"
+end
+
+local function add_inner(kind, tree, tvb, pinfo, words)
+  local inner = tree:add(f.inner, tvb())
+  local dissector = inner_dissectors[kind]
+  if dissector == nil then return end
+  local flow = add_flow(kind, inner, tvb)
+  if flow ~= nil then table.insert(words, flow) end
+  if report.prefs.inner then add_dissected(dissector, tree, tvb, pinfo) end
 end
 
 -- One individual report at `at`; returns the offset after it, nil to stop.
@@ -211,7 +306,7 @@ local function add_individual(tvb, at, pinfo, root, words)
     if bit.band(bits, 1) ~= 0 then flags = bit.bor(flags, 0x80) end
   end
   if bit.band(flags, 0x80) ~= 0 then table.insert(words, "DROPPED") end
-  if inner < stop then add_inner(kind, tree, tvb(inner, stop - inner), pinfo) end
+  if inner < stop then add_inner(kind, tree, tvb(inner, stop - inner), pinfo, words) end
   return stop
 end
 

@@ -18,8 +18,13 @@ pub enum CaptureError {
         path: PathBuf,
         source: serde_json::Error,
     },
-    #[error("{0} is no capture: it has no capture.json")]
-    NoCapture(PathBuf),
+    #[error(
+        "{path} is no capture and no run: there is no capture.json in it or in a directory of it{}",
+        hint(below)
+    )]
+    NoCapture { path: PathBuf, below: Vec<PathBuf> },
+    #[error("{0} is a file: name the directory of the run, or that of its capture")]
+    IsFile(PathBuf),
     #[error("{path} has several captures: {}; name one", names(found))]
     Several { path: PathBuf, found: Vec<PathBuf> },
     #[error("{0} already holds a capture; name another directory")]
@@ -61,6 +66,18 @@ pub enum CaptureError {
     },
     #[error("the capture writer stopped: {0}")]
     Stopped(String),
+}
+
+/// Runs further down that are named in an error.
+const MOST_NAMED: usize = 3;
+
+fn hint(below: &[PathBuf]) -> String {
+    let named = names(below.get(..MOST_NAMED).unwrap_or(below));
+    match below.len() {
+        0 => "; name a directory that a collector, an import or the lab wrote".to_owned(),
+        n if n > MOST_NAMED => format!("; name a run: {named} or {} more", n - MOST_NAMED),
+        _ => format!("; name a run: {named}"),
+    }
 }
 
 fn names(found: &[PathBuf]) -> String {

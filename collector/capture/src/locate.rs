@@ -14,23 +14,43 @@ pub fn locate(path: &Path) -> Result<PathBuf, CaptureError> {
     if path.join(FILE).is_file() {
         return Ok(path.to_path_buf());
     }
-    let entries = std::fs::read_dir(path).map_err(CaptureError::io(path))?;
-    let mut found = Vec::new();
-    for entry in entries {
-        let inner = entry.map_err(CaptureError::io(path))?.path();
-        if inner.join(FILE).is_file() {
-            found.push(inner);
-        }
+    if path.is_file() {
+        return Err(CaptureError::IsFile(path.to_path_buf()));
     }
-    found.sort();
-    match <[PathBuf; 1]>::try_from(found) {
+    match <[PathBuf; 1]>::try_from(captures_in(path).map_err(CaptureError::io(path))?) {
         Ok([one]) => Ok(one),
-        Err(none) if none.is_empty() => Err(CaptureError::NoCapture(path.to_path_buf())),
+        Err(none) if none.is_empty() => Err(CaptureError::NoCapture {
+            path: path.to_path_buf(),
+            below: runs_in(path),
+        }),
         Err(several) => Err(CaptureError::Several {
             path: path.to_path_buf(),
             found: several,
         }),
     }
+}
+
+/// Directories within `path`, in the order of their names.
+fn directories(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
+    let mut found: Vec<PathBuf> = entries.collect::<std::io::Result<_>>()?;
+    found.retain(|inner| inner.is_dir());
+    found.sort();
+    Ok(found)
+}
+
+fn captures_in(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = directories(path)?;
+    found.retain(|inner| inner.join(FILE).is_file());
+    Ok(found)
+}
+
+/// Runs directly within `path`, for the hint of an error: directories that cannot be read
+/// have none.
+fn runs_in(path: &Path) -> Vec<PathBuf> {
+    let mut found = directories(path).unwrap_or_default();
+    found.retain(|run| captures_in(run).is_ok_and(|c| !c.is_empty()));
+    found
 }
 
 #[cfg(test)]
@@ -54,6 +74,9 @@ mod tests {
         capture("capture-2");
         let said = locate(dir.path()).unwrap_err().to_string();
         assert!(said.contains("capture-2"), "{said}");
+        let file = first.join(FILE);
+        let said = locate(&file).unwrap_err().to_string();
+        assert!(said.contains("is a file"), "{said}");
         let missing = dir.path().join("nowhere");
         assert!(
             locate(&missing)
@@ -61,5 +84,22 @@ mod tests {
                 .to_string()
                 .contains("nowhere")
         );
+    }
+
+    #[test]
+    fn a_directory_of_runs_names_them() {
+        let dir = tempfile::tempdir().unwrap();
+        for run in ["e", "d", "c", "b", "a"] {
+            let capture = dir.path().join(run).join("capture");
+            std::fs::create_dir_all(&capture).unwrap();
+            std::fs::write(capture.join(FILE), "{}").unwrap();
+        }
+        std::fs::create_dir(dir.path().join("0")).unwrap();
+        let said = locate(dir.path()).unwrap_err().to_string();
+        let path = dir.path().display();
+        let named = format!("name a run: {path}/a, {path}/b, {path}/c or 2 more");
+        assert!(said.ends_with(&named), "{said}");
+        let empty = locate(&dir.path().join("0")).unwrap_err().to_string();
+        assert!(empty.contains("an import or the lab wrote"), "{empty}");
     }
 }

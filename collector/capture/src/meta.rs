@@ -78,7 +78,10 @@ impl CaptureMeta {
         let text = match std::fs::read(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                return Err(CaptureError::NoCapture(dir.to_path_buf()));
+                return Err(CaptureError::NoCapture {
+                    path: dir.to_path_buf(),
+                    below: Vec::new(),
+                });
             }
             Err(e) => return Err(CaptureError::io(path)(e)),
         };

@@ -5,13 +5,14 @@ use anyhow::{Context, Result};
 use clap::{ArgGroup, Args};
 use daemon_kit::cli::{Progress, Usage, stdout};
 use std::io::{BufWriter, IsTerminal as _, Write};
-use std::path::PathBuf;
-use tidemark_capture::{CaptureError, Export, Moment, Selection, TextFormat, export};
+use std::path::{Path, PathBuf};
+use tidemark_capture::{CaptureError, Export, Moment, Selection, TextFormat, export, locate};
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("format").required(true)))]
 pub(crate) struct ExportArgs {
-    /// Directory of the capture.
+    /// A run's directory, or that of its capture.
+    #[arg(value_name = "RUN")]
     capture: PathBuf,
     /// Comma-separated values with a line of names.
     #[arg(long, group = "format")]
@@ -73,13 +74,15 @@ pub(crate) fn run(args: &ExportArgs) -> Result<()> {
         format,
         selection,
     };
+    // Before a file is made for what is not there.
+    let capture = locate(&args.capture)?;
     let result = match &args.out {
         Some(path) => {
             let file = std::fs::File::create(path)
                 .with_context(|| format!("cannot write {}", path.display()))?;
-            write(args, &what, BufWriter::new(file))
+            write(args, &capture, &what, BufWriter::new(file))
         }
-        None => write(args, &what, BufWriter::new(stdout())),
+        None => write(args, &capture, &what, BufWriter::new(stdout())),
     };
     let rows = result?;
     if args.out.is_some() {
@@ -88,12 +91,17 @@ pub(crate) fn run(args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-fn write(args: &ExportArgs, what: &Export<'_>, mut out: impl Write) -> Result<u64, CaptureError> {
+fn write(
+    args: &ExportArgs,
+    capture: &Path,
+    what: &Export<'_>,
+    mut out: impl Write,
+) -> Result<u64, CaptureError> {
     // Rows in a terminal show themselves how far it is.
     let wanted = args.out.is_some() || !std::io::stdout().is_terminal();
     let mut progress = Progress::new("rows", wanted);
     let mut seen = 0;
-    let rows = export(&args.capture, what, &mut out, |rows, there| {
+    let rows = export(capture, what, &mut out, |rows, there| {
         seen = rows;
         progress.tick(rows, Some(rows as f64 / there.max(1) as f64));
     })?;

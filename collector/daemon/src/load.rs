@@ -8,12 +8,13 @@ use daemon_kit::cli::{Progress, print, print_json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_capture::{AnyRow, CaptureMeta, Merged};
+use tidemark_capture::{AnyRow, CaptureMeta, Merged, locate};
 use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Client, Database as _, SinkStats};
 
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// Directory of the capture.
+    /// A run's directory, or that of its capture.
+    #[arg(value_name = "RUN")]
     capture: PathBuf,
     /// The server's HTTP interface.
     #[arg(
@@ -44,10 +45,11 @@ pub(crate) struct LoadArgs {
 }
 
 pub(crate) fn run(args: &LoadArgs) -> Result<()> {
+    let capture = locate(&args.capture)?;
     let spool_dir = match &args.spool_dir {
         Some(dir) => dir.clone(),
         None => {
-            let meta = CaptureMeta::read(&args.capture)?;
+            let meta = CaptureMeta::read(&capture)?;
             std::env::temp_dir().join(format!("tidemark-load-{}", meta.instance))
         }
     };
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<()> {
         create_schema: args.create_schema,
         ..ClickHouseConfig::default()
     };
-    let report = load(&args.capture, &config).context("load")?;
+    let report = load(&capture, &config).context("load")?;
     if args.spool_dir.is_none() && report.rows_lost == 0 {
         std::fs::remove_dir_all(&spool_dir)
             .with_context(|| format!("removing {}", spool_dir.display()))?;

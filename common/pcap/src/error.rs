@@ -13,7 +13,9 @@ pub enum PcapError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{path}: neither pcap nor pcapng (magic number {magic:08x})")]
+    #[error("{path}: is no pcap: it {what}")]
+    Short { path: PathBuf, what: &'static str },
+    #[error("{path}: is no pcap, and no pcapng (it begins with the number {magic:08x})")]
     Magic { path: PathBuf, magic: u32 },
     #[error("{path}: link type {link} is not read (Ethernet 1, raw IP 101, Linux cooked 113 are)")]
     Link { path: PathBuf, link: u32 },

@@ -51,13 +51,13 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Opens a file, plain or gzip.
+    /// Opens a file, plain or gzip; `-` is standard input.
     ///
     /// # Errors
     /// When the file cannot be read or is of another format.
     pub fn open(path: &Path) -> Result<Self, PcapError> {
         let (input, position) = input::open(path)?;
-        Self::new(path, input, position)
+        Self::new(input::shown(path), input, position)
     }
 
     /// Reads from something that is no file.
@@ -83,7 +83,12 @@ impl Frames {
         };
         while frames.end < classic::HEADER_BYTES {
             if !frames.read_more()? {
-                return Err(frames.io(ErrorKind::UnexpectedEof.into()));
+                let what = match frames.end {
+                    0 => "is empty",
+                    _ => "is shorter than the header of one",
+                };
+                let path = frames.path;
+                return Err(PcapError::Short { path, what });
             }
         }
         let header = frames.bytes();

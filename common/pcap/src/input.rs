@@ -6,6 +6,7 @@ use flate2::read::MultiGzDecoder;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -41,17 +42,36 @@ impl Read for Counted {
     }
 }
 
-/// Opens a file, through gzip if it begins as gzip does. Who reads in small pieces
+/// The path that means standard input.
+pub const STDIN: &str = "-";
+
+/// As errors have it.
+pub(crate) fn shown(path: &Path) -> &Path {
+    if path == Path::new(STDIN) {
+        Path::new("standard input")
+    } else {
+        path
+    }
+}
+
+fn file(path: &Path) -> std::io::Result<File> {
+    if path == Path::new(STDIN) {
+        return Ok(File::from(std::io::stdin().as_fd().try_clone_to_owned()?));
+    }
+    File::open(path)
+}
+
+/// Opens a file, or standard input, through gzip if it begins as gzip does. Who reads in small pieces
 /// brings a buffer of their own.
 ///
 /// # Errors
 /// When it cannot be opened.
 pub fn open(path: &Path) -> Result<(Box<dyn Read>, Position), PcapError> {
     let io = |source| PcapError::Io {
-        path: path.to_path_buf(),
+        path: shown(path).to_path_buf(),
         source,
     };
-    let file = File::open(path).map_err(io)?;
+    let file = file(path).map_err(io)?;
     let position = Position {
         read: Rc::default(),
         // A pipe has none.

@@ -28,7 +28,7 @@ mod writer;
 pub use datagrams::{Datagram, Datagrams};
 pub use error::PcapError;
 pub use frames::{Frame, Frames};
-pub use input::{Position, open};
+pub use input::{Position, STDIN, open};
 pub use udp::{ETHERNET, LINUX_SLL, RAW};
 pub use writer::Writer;
 

@@ -244,9 +244,9 @@ fn broken_files_are_refused_with_a_reason() {
     for (file, reason) in [
         (
             b"not a capture at all, is it".to_vec(),
-            "neither pcap nor pcapng",
+            "is no pcap, and no pcapng",
         ),
-        (vec![], "unexpected end of file"),
+        (vec![], "input: is no pcap: it is empty"),
         (
             little
                 .classic(0xa1b2_c3d4, 1, &[])

@@ -26,6 +26,7 @@ mod marking;
 pub mod models;
 mod moved;
 pub mod outlook;
+pub mod picture;
 mod preconditions;
 mod prediction;
 mod priorities;

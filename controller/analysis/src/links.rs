@@ -119,6 +119,12 @@ impl Estimated {
         self.limits.is_none() || !asked.given()
     }
 
+    /// Time of the span's start, Unix time, ms.
+    pub fn from_unix_ms(&self) -> u64 {
+        let since_ns = self.estimate.from_ns.saturating_sub(self.first_ns);
+        self.started_unix_ms + since_ns / 1_000_000
+    }
+
     /// The conclusion for a traffic: these estimates, with the other limits that were tried.
     pub fn concluded(self, traffic: &Traffic, targets: &Targets) -> Link {
         let advice = advise(traffic, targets, &Options::default());

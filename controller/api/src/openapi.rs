@@ -52,8 +52,12 @@ impl Visitor for Document {
         let content: Map<String, Value> = O::MEDIA
             .iter()
             .map(|media| match *media {
-                "text/csv" => ((*media).into(), json!({"schema": {"type": "string"}})),
-                media => (media.into(), json!({"schema": answer})),
+                media @ "application/json" => (media.into(), json!({"schema": answer})),
+                media @ ("image/png" | "application/pdf") => {
+                    let bytes = json!({"type": "string", "format": "binary"});
+                    (media.into(), json!({"schema": bytes}))
+                }
+                media => (media.into(), json!({"schema": {"type": "string"}})),
             })
             .collect();
         let good = json!({"description": O::SUMMARY, "content": content});

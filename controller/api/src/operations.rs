@@ -55,8 +55,12 @@ operations! {
     GetFlows: Get "/flows" (Nothing, FlowsQuery, Nothing) -> Flows
     /// Every sizing rule with buffer, inputs and assumptions
     GetRules: Get "/rules" (Nothing, LinkQuery, Nothing) -> Rules
-    /// The conclusion on a link's buffer, with its curve
-    GetVerdict: Get "/verdict" (Nothing, LinkQuery, Nothing) -> VerdictState
+    /// The conclusion on a link's buffer, with its curve, or its picture
+    GetVerdict: Get "/verdict" (Nothing, VerdictQuery, Nothing) -> VerdictState {
+        const MEDIA: &'static [&'static str] = &[
+            "application/json", "image/svg+xml", "image/png", "application/pdf", "text/plain",
+        ];
+    }
     /// The advice, and whether it could be applied now
     GetAdvice: Get "/advice" (Nothing, LinkQuery, Nothing) -> AdviceState
     /// Predicted utilisation, loss and delay over the buffer size

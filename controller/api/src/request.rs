@@ -179,6 +179,20 @@ pub struct CurveQuery {
     pub format: Option<String>,
 }
 
+/// Which link's verdict, and in which form.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerdictQuery {
+    /// Node id of the switch; may be left out where one link is known.
+    pub node: Option<u32>,
+    /// Egress port; the same.
+    pub port: Option<u32>,
+    /// `json` (default), or the picture as `svg`, `png` (2400 × 1200), `pdf` or `txt` (80 columns).
+    pub format: Option<String>,
+    /// Colours of the picture: `light` (default) or `dark`.
+    pub theme: Option<String>,
+}
+
 /// What happens to packets that meet a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -108,8 +108,10 @@ pub struct Windows {
     /// Sum of the congestion windows of the probed flows, segments: of each the last
     /// one known, for up to 2 s. Null where none is known.
     pub cwnd_sum_pkts: Vec<Option<f64>>,
-    /// Sum of what these flows have in flight, bytes as the queue counts them: the
-    /// payload that is not acknowledged, with the headers that packets have here.
+    /// W(t): the sum of what these flows have in flight, bytes as the queue counts them:
+    /// the payload that is not acknowledged or the window, the smaller one, with the
+    /// headers that packets have here; of a flow without an acknowledgement for its
+    /// round-trip time, nothing.
     pub in_flight_sum_bytes: Vec<Option<f64>>,
     /// Flows in these sums.
     pub probed_flows: Vec<u32>,

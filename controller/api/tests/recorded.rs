@@ -5,7 +5,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tidemark_api::{AdviceState, Changes, Curve, Links, Packets, Series, Status};
+use tidemark_api::{AdviceState, Changes, Links, Packets, Series, Status, VerdictState};
 
 fn same<T: DeserializeOwned + Serialize>(recorded: &str) {
     let recorded: Value = serde_json::from_str(recorded).unwrap();
@@ -53,7 +53,7 @@ recorded! {
     advice: AdviceState = "advice.json"
     series: Series = "series.json"
     packets: Packets = "packets.json"
-    curve: Curve = "curve.json"
+    verdict: VerdictState = "verdict.json"
     changes: Changes = "changes.json"
     status: Status = "status.json"
 }

@@ -21,6 +21,7 @@ function recorded(name) {
 
 const [LINK] = recorded('links').links;
 const STATUS = recorded('status');
+const VERDICT = recorded('verdict').verdict;
 const { rules, rejected, ...ADVICE } = recorded('advice').advice;
 
 /** What the advice says; tests move it. */
@@ -110,10 +111,11 @@ export function link(l, full, ageS) {
     stale: ageS > 3,
     limit: { action: 'drop_tail', limit_bytes: l.limitBytes },
     reported_limit_bytes: l.reportedLimitBytes ?? l.limitBytes,
-    recent: { ...LINK.recent, utilisation: 0.99, loss_rate: 0.006, delay_ms: { p50: 12, p99: 24.7, max: 25 }, packets: 8130 },
+    recent: { ...LINK.recent, utilisation: 0.99, loss_rate: 0.006, occupancy_bytes: { p50: l.queue, p99: l.limitBytes, max: l.limitBytes }, delay_ms: { p50: 12, p99: 24.7, max: 25 }, packets: 8130 },
     targets: TARGETS,
     estimate: estimate(l),
     advice: advice(l, full),
+    verdict: { ...verdict(l), curve: undefined, rules: undefined },
     watching: null,
   };
 }
@@ -123,7 +125,7 @@ export function summary(l, ageS) {
   const { node, port, name, node_name, capacity_bps, age_s, stale, reported_limit_bytes, limit, recent, targets } = link(l, false, ageS);
   return {
     node, port, name, node_name, capacity_bps, age_s, stale, reported_limit_bytes, limit, recent, targets,
-    n_b: l.flows.filter((f) => f.cls === 'LBP').length, advised_bytes: ADVISED.bytes, watching: false,
+    answer: verdict(l).answer, n_b: l.flows.filter((f) => f.cls === 'LBP').length, advised_bytes: ADVISED.bytes, watching: false,
   };
 }
 
@@ -152,8 +154,36 @@ export function adviceAnswer(l) {
   return { node: l.node, port: l.port, targets: TARGETS, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: advice(l, true), can_apply: true, why_not: null };
 }
 
-export function curve(l) {
-  return { ...recorded('curve'), node: l.node, port: l.port, limit_bytes: l.limitBytes };
+/** The recorded conclusion, moved to the advised limit of this link: its loss and utilisation there, and delays in proportion. */
+export function verdict(l) {
+  const scale = ADVISED.bytes / VERDICT.set_bytes;
+  const times = (range) => Object.fromEntries(Object.entries(range).map(([name, v]) => [name, v * scale]));
+  const curve = VERDICT.curve.map(({ buffer_bytes, predicted: p }) => ({
+    buffer_bytes: buffer_bytes * scale,
+    predicted: { ...p, delay_ms: times(p.delay_ms), delay_mean_ms: times(p.delay_mean_ms) },
+  }));
+  const [low, high] = [VERDICT.low_bytes * scale, VERDICT.high_bytes * scale];
+  const answer = l.limitBytes > high ? 'too_big' : l.limitBytes < low ? 'too_small' : 'fine';
+  const near = curve.reduce((a, b) => (Math.abs(b.buffer_bytes - l.limitBytes) < Math.abs(a.buffer_bytes - l.limitBytes) ? b : a));
+  const { utilisation, loss_rate, delay_mean_ms } = near.predicted;
+  const kB = (bytes) => `${Math.round(bytes / 1000)} kB`;
+  const there = `at ${kB(l.limitBytes)} utilisation is 99.0 % for 98.0 % and loss ${(100 * loss_rate.value).toFixed(2)} % for 1.00 %`;
+  return {
+    ...VERDICT,
+    answer,
+    in_force_bytes: l.limitBytes,
+    low_bytes: Math.floor(low),
+    set_bytes: answer === 'fine' ? l.limitBytes : ADVISED.bytes,
+    high_bytes: Math.ceil(high),
+    because: answer === 'fine' ? `${there}: less buffer would gain little` : `${there}; ${kB(ADVISED.bytes)} meets the targets with a probability of 99 %`,
+    measured: [{ limit_bytes: l.limitBytes, utilisation, loss_rate, delay_mean_ms: delay_mean_ms.value, loss_events: 187 }],
+    curve,
+    ...l.verdict,
+  };
+}
+
+export function verdictAnswer(l) {
+  return { node: l.node, port: l.port, targets: TARGETS, verdict: verdict(l) };
 }
 
 /** Its counters follow the number of reports. */

@@ -33,6 +33,8 @@ export class SimulatedLink {
     this.lost = new Map();
     this.startUnixMs = 0;
     this.packetsKeptMs = 120_000;
+    // Spans, ms, of which the switch reported nothing.
+    this.silences = [];
   }
 
   get bytesPerMs() {
@@ -146,6 +148,10 @@ export class SimulatedLink {
     };
     const first = Math.ceil(Math.max(this.oldest(), fromMs) / stepMs) * stepMs;
     for (let t = first; t + stepMs <= Math.min(toMs, this.now); t += stepMs) {
+      if (this.silences.some(([from, to]) => t >= from && t < to)) {
+        for (const [name, column] of Object.entries(out)) if (Array.isArray(column)) column.push(name === 'time_ns' ? t * 1e6 : name === 'reports_lost' ? 0 : null);
+        continue;
+      }
       const q = [];
       let drops = 0;
       let sent = 0;

@@ -5,7 +5,7 @@ export interface Mock {
   port: number;
   /** `METHOD /path` of every request so far. */
   requests: string[];
-  links: { limitBytes: number; now: number }[];
+  links: { limitBytes: number; now: number; silences: [number, number][] }[];
   close(): Promise<void>;
 }
 export function startMock(options?: { port?: number; speed?: number; warmSeconds?: number; manyLinks?: number; noLinks?: boolean }): Promise<Mock>;

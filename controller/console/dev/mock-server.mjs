@@ -54,7 +54,11 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
   let telemetry = true;
   let age = 0;
   for (let i = 0; i < manyLinks; i += 1) {
-    links.push(new SimulatedLink({ node: 20 + Math.floor(i / 16), port: i % 16, name: `leaf ${i}`, capacityBps: 100e6, limitBytes: 200_000, flows: demoFlows().slice(0, 2), seed: 20 + i }));
+    // Limits of every kind: fine, too big by less and more, too small; of every eighth nothing can be said.
+    const limitBytes = [160_000, 200_000, 320_000, 100_000][i % 4];
+    const l = new SimulatedLink({ node: 20 + Math.floor(i / 16), port: i % 16, name: `leaf ${i}`, capacityBps: 100e6, limitBytes, flows: demoFlows().slice(0, 2), seed: 20 + i });
+    if (i % 8 === 4) l.verdict = { answer: 'cannot_say', because: 'only 2.0 s were measured; wait for 5 s' };
+    links.push(l);
   }
   const begun = Date.now();
   for (const l of links) {
@@ -127,8 +131,8 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
         return { links: links.map((x) => tell(x, false)), next_offset: null };
       case 'advice':
         return answers.adviceAnswer(l);
-      case 'curve':
-        return answers.curve(l);
+      case 'verdict':
+        return answers.verdictAnswer(l);
       case 'changes':
         return { changes };
       case 'phases':

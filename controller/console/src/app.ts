@@ -2,13 +2,14 @@
 // Ties events, fetching and panels together: one state, one draw per frame at
 // most.
 
-import { API, token, url } from './api/client';
+import { API, token } from './api/client';
 import { Events } from './api/events';
 import { briefs, links } from './api/link';
 import { change } from './api/status';
 import { applyAdvice, changeTargets } from './changing';
+import { captionOf, setCaption } from './charts/caption';
 import { setClock } from './charts/clock';
-import { CURVE_POINTS, Fetching } from './fetching';
+import { Fetching } from './fetching';
 import { bytes, type SizeUnit } from './format/units';
 import { Holding } from './holding';
 import { layOut } from './layout';
@@ -33,6 +34,8 @@ export class App {
   private arrived = '';
   /** The port of a finished run that is shown as a whole. */
   private whole = '';
+  /** Whether a finished run is shown; null until it is known. */
+  private recorded: boolean | null = null;
   /** The part of the address that says what is shown, as last written or gone to. */
   private hash = location.hash;
   /** What the address asks for and is not shown yet. */
@@ -128,10 +131,24 @@ export class App {
     this.draw();
   }
 
+  /**
+   * A finished run has taken the place of a live link at this address, or the other way round,
+   * as when `tidemark demo --replay` has ended: nothing that the page holds is of it.
+   */
+  private turn(): boolean {
+    if (!this.state.status) return false;
+    const before = this.recorded;
+    this.recorded = this.state.status.finished != null;
+    if (before === null || before === this.recorded) return false;
+    location.reload();
+    return true;
+  }
+
   private onUpdate(data: unknown): void {
+    if (this.turn()) return;
     const full = links(data);
     const overview = briefs(data) ?? full.map(briefOf);
-    this.state.update(full, overview);
+    this.state.update(full, overview, performance.now());
     const [first] = sortOverview(overview);
     if (!this.state.selected && first) {
       this.select(linkKey(first));
@@ -144,6 +161,7 @@ export class App {
     if (document.hidden) return;
     void this.fetching.series();
     void this.fetching.windows();
+    if (overview.length > 1) void this.fetching.trails();
   }
 
   /** Once a finished run was read, what it came to, and all of it in the charts. */
@@ -205,7 +223,8 @@ export class App {
       link: s.selected || null,
       window: s.window === WINDOWS[1] ? null : s.window,
       span: s.held && s.link ? [zero + s.held.from, zero + s.held.to] : null,
-      flows: s.pickedFlows ? [...s.pickedFlows] : null,
+      // A held span has its flows, also those that nobody picked: its picture is the same after a reload.
+      flows: s.pickedFlows ? [...s.pickedFlows] : s.held && s.chosen.length > 0 ? [...s.chosen] : null,
     };
   }
 
@@ -262,9 +281,8 @@ export class App {
     this.drawing = true;
     requestAnimationFrame(() => {
       this.drawing = false;
-      const link = this.state.link;
-      const csv = link ? url('/curve', {}, { node: link.node, port: link.port, points: CURVE_POINTS, format: 'csv' }) : null;
-      const snapshot = this.state.snapshot(this.freshness(), csv);
+      const snapshot = this.state.snapshot(this.freshness());
+      setCaption(captionOf(this.state.link, this.state.status));
       for (const p of this.panels) p.update(snapshot);
       this.showAddress();
     });

@@ -2,23 +2,26 @@
 // Fetches what the event stream does not bring: series, distribution, advice,
 // counters.
 
-import { adviceState, curve } from './api/advice';
+import { adviceState } from './api/advice';
 import { get } from './api/client';
 import { distribution, estimateHistory, series, spanOf, windows } from './api/over-time';
 import { changes, phases, status } from './api/status';
+import { verdictState } from './api/verdict';
 import { linkKey, place } from './model/links';
+import { sortOverview } from './model/overview';
 import { Recording } from './model/recording';
+import { KEPT, SPAN_S } from './model/trail';
 import { counterSample } from './model/trust';
 import { WindowRecord } from './model/windows';
 import type { State } from './state';
 
 /** How far back the distribution beside the live chart reaches, seconds. */
 const DISTRIBUTION_S = 60;
-export const CURVE_POINTS = 60;
 
 export class Fetching {
   private loadingSeries = false;
   private loadingWindows = false;
+  private loadingTrails = false;
   private polling = false;
   private pollAgain = false;
 
@@ -52,6 +55,24 @@ export class Fetching {
       this.loadingSeries = false;
     }
     if (!s.recording.matches(s.window) && key === s.selected && this.isLive()) void this.series();
+  }
+
+  /** The last minutes of the queues in the table of ports, of one port after another. */
+  async trails(): Promise<void> {
+    const { trails, overview } = this.state;
+    if (this.loadingTrails) return;
+    this.loadingTrails = true;
+    try {
+      for (const port of sortOverview(overview)) {
+        if (!trails.asks(linkKey(port))) continue;
+        const answer = await get('/links/{node}/{port}/series', place(port), { last_s: SPAN_S, max_points: KEPT });
+        trails.recall(linkKey(port), series(answer, 0));
+      }
+    } catch {
+      // They come by and by.
+    } finally {
+      this.loadingTrails = false;
+    }
   }
 
   /** Windows of the chosen flows: what is new, all of it where others were chosen. */
@@ -149,8 +170,8 @@ export class Fetching {
       get('/advice', {}, place(link)).then((a) => {
         if (still()) s.setAdvice(adviceState(a));
       }),
-      get('/curve', {}, { ...place(link), points: CURVE_POINTS }).then((a) => {
-        if (still()) s.curve = curve(a);
+      get('/verdict', {}, place(link)).then((a) => {
+        if (still()) s.curve = verdictState(a)?.curve ?? [];
       }),
       get('/links/{node}/{port}/distribution', place(link), { last_s: DISTRIBUTION_S }).then((a) => {
         if (still()) s.distribution = distribution(a);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every panel with its place on the page.
 
-import { h } from './dom';
+import { attr, h } from './dom';
 import { AdviceView } from './views/advice';
 import { Audit } from './views/audit';
 import { Estimates } from './views/estimates';
 import { Flows } from './views/flows';
 import { Header } from './views/header';
 import { Health } from './views/health';
-import { Outlook } from './views/outlook';
 import { Overview } from './views/overview';
 import type { Actions, Panel } from './views/panel';
 import { Phases } from './views/phases';
 import { Recorder } from './views/recorder';
 import { Rules } from './views/rules';
+import { Start } from './views/start';
 import { VerdictView } from './views/verdict';
 
 /** Makes every panel and appends it to the page. */
@@ -25,9 +25,11 @@ export function layOut(root: HTMLElement, actions: Actions): Panel[] {
     return panel.element;
   };
   // On the page first: its text brings the font that the charts draw with.
-  root.append(put(Header), put(VerdictView), put(Health));
-  const charts = [put(Overview), put(Recorder), put(Phases), put(Estimates)];
-  const sizing = h('div', { class: 'sizing' }, put(Rules), h('div', { class: 'stack' }, put(AdviceView), put(Outlook)));
+  root.append(put(Header), put(Health), put(VerdictView));
+  // Without a port there is nothing to draw.
+  panels.push({ element: root, update: (s) => attr(root, 'data-empty', s.link === null) });
+  const charts = [put(Start), put(Overview), put(Recorder), put(Phases), put(Estimates)];
+  const sizing = h('div', { class: 'sizing' }, put(Rules), put(AdviceView));
   root.append(h('main', {}, ...charts, sizing, put(Flows), put(Audit)));
   return panels;
 }

@@ -3,6 +3,7 @@ import 'uplot/dist/uPlot.min.css';
 import './styles/tokens.css';
 import './styles/page.css';
 import './styles/masthead.css';
+import './styles/verdict.css';
 import './styles/charts.css';
 import './styles/recorder.css';
 import './styles/packet.css';

@@ -4,6 +4,7 @@
 import type { SizeUnit } from './format/units';
 import type { Freshness } from './model/freshness';
 import { limitBytes, linkKey, sizeContext } from './model/links';
+import { Trails } from './model/trail';
 import { PacketShelf } from './model/packet-shelf';
 import { flowColours, PACKET_BYTES } from './model/packets';
 import { Recording } from './model/recording';
@@ -41,6 +42,7 @@ export class State {
   recording = new Recording(30);
   advice: AdviceState | null = null;
   rules: readonly Rule[] = [];
+  /** Of the verdict: what to expect over the limit. */
   curve: CurvePoint[] = [];
   status: Status | null = null;
   phases: readonly Phase[] = [];
@@ -53,6 +55,8 @@ export class State {
   distribution: Distribution | null = null;
   readonly counters = new CounterWindow();
   readonly limits = new LimitWatch();
+  /** Queue of every port over the last minutes. */
+  readonly trails = new Trails();
   readonly shelf = new PacketShelf(Math.floor(PACKET_MEMORY / PACKET_BYTES));
   /** Flows chosen by the operator; null while nobody has. */
   private picked: string[] | null = null;
@@ -106,7 +110,8 @@ export class State {
   }
 
   /** Takes the links of this second, and all of them in brief. */
-  update(links: Link[], overview: Brief[]): void {
+  update(links: Link[], overview: Brief[], nowMs: number): void {
+    this.trails.add(overview, nowMs);
     for (const l of links) {
       this.limits.add(linkKey(l), l);
       this.remember(l);
@@ -173,11 +178,12 @@ export class State {
   }
 
   /** What panels show now. */
-  snapshot(fresh: Freshness, csv: string | null): Snapshot {
+  snapshot(fresh: Freshness): Snapshot {
     const link = this.link;
     const chosen = this.chosen;
     return {
       overview: this.overview,
+      trails: this.trails,
       link,
       fresh,
       status: this.status,
@@ -186,8 +192,7 @@ export class State {
       advised: this.advice?.advice.advisedBytes ?? null,
       advice: this.advice,
       rules: this.rules,
-      curve: this.curve,
-      csv,
+      verdict: link?.verdict ? { ...link.verdict, curve: this.curve } : null,
       changes: this.changes,
       phases: this.phases,
       history: this.history,

@@ -29,23 +29,28 @@ def executed(path: Path) -> nbformat.NotebookNode:
     return notebook
 
 
-def pictures(notebook: nbformat.NotebookNode) -> list[bytes]:
-    """Its pictures, as PNG."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    found = [output.get("data", {}).get("image/png") for output in outputs]
-    return [base64.b64decode(picture) for picture in found if picture]
+def pictures(path: Path, notebook: nbformat.NotebookNode) -> dict[str, bytes]:
+    """Its pictures by the names of their files: PNG of charts, SVG of verdicts."""
+    drawn: dict[str, bytes] = {}
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        data = output.get("data", {})
+        name = f"notebook-{path.stem}-{len(drawn) + 1}"
+        if "image/png" in data:
+            drawn[f"{name}.png"] = base64.b64decode(data["image/png"])
+        elif "image/svg+xml" in data:
+            drawn[f"{name}.svg"] = data["image/svg+xml"].encode()
+    return drawn
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pictures", type=Path, help="write NOTEBOOK-N.png there")
+    parser.add_argument("--pictures", type=Path, help="write them there")
     arguments = parser.parse_args()
     for path in notebooks():
-        drawn = pictures(executed(path))
+        drawn = pictures(path, executed(path))
         print(f"{path.name}: {len(drawn)} pictures")
         if arguments.pictures is not None:
-            for number, picture in enumerate(drawn, 1):
-                name = f"notebook-{path.stem}-{number}.png"
+            for name, picture in drawn.items():
                 (arguments.pictures / name).write_bytes(picture)
 
 

@@ -22,5 +22,5 @@ mod native {
     #[pymodule_export]
     use super::tables::NativeTable;
     #[pymodule_export]
-    use super::words::verdict_words;
+    use super::words::{verdict_picture, verdict_words};
 }

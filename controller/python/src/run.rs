@@ -15,6 +15,7 @@ use tidemark_analysis::{
     targets_of_run,
 };
 use tidemark_capture::{CaptureMeta, Moment, Selection, locate};
+use tidemark_picture::about;
 use tidemark_rules::Targets;
 
 /// A run's directory, or a capture. It is read to its end once, when estimates are first
@@ -79,7 +80,8 @@ impl NativeRun {
     }
 
     /// Links of a phase, or of all, with estimates, advice and verdict: those that
-    /// `tidemark-controller analyze --json` has in `links`, each with the name of its phase.
+    /// `tidemark-controller analyze --json` has in `links`, each with the name of its phase
+    /// before it and the origin of its picture after it: link, run, date.
     #[pyo3(signature = (phase, node, port, from_s, to_s, targets))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn links(
@@ -107,7 +109,8 @@ impl NativeRun {
         let links: Vec<Value> = py.detach(|| {
             let all = links.into_iter().map(|(name, e)| {
                 let traffic = e.estimate.measured();
-                json!([name, e.concluded(&traffic, &targets).json()])
+                let origin = self.origin(&name, &e);
+                json!([name, e.concluded(&traffic, &targets).json(), origin])
             });
             all.collect()
         });
@@ -185,6 +188,14 @@ impl Part {
 }
 
 impl NativeRun {
+    /// Link, run and date, as a picture has them.
+    fn origin(&self, phase: &str, of: &Estimated) -> (String, Option<String>, Option<String>) {
+        let run = self.path.file_name().map(|n| n.to_string_lossy());
+        let run = run.map_or(phase.to_owned(), |run| format!("{run}, phase {phase}"));
+        let about = about(of.id, Some(&of.estimate), Some(run), of.from_unix_ms());
+        (about.link, about.run, about.date)
+    }
+
     fn own_targets(&self) -> Targets {
         targets_of_run(&self.path, &self.capture).unwrap_or_default()
     }

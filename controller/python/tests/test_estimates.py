@@ -68,6 +68,21 @@ def test_flows_of_a_phase_are_those_of_the_estimates() -> None:
             assert row[name] == flow["key"][name], name
 
 
+def test_a_verdict_is_drawn_as_by_the_command(tmp_path: Path) -> None:
+    drawn = tb.Run(RUN).verdict("deep").plot()
+    assert "two-limits, phase deep" in drawn.svg
+    assert drawn._repr_svg_() == drawn.svg
+    for ending, begin in {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "txt": b""}.items():
+        drawn.save(tmp_path / f"verdict.{ending}")
+        assert (tmp_path / f"verdict.{ending}").read_bytes().startswith(begin)
+    assert (tmp_path / "verdict.txt").read_text() == f"{drawn}\n"
+    assert max(map(len, str(drawn).splitlines())) <= 80
+    with pytest.raises(ValueError, match="svg, png, pdf or txt"):
+        drawn.save(tmp_path / "verdict.gif")
+    with pytest.raises(ValueError, match="light or dark"):
+        tb.Run(RUN).verdict("deep").plot("blue")
+
+
 def test_a_verdict_says_itself() -> None:
     verdict = tb.Run(RUN).verdict("deep")
     assert verdict.answer in {"too_big", "fine", "too_small", "cannot_say"}

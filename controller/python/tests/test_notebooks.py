@@ -14,7 +14,7 @@ sys.path.insert(0, str(PACKAGE / "notebooks"))
 from execute import executed, notebooks, pictures
 
 DOCS = PACKAGE.parents[1] / "docs"
-PNG = b"\x89PNG\r\n"
+BEGINS = {".png": b"\x89PNG\r\n", ".svg": b"<svg"}
 
 
 @pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.stem)
@@ -22,13 +22,13 @@ def test_a_notebook_runs_and_its_pictures_are_in_the_docs(path: Path) -> None:
     stored = nbformat.read(path, as_version=4)
     nbformat.validate(stored)
     assert not any(cell.get("outputs") for cell in stored.cells), "is stored without outputs"
-    drawn = pictures(executed(path))
+    drawn = pictures(path, executed(path))
     assert drawn
     page = (DOCS / "how-to" / "python.md").read_text()
-    for number, picture in enumerate(drawn, 1):
-        assert picture.startswith(PNG)
-        name = f"notebook-{path.stem}-{number}.png"
-        assert (DOCS / "images" / name).read_bytes().startswith(PNG)
+    for name, picture in drawn.items():
+        begin = BEGINS[Path(name).suffix]
+        assert picture.startswith(begin)
+        assert (DOCS / "images" / name).read_bytes().startswith(begin)
         assert f"../images/{name}" in page
 
 

@@ -11,8 +11,9 @@ value that is not known is null (``None``), never 0.
 """
 
 from tidemark_buffer._native import RunError
+from tidemark_buffer._picture import Picture
 from tidemark_buffer._run import Phase, Run
 from tidemark_buffer._table import Table
 from tidemark_buffer._verdict import Verdict
 
-__all__ = ["Phase", "Run", "RunError", "Table", "Verdict"]
+__all__ = ["Phase", "Picture", "Run", "RunError", "Table", "Verdict"]

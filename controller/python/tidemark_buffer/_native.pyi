@@ -42,3 +42,9 @@ class NativeRun:
     def flows(self, phase: str | None) -> NativeTable: ...
 
 def verdict_words(verdict: str) -> tuple[str, str, list[str]]: ...
+def verdict_picture(
+    verdict: str,
+    origin: tuple[str, str | None, str | None],
+    format: str,
+    colours: str,
+) -> bytes: ...

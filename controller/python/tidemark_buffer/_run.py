@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from tidemark_buffer._native import NativeRun, NativeTable
 from tidemark_buffer._table import Table
+from tidemark_buffer._picture import Origin
 from tidemark_buffer._verdict import Verdict
 
 
@@ -159,7 +160,7 @@ class Run:
         :raises ValueError: no such phase, link, span or target.
         """
         links = self._links(phase, node, port, from_s, to_s, targets)
-        return [link for _, link in links]
+        return [link for _, link, _ in links]
 
     def verdict(
         self,
@@ -179,15 +180,15 @@ class Run:
             with ``node`` and ``port``.
         """
         links = self._links(phase, node, port, from_s, to_s, targets)
-        last, _ = links[-1]
-        found = [(name, link) for name, link in links if name == last]
-        if len({(link["node"], link["port"]) for _, link in found}) > 1:
-            there = ", ".join(f"node={link['node']}, port={link['port']}" for _, link in found)
+        last, _, _ = links[-1]
+        found = [link for link in links if link[0] == last]
+        if len({(link["node"], link["port"]) for _, link, _ in found}) > 1:
+            there = ", ".join(f"node={link['node']}, port={link['port']}" for _, link, _ in found)
             raise ValueError(f"{self._path}: several links have a verdict; name one: {there}")
-        name, link = found[-1]
+        name, link, origin = found[-1]
         about = {"run": self._path.name, "phase": name}
         about |= {key: link[key] for key in ("node", "port", "port_name", "from_s", "to_s")}
-        return Verdict(link["verdict"], about)
+        return Verdict(link["verdict"], about, origin)
 
     def _links(
         self,
@@ -197,12 +198,12 @@ class Run:
         from_s: float | None,
         to_s: float | None,
         targets: Mapping[str, Any] | None,
-    ) -> list[tuple[str, dict[str, Any]]]:
+    ) -> list[tuple[str, dict[str, Any], Origin]]:
         if phase is not None and (from_s is not None or to_s is not None):
             raise ValueError("phase: give it or a span (from_s, to_s), not both")
         others = None if targets is None else json.dumps(dict(targets))
         links = self._native.links(phase, node, port, from_s, to_s, others)
-        return [(name, link) for name, link in json.loads(links)]
+        return [(name, link, tuple(origin)) for name, link, origin in json.loads(links)]
 
     def _table(
         self,

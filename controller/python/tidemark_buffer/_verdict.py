@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from tidemark_buffer._native import verdict_words
+from tidemark_buffer._picture import Origin, Picture
 
 
 class Verdict:
@@ -17,9 +18,10 @@ class Verdict:
     it, with the names and units of ``tidemark-controller analyze --json``.
     """
 
-    def __init__(self, value: dict[str, Any], about: dict[str, Any]) -> None:
+    def __init__(self, value: dict[str, Any], about: dict[str, Any], origin: Origin) -> None:
         self._value = value
         self._about = about
+        self._origin = origin
 
     @property
     def about(self) -> dict[str, Any]:
@@ -87,6 +89,15 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """All of it."""
         return dict(self._value)
+
+    def plot(self, theme: str = "light") -> Picture:
+        """The picture: utilisation, loss and delay over the limit, what was measured, the
+        targets, the papers' sizes, the limit in force and the advised interval.
+
+        :param theme: ``light`` or ``dark``.
+        :raises ValueError: too little was measured, or no such theme.
+        """
+        return Picture(json.dumps(self._value), self._origin, theme)
 
     def _words(self) -> tuple[str, str, list[str]]:
         return verdict_words(json.dumps(self._value))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rates, times and depths of the command line, in the units of the traffic manager.
 
-use daemon_kit::cli::units;
+use daemon_kit::cli::units::{self, Buffer};
 
 const MOST_BPS: f64 = 1e15;
 const MOST_DELAY_S: f64 = 3600.0;
@@ -36,15 +36,24 @@ pub(crate) fn delay(s: &str) -> Result<u64, String> {
     }
 }
 
-/// `4096p`, `4096`, `unlimited`; in packets.
+/// `4096p`, `4096`, `4096pkts`, `unlimited`; in packets of any size, so that neither bytes nor
+/// a time can be converted.
 pub(crate) fn depth(s: &str) -> Result<u32, String> {
     if s == "unlimited" {
         return Ok(0);
     }
-    s.strip_suffix('p')
-        .unwrap_or(s)
-        .parse()
-        .map_err(|_| format!("queue \"{s}\": write for example 4096p, or unlimited"))
+    let text = s.strip_suffix('p').unwrap_or(s);
+    let packets = match units::buffer(s) {
+        Ok(Buffer::Packets(n)) => Some(n),
+        _ => text.parse::<u32>().ok().map(f64::from),
+    };
+    let whole = packets.filter(|n| n.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(n));
+    whole.map(|n| n as u32).ok_or_else(|| {
+        format!(
+            "queue \"{s}\": counts whole packets, write for example 4096p, or unlimited; a limit in \
+             bytes or ms is set by the controller (tidemark-controller set --limit 10ms)"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -61,6 +70,9 @@ mod tests {
         assert_eq!(delay("1.5us"), Ok(1_500));
         assert_eq!(delay("1s"), Ok(1_000_000_000));
         assert_eq!(depth("4096p"), Ok(4096));
+        assert_eq!(depth("4096"), Ok(4096));
+        assert_eq!(depth("100pkts"), Ok(100));
+        assert_eq!(depth("40 packets"), Ok(40));
         assert_eq!(depth("unlimited"), Ok(0));
     }
 
@@ -74,6 +86,9 @@ mod tests {
         for s in ["5", "ms", "-1ms", "1e30s", "61min"] {
             assert!(delay(s).is_err(), "{s}");
         }
-        assert!(depth("many").is_err());
+        for s in ["many", "1.5pkts", "-1", "9e9pkts", "10ms", "300kB", "300B"] {
+            let said = depth(s).unwrap_err();
+            assert!(said.contains("--limit 10ms"), "{said}");
+        }
     }
 }

@@ -56,11 +56,15 @@ def test_what_has_no_unit_or_a_wrong_one_is_refused(parse, text):
         parse(text)
 
 
-def test_limits_go_by_bytes_packets_and_the_bandwidth_delay_product():
-    assert Limit.parse("0.5bdp").in_bytes(100_000, 4) == 50_000
-    assert Limit.parse("1bdp/sqrt_n").in_bytes(100_000, 4) == 50_000
-    assert Limit.parse("2packets").in_bytes(1, 1) == 3028
-    assert Limit.parse("1B").in_bytes(1, 1) == 1514, "a limit has room for a frame"
+def test_limits_go_by_bytes_packets_time_and_the_bandwidth_delay_product():
+    assert Limit.parse("0.5bdp").in_bytes(100_000, 4, 1e8) == 50_000
+    assert Limit.parse("1bdp/sqrt_n").in_bytes(100_000, 4, 1e8) == 50_000
+    assert Limit.parse("2packets").in_bytes(1, 1, 1e8) == 3028
+    assert Limit.parse("100pkts").in_bytes(1, 1, 1e8) == 151_400
+    assert Limit.parse("10ms").in_bytes(1, 1, 1e8) == 125_000
+    assert str(Limit.parse("2.5 MS")) == "2.5ms"
+    for least in ("1B", "1us"):
+        assert Limit.parse(least).in_bytes(1, 1, 1e8) == 1514, "a limit has room for a frame"
 
 
 def test_a_bare_minimum_is_enough():

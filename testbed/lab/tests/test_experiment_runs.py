@@ -293,10 +293,24 @@ def test_few_drops_have_no_rate_to_compare(tmp_path):
 
 
 def test_a_directory_without_runs_is_an_error(tmp_path):
-    with pytest.raises(LabError, match="no complete run"):
-        table.of_runs(store.find([tmp_path]))
+    with pytest.raises(LabError, match=f"{tmp_path}: no complete run is there: no run.json"):
+        table.of_paths([tmp_path])
     with pytest.raises(LabError, match="is no directory"):
         store.find([tmp_path / "gone"])
+
+
+def test_a_run_is_named_by_its_capture_too(tmp_path, monkeypatch):
+    add_run(tmp_path, "a", {})
+    capture = tmp_path / "a" / "capture"
+    capture.mkdir()
+    (capture / "capture.json").write_text("{}")
+    assert store.find([capture]) == store.find([tmp_path / "a"]) == [tmp_path / "a"]
+    monkeypatch.chdir(capture)
+    assert [p.resolve() for p in store.find([Path()])] == [tmp_path / "a"]
+    # A capture that belongs to no run is none.
+    (tmp_path / "a" / "run.json").unlink()
+    with pytest.raises(LabError, match="no complete run"):
+        table.of_paths([capture])
 
 
 def test_every_file_of_the_repository_can_be_read():

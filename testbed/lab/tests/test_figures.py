@@ -17,6 +17,7 @@ from tidemark_lab.errors import LabError
 from tidemark_lab.figures import data, kinds, series, source
 
 SMALL = Path(__file__).parent / "data" / "small"
+RECORDED = Path(__file__).parents[3] / "common/test-support/recorded/four_flows"
 # 4 Mb/s x 100 ms, of 1538 bytes on the wire.
 BDP = 4e6 / 8 * 0.1 / 1538
 # A sender's round trip has in it what a packet takes at this rate (3 ms), and the wait for the
@@ -73,6 +74,16 @@ def test_windows_are_the_queue_and_what_is_on_its_way(phases):
     at = series.instants(half)
     least = series.windows_sum(half, at).min()
     assert least < series.busy_pipe(half, port.capacity_bps) - 2
+
+
+def test_windows_of_real_tcp_are_the_queue_and_what_is_on_its_way():
+    """Within 3 % on a link that is full, losses and all; the controller's test reads this run too."""
+    (port,) = source.ports(RECORDED)
+    (p,) = [data.read(port, span) for span in port.spans]
+    assert p.dropped.any()
+    at = series.instants(p)
+    against = series.queue_at(p, at) + series.busy_pipe(p, port.capacity_bps)
+    assert np.nanmean(series.windows_sum(p, at)) == pytest.approx(np.nanmean(against), rel=0.03)
 
 
 def test_of_many_senders_those_with_most_samples_are_drawn(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import shutil
@@ -19,6 +20,7 @@ from tidemark_lab.figures import data, source
 # Of a simulated run, whose phases are from 3 to 8 s and from 9 s on.
 CAPTURE = Path(__file__).parent / "data" / "small" / "capture"
 LIMITS = (312_500, 150_000)
+PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"><title>first</title></svg>\n'
 
 
 def make_summary() -> dict:
@@ -93,6 +95,8 @@ def make_run(directory: Path) -> Path:
     directory.mkdir()
     (directory / "summary.json").write_text(json.dumps(make_summary()))
     shutil.copytree(CAPTURE, directory / "capture")
+    (directory / "links").mkdir()
+    (directory / "links" / "first-s1.svg").write_text(PICTURE)
     return directory
 
 
@@ -115,7 +119,7 @@ def test_one_self_contained_file(page: Path) -> None:
     assert page.name == "report.html"
     text = page.read_text()
     assert text.count("<svg") == 6
-    assert not re.search(r"(?:src|href)=\"(?!#)", text), "refers to something outside"
+    assert not re.search(r"(?:src|href)=\"(?!#|data:)", text), "refers to something outside"
     assert "https://" not in text
     assert "<script" not in text
     assert not list(page.parent.glob("*.part"))
@@ -127,6 +131,8 @@ def test_the_verdict_comes_first(page: Path) -> None:
     said = "set 150.0 kB (92 %); utilisation is 99.1 % for 98 % &lt;at 312 kB&gt;</p>"
     assert 0 < text.index("<p>phase first: buffer too big: 312.5 kB in force") < text.index("<h2>")
     assert text.index(said) < text.index("<h2>")
+    drawn = base64.b64encode(PICTURE.encode()).decode()
+    assert text.index(said) < text.index(f"data:image/svg+xml;base64,{drawn}") < text.index("<h2>")
 
 
 def test_figures_are_valid_and_their_ids_distinct(page: Path) -> None:

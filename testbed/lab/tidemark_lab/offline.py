@@ -19,12 +19,21 @@ ROUNDING = 0.01
 TIMEOUT_S = 900
 
 
-def analyze(program: Path, capture: Path, window: Window, place: Place | None = None) -> JsonObject:
+def analyze(
+    program: Path,
+    capture: Path,
+    window: Window,
+    place: Place | None = None,
+    picture: Path | None = None,
+) -> JsonObject:
     """A link's record of `tidemark-controller analyze --json`; `place`: needed where the capture
-    has several."""
+    has several; `picture`: a file for that of its verdict, which is not written where there is
+    nothing to draw."""
     argv: list[object] = ["analyze", capture, "--json"]
     if place is not None:
         argv += ["--node", place.node, "--port", place.port]
+    if picture is not None:
+        argv += ["--picture", picture]
     return of_link(program, *argv, "--from-ns", window.start_ns, "--to-ns", window.end_ns)
 
 

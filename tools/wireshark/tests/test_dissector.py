@@ -19,7 +19,7 @@ else:
 REPOSITORY = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(REPOSITORY / "ptf-tests"))
 from scapy.layers.inet import IP, TCP, UDP  # noqa: E402
-from scapy.layers.l2 import Ether  # noqa: E402
+from scapy.layers.l2 import Dot1Q, Ether  # noqa: E402
 from scapy.packet import Raw  # noqa: E402
 from scapy.utils import PcapReader, wrpcap  # noqa: E402
 from tidemark_ptf import report  # noqa: E402
@@ -37,6 +37,12 @@ def labelled_fields() -> list[str]:
 
 FIELDS = [name for name in labelled_fields() if name != "tag"]  # `tag` is bytes
 INNER = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport", "tcp.seq_raw"]
+FLOW = [
+    f"tidemark.inner.{f}" for f in ("src", "dst", "src6", "dst6", "src_port", "dst_port", "seq")
+]
+# Real TCP: its options, of timestamps for one, are longer than the head that a report has.
+REAL = REPOSITORY / "collector" / "daemon" / "fixtures" / "import" / "reports.pcap.gz"
+DISSECTED = ("-o", "tidemark.inner:TRUE")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +61,7 @@ def dissect(tshark, pcap, *options) -> list[dict]:
     names = [f"tidemark.{f}" for f in FIELDS]
     names += ["tidemark.inner", "tidemark.unknown_metadata", "tidemark.ce_marked", "tidemark.tag"]
     names += ["tidemark.malformed", "tidemark.version.unknown", "tidemark.residence_ns"]
-    names += ["_ws.col.Info", "_ws.col.Source", "_ws.lua.error", *INNER]
+    names += ["_ws.col.Info", "_ws.col.Source", "_ws.lua.error", *INNER, *FLOW]
     command = [tshark, "-n", "-X", f"lua_script:{SCRIPT}", "-r", str(pcap), "-T", "json"]
     for name in names:
         command += ["-e", name]
@@ -91,8 +97,44 @@ def compare(packets, expected):
         assert inner == [r.inner for r in reports if r.inner], f"packet {i + 1}: inner packet"
 
 
+def rows(tshark, pcap, *options) -> list[str]:
+    """The packet list."""
+    command = [tshark, "-n", "-X", f"lua_script:{SCRIPT}", "-r", str(pcap), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def flow_words(inner: dict) -> str:
+    """As the summary has the flow of an inner packet."""
+    bracket = "[{}]" if ":" in inner["src"] else "{}"
+    ends = [bracket.format(inner[side]) for side in ("src", "dst")]
+    if "sport" in inner:
+        ends = [f"{e}:{inner[p]}" for e, p in zip(ends, ("sport", "dport"), strict=True)]
+    return " > ".join(ends) + (f" seq {inner['seq']}" if "seq" in inner else "")
+
+
+@pytest.mark.parametrize("options", [(), DISSECTED])
+def test_every_row_of_real_traffic_is_our_summary(tshark, options):
+    """Also where the inner packet, which is cut, goes through Wireshark's dissectors."""
+    found = rows(tshark, REAL, *options)
+    expected = reports_of(REAL)
+    assert len(found) == len(expected) == 2520
+    for row, (r,) in zip(found, expected, strict=True):
+        summary = f"Node {r.node_id}/{r.hw_id} #{r.sequence}, "
+        if not r.dropped:
+            summary += f"port {r.ingress_port} > {r.egress_port}, occupancy {r.occupancy}, "
+            summary += flow_words(report.inner_fields(r.inner_packet))
+        assert " Tidemark " in row and row.endswith(summary if not r.dropped else ""), row
+        assert summary in row and ("DROPPED" in row) == bool(r.dropped), row
+
+
+def test_no_report_of_real_traffic_is_called_malformed(tshark):
+    assert not any("Malformed" in row for row in rows(tshark, REAL))
+    # Colours and filters go by expert information.
+    assert not rows(tshark, REAL, "-Y", "_ws.expert || _ws.malformed || _ws.short")
+
+
 def test_reports_of_the_switch(tshark):
-    packets = dissect(tshark, FIXTURE)
+    packets = dissect(tshark, FIXTURE, *DISSECTED)
     expected = reports_of(FIXTURE)
     assert len(packets) > 50
     compare(packets, expected)
@@ -104,10 +146,16 @@ def test_reports_of_the_switch(tshark):
         assert layers["_ws.col.Info"][0].startswith(f"Node {r.node_id}/{r.hw_id} #{r.sequence}")
         assert ("DROPPED" in layers["_ws.col.Info"][0]) == bool(r.dropped)
         shown = report.inner_fields(r.inner_packet)
+        assert layers["_ws.col.Info"][0].endswith(flow_words(shown)), f"packet {i + 1}"
         family = "ip" if isinstance(r.inner_packet, IP) else "ipv6"
         # (The last: Wireshark names the final hop of a routing header besides.)
         assert shown["src"] in layers[f"{family}.src"]
         assert shown["dst"] in layers[f"{family}.dst"]
+        own = {"src_port": "sport", "dst_port": "dport", "seq": "seq"}
+        own |= {"src": "src", "dst": "dst"} if family == "ip" else {"src6": "src", "dst6": "dst"}
+        for name in FLOW:
+            value = shown.get(own.get(name.removeprefix("tidemark.inner.")))
+            assert layers.get(name) == (None if value is None else [str(value)]), name
         if "seq" in shown:
             assert layers["tcp.srcport"] == [str(shown["sport"])], f"packet {i + 1}"
             assert layers["tcp.dstport"] == [str(shown["dport"])]
@@ -209,7 +257,20 @@ def test_preferences(tshark, pcap):
     assert "tidemark.version" not in dissect(tshark, path)[0]
     (layers,) = dissect(tshark, path, "-o", "tidemark.port:5555")
     assert layers["tidemark.version"] == ["2"]
-    assert "tcp.srcport" in layers
-    off = ["-o", "tidemark.port:5555", "-o", "tidemark.inner:FALSE"]
-    (layers,) = dissect(tshark, path, *off)
     assert "tidemark.inner" in layers and "tcp.srcport" not in layers
+    (layers,) = dissect(tshark, path, "-o", "tidemark.port:5555", *DISSECTED)
+    assert "tcp.srcport" in layers
+
+
+def test_a_frame_is_read_below_its_tags(tshark, pcap):
+    inner = Ether(**MACS) / Dot1Q(vlan=7) / IP(src="10.0.0.1", dst="10.0.0.2") / UDP(dport=9)
+    (layers,) = dissect(tshark, pcap(built(inner_type=3, inner_packet=inner)))
+    assert layers["_ws.col.Info"][0].endswith("10.0.0.1:53 > 10.0.0.2:9")
+    cut = bytes(built(inner_type=3, inner_packet=inner))
+    dissect(tshark, pcap(*(cut[:end] for end in range(len(cut) - 40, len(cut)))))
+
+
+def test_a_limit_is_its_number_and_none_is_said(tshark, pcap):
+    lines = rows(tshark, pcap(built(limit=904), built(limit=0xFFFFFFFF)), "-V")
+    found = [line.strip() for line in lines if "Limit in force" in line]
+    assert found == ["Limit in force: 904", "Limit in force: 4294967295 (unlimited)"]

@@ -37,19 +37,23 @@ pub(super) const EXAMPLES: &[Example] = &[
         "Reports that come to UDP port 32766, as JSON lines.",
     ),
     Example::new(
-        "tidemark-collector print --pcap reports.pcap.gz --count 10 | jq .queue_occupancy_bytes",
+        "tidemark-collector print --pcap reports.pcap.gz --count 10 | jq .queue_occupancy",
         "The first ten of a recorded file.",
     ),
     Example::new(
-        "tidemark-collector export runs/now/capture --csv --table tcp_probe > samples.csv",
+        "tidemark-collector print --pcap -",
+        "What `ssh host tcpdump -U -w - udp port 32766` sees, where it is piped in.",
+    ),
+    Example::new(
+        "tidemark-collector export runs/now --csv --table tcp_probe > samples.csv",
         "A table as text.",
     ),
     Example::new(
-        "tidemark-collector export runs/now/capture --jsonl --from-s 10 --to-s 12 --flow 3",
+        "tidemark-collector export runs/now --jsonl --from-s 10 --to-s 12 --flow 3",
         "The packets of one flow within 2 s.",
     ),
     Example::new(
-        "tidemark-collector replay --capture runs/now/capture --agent 127.0.0.1:9560 --speed 2",
+        "tidemark-collector replay --capture runs/now --agent 127.0.0.1:9560 --speed 2",
         "A recorded run again, twice as fast, to the collector here.",
     ),
     Example::new(
@@ -57,7 +61,7 @@ pub(super) const EXAMPLES: &[Example] = &[
         "A capture of what others recorded.",
     ),
     Example::new(
-        "tidemark-collector load runs/now/capture --clickhouse http://127.0.0.1:8123 --create-schema",
+        "tidemark-collector load runs/now --clickhouse http://127.0.0.1:8123 --create-schema",
         "A capture into ClickHouse.",
     ),
     Example::new(

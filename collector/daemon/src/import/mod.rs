@@ -9,12 +9,12 @@ use crate::config;
 use crate::status::{JoinStatus, ReportStatus};
 use anyhow::{Context, Result};
 use clap::Args;
-use daemon_kit::cli::Progress;
+use daemon_kit::cli::{Progress, Usage};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
-use tidemark_pcap::Datagrams;
+use tidemark_pcap::{Datagrams, STDIN};
 use tidemark_pipeline::{Datagram, EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::Update;
 
@@ -30,7 +30,8 @@ const HOST: &str = "trace";
 /// What to import.
 #[derive(Clone, Debug, Args)]
 pub struct ImportOptions {
-    /// Reports as UDP datagrams in a capture file, pcap or pcapng (.gz allowed).
+    /// Reports as UDP datagrams in a capture file, pcap or pcapng (.gz allowed); `-` is
+    /// standard input.
     #[arg(long)]
     pub pcap: PathBuf,
     /// Output of trace_pipe with tcp_probe enabled (.gz allowed).
@@ -100,6 +101,12 @@ impl Sink for ImportSink {
 /// # Errors
 /// When an input cannot be read or the capture not be written.
 pub fn import(options: &ImportOptions) -> Result<ImportReport> {
+    let files = [Some(&options.pcap), options.tcp_probe.as_ref()];
+    let has_stdin = files.into_iter().flatten().any(|f| f == Path::new(STDIN));
+    Usage::unless(
+        !has_stdin || options.tcp_probe.is_none(),
+        "--pcap and --tcp-probe together are read twice, and standard input can be read once: give files",
+    )?;
     let mut nodes = match &options.nodes {
         Some(path) => config::read::<config::Config>(path)?.nodes,
         None => BTreeMap::new(),

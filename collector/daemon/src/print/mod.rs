@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use tidemark_pcap::Datagrams;
+use tidemark_pcap::{Datagrams, STDIN};
 
 /// No UDP datagram is longer.
 const MAX_DATAGRAM_BYTES: usize = 65_535;
@@ -24,8 +24,9 @@ pub(crate) struct PrintArgs {
     /// Take reports at this UDP address.
     #[arg(long, default_value = "0.0.0.0:32766", conflicts_with = "pcap")]
     listen: SocketAddr,
-    /// Read them from a capture file instead, pcap or pcapng (.gz allowed).
-    #[arg(long)]
+    /// Read them from a capture file instead, pcap or pcapng (.gz allowed); `-` is standard
+    /// input, whose lines come at once.
+    #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// With --pcap: only datagrams to these UDP ports; default all.
     #[arg(long, value_delimiter = ',', requires = "pcap")]
@@ -86,10 +87,14 @@ pub(crate) fn run(args: &PrintArgs) -> Result<()> {
 
 fn from_file(path: &Path, ports: &[u16], printer: &mut Printer<impl Write>) -> Result<()> {
     let mut datagrams = Datagrams::open(path)?;
+    let is_live = path == Path::new(STDIN);
     while let Some(d) = datagrams.next_datagram()? {
         let wanted = ports.is_empty() || ports.contains(&d.dst_port);
         if wanted && !printer.datagram(d.src, d.payload)? {
             break;
+        }
+        if wanted && is_live {
+            printer.out.flush()?;
         }
     }
     if datagrams.truncated() {

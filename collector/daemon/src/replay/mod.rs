@@ -16,6 +16,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tcp_probe::Event;
+use tidemark_capture::locate;
 use tidemark_pcap::Datagrams;
 
 /// Samples sent together.
@@ -26,14 +27,14 @@ const SLACK: Duration = Duration::from_micros(50);
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("source").required(true)))]
 pub(crate) struct ReplayArgs {
-    /// Reports of a capture file, pcap or pcapng (.gz allowed).
+    /// Reports of a capture file, pcap or pcapng (.gz allowed); `-` is standard input.
     #[arg(long, group = "source")]
     pcap: Option<PathBuf>,
     /// Text trace that belongs to the pcap (.gz allowed); needs --agent.
     #[arg(long, requires = "pcap", requires = "agent")]
     tcp_probe: Option<PathBuf>,
-    /// Reports, and with --agent samples, of a capture.
-    #[arg(long, group = "source")]
+    /// Reports, and with --agent samples, of a run, or of its capture.
+    #[arg(long, value_name = "RUN", group = "source")]
     capture: Option<PathBuf>,
     /// Where reports go (UDP).
     #[arg(long, default_value = "127.0.0.1:32766")]
@@ -127,7 +128,7 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
             next: None,
             last_ns: 0,
         }),
-        (None, Some(dir)) => Box::new(CaptureSource::open(dir)?),
+        (None, Some(dir)) => Box::new(CaptureSource::open(&locate(dir)?)?),
         (None, None) => bail!(Usage::new("--pcap or --capture is needed")),
     };
     let local = if args.to.is_ipv4() {

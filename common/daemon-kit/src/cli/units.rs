@@ -29,6 +29,13 @@ impl Quantity {
         all.find(|(_, names)| names.iter().any(&same)).map(|u| u.0)
     }
 
+    /// Two names of one unit.
+    fn is_same(&self, one: &str, other: &str) -> bool {
+        let named = |names: &[&str], unit| names.iter().any(|n| comparable(n) == comparable(unit));
+        let mut all = self.units.iter();
+        all.any(|(_, names)| named(names, one) && named(names, other))
+    }
+
     fn refusal(&self, text: &str, unit: &str) -> String {
         let (text, name, example) = (text.trim(), self.name, self.example);
         let names = self
@@ -54,6 +61,9 @@ impl Quantity {
         }
     }
 }
+
+/// The unit of a size that counts packets.
+const PACKETS: &str = "packets";
 
 /// Of any quantity, in its base unit.
 const MOST: f64 = 1e18;
@@ -116,6 +126,37 @@ pub fn bytes(text: &str) -> Result<f64, String> {
     SIZE.parse(text)
 }
 
+/// The size of a queue, in the unit that it was given in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Buffer {
+    /// Bytes.
+    Bytes(f64),
+    /// The time that it takes to drain at the rate of its port, s.
+    Seconds(f64),
+    /// Packets of the size that its port sees.
+    Packets(f64),
+}
+
+/// `64kB`, a time at the rate of the port like `10ms`, or packets like `100pkts`; a bare number
+/// counts as bytes.
+///
+/// # Errors
+/// The text is none of these; says how to write one.
+pub fn buffer(text: &str) -> Result<Buffer, String> {
+    let unit = number_and_unit(text)?.1;
+    if TIME.size_of(unit).is_some() {
+        return TIME.parse(text).map(Buffer::Seconds);
+    }
+    let told = |e| format!("{e}; or a time, 10ms; or packets, 100pkts");
+    let bytes = SIZE.parse(text).map_err(told)?;
+    let packet = SIZE
+        .size_of(PACKETS)
+        .filter(|_| SIZE.is_same(unit, PACKETS));
+    Ok(packet.map_or(Buffer::Bytes(bytes), |packet_bytes| {
+        Buffer::Packets(bytes / packet_bytes)
+    }))
+}
+
 /// A part that may be above the whole; `80%`, `1.2`.
 ///
 /// # Errors
@@ -171,6 +212,27 @@ mod tests {
             }
         }
         assert!(cases > 70);
+    }
+
+    #[test]
+    fn a_buffer_keeps_the_unit_that_it_was_given_in() {
+        for (text, value) in [
+            ("300kB", Buffer::Bytes(300e3)),
+            ("1514", Buffer::Bytes(1514.0)),
+            ("10ms", Buffer::Seconds(0.01)),
+            ("100pkts", Buffer::Packets(100.0)),
+            ("40 Packets", Buffer::Packets(40.0)),
+        ] {
+            assert_eq!(buffer(text), Ok(value), "{text}");
+        }
+        for (text, word) in [
+            ("-1ms", "below 0"),
+            ("10Mb", "is a rate"),
+            ("9x", "100pkts"),
+        ] {
+            let said = buffer(text).unwrap_err();
+            assert!(said.contains(word), "{said}");
+        }
     }
 
     #[test]

@@ -100,6 +100,15 @@ pub struct Verdict {
     pub high_bytes: Option<u64>,
     /// Probability asked for, with which each target is to be met.
     pub confidence: f64,
+    /// The targets that the answer is held against.
+    #[serde(default)]
+    pub targets: Targets,
+    /// Rate at which the queue drains, bytes per second as the queue counts them.
+    #[serde(default)]
+    pub drain_bytes_per_s: Option<f64>,
+    /// A packet of the flows, bytes as the queue counts them.
+    #[serde(default)]
+    pub packet_bytes: Option<f64>,
     /// Probability that each is met at `set_bytes`: the smallest of them.
     pub chance: Option<f64>,
     /// The answer's reason, one sentence.
@@ -145,6 +154,9 @@ impl Verdict {
             set_bytes: advice.limit_bytes,
             high_bytes: interval.map(|i| i[1].ceil() as u64),
             confidence: advice.confidence_asked,
+            targets: targets.clone(),
+            drain_bytes_per_s: Some(traffic.drain_bytes_per_s()).filter(|&d| d > 0.0),
+            packet_bytes: Some(traffic.segment_bytes).filter(|&b| b > 0.0),
             chance: advice.chance,
             because: String::new(),
             reasons: advice.reasons.clone(),

@@ -19,16 +19,27 @@ impl Verdict {
     /// The answer and its limits on one line: "buffer too big: 250 kB in force, 41.0 kB to
     /// 63.1 kB serve; set 50.2 kB (90 % sure)".
     pub fn headline(&self) -> String {
-        let bytes = |b: Option<u64>| b.map_or("-".into(), |b| size(b as f64));
+        let bytes = |b: u64| size(b as f64);
+        let mut parts = Vec::new();
+        parts.extend(self.in_force_bytes.map(|b| format!("{} in force", size(b))));
+        let range = self.low_bytes.zip(self.high_bytes);
+        parts.extend(range.map(|(l, h)| format!("{} to {} serve", bytes(l), bytes(h))));
+        let set = self.set_bytes.map(|set| {
+            let sure = self
+                .chance
+                .map_or(String::new(), |p| format!(" ({:.0} % sure)", p * 100.0));
+            format!("; set {}{sure}", bytes(set))
+        });
         let answer = match self.in_force_bytes {
-            Some(b) => format!("buffer {}: {} in force, ", self.answer.label(), size(b)),
-            None => "buffer: ".into(),
+            None if set.is_some() => "buffer".to_owned(),
+            _ => format!("buffer {}", self.answer.label()),
         };
-        let chance = self
-            .chance
-            .map_or("-".into(), |p| format!("{:.0} %", p * 100.0));
-        let [low, high, set] = [self.low_bytes, self.high_bytes, self.set_bytes].map(bytes);
-        format!("{answer}{low} to {high} serve; set {set} ({chance} sure)")
+        let limits = parts.join(", ") + set.as_deref().unwrap_or("");
+        if limits.is_empty() {
+            answer
+        } else {
+            format!("{answer}: {limits}")
+        }
     }
 
     /// Why nothing can be concluded.

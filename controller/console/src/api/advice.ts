@@ -19,11 +19,17 @@ export function targets(v: unknown) {
   };
 }
 
-type Prediction = NonNullable<ReturnType<typeof prediction>>;
+export type Prediction = NonNullable<ReturnType<typeof prediction>>;
 
 function prediction(v: unknown) {
   const o = fields<api.Prediction>(v);
-  const p = { utilisation: interval(o.utilisation), lossRate: interval(o.loss_rate), delayMs: interval(o.delay_ms) };
+  const p = {
+    utilisation: interval(o.utilisation),
+    lossRate: interval(o.loss_rate),
+    /** The largest, and the mean. */
+    delayMs: interval(o.delay_ms),
+    delayMeanMs: interval(o.delay_mean_ms),
+  };
   return p.utilisation || p.lossRate || p.delayMs ? p : null;
 }
 
@@ -115,8 +121,9 @@ export function adviceState(v: unknown) {
 
 export type CurvePoint = { bufferBytes: number; predicted: Prediction };
 
+/** Points in the order of their limits. */
 export function curve(v: unknown): CurvePoint[] {
-  return list(fields<api.Curve>(v).points).flatMap((p) => {
+  return list(v).flatMap((p) => {
     const o = fields<api.CurvePoint>(p);
     const bufferBytes = number(o.buffer_bytes);
     const predicted = prediction(o.predicted);

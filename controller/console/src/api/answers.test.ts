@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { adviceState, curve, limit } from './advice';
+import { verdictState } from './verdict';
 import { interval } from './estimate';
 import { link, links } from './link';
 import { change, changes, status } from './status';
@@ -134,10 +135,22 @@ describe('recorded answers', () => {
     expect(s.joinMatched).toBeGreaterThan(1000);
   });
 
-  it('gives the predicted curve and the changes', () => {
-    const c = curve(fixture('curve'));
-    expect(c.length).toBeGreaterThan(5);
-    expect(c.every((p) => p.predicted.utilisation !== null && p.predicted.lossRate !== null)).toBe(true);
+  it('gives the verdict with what was measured and what is expected', () => {
+    const v = verdictState(fixture('verdict'));
+    expect(['too_big', 'fine', 'too_small']).toContain(v?.answer);
+    expect(v?.because).not.toBe('');
+    expect(v?.lowBytes).toBeLessThanOrEqual(v?.setBytes ?? 0);
+    expect(v?.highBytes).toBeGreaterThanOrEqual(v?.setBytes ?? Infinity);
+    expect(v?.chance).toBeGreaterThan(0.5);
+    expect(v?.evidence.lossEvents).toBeGreaterThan(1);
+    expect(v?.measured[0]?.lossRate?.high).toBeGreaterThan(v?.measured[0]?.lossRate?.value ?? 1);
+    const c = v?.curve ?? [];
+    expect(c.length).toBeGreaterThan(20);
+    expect(c.every((p) => p.predicted.utilisation && p.predicted.lossRate && p.predicted.delayMs && p.predicted.delayMeanMs)).toBe(true);
+    expect(verdictState({ verdict: null })).toBeNull();
+  });
+
+  it('gives the changes', () => {
     const [entry] = changes(fixture('changes'));
     expect(entry).toMatchObject({ link: '10:5', what: '312500 B → 74599 B', origin: 'advice, confirmed', outcome: 'set', ok: true });
     expect(entry?.why).toContain('BSCL');

@@ -49,11 +49,6 @@ function address(route: string, path: Parameters, query: Parameters): string {
   return text ? `${filled}?${text}` : filled;
 }
 
-/** Address of an answer, for a link. */
-export function url<R extends keyof Gets>(route: R, path: Gets[R]['path'], query: Gets[R]['query']): string {
-  return new URL(address(route, path as Parameters, query as Parameters), API).href;
-}
-
 export function get<R extends keyof Gets>(route: R, path: Gets[R]['path'], query: Gets[R]['query']): Promise<Gets[R]['answer']> {
   const init = { headers: { accept: 'application/json' } };
   return request(address(route, path as Parameters, query as Parameters), init) as Promise<Gets[R]['answer']>;

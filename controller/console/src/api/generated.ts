@@ -2862,8 +2862,10 @@ export interface components {
             /** @description The flows asked for. */
             flows: components["schemas"]["FlowWindows"][];
             /**
-             * @description Sum of what these flows have in flight, bytes as the queue counts them: the
-             *     payload that is not acknowledged, with the headers that packets have here.
+             * @description W(t): the sum of what these flows have in flight, bytes as the queue counts them:
+             *     the payload that is not acknowledged or the window, the smaller one, with the
+             *     headers that packets have here; of a flow without an acknowledgement for its
+             *     round-trip time, nothing.
              */
             in_flight_sum_bytes: (number | null)[];
             /**

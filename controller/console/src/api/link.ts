@@ -4,7 +4,7 @@
 import type * as api from './generated';
 import { advice, limit, targets } from './advice';
 import { linkEstimate, quantiles } from './estimate';
-import { fields, list, number, object, string } from './json';
+import { fields, list, number, string } from './json';
 import { verdict } from './verdict';
 
 const NS = 1e9;
@@ -27,6 +27,7 @@ function recent(v: unknown) {
     utilisation: number(o.utilisation),
     lossRate: number(o.loss_rate),
     delayMs: quantiles(o.delay_ms),
+    occupancyBytes: quantiles(o.occupancy_bytes),
     packets: number(o.packets),
   };
 }
@@ -60,7 +61,7 @@ export type Brief = NonNullable<ReturnType<typeof brief>>;
 function brief(v: unknown) {
   const l = common(v);
   const o = fields<api.LinkSummary>(v);
-  return l && { ...l, advisedBytes: number(o.advised_bytes), nB: number(o.n_b) };
+  return l && { ...l, answer: string(o.answer), advisedBytes: number(o.advised_bytes), nB: number(o.n_b) };
 }
 
 /** The links in brief that an update has; null where it has every link in full. */
@@ -91,7 +92,7 @@ export function link(v: unknown) {
     lagMs: milliseconds(o.lag_s),
     estimate: linkEstimate(o.estimate, startNs),
     advice: advice(o.advice),
-    verdict: verdict(object(v).verdict),
+    verdict: verdict(o.verdict),
     /** A change being watched, in words; empty when none. */
     watching: watching(o.watching, startNs),
   };

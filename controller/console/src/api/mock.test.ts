@@ -45,7 +45,7 @@ describe('the stand-in', () => {
     ['links/10/5/windows?last_s=5&flows=1,2', 'Windows'],
     ['links/10/5/estimates', 'EstimateHistory'],
     ['advice', 'AdviceState'],
-    ['curve', 'Curve'],
+    ['verdict', 'VerdictState'],
     ['phases', 'Phases'],
     ['nothing', 'ErrorBody'],
   ])('answers %s with a valid %s', async (path, schema) => {

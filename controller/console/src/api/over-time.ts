@@ -31,6 +31,7 @@ export function series(v: unknown, startNs: number) {
     delayP99: numbers(o.delay_p99_ms),
     delayMax: numbers(o.delay_max_ms),
     drops,
+    arrivals,
   };
 }
 

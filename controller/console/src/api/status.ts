@@ -12,6 +12,12 @@ function collector(v: unknown) {
   return { address: string(o.address), connected: boolean(o.connected), problem: string(o.problem) };
 }
 
+function device(v: unknown) {
+  const o = fields<api.Switch>(v);
+  const health = fields<api.Health>(o.health);
+  return { node: number(o.node), address: string(o.address), ready: o.ready === true, problem: string(health.problem) || string(o.provision_problem) };
+}
+
 export type Status = ReturnType<typeof status>;
 
 export function status(v: unknown) {
@@ -28,6 +34,7 @@ export function status(v: unknown) {
     finished: finishedRun(o.recording),
     mode: string(o.mode),
     collectors: collectors.map(collector),
+    switches: list(o.switches).map(device),
     reportsReceived: sum('reports_received'),
     reportsLost: sum('reports_lost'),
     /** Reports whose numbers do not go on from those before. */

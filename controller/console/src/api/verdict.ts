@@ -1,20 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 // The conclusion on a link's buffer.
 
-import { number, object, string } from './json';
+import { curve } from './advice';
+import { interval } from './estimate';
+import type * as api from './generated';
+import { fields, list, number, string, strings } from './json';
 
 export type Verdict = NonNullable<ReturnType<typeof verdict>>;
 
+/** Without its curve where the message came without one. */
 export function verdict(v: unknown) {
-  const o = object(v);
+  const o = fields<api.Verdict>(v);
   const answer = string(o.answer);
   if (!answer) return null;
+  const evidence = fields<api.Evidence2>(o.evidence);
   return {
     answer,
     inForceBytes: number(o.in_force_bytes),
     lowBytes: number(o.low_bytes),
     setBytes: number(o.set_bytes),
     highBytes: number(o.high_bytes),
+    /** Probability that every target is met at `setBytes`, and the one asked for. */
+    chance: number(o.chance),
+    confidence: number(o.confidence),
     because: string(o.because),
+    measured: list(o.measured).flatMap((m) => measured(m) ?? []),
+    curve: curve(o.curve),
+    evidence: { seconds: number(evidence.seconds), lossEvents: number(evidence.loss_events), limitsTried: number(evidence.limits_tried) },
+    wouldChange: strings(o.would_change),
   };
+}
+
+export type MeasuredLimit = NonNullable<ReturnType<typeof measured>>;
+
+function measured(v: unknown) {
+  const o = fields<api.MeasuredLimit>(v);
+  const limitBytes = number(o.limit_bytes);
+  if (limitBytes === null) return null;
+  return { limitBytes, utilisation: interval(o.utilisation), lossRate: interval(o.loss_rate), delayMeanMs: number(o.delay_mean_ms) };
+}
+
+/** The conclusion in the answer to a question for one link. */
+export function verdictState(v: unknown): Verdict | null {
+  return verdict(fields<api.VerdictState>(v).verdict);
 }

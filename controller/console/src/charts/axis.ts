@@ -2,7 +2,8 @@
 // Axes with round ticks that name their unit.
 
 import type uPlot from 'uplot';
-import { clockText } from './clock';
+import { clockTicks } from './clock';
+import { FONT_FAMILY } from './pen';
 import { decimalsFor, niceStep, ticks } from './scale';
 import { ink } from './theme';
 
@@ -18,14 +19,18 @@ export interface Axis {
 export interface YAxis extends Axis {
   /** Ticks wanted. */
   wanted: number;
+  /** The label where there is room for it. */
+  words?: string;
 }
 
 export interface XAxis extends Axis {
-  /** Time: the wall clock stands below. */
+  /** Its column in a file, with the unit in which values are stored. */
+  column: string;
+  /** Time: times of day stand below. */
   clock?: boolean;
 }
 
-export const TIME: XAxis = { label: 'time since the first report, s, and of day', factor: () => 1, clock: true };
+export const TIME: XAxis = { label: 'time since the first report, s, and of day', column: 'time_s', factor: () => 1, clock: true };
 
 function splits(axis: Axis, min: number, max: number, wanted: number): number[] {
   const f = axis.factor();
@@ -33,40 +38,63 @@ function splits(axis: Axis, min: number, max: number, wanted: number): number[] 
 }
 
 export function xSplits(axis: XAxis, min: number, max: number, width: number): number[] {
-  const apart = axis.clock && max - min < 8 ? 100 : 75;
-  return splits(axis, min, max, Math.max(2, Math.floor((width - GUTTER) / apart)));
+  return splits(axis, min, max, Math.max(2, Math.floor((width - GUTTER) / 75)));
 }
 
-export function ySplits(axis: YAxis, min: number, max: number): number[] {
-  return splits(axis, min, max, axis.wanted);
+/** Times of day below an axis of time that is so wide. */
+export function clockRow(min: number, max: number, width: number): ReturnType<typeof clockTicks> {
+  const apart = max - min < 8 ? 110 : 85;
+  return clockTicks(min, max, Math.max(1, Math.floor((width - GUTTER) / apart)));
 }
 
-export function labels(axis: XAxis, at: readonly number[]): string[] {
+export function ySplits(axis: YAxis, min: number, max: number, wanted = axis.wanted): number[] {
+  return splits(axis, min, max, wanted);
+}
+
+export function labels(axis: Axis, at: readonly number[]): string[] {
   const shown = at.map((v) => v * axis.factor());
   const step = shown.length > 1 ? (shown[1] ?? 0) - (shown[0] ?? 0) : niceStep(Math.abs(shown[0] ?? 1));
   const d = decimalsFor(Number(step.toPrecision(6)));
-  return shown.map((v, i) => {
-    const time = axis.clock ? clockText(at[i] ?? 0, step < 1 ? 3 : 0) : '';
-    return v.toFixed(d) + (time ? `\n${time}` : '');
-  });
+  return shown.map((v) => v.toFixed(d));
 }
 
-const FONT = '12px "IBM Plex Sans", system-ui, sans-serif';
+const FONT = `12px ${FONT_FAMILY}`;
+const X_LABEL = 18;
 
 function drawn(): Partial<uPlot.Axis> {
   return { stroke: () => ink('ink-soft'), font: FONT, labelFont: FONT, labelGap: 0, grid: { stroke: () => ink('rule'), width: 1, dash: [2, 3] } };
 }
 
 export function xAxis(visible: boolean, axis: XAxis): uPlot.Axis {
+  // Below times of day, its label stands below those.
+  const label = visible && !axis.clock ? axis.label : undefined;
   return {
     ...drawn(),
-    size: visible ? (axis.clock ? 40 : 26) : 8,
-    label: visible ? axis.label : undefined,
-    labelSize: visible ? 18 : 0,
+    size: visible ? 26 : 8,
+    label,
+    labelSize: label === undefined ? 0 : X_LABEL,
     gap: 3,
     ticks: { show: visible, stroke: () => ink('rule-strong'), width: 1, size: 5 },
     splits: (u, _axis, min, max) => xSplits(axis, min, max, u.width),
     values: (_u, at) => (visible ? labels(axis, at) : at.map(() => '')),
+  };
+}
+
+/** Times of day below an axis of time. */
+export function clockAxis(axis: XAxis): uPlot.Axis {
+  const row = (u: uPlot): ReturnType<typeof clockTicks> => clockRow(u.scales.x?.min ?? 0, u.scales.x?.max ?? 0, u.width);
+  return {
+    ...drawn(),
+    scale: 'x',
+    side: 2,
+    size: 14,
+    gap: -2,
+    label: axis.label,
+    labelSize: X_LABEL,
+    grid: { show: false },
+    ticks: { show: false },
+    splits: (u) => row(u).at,
+    values: (u) => row(u).labels,
   };
 }
 

@@ -20,11 +20,54 @@ function two(v: number): string {
   return String(v).padStart(2, '0');
 }
 
-/** Local wall-clock time with `decimals` of the second; empty where not known. */
+/** Local wall-clock time with `decimals` of the second, at most three; empty where not known. */
 export function clockText(seconds: number, decimals = 0): string {
   const ms = unixMsOf(seconds);
   if (ms === null) return '';
-  const d = new Date(decimals > 0 ? Math.round(ms) : Math.round(ms / 1000) * 1000);
+  const unit = 10 ** (3 - decimals);
+  const d = new Date(Math.round(ms / unit) * unit);
   const whole = `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
-  return decimals > 0 ? `${whole}.${String(d.getMilliseconds()).padStart(3, '0')}` : whole;
+  return decimals > 0 ? `${whole}.${String(d.getMilliseconds()).padStart(3, '0').slice(0, decimals)}` : whole;
+}
+
+/** Local date; empty where not known. */
+export function dateText(seconds: number): string {
+  const ms = unixMsOf(seconds);
+  if (ms === null) return '';
+  const d = new Date(ms);
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+}
+
+/** How far local time is from UTC at a time: `UTC`, `UTC+1`, `UTC-3:30`. */
+export function zoneText(seconds: number): string {
+  const minutes = -new Date(unixMsOf(seconds) ?? 0).getTimezoneOffset();
+  if (minutes === 0) return 'UTC';
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? '-' : '+'}${hours}${rest > 0 ? `:${two(rest)}` : ''}`;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+/** Distances of round times of day, ms. */
+const STEPS_MS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((s) => s * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((m) => m * MINUTE),
+  ...[1, 2, 3, 6, 12, 24].map((h) => h * HOUR),
+];
+
+/** Round times of day from `from` to `to` (seconds of the axis), about `wanted`, with their words; none where the time of day is not known. */
+export function clockTicks(from: number, to: number, wanted: number): { at: number[]; labels: string[] } {
+  const start = unixMsOf(0);
+  if (start === null || !(to > from)) return { at: [], labels: [] };
+  const least = ((to - from) * 1000) / Math.max(1, wanted);
+  const step = STEPS_MS.find((s) => s >= least) ?? 24 * HOUR;
+  // Round are times of day where the reader is.
+  const zone = new Date(start).getTimezoneOffset() * MINUTE;
+  const local = (seconds: number): number => start + seconds * 1000 - zone;
+  const at: number[] = [];
+  for (let k = Math.ceil(local(from) / step); k * step <= local(to); k += 1) at.push((k * step + zone - start) / 1000);
+  const decimals = step >= SECOND ? 0 : 3 - Math.floor(Math.log10(step));
+  return { at, labels: at.map((s) => clockText(s, decimals)) };
 }

@@ -4,8 +4,11 @@
 
 import { h, text } from '../dom';
 import type { Distribution, DistributionBin } from '../model/types';
-import { type Stroke, SvgPen } from './pen';
+import { labels, type YAxis, ySplits } from './axis';
+import { axes, DASHED, DOTTED, figure, withinAxes } from './figure';
+import { type Box, type Stroke, SvgPen } from './pen';
 import type { Picture } from './picture';
+import { ticks } from './scale';
 import { ink, onTheme } from './theme';
 
 /** Room right of the bars. */
@@ -28,7 +31,8 @@ export class DistributionChart implements Picture {
   private limitBytes: number | null = null;
   private width = 190;
 
-  constructor() {
+  /** `axis`: that of the chart over time. */
+  constructor(private readonly axis: () => YAxis) {
     this.element = h('div', { class: 'marginal-box' }, this.picture, this.spoken);
     new ResizeObserver(() => {
       const w = this.element.clientWidth;
@@ -49,38 +53,83 @@ export class DistributionChart implements Picture {
 
   private render(): void {
     // The pen escapes its texts, and no script of a parsed document runs.
-    this.picture.replaceChildren(new DOMParser().parseFromString(this.svg(), 'image/svg+xml').documentElement);
+    this.picture.replaceChildren(new DOMParser().parseFromString(this.onPage(), 'image/svg+xml').documentElement);
   }
 
-  svg(): string {
-    const { top, height, maxBytes } = this.frame;
+  /** The largest share shown; null where nothing was measured. */
+  private get full(): number | null {
+    const peak = Math.max(0, ...(this.data?.bins ?? []).map((b) => b.share));
+    return peak > 0 ? Math.ceil(peak * 20) / 20 : null;
+  }
+
+  /** As it stands on the page. */
+  private onPage(): string {
+    const { top, height } = this.frame;
     const [right, bottom] = [this.width - MARGIN, top + height];
     const [soft, rule] = [ink('ink-soft'), ink('rule-strong')];
-    const y = (bytes: number): number => top + height * (1 - Math.min(1, bytes / maxBytes));
     const pen = new SvgPen();
-    const bins = this.data?.bins.filter((b) => b.share > 0) ?? [];
-    const peak = Math.max(0, ...bins.map((b) => b.share));
-    const full = peak > 0 ? Math.ceil(peak * 20) / 20 : 1;
-    const bar = (b: DistributionBin): string => {
-      const w = Math.max(0.75, (b.share / full) * right);
-      return `M0 ${y(b.lowBytes).toFixed(1)}H${w.toFixed(1)}V${y(b.highBytes).toFixed(1)}H0Z`;
-    };
-    pen.fill(bins.map(bar).join(''), ink('water'), 0.7);
-    const across = (bytes: number | null, to: number, stroke: Stroke): void => {
-      // Beyond the scale there is no place for it.
-      if (bytes !== null && bytes <= maxBytes) pen.segments([0, y(bytes), to, y(bytes)], stroke);
-    };
-    const { p50 = null, p99 = null } = this.data ?? {};
-    for (const bytes of [p50, p99]) across(bytes, right - 26, { colour: soft, width: 1, dash: [1, 3] });
-    across(this.limitBytes, right, { colour: ink('limit'), width: 1.75, dash: [7, 4] });
+    const y = this.draw(pen, { left: 0, top, width: right, height }, right - 26);
     pen.segments([0.5, top, 0.5, bottom, 0, bottom, right, bottom], { colour: rule, width: 1 });
+    const { p50 = null, p99 = null } = this.data ?? {};
     // Two labels on one another say nothing: the median gives way.
     if (p50 !== null && p99 !== null && y(p50) - y(p99) >= 13) pen.text(right, y(p50) + 4, 'p50', 'end', soft);
     if (p99 !== null) pen.text(right, y(p99) + 4, 'p99', 'end', soft);
     pen.text(0, bottom + 14, '0', 'start', soft);
-    if (peak > 0) pen.text(right, bottom + 14, String(Math.round(full * 100)), 'end', soft);
+    if (this.full !== null) pen.text(right, bottom + 14, String(Math.round(this.full * 100)), 'end', soft);
     pen.text(right / 2, bottom + 29, this.width > 150 ? 'share of arrivals, %' : 'arrivals, %', 'middle', soft);
-    return pen.file(this.name, this.width, bottom + BOTTOM);
+    return pen.file(this.name, '', this.width, bottom + BOTTOM);
+  }
+
+  /** The bars and the lines across them, those of the quantiles up to `lines`. */
+  private draw(pen: SvgPen, { left, top, width, height }: Box, lines: number): (bytes: number) => number {
+    const { maxBytes } = this.frame;
+    const y = (bytes: number): number => top + height * (1 - Math.min(1, bytes / maxBytes));
+    const full = this.full ?? 1;
+    const bar = (b: DistributionBin): string => {
+      const w = Math.max(0.75, (b.share / full) * width);
+      return `M${left} ${y(b.lowBytes).toFixed(1)}h${w.toFixed(1)}V${y(b.highBytes).toFixed(1)}H${left}Z`;
+    };
+    const bins = this.data?.bins.filter((b) => b.share > 0) ?? [];
+    pen.fill(bins.map(bar).join(''), ink('water'), 0.7);
+    const across = (bytes: number | null, to: number, stroke: Stroke): void => {
+      // Beyond the scale there is no place for it.
+      if (bytes !== null && bytes <= maxBytes) pen.segments([left, y(bytes), to, y(bytes)], stroke);
+    };
+    const { p50 = null, p99 = null } = this.data ?? {};
+    for (const bytes of [p50, p99]) across(bytes, lines, { colour: ink('ink-soft'), width: 1, dash: DOTTED });
+    across(this.limitBytes, left + width, { colour: ink('limit'), width: 1.75, dash: DASHED });
+    return y;
+  }
+
+  empty(): boolean {
+    return this.full === null;
+  }
+
+  svg(): string {
+    const full = this.full ?? 1;
+    const { maxBytes } = this.frame;
+    const axis = this.axis();
+    return figure({
+      name: this.name,
+      signs: [
+        { words: 'arrivals', look: 'bars', colour: ink('water') },
+        { words: 'p50 and p99', look: 'dotted', colour: ink('ink-soft') },
+        ...(this.limitBytes === null ? [] : [{ words: 'limit', look: 'dashed', colour: ink('limit') } as const]),
+      ],
+      span: null,
+      draw: (pen, box) => {
+        const area = withinAxes(box, false);
+        const view = { ...area, x: (v: number) => area.left + (v / full) * area.width, y: (v: number) => area.top + area.height * (1 - v / maxBytes) };
+        const [xAt, yAt] = [ticks(0, full, 8), ySplits(axis, 0, maxBytes, 6)];
+        const percent = { label: '', factor: () => 100 };
+        axes(pen, view, { x: { at: xAt, labels: labels(percent, xAt) }, clock: null, y: { at: yAt, labels: labels(axis, yAt) }, xLabel: 'share of arrivals, %', yLabel: axis.label });
+        const y = this.draw(pen, area, area.left + area.width);
+        const { p50 = null, p99 = null } = this.data ?? {};
+        for (const [bytes, words] of [[p50, 'p50'], [p99, 'p99']] as const) {
+          if (bytes !== null && bytes <= maxBytes) pen.text(area.left + area.width - 4, y(bytes) - 4, words, 'end', ink('ink-soft'));
+        }
+      },
+    });
   }
 
   csv(): string {

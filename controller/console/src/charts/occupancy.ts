@@ -7,8 +7,10 @@ import uPlot from 'uplot';
 import type { Packets } from '../model/types';
 import { nearest, neighbours } from '../model/packets';
 import type { Pen, View } from './pen';
+import { DASHED, type Sign } from './figure';
 import { band, HIDDEN, line, Plot } from './plot';
 import { largest } from './scale';
+import { levels } from './strip';
 import { flowInk, ink } from './theme';
 
 export interface OccupancyData {
@@ -23,6 +25,8 @@ export interface OccupancyData {
   packets: Packets | null;
   /** Number of the colour of a flow. */
   colours: ReadonlyMap<string, number>;
+  /** How a flow is called. */
+  flowName: (id: string) => string;
 }
 
 export interface OccupancyOptions {
@@ -38,6 +42,16 @@ export interface OccupancyOptions {
 const HEIGHT = 312;
 /** A packet is meant from so many CSS pixels. */
 const REACH = 18;
+
+/** Which flow has which colour, and how drops and marks look. */
+function packetSigns(p: Packets, colours: ReadonlyMap<string, number>, name: (id: string) => string): Sign[] {
+  const there = new Set(Array.from(p.flow, String));
+  const named = [...colours].filter(([id]) => there.has(id)).map(([id, colour]): Sign => ({ words: name(id), look: 'dots', colour: flowInk(colour) }));
+  const others: Sign[] = there.size > named.length ? [{ words: 'other flows', look: 'dots', colour: flowInk(undefined) }] : [];
+  const dropped: Sign[] = p.dropped.some((d) => d > 0) ? [{ words: 'dropped', look: 'cross', colour: ink('drop') }] : [];
+  const marked: Sign[] = p.ce.some((c) => c > 0) ? [{ words: 'marked CE', look: 'ring', colour: ink('limit') }] : [];
+  return [...named, ...others, ...dropped, ...marked];
+}
 
 export class OccupancyChart {
   readonly plot: Plot;
@@ -56,13 +70,14 @@ export class OccupancyChart {
       onSelect: options.onSelect,
       onCursor: options.onCursor,
       onPointer: (at) => this.point(at),
+      signs: () => this.signs(),
       columns: ['occupancy_max_bytes', 'occupancy_p99_bytes', 'occupancy_p50_bytes', 'limit_bytes'],
       csv: () => this.csv(),
       series: [
         line('water-faint', 1),
         HIDDEN,
         line('water', 1.75, { fill: () => ink('water-band') }),
-        line('limit', 1.75, { dash: [7, 4], ...(uPlot.paths.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}) }),
+        line('limit', 1.75, { drawn: 'steps', dash: DASHED, ...(uPlot.paths.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}) }),
       ],
       bands: [band(2, 3)],
       draw: (pen, view) => this.draw(pen, view),
@@ -96,6 +111,13 @@ export class OccupancyChart {
 
   private label(): string {
     return `occupancy, ${this.options.unitLabel()}`;
+  }
+
+  private signs(): Sign[] {
+    const limit: Sign = { words: 'limit', look: 'dashed', colour: ink('limit') };
+    const d = this.data;
+    if (!d?.packets) return [...levels(), limit, { words: 'drops (longer: more of them)', look: 'ticks', colour: ink('drop') }];
+    return [...packetSigns(d.packets, d.colours, d.flowName), limit];
   }
 
   private draw(pen: Pen, v: View): void {

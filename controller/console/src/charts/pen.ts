@@ -10,15 +10,31 @@ export interface Stroke {
   dash?: readonly number[];
 }
 
-/** Where values stand, CSS pixels. */
-export interface View {
-  x: (v: number) => number;
-  y: (v: number) => number;
+/** A place within a picture, CSS pixels. */
+export interface Box {
   left: number;
   top: number;
   width: number;
   height: number;
 }
+
+/** A box with the places of values. */
+export interface View extends Box {
+  x: (v: number) => number;
+  y: (v: number) => number;
+}
+
+export type Anchor = 'start' | 'middle' | 'end';
+
+export interface Lettering {
+  size?: number;
+  weight?: number;
+  /** Upwards. */
+  turned?: boolean;
+}
+
+export const FONT_FAMILY = '"IBM Plex Sans", system-ui, sans-serif';
+const TEXT_SIZE = 12;
 
 export interface Pen {
   /** Line segments: x1, y1, x2, y2, and again. */
@@ -26,6 +42,7 @@ export interface Pen {
   /** Squares of a size around points: x, y, and again. */
   dots(points: readonly number[], size: number, fill: string): void;
   ring(x: number, y: number, radius: number, stroke: Stroke): void;
+  text(x: number, y: number, text: string, anchor: Anchor, colour: string): void;
 }
 
 export class CanvasPen implements Pen {
@@ -58,6 +75,14 @@ export class CanvasPen implements Pen {
     this.c.stroke();
   }
 
+  text(x: number, y: number, text: string, anchor: Anchor, colour: string): void {
+    this.c.font = `${TEXT_SIZE * this.ratio}px ${FONT_FAMILY}`;
+    this.c.textAlign = anchor === 'middle' ? 'center' : anchor;
+    this.c.textBaseline = 'alphabetic';
+    this.c.fillStyle = colour;
+    this.c.fillText(text, x * this.ratio, y * this.ratio);
+  }
+
   private begin(s: Stroke): void {
     this.c.strokeStyle = s.colour;
     this.c.lineWidth = s.width * this.ratio;
@@ -73,6 +98,11 @@ function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c] ?? c);
 }
 
+/** Text of an element, with symbols such as N_b set as symbols. */
+function lettered(text: string): string {
+  return escaped(text).replace(/(\p{L}\p{M}*)_(\p{L})(?!\p{L})/gu, '$1<tspan baseline-shift="-20%" font-size="75%">$2</tspan>');
+}
+
 export class SvgPen implements Pen {
   readonly parts: string[] = [];
 
@@ -84,18 +114,22 @@ export class SvgPen implements Pen {
     this.stroke(d, stroke);
   }
 
-  /** A line through points; null lifts the pen. */
-  line(x: readonly number[], y: readonly (number | null)[], stroke: Stroke): void {
+  /** A line through points; null lifts the pen, where it is no gap that `bridged` takes (x of its ends). */
+  line(x: readonly number[], y: readonly (number | null)[], stroke: Stroke, bridged: (from: number, to: number) => boolean = () => false): void {
     let d = '';
-    let down = false;
+    let last: number | null = null;
+    let lifted = true;
     for (let i = 0; i < x.length; i += 1) {
       const v = y[i];
       if (v === null || v === undefined) {
-        down = false;
+        lifted = true;
         continue;
       }
-      d += `${down ? 'L' : 'M'}${n(x[i] ?? 0)} ${n(v)}`;
-      down = true;
+      const at = x[i] ?? 0;
+      const on = last !== null && (!lifted || bridged(last, at));
+      d += `${on ? 'L' : 'M'}${n(at)} ${n(v)}`;
+      last = at;
+      lifted = false;
     }
     this.stroke(d, stroke);
   }
@@ -116,18 +150,26 @@ export class SvgPen implements Pen {
     if (d) this.parts.push(`<path d="${d}" fill="${escaped(fill)}" fill-opacity="${opacity}"/>`);
   }
 
+  /** The strokes of another pen, cut off at the edges of a box. */
+  within(box: Box, inside: SvgPen): void {
+    const plot = `<rect x="${n(box.left)}" y="${n(box.top)}" width="${n(box.width)}" height="${n(box.height)}"/>`;
+    this.parts.push(`<clipPath id="plot">${plot}</clipPath><g clip-path="url(#plot)">${inside.parts.join('')}</g>`);
+  }
+
   /** All that was drawn, on paper: charts are transparent. */
-  file(name: string, width: number, height: number): string {
+  file(name: string, about: string, width: number, height: number): string {
+    const described = about ? `<desc>${escaped(about)}</desc>` : '';
     return (
-      `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
-      `font-family="IBM Plex Sans, system-ui, sans-serif" font-size="12"><title>${escaped(name)}</title>` +
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" ` +
+      `font-family="${escaped(FONT_FAMILY)}" font-size="${TEXT_SIZE}"><title>${escaped(name)}</title>${described}` +
       `<rect width="100%" height="100%" fill="${ink('sheet')}"/>${this.parts.join('')}</svg>\n`
     );
   }
 
-  text(x: number, y: number, text: string, anchor: 'start' | 'middle' | 'end', colour: string, turned = false): void {
+  text(x: number, y: number, text: string, anchor: Anchor, colour: string, { size, weight, turned }: Lettering = {}): void {
     const turn = turned ? ` transform="rotate(-90 ${n(x)} ${n(y)})"` : '';
-    this.parts.push(`<text x="${n(x)}" y="${n(y)}" text-anchor="${anchor}" fill="${escaped(colour)}"${turn}>${escaped(text)}</text>`);
+    const looks = `${size === undefined ? '' : ` font-size="${size}"`}${weight === undefined ? '' : ` font-weight="${weight}"`}`;
+    this.parts.push(`<text x="${n(x)}" y="${n(y)}" text-anchor="${anchor}" fill="${escaped(colour)}"${looks}${turn}>${lettered(text)}</text>`);
   }
 
   private stroke(d: string, s: Stroke): void {

@@ -3,12 +3,13 @@
 // time unless said otherwise.
 
 import uPlot from 'uplot';
-import { labels, TIME, type XAxis, type YAxis, xAxis, xSplits, yAxis, ySplits } from './axis';
+import { clockAxis, clockRow, labels, TIME, type XAxis, type YAxis, xAxis, xSplits, yAxis, ySplits } from './axis';
 import { unixMsOf } from './clock';
 import { h } from '../dom';
-import { csvOf, type Picture, svgOf } from './picture';
-import { CanvasPen, type Pen, type View } from './pen';
-import { largest, StickyMax } from './scale';
+import { axes, DOTTED, figure, type Sign, type Trace, traces, withinAxes } from './figure';
+import { csvOf, type Picture } from './picture';
+import { CanvasPen, type Pen, SvgPen, type View } from './pen';
+import { largest, StickyMax, usual } from './scale';
 import { touchSelects } from './touch';
 import { type Ink, ink, onTheme } from './theme';
 
@@ -16,11 +17,11 @@ import { type Ink, ink, onTheme } from './theme';
 const RIGHT = 30;
 
 /** A line of this colour. */
-export function line(colour: Ink, width: number, more: Partial<uPlot.Series> = {}): uPlot.Series {
+export function line(colour: Ink, width: number, more: Partial<Trace> = {}): Trace {
   return { stroke: () => ink(colour), width, points: { show: false }, ...more };
 }
 
-export const HIDDEN: uPlot.Series = { stroke: 'transparent', width: 0, points: { show: false } };
+export const HIDDEN: Trace = { stroke: 'transparent', width: 0, points: { show: false } };
 
 /** The area between two series. */
 export function band(upper: number, lower: number): uPlot.Band {
@@ -28,7 +29,7 @@ export function band(upper: number, lower: number): uPlot.Band {
 }
 
 /** A value within a range: its highest, its lowest, and the value itself. */
-export const RANGED = { series: [HIDDEN, HIDDEN, line('water', 1.75)], bands: [band(1, 2)] };
+export const RANGED: { series: Trace[]; bands: uPlot.Band[] } = { series: [HIDDEN, HIDDEN, line('water', 1.75)], bands: [band(1, 2)] };
 
 export interface PlotOptions {
   /** Name of the chart, of its files too. */
@@ -42,9 +43,13 @@ export interface PlotOptions {
   floor?: number;
   /** Room above the largest value: a factor. */
   headroom?: number;
+  /** Peaks far above nearly all of the rest are cut off, and marked. */
+  cut?: boolean;
   /** Instead of a range from 0. */
   yRange?: () => [number, number];
-  series: uPlot.Series[];
+  series: Trace[];
+  /** The legend of a saved picture, without the target. */
+  signs: () => Sign[];
   /** Column of each series in a file, with its unit. */
   columns: string[];
   bands?: uPlot.Band[];
@@ -60,6 +65,16 @@ export interface PlotOptions {
   onScale?: (most: number, top: number, height: number) => void;
   /** Instead of the series, where the chart draws something else itself. */
   csv?: () => string | null;
+  /** Likewise, whether nothing of it was measured in the span shown. */
+  empty?: () => boolean;
+}
+
+type Columns = (number | null)[][];
+
+/** Values of the rows within a span of the first column. */
+function valuesWithin([x = [], ...columns]: Columns, from: number, to: number): number[] {
+  const inside = x.map((v) => v !== null && v >= from && v <= to);
+  return columns.flatMap((c) => c.filter((v, i): v is number => inside[i] === true && v != null));
 }
 
 /** A uPlot that fills its element. The chart is drawn, not read: a text next to it says what it shows. */
@@ -92,7 +107,7 @@ export class Plot implements Picture {
           x: { time: false, range: () => this.range },
           y: { range: () => this.yRange() },
         },
-        axes: [xAxis(o.showX, o.x ?? TIME), yAxis(o.y)],
+        axes: [xAxis(o.showX, o.x ?? TIME), yAxis(o.y), ...(o.showX && (o.x ?? TIME).clock ? [clockAxis(o.x ?? TIME)] : [])],
         series: [{}, ...o.series],
         bands: o.bands ?? [],
         hooks: {
@@ -136,12 +151,20 @@ export class Plot implements Picture {
   }
 
   /** Columns: that of x, and one for every series. There is room for `most`, else for all of them. */
-  set(data: (number | null)[][], from: number, to: number, { target = null, most }: { target?: number | null; most?: number } = {}): void {
+  set(data: Columns, from: number, to: number, { target = null, most }: { target?: number | null; most?: number } = {}): void {
     this.target = target;
-    this.sticky.update((most ?? largest(...data.slice(1))) * (this.options.headroom ?? 1.1));
     this.range = to > from ? [from, to] : [from, from + 1];
+    this.sticky.update((most ?? this.mostOf(valuesWithin(data, ...this.range))) * (this.options.headroom ?? 1.1));
     this.u.setData(data as uPlot.AlignedData, true);
     this.tellScale(this.u);
+  }
+
+  private values(): number[] {
+    return valuesWithin(this.u.data as unknown as Columns, ...this.range);
+  }
+
+  private mostOf(values: readonly number[]): number {
+    return this.options.cut ? usual(values) : largest(values);
   }
 
   redraw(): void {
@@ -194,50 +217,83 @@ export class Plot implements Picture {
     c.restore();
   }
 
-  /** Draws the options' picture and the target line. */
+  /** Draws the options' picture, the target line, and where values are beyond the axis. */
   private draw(pen: Pen, v: View): void {
     this.options.draw?.(pen, v);
+    if (this.options.cut) this.drawCut(pen, v);
     if (this.target === null) return;
     const y = v.y(this.target);
-    if (y >= v.top && y <= v.top + v.height) pen.segments([v.left, y, v.left + v.width, y], { colour: ink('advised'), width: 1.25, dash: [1.5, 3] });
+    if (y >= v.top && y <= v.top + v.height) pen.segments([v.left, y, v.left + v.width, y], { colour: ink('advised'), width: 1.25, dash: DOTTED });
   }
 
-  canvas(): HTMLCanvasElement {
-    return this.u.ctx.canvas;
+  /** An arrow at the upper edge where lines go beyond it, with the largest value. */
+  private drawCut(pen: Pen, v: View): void {
+    const [x = [], ...columns] = this.u.data as unknown as Columns;
+    const top = this.yRange()[1];
+    const shown = columns.filter((_, k) => (this.options.series[k]?.width ?? 1) > 0);
+    const most = x.map((_, i) => largest(shown.map((c) => c[i])));
+    const colour = ink('ink-soft');
+    let peak: { x: number; value: number } | null = null;
+    let last = Number.NEGATIVE_INFINITY;
+    most.forEach((value, i) => {
+      const at = x[i] ?? 0;
+      if (value <= top || at < this.range[0] || at > this.range[1]) return;
+      if (peak === null || value > peak.value) peak = { x: at, value };
+      const px = Math.min(Math.max(v.x(at), v.left + 6), v.left + v.width - 6);
+      if (px - last < 14) return;
+      last = px;
+      pen.segments([px - 4, v.top + 7, px, v.top + 2, px, v.top + 2, px + 4, v.top + 7], { colour, width: 1.5 });
+    });
+    if (peak === null) return;
+    const { x: at, value } = peak as { x: number; value: number };
+    const px = v.x(at);
+    const right = px < v.left + v.width / 2;
+    pen.text(px + (right ? 14 : -14), v.top + 14, `up to ${labels(this.options.y, [value])[0] ?? ''}`, right ? 'start' : 'end', colour);
+  }
+
+  empty(): boolean {
+    return this.options.empty?.() ?? this.values().length === 0;
   }
 
   csv(): string {
     const own = this.options.csv?.();
     if (own) return own;
-    const time = (this.options.x ?? TIME).clock;
-    const first = time ? 'time_s' : (this.options.x?.label ?? 'x').replace(/, /g, '_').replace(/ /g, '_');
-    return csvOf(
-      [first, ...this.options.columns],
-      this.u.data as unknown as (number | null)[][],
-      this.range,
-      time ? unixMsOf : null,
-    );
+    const x = this.options.x ?? TIME;
+    return csvOf([x.column, ...this.options.columns], this.u.data as unknown as Columns, this.range, x.clock ? unixMsOf : null);
   }
 
   svg(): string {
-    const u = this.u;
     const o = this.options;
     const x = o.x ?? TIME;
+    const clock = x.clock === true;
     const [xMin, xMax] = this.range;
     const [yMin, yMax] = this.yRange();
-    const xAt = xSplits(x, xMin, xMax, u.width);
-    const yAt = ySplits(o.y, yMin, yMax);
-    return svgOf({
+    const target: Sign[] = this.target === null ? [] : [{ words: 'target', look: 'dotted', colour: ink('advised') }];
+    return figure({
       name: o.name,
-      width: u.width,
-      height: u.height + (o.showX ? 0 : 46),
-      view: this.view(),
-      u,
-      series: o.series,
-      bands: o.bands ?? [],
-      x: { at: xAt, labels: labels(x, xAt), label: x.label },
-      y: { at: yAt, labels: labels(o.y, yAt), label: String(u.axes[1]?.label ?? o.y.label) },
-      draw: (pen, view) => this.draw(pen, view),
+      signs: [...o.signs(), ...target],
+      span: clock ? this.range : null,
+      draw: (pen, box) => {
+        const area = withinAxes(box, clock);
+        const view: View = {
+          ...area,
+          x: (v) => area.left + ((v - xMin) / (xMax - xMin)) * area.width,
+          y: (v) => area.top + (1 - (v - yMin) / (yMax - yMin)) * area.height,
+        };
+        const xAt = xSplits(x, xMin, xMax, area.width);
+        const yAt = ySplits(o.y, yMin, yMax, 6);
+        axes(pen, view, {
+          x: { at: xAt, labels: labels(x, xAt) },
+          clock: clock ? clockRow(xMin, xMax, area.width) : null,
+          y: { at: yAt, labels: labels(o.y, yAt) },
+          xLabel: clock ? x.label : String(this.u.axes[0]?.label ?? x.label),
+          yLabel: o.y.words ?? String(this.u.axes[1]?.label ?? o.y.label),
+        });
+        const inside = new SvgPen();
+        traces(inside, view, this.u.data as unknown as Columns, o.series, o.bands ?? []);
+        this.draw(inside, view);
+        pen.within(area, inside);
+      },
     });
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { decimalsFor, niceStep, StickyMax, ticks } from './scale';
+import { decimalsFor, niceStep, StickyMax, ticks, usual } from './scale';
 
 describe('scale', () => {
   it('finds round steps', () => {
@@ -20,6 +20,17 @@ describe('scale', () => {
     expect(decimalsFor(0.25)).toBe(2);
     expect(decimalsFor(20)).toBe(0);
     expect(decimalsFor(0.0005)).toBe(4);
+  });
+
+  it('has no room for a peak that stands far above nearly all', () => {
+    const windows = Array.from({ length: 300 }, (_, i) => (i < 20 ? 600 : 50 + (i % 10)));
+    expect(usual(windows)).toBe(3 * 59);
+    // A saw-tooth, a step, and what has only begun are shown whole.
+    expect(usual(Array.from({ length: 300 }, (_, i) => 30 + (i % 30)))).toBe(59);
+    expect(usual(Array.from({ length: 300 }, (_, i) => (i < 280 ? 20 : 55)))).toBe(55);
+    expect(usual([600, 580, 60])).toBe(600);
+    expect(usual([])).toBe(0);
+    expect(usual([0, 0, 0, 4])).toBe(4);
   });
 
   it('grows at once and shrinks with patience', () => {

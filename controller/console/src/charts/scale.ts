@@ -21,10 +21,25 @@ export function ticks(min: number, max: number, wanted: number): number[] {
 }
 
 /** The largest of all values; 0 where there is none. */
-export function largest(...columns: Iterable<number | null>[]): number {
+export function largest(...columns: Iterable<number | null | undefined>[]): number {
   let m = 0;
-  for (const c of columns) for (const v of c) if (v !== null && v > m) m = v;
+  for (const c of columns) for (const v of c) if (v != null && v > m) m = v;
   return m;
+}
+
+/** Part of the values that an axis has room for whatever they are, and how far beyond it goes for the rest. */
+const USUAL_SHARE = 0.9;
+const USUAL_TIMES = 3;
+
+/**
+ * The largest of all values, unless it stands far above nearly all: the peak of a
+ * slow start would flatten all that comes after it.
+ */
+export function usual(values: readonly number[]): number {
+  const most = largest(values);
+  const sorted = [...values].sort((a, b) => a - b);
+  const typical = sorted[Math.ceil(sorted.length * USUAL_SHARE) - 1] ?? most;
+  return typical > 0 && most > USUAL_TIMES * typical ? USUAL_TIMES * typical : most;
 }
 
 /** Decimals needed to tell `step` apart. */

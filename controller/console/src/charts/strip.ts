@@ -2,6 +2,7 @@
 // The channels of the recorder below the occupancy, on the shared time axis.
 
 import uPlot from 'uplot';
+import type { Sign, Trace } from './figure';
 import { band, HIDDEN, line, Plot, type PlotOptions } from './plot';
 import { ink } from './theme';
 
@@ -16,7 +17,8 @@ export function utilisationStrip(range: () => [number, number], o: Strip): Plot 
     ...o,
     name: 'Utilisation',
     columns: ['utilisation'],
-    y: { label: 'util., %', factor: () => 100, wanted: 2 },
+    y: { label: 'util., %', words: 'utilisation, %', factor: () => 100, wanted: 2 },
+    signs: () => [{ words: 'bytes that left over capacity', look: 'line', colour: ink('water') }],
     yRange: range,
     series: [line('water', 1.5)],
   });
@@ -24,16 +26,26 @@ export function utilisationStrip(range: () => [number, number], o: Strip): Plot 
 
 /** Bars: a loss belongs to a single interval. */
 export function lossStrip(o: Strip): Plot {
-  const bars = uPlot.paths.bars ? { fill: () => ink('drop'), width: 0, paths: uPlot.paths.bars({ size: [1, 12, 1] }) } : {};
+  const bars: Partial<Trace> = uPlot.paths.bars ? { drawn: 'bars', fill: () => ink('drop'), width: 0, paths: uPlot.paths.bars({ size: [1, 12, 1] }) } : {};
   return new Plot({
     ...COMMON,
     ...o,
     name: 'Loss',
     columns: ['loss_rate'],
     y: { label: 'loss, %', factor: () => 100, wanted: 2 },
+    signs: () => [{ words: 'drops over arrivals', look: 'bars', colour: ink('drop') }],
     floor: 0.02,
     series: [line('drop', 1.5, bars)],
   });
+}
+
+/** Of the median, the 99th percentile and the largest. */
+export function levels(): Sign[] {
+  return [
+    { words: 'median', look: 'line', colour: ink('water') },
+    { words: 'to the 99th percentile', look: 'band', colour: ink('water-band') },
+    { words: 'largest', look: 'thin', colour: ink('water-faint') },
+  ];
 }
 
 export function delayStrip(o: Strip): Plot {
@@ -44,7 +56,8 @@ export function delayStrip(o: Strip): Plot {
     columns: ['delay_max_ms', 'delay_p99_ms', 'delay_p50_ms'],
     height: 140,
     showX: true,
-    y: { label: 'delay, ms', factor: () => 1, wanted: 2 },
+    y: { label: 'delay, ms', words: 'queueing delay, ms', factor: () => 1, wanted: 2 },
+    signs: levels,
     series: [line('water-faint', 1), HIDDEN, line('water', 1.5)],
     bands: [band(2, 3)],
   });

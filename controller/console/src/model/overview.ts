@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every port in brief: which of them miss a target, and by how much.
+// Every port in brief: which of them need attention, and how much.
 
-import { linkTitle } from './links';
+import { limitBytes, linkTitle } from './links';
 import type { Brief, Link } from './types';
 
 export type GoalName = 'utilisation' | 'loss' | 'delay';
 
 export function briefOf(l: Link): Brief {
-  return { ...l, advisedBytes: l.advice?.advisedBytes ?? null, nB: l.estimate?.values.nB?.value ?? null };
+  return { ...l, answer: l.verdict?.answer ?? '', advisedBytes: l.advice?.advisedBytes ?? null, nB: l.estimate?.values.nB?.value ?? null };
 }
 
 /** Of a target that is missed, by which factor; only of what the last second says. */
@@ -25,14 +25,41 @@ export function missed(b: Brief): Partial<Record<GoalName, number>> {
   return found;
 }
 
-function rank(b: Brief): number {
-  const worst = Math.max(0, ...Object.values(missed(b)));
-  return worst > 0 ? 2 + worst : b.stale ? 0 : 1;
+/** The limit in force over the advised one; null where one of them is not known. */
+export function overAdvised(b: Brief): number | null {
+  const limit = limitBytes(b);
+  return limit === null || !b.advisedBytes ? null : limit / b.advisedBytes;
 }
 
-/** Those that miss a target first, by how much; silent ones last. */
+/** Why a port stands where it does, most urgent first. */
+export const GROUPS = ['missed', 'too_big', 'cannot_say', 'fine'] as const;
+export type Group = (typeof GROUPS)[number];
+
+/** A port misses a target or is too small; is too big; cannot be judged; or is fine. */
+export function group(b: Brief): Group {
+  if (b.stale) return 'cannot_say';
+  if (b.answer === 'too_small' || Object.keys(missed(b)).length > 0) return 'missed';
+  return b.answer === 'too_big' || b.answer === 'fine' ? b.answer : 'cannot_say';
+}
+
+/** How much attention within its group, in steps: rows do not change places with every second. */
+function urgency(b: Brief): number {
+  const ratio = overAdvised(b) ?? 1;
+  const of: Record<Group, () => number> = {
+    missed: () => Math.max(1, ...Object.values(missed(b)), b.answer === 'too_small' ? 1 / ratio : 0),
+    too_big: () => ratio,
+    cannot_say: () => (b.stale ? 0 : 1),
+    fine: () => 0,
+  };
+  const much = of[group(b)]();
+  return much > 0 ? Math.round(Math.log(much) / Math.log(1.25)) : -1;
+}
+
+/** Ports that miss a target or are too small first, then ports too big, then ports that cannot be judged; each by how much. */
 export function sortOverview(all: readonly Brief[]): Brief[] {
-  return [...all].sort((a, b) => rank(b) - rank(a) || a.node - b.node || a.port - b.port);
+  const ranked = all.map((b) => ({ b, group: GROUPS.indexOf(group(b)), urgency: urgency(b) }));
+  ranked.sort((x, y) => x.group - y.group || y.urgency - x.urgency || x.b.node - y.b.node || x.b.port - y.b.port);
+  return ranked.map((r) => r.b);
 }
 
 export function matches(b: Brief, words: string): boolean {

@@ -6,8 +6,14 @@ import { flowColours, joined, nearest, neighbours, PACKET_BYTES, within } from '
 describe('flowColours', () => {
   it('gives chosen flows theirs first, then those with most packets', () => {
     const p = packetsAt([1, 2, 3, 4, 5], [7, 7, 9, 9, 9]);
-    expect([...flowColours(['4'], p)]).toEqual([['4', 0], ['9', 1], ['7', 2]]);
+    expect([...flowColours(['4'], p)]).toEqual([['4', 4], ['9', 1], ['7', 7]]);
     expect(flowColours([], packetsAt(Array.from({ length: 20 }, (_, i) => i), Array.from({ length: 20 }, (_, i) => i))).size).toBe(8);
+  });
+
+  it('keeps the colour of a flow whatever others are chosen, in whatever order', () => {
+    expect(flowColours(['3', '5', '6'], null).get('5')).toBe(flowColours(['6', '5'], null).get('5'));
+    // The next free one in place of a colour that is taken.
+    expect([...flowColours(['3', '11', '19'], null).values()]).toEqual([3, 4, 5]);
   });
 });
 

@@ -8,16 +8,25 @@ import type { Packets } from './types';
 export const COLOURS = 8;
 
 /**
- * The colour of every flow: those chosen first, in their order, then by number
- * of packets; a flow without one is not in the map.
+ * The colour of every flow: those chosen first, then by number of packets; a flow
+ * without one is not in the map. A flow's number says which colour it gets where
+ * that is free: so it has the same after a reload.
  */
 export function flowColours(chosen: readonly string[], p: Packets | null): Map<string, number> {
   const colours = new Map<string, number>();
-  for (const id of chosen) if (colours.size < COLOURS) colours.set(id, colours.size);
+  const free = new Set(Array.from({ length: COLOURS }, (_, i) => i));
+  const give = (id: string): void => {
+    if (free.size === 0 || colours.has(id)) return;
+    let colour = Number(id) % COLOURS || 0;
+    while (!free.has(colour)) colour = (colour + 1) % COLOURS;
+    free.delete(colour);
+    colours.set(id, colour);
+  };
+  for (const id of chosen) give(id);
   const counts = new Map<number, number>();
   for (const f of p?.flow ?? []) counts.set(f, (counts.get(f) ?? 0) + 1);
   const most = [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-  for (const [f] of most) if (colours.size < COLOURS && !colours.has(String(f))) colours.set(String(f), colours.size);
+  for (const [f] of most) give(String(f));
   return colours;
 }
 

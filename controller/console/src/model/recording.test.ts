@@ -18,6 +18,7 @@ function columns(times: number[], stepSeconds: number): SeriesColumns {
     delayP99: c,
     delayMax: c,
     drops: c,
+    arrivals: c,
   };
 }
 
@@ -48,6 +49,16 @@ describe('Recording', () => {
     expect(r.add(columns([1, 2], 1))).toBe(2);
     expect(r.series.time).toEqual([1, 2]);
     expect(r.step).toBe(1);
+  });
+
+  it('has a hole where steps are missing', () => {
+    const r = new Recording(30);
+    expect(r.add(columns([0, 0.1, 0.2, 3, 3.1], 0.1))).toBe(5);
+    expect(r.series.time).toEqual([0, 0.1, 0.2, expect.closeTo(0.3), 3, 3.1]);
+    expect(r.series.column('utilisation')).toEqual([1, 1, 1, null, 1, 1]);
+    // In the next answer too, and none where the steps go on.
+    r.add(columns([3.2, 9], 0.1));
+    expect(r.series.column('drops')).toEqual([1, 1, 1, null, 1, 1, 1, null, 1]);
   });
 
   it('shows short windows interval by interval', () => {

@@ -15,6 +15,7 @@ export const COLUMNS = [
   'delayP99',
   'delayMax',
   'drops',
+  'arrivals',
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 
@@ -24,6 +25,8 @@ const CAPACITY = 12_000;
 /** Windows up to this are shown interval by interval, longer ones at 100 ms. */
 const FINE_WINDOW = 10;
 const COARSE_STEP = 0.1;
+/** Rows further apart than so many steps have a hole between them. */
+const HOLE = 1.5;
 /** Answers of another step in a row before they are believed. */
 const PATIENCE = 5;
 
@@ -67,6 +70,9 @@ export class Recording {
     if (columns.time.length === 0 || !this.takes(columns.stepSeconds)) return 0;
     let added = 0;
     columns.time.forEach((t, i) => {
+      // Steps that are not there at all are a hole too: no line goes over them.
+      const last = this.series.lastTime;
+      if (last !== null && t - last > HOLE * this.step) this.series.push(last + this.step, {});
       const row = Object.fromEntries(COLUMNS.map((c) => [c, columns[c][i] ?? null])) as Record<Column, number | null>;
       if (this.series.push(t, row)) added += 1;
     });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Series } from './series';
 import { COLUMNS } from './recording';
 import type { Flow, Link, WindowColumns } from './types';
-import { bdpBytes, firstChoice, queueAt, unbridged, WindowRecord } from './windows';
+import { bdpBytes, beyondQueueBytes, firstChoice, queueAt, unbridged, WindowRecord } from './windows';
 
 function columns(time: number[], cwnd: number): WindowColumns {
   const same = time.map(() => cwnd);
@@ -43,7 +43,7 @@ const flow = (id: string, cls: Flow['cls'], rateBps: number, baseRttMs: number |
 
 describe('firstChoice', () => {
   it('takes the largest flows bottlenecked here', () => {
-    expect(firstChoice([flow('1', 'RBP', 9e9), flow('2', 'LBP', 1), flow('3', 'LBP', 2), flow('4', 'SHORT', 9e9)])).toEqual(['3', '2', '1']);
+    expect(firstChoice([flow('1', 'RBP', 9e9), flow('2', 'LBP', 1), flow('3', 'LBP', 2), flow('4', 'SHORT', 9e9)])).toEqual(['1', '2', '3']);
   });
 });
 
@@ -52,6 +52,7 @@ describe('bdpBytes', () => {
     const l = { capacityBps: 100e6, estimate: { drainBps: 80e6, flows: [flow('1', 'LBP', 30, 10), flow('2', 'LBP', 10, 50), flow('3', 'WL', 99, null)] } } as Link;
     // (30*10 + 10*50)/40 = 20 ms at 10 MB/s
     expect(bdpBytes(l)).toBeCloseTo(200_000);
+    expect(beyondQueueBytes(l, 1514)).toBeCloseTo(201_514);
     expect(bdpBytes({ capacityBps: null, estimate: null } as Link)).toBeNull();
   });
 });

@@ -11,7 +11,7 @@ const CAPACITY = 12_000;
 /** Flows chosen at most. */
 export const MOST_CHOSEN = 8;
 /** Samples of a flow may be so far apart, seconds; a line over more would be made up. */
-const BRIDGED_S = 2;
+export const BRIDGED_S = 2;
 /** Shown where nobody has chosen. */
 const FIRST_CHOICE = 3;
 
@@ -53,14 +53,15 @@ export class WindowRecord {
   }
 }
 
-/** The flows shown before anybody chooses: the largest bottlenecked here, then the largest. */
+/** The flows shown before anybody chooses: the largest bottlenecked here, then the largest; in the order of their numbers, which lasts. */
 export function firstChoice(flows: readonly Flow[]): string[] {
   const rank = (f: Flow): number => (f.cls === 'LBP' ? 0 : f.cls === 'SHORT' ? 2 : 1);
   return flows
     .filter((f) => f.cwndPkts !== null)
     .sort((a, b) => rank(a) - rank(b) || (b.rateBps ?? 0) - (a.rateBps ?? 0) || a.id.localeCompare(b.id))
     .slice(0, FIRST_CHOICE)
-    .map((f) => f.id);
+    .map((f) => f.id)
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
 /** Of the spans without a sample those that no line goes over; `time`: of a place. */
@@ -85,6 +86,15 @@ export function bdpBytes(l: Link): number | null {
     sum += rate * f.baseRttMs;
   }
   return weight > 0 ? ((drainBps / 8) * (sum / weight)) / 1000 : null;
+}
+
+/**
+ * Bytes in flight beyond the queue of a full link: the BDP, and the
+ * packet in transmission, which is neither in an occupancy nor in a base RTT.
+ */
+export function beyondQueueBytes(l: Link, packetBytes: number): number | null {
+  const bdp = bdpBytes(l);
+  return bdp === null ? null : bdp + packetBytes;
 }
 
 /** Mean of the median occupancy over the steps of `time`; null where nothing was measured. */

@@ -7,7 +7,7 @@ import { limitText, marks } from '../model/links';
 import type { AdviceState, Interval, Marking } from '../model/types';
 import { ConfirmDialog } from './confirm';
 import type { Actions, NewTargets, Panel, Snapshot } from './panel';
-import { section } from './parts';
+import { coded, section } from './parts';
 import { TargetsForm } from './targets';
 import { docs } from './terms';
 
@@ -65,6 +65,7 @@ export class AdviceView implements Panel {
   private readonly targets = new TargetsForm((t) => this.askTargets(t));
   private readonly outcome = h('p', { class: 'outcome', role: 'status' });
   private readonly blocked = h('p', { class: 'soft small blocked', id: 'apply-why' });
+  private why = '';
   private current: Snapshot | null = null;
 
   constructor(private readonly actions: Actions) {
@@ -125,7 +126,8 @@ export class AdviceView implements Panel {
     const can = state?.canApply === true && advised !== null;
     attr(this.button, 'disabled', !can);
     const why = s.link?.watching || (can ? '' : state?.whyNot || (s.status?.mode === 'recommend' ? 'The controller only recommends (control.mode).' : ''));
-    text(this.blocked, why);
+    if (this.why !== why) this.blocked.replaceChildren(...coded(why));
+    this.why = why;
   }
 
   /** What is advised above the threshold, where the port marks. */

@@ -2,6 +2,7 @@
 // The five quantities that buffer sizing rests on, now and over time.
 
 import { Plot, RANGED } from '../charts/plot';
+import { ink } from '../charts/theme';
 import { attr, h, prose, symbol, text } from '../dom';
 import { MISSING, percent, significant } from '../format/units';
 import type { Series } from '../model/series';
@@ -18,6 +19,8 @@ interface Kind {
   sub: string;
   words: string;
   axis: string;
+  /** Column of a file, with its unit. */
+  column: string;
   /** Shown value per stored value on the axis. */
   factor: number;
   floor: number;
@@ -26,11 +29,11 @@ interface Kind {
 }
 
 const KINDS: Record<EstimateName, Kind> = {
-  nB: { term: 'N_b', base: 'N', sub: 'b', words: 'flows bottlenecked here', axis: 'flows', factor: 1, floor: 4, format: (v) => (Math.abs(v - Math.round(v)) < 0.005 ? String(Math.round(v)) : v.toFixed(1)), unit: 'flows' },
-  alpha: { term: 'α', base: 'α', sub: '', words: 'drops of a loss event per bottlenecked flow', axis: 'α', factor: 1, floor: 0.5, format: (v) => significant(v, 2), unit: '' },
-  delta: { term: 'Δ', base: 'Δ', sub: '', words: 'spread of the windows around BDP/n', axis: 'Δ', factor: 1, floor: 2, format: (v) => significant(v, 3), unit: '' },
-  tE: { term: 'T_e', base: 'T', sub: 'e', words: 'effective RTT: harmonic mean of base RTTs', axis: 'ms', factor: 1, floor: 5, format: (v) => significant(v, 3), unit: 'ms' },
-  cE: { term: 'C_e', base: 'C', sub: 'e', words: 'share of capacity carried by bottlenecked flows', axis: '% of C', factor: 100, floor: 1, format: (v) => percent(v).replace(' %', ''), unit: '% of C' },
+  nB: { term: 'N_b', base: 'N', sub: 'b', words: 'flows bottlenecked here', axis: 'flows', column: 'n_b', factor: 1, floor: 4, format: (v) => (Math.abs(v - Math.round(v)) < 0.005 ? String(Math.round(v)) : v.toFixed(1)), unit: 'flows' },
+  alpha: { term: 'α', base: 'α', sub: '', words: 'drops of a loss event per bottlenecked flow', axis: 'α', column: 'alpha', factor: 1, floor: 0.5, format: (v) => significant(v, 2), unit: '' },
+  delta: { term: 'Δ', base: 'Δ', sub: '', words: 'spread of the windows around BDP/n', axis: 'Δ', column: 'delta', factor: 1, floor: 2, format: (v) => significant(v, 3), unit: '' },
+  tE: { term: 'T_e', base: 'T', sub: 'e', words: 'effective RTT: harmonic mean of base RTTs', axis: 'ms', column: 't_e_ms', factor: 1, floor: 5, format: (v) => significant(v, 3), unit: 'ms' },
+  cE: { term: 'C_e', base: 'C', sub: 'e', words: 'share of capacity carried by bottlenecked flows', axis: '% of C', column: 'c_e_share', factor: 100, floor: 1, format: (v) => percent(v).replace(' %', ''), unit: '% of C' },
 };
 
 class Tile {
@@ -44,11 +47,16 @@ class Tile {
     const name = `${kind.base}${kind.sub ? `_${kind.sub}` : ''} over time`;
     this.chart = new Plot({
       name,
-      columns: ['high', 'low', 'value'],
+      columns: [`${kind.column}_high`, `${kind.column}_low`, kind.column],
       height: 142,
       showX: true,
-      y: { label: kind.axis, factor: () => kind.factor, wanted: 3 },
+      y: { label: kind.axis, words: `${kind.words}${kind.unit && kind.unit !== 'flows' ? `, ${kind.unit}` : ''}`, factor: () => kind.factor, wanted: 3 },
+      signs: () => [
+        { words: 'estimate', look: 'line', colour: ink('water') },
+        { words: 'its interval', look: 'band', colour: ink('water-band') },
+      ],
       floor: kind.floor,
+      cut: true,
       headroom: 1.08,
       ...RANGED,
     });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line saying whether the numbers below can be trusted.
+// One mark saying whether the numbers below can be trusted; opened, it shows the
+// counters that it rests on.
 
 import { attr, h, text } from '../dom';
 import { count, MISSING, percent } from '../format/units';
@@ -30,23 +31,21 @@ const JOIN_GOOD = 0.95;
 export class Health implements Panel {
   readonly element: HTMLElement;
   private readonly headline = h('strong', { class: 'state-word' });
+  private readonly spoken = h('p', { class: 'visually-hidden', role: 'status' });
   private readonly detail = h('span', { class: 'soft state-detail' });
+  private readonly open = h('span', { class: 'soft small state-open' }, 'Counters');
   private readonly cells = new Map<Name, Cell>();
 
   constructor() {
     const list = h('dl', { class: 'counters' });
     for (const [name, label, title] of CELLS) {
       const value = h('dd', {}, MISSING);
-      const root = h('div', { title }, h('dt', {}, label), value);
+      const root = h('div', {}, h('dt', {}, label, h('small', {}, title)), value);
       this.cells.set(name, { root, value });
       list.append(root);
     }
-    this.element = h(
-      'section',
-      { class: 'health', 'aria-label': 'State of the measurement', 'data-level': 'waiting' },
-      h('p', { class: 'row state', role: 'status' }, h('span', { class: 'lamp', 'aria-hidden': 'true' }), this.headline, this.detail),
-      list,
-    );
+    const mark = h('summary', { class: 'row state' }, h('span', { class: 'lamp', 'aria-hidden': 'true' }), this.headline, this.detail, this.open);
+    this.element = h('section', { class: 'health', 'aria-label': 'State of the measurement', 'data-level': 'waiting' }, this.spoken, h('details', {}, mark, list));
   }
 
   update(s: Snapshot): void {
@@ -56,23 +55,31 @@ export class Health implements Panel {
   tick(fresh: Freshness, status: Status | null): void {
     attr(this.element, 'data-level', fresh.level);
     text(this.headline, fresh.headline);
+    text(this.spoken, fresh.headline);
     text(this.detail, fresh.detail);
     if (!status) return;
     this.set('received', count(status.reportsReceived), false);
-    this.set('lost', count(status.reportsLost), (status.reportsLost ?? 0) > 0);
-    this.set('malformed', count(status.malformed), (status.malformed ?? 0) > 0);
-    this.set('kernel', count(status.kernelDrops), (status.kernelDrops ?? 0) > 0);
+    const bad = [
+      this.set('lost', count(status.reportsLost), (status.reportsLost ?? 0) > 0),
+      this.set('malformed', count(status.malformed), (status.malformed ?? 0) > 0),
+      this.set('kernel', count(status.kernelDrops), (status.kernelDrops ?? 0) > 0),
+      this.set('samplesLost', count(status.probeLost), (status.probeLost ?? 0) > 0),
+    ];
     this.set('samples', count(status.probeSamples), false);
-    this.set('samplesLost', count(status.probeLost), (status.probeLost ?? 0) > 0);
     const candidates = status.joinCandidates ?? 0;
     const share = candidates > 0 && status.joinMatched !== null ? status.joinMatched / candidates : null;
-    this.set('joined', percent(share), share !== null && share < JOIN_GOOD);
+    bad.push(this.set('joined', percent(share), share !== null && share < JOIN_GOOD));
+    // Of losses that are over the word above says nothing any more.
+    const told = bad.filter(Boolean).length;
+    text(this.open, told === 0 ? 'Counters' : `Counters: ${told} not as ${told === 1 ? 'it' : 'they'} should be`);
+    attr(this.open, 'data-bad', told > 0);
   }
 
-  private set(name: Name, value: string, bad: boolean): void {
+  private set(name: Name, value: string, bad: boolean): boolean {
     const c = this.cells.get(name);
-    if (!c) return;
+    if (!c) return bad;
     text(c.value, value);
     attr(c.root, 'data-bad', bad);
+    return bad;
   }
 }

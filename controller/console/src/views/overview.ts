@@ -1,27 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every port in one table: what misses its target first, with a search.
+// Every port in one table: what needs attention first, with a search.
 
-import { attr, h, keyed, text } from '../dom';
+import { attr, h, keyed, svg, text } from '../dom';
 import { bitRate, formatSize, milliseconds, MISSING, percent, significant } from '../format/units';
 import { limitBytes, linkKey, linkTitle } from '../model/links';
-import { type GoalName, matches, missed, sortOverview } from '../model/overview';
+import { type GoalName, GROUPS, type Group, group, matches, missed, overAdvised, sortOverview } from '../model/overview';
+import { trailPath } from '../model/trail';
 import type { Brief } from '../model/types';
+import { answerWord } from '../model/verdict';
 import type { Actions, Panel, Snapshot } from './panel';
 import { heading, section, table } from './parts';
 import { N_B } from './terms';
 
-/** Columns after the port, with the target that each is held against. */
+/** Columns of figures, with the target that each is held against. */
 const COLUMNS: readonly [string | (() => HTMLElement), GoalName?][] = [
-  ['C'],
   ['Utilisation', 'utilisation'],
   ['Loss', 'loss'],
   ['Largest delay', 'delay'],
   [N_B],
-  ['Limit'],
-  ['Advised'],
+  ['C'],
 ];
 /** Rows shown; a search finds the others. */
 const MOST = 50;
+/** Size of the picture of the queue, CSS pixels. */
+const [TRAIL_WIDTH, TRAIL_HEIGHT] = [110, 20];
+
+const SUMS: Record<Group, string> = { missed: 'too small or missing a target', too_big: 'too big', cannot_say: 'not judged', fine: 'fine' };
+
+/** The changing parts of a row. */
+interface Row {
+  button: HTMLElement;
+  answer: HTMLElement;
+  limit: HTMLElement;
+  ratio: HTMLElement;
+  trail: SVGElement;
+  cells: HTMLElement[];
+}
 
 export class Overview implements Panel {
   readonly element: HTMLElement;
@@ -29,10 +43,12 @@ export class Overview implements Panel {
   private readonly search = h('input', { type: 'search', id: 'port-search', placeholder: 'name, node:port', autocomplete: 'off', oninput: () => this.last && this.update(this.last) });
   private readonly sum = h('span', { class: 'soft when' });
   private readonly more = h('p', { class: 'empty' });
+  private readonly rows = new WeakMap<Element, Row>();
   private last: Snapshot | null = null;
 
   constructor(private readonly actions: Actions) {
-    const head = [heading('Port'), ...COLUMNS.map(([label]) => heading(typeof label === 'string' ? label : label(), true))];
+    const figures = COLUMNS.map(([label]) => heading(typeof label === 'string' ? label : label(), true));
+    const head = [heading('Port'), heading('Buffer'), heading('Limit / advised', true), h('th', { scope: 'col', class: 'trail-cell' }, 'Queue, 3 min'), ...figures];
     const search = h('label', { class: 'row soft choice', for: 'port-search' }, 'Search', this.search);
     this.element = section('overview', 'Ports', [this.sum, search], table('Table of ports', 'overview', head, this.body), this.more);
   }
@@ -41,9 +57,7 @@ export class Overview implements Panel {
     this.last = s;
     attr(this.element, 'hidden', s.overview.length < 2);
     if (s.overview.length < 2) return;
-    const missing = s.overview.filter((b) => Object.keys(missed(b)).length > 0).length;
-    const silent = s.overview.filter((b) => b.stale).length;
-    text(this.sum, `${s.overview.length} ports, ${missing} ${missing === 1 ? 'misses a target' : 'miss a target'}${silent > 0 ? `, ${silent} silent` : ''}`);
+    text(this.sum, sums(s.overview));
     const found = sortOverview(s.overview.filter((b) => matches(b, this.search.value)));
     keyed(this.body, found.slice(0, MOST), linkKey, (b) => this.row(b), (tr, b) => this.show(tr, b, s));
     text(this.more, found.length === 0 ? 'No port has this name.' : found.length > MOST ? `${found.length - MOST} more: search for one.` : '');
@@ -51,32 +65,39 @@ export class Overview implements Panel {
 
   private row(b: Brief): HTMLElement {
     const key = linkKey(b);
-    const button = h('button', { type: 'button', class: 'quiet', onclick: () => this.actions.selectLink(key) });
-    return h('tr', {}, h('td', {}, button), ...COLUMNS.map(() => h('td', { class: 'num' })));
+    const r: Row = {
+      button: h('button', { type: 'button', class: 'quiet', onclick: () => this.actions.selectLink(key) }),
+      answer: h('span', { class: 'answer' }),
+      limit: h('span'),
+      ratio: h('small', { class: 'ratio' }),
+      trail: svg('path'),
+      cells: COLUMNS.map(() => h('td', { class: 'num' })),
+    };
+    const top = svg('path', { class: 'trail-limit', d: `M0 1H${TRAIL_WIDTH}` });
+    const trail = svg('svg', { class: 'trail', width: TRAIL_WIDTH, height: TRAIL_HEIGHT, viewBox: `0 0 ${TRAIL_WIDTH} ${TRAIL_HEIGHT}`, 'aria-hidden': 'true' }, top, svg('g', { transform: 'translate(0 1)' }, r.trail));
+    const tr = h('tr', {}, h('td', {}, r.button), h('td', {}, r.answer), h('td', { class: 'num' }, r.limit, r.ratio), h('td', { class: 'trail-cell' }, trail), ...r.cells);
+    this.rows.set(tr, r);
+    return tr;
   }
 
   private show(tr: Element, b: Brief, s: Snapshot): void {
-    const [first, ...cells] = Array.from(tr.children);
-    const button = first?.firstElementChild;
+    const r = this.rows.get(tr);
+    if (!r) return;
     const selected = s.link !== null && linkKey(s.link) === linkKey(b);
-    if (button) {
-      text(button, linkTitle(b));
-      attr(button, 'aria-current', selected ? 'true' : null);
-    }
+    text(r.button, linkTitle(b));
+    attr(r.button, 'aria-current', selected ? 'true' : null);
     attr(tr, 'data-selected', selected);
     attr(tr, 'data-stale', b.stale);
+    text(r.answer, b.stale ? 'silent' : answerWord(b.answer));
+    attr(r.answer, 'data-answer', b.stale ? null : b.answer);
     const context = { packetBytes: s.context.packetBytes, capacityBps: b.capacityBps ?? 0 };
-    const values = [
-      bitRate(b.capacityBps),
-      percent(b.recent.utilisation),
-      percent(b.recent.lossRate),
-      milliseconds(b.recent.delayMs.max),
-      b.nB === null ? MISSING : significant(b.nB, 3),
-      formatSize(s.unit, limitBytes(b), context),
-      formatSize(s.unit, b.advisedBytes, context),
-    ];
+    text(r.limit, `${formatSize(s.unit, limitBytes(b), context)} / ${formatSize(s.unit, b.advisedBytes, context)}`);
+    const ratio = overAdvised(b);
+    text(r.ratio, ratio === null ? '' : `${significant(ratio, 2)} ×`);
+    attr(r.trail, 'd', trailPath(s.trails.of(linkKey(b)), TRAIL_WIDTH, TRAIL_HEIGHT - 2));
+    const values = [percent(b.recent.utilisation), percent(b.recent.lossRate), milliseconds(b.recent.delayMs.max), b.nB === null ? MISSING : significant(b.nB, 3), bitRate(b.capacityBps)];
     const misses = missed(b);
-    cells.forEach((c, i) => {
+    r.cells.forEach((c, i) => {
       text(c, values[i] ?? '');
       const goal = COLUMNS[i]?.[1];
       const bad = goal !== undefined && misses[goal] !== undefined;
@@ -84,4 +105,10 @@ export class Overview implements Panel {
       attr(c, 'title', bad ? 'misses its target' : null);
     });
   }
+}
+
+/** How many ports there are of each kind. */
+function sums(all: readonly Brief[]): string {
+  const counts = GROUPS.map((g) => [all.filter((b) => group(b) === g).length, SUMS[g]] as const);
+  return `${all.length} ports: ${counts.filter(([n]) => n > 0).map(([n, words]) => `${n} ${words}`).join(', ')}`;
 }

@@ -5,8 +5,9 @@ import type { SizeContext, SizeUnit } from '../format/units';
 import type { Freshness } from '../model/freshness';
 import type { Recording } from '../model/recording';
 import type { Series } from '../model/series';
+import type { Trails } from '../model/trail';
 import type { EstimateColumn } from '../model/estimates';
-import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, Link, Packets, Phase, Rule, Status, WindowColumns } from '../model/types';
+import type { AdviceState, AuditEntry, Brief, Distribution, Link, Packets, Phase, Rule, Status, Verdict, WindowColumns } from '../model/types';
 import type { TargetValues } from '../model/targets';
 import type { TokenStore } from './confirm';
 
@@ -29,6 +30,8 @@ export interface Shown {
 export interface Snapshot {
   /** Every port in brief. */
   overview: readonly Brief[];
+  /** Queue of every port over the last minutes. */
+  trails: Trails;
   /** The chosen port. */
   link: Link | null;
   fresh: Freshness;
@@ -41,9 +44,8 @@ export interface Snapshot {
   advised: number | null;
   advice: AdviceState | null;
   rules: readonly Rule[];
-  curve: readonly CurvePoint[];
-  /** Where the same curve is a file. */
-  csv: string | null;
+  /** The conclusion on the buffer, with its curve. */
+  verdict: Verdict | null;
   changes: readonly AuditEntry[];
   phases: readonly Phase[];
   /** History of the estimates of the chosen port. */

@@ -44,3 +44,8 @@ export class Choice<T> {
 export function nudge(sign: string, words: string, onclick: () => void): HTMLElement {
   return h('button', { type: 'button', class: 'nudge', 'aria-label': words, title: words, onclick }, sign);
 }
+
+/** Words with commands, which stand in backquotes, as code. */
+export function coded(words: string): (HTMLElement | string)[] {
+  return words.split('`').map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
+}

@@ -7,12 +7,13 @@ import { DistributionChart, type DistributionFrame } from '../charts/distributio
 import { OccupancyChart } from '../charts/occupancy';
 import { clockText } from '../charts/clock';
 import { delayStrip, lossStrip, utilisationRange, utilisationStrip } from '../charts/strip';
-import { FlowWindowsChart, sumChart } from '../charts/windows';
+import { FlowWindowsChart, SUM_SIGNS, sumChart } from '../charts/windows';
 import type { Plot } from '../charts/plot';
 import { attr, h, keyed, text } from '../dom';
-import { axisFactor, axisUnit, formatSize, MISSING, milliseconds, percent } from '../format/units';
+import { axisFactor, axisUnit, count, formatSize, MISSING, milliseconds, percent, significant } from '../format/units';
 import { rebin } from '../model/distribution';
-import { bdpBytes, queueAt } from '../model/windows';
+import { bdpBytes, beyondQueueBytes, queueAt } from '../model/windows';
+import { ofInterval, ofSpan, type Reading } from '../model/readings';
 import { Controls } from './controls';
 import { PacketCard } from './packet';
 import type { Actions, Panel, Snapshot } from './panel';
@@ -27,26 +28,31 @@ const READINGS = [
   ['limit', 'limit'],
   ['drops', 'drops'],
 ] as const;
-type Reading = (typeof READINGS)[number][0];
+type ReadingName = (typeof READINGS)[number][0];
 
 /** Most rows of the distribution beside the chart. */
 const ROWS = 64;
 
-/** Which line is what of a flow. */
-function lineKey(): HTMLElement {
-  const line = (kind: string, words: string): HTMLElement => h('span', {}, h('i', { class: `line ${kind}`, 'aria-hidden': 'true' }), words);
-  return h('small', { class: 'line-key' }, line('solid', 'cwnd'), line('dotted', 'in flight'));
+/** Which line is what: a class of its look, and the words. */
+function lineKey(lines: readonly (readonly [string, string])[]): HTMLElement {
+  const line = ([kind, words]: readonly [string, string]): HTMLElement => h('span', {}, h('i', { class: `line ${kind}`, 'aria-hidden': 'true' }), words);
+  return h('small', { class: 'line-key' }, ...lines.map(line));
+}
+
+/** Its sender's address; its number where it is not known. */
+function flowName(s: Snapshot, id: string): string {
+  return s.link?.estimate?.flows.find((f) => f.id === id)?.src ?? `flow ${id}`;
 }
 
 export class Recorder implements Panel {
   readonly element: HTMLElement;
   private readonly occupancy: OccupancyChart;
-  private readonly marginal = new DistributionChart();
+  private readonly marginal = new DistributionChart(() => ({ label: `occupancy, ${this.unitLabel()}`, factor: () => this.factor, wanted: 5 }));
   private readonly utilisation: Plot;
   private utilisationShown: [number, number] = [0, 1.02];
   private readonly loss: Plot;
   private readonly delay: Plot;
-  private readonly readings = new Map<Reading, HTMLElement>();
+  private readonly readings = new Map<ReadingName, HTMLElement>();
   private readonly when = h('span', { class: 'soft when' });
   private readonly note = h('p', { class: 'soft small kept hold-note' });
   private readonly controls: Controls;
@@ -57,9 +63,13 @@ export class Recorder implements Panel {
     cwnd: h('b', {}, MISSING),
     sum: h('b', {}, MISSING),
   };
+  /** The worst interval of the span shown. */
+  private readonly worst = { utilisation: h('small'), loss: h('small'), delay: h('small') };
   private readonly cwnd: FlowWindowsChart;
   private readonly sum: Plot;
   private readonly sumNote = h('small');
+  private readonly windowsKey = lineKey([['solid', 'cwnd'], ['dotted', 'in flight']]);
+  private readonly packetsKey = lineKey([['dots', 'cwnd of each packet']]);
   private readonly flowKey = h('ul', { class: 'flow-key' });
   private readonly packet: PacketCard;
   private pointed: number | null = null;
@@ -96,6 +106,7 @@ export class Recorder implements Panel {
       },
       onPacket: (i) => {
         this.pointed = i;
+        this.cwnd.showPacket(i);
         this.showPacket();
       },
     });
@@ -121,11 +132,11 @@ export class Recorder implements Panel {
         { class: 'channels' },
         chartBox(this.occupancy.plot),
         h('div', { class: 'marginal-cell' }, this.marginal.element, saveMenu(this.marginal)),
-        ...channel('cwnd', this.cwnd.plot, [term('cwnd'), ' of chosen flows'], 'Crosses are drops, rings CE marks. Choose flows in the table below.', lineKey(), this.flowKey),
-        ...channel('sum', this.sum, ['W = in flight; Q + ', term('BDP')], 'While the link is full, what probed flows have in flight is what waits and what is on the way', this.sumNote),
-        ...channel('utilisation', this.utilisation, ['utilisation'], 'Bytes that left over capacity'),
-        ...channel('loss', this.loss, ['loss'], 'Drops over arrivals'),
-        ...channel('delay', this.delay, ['queueing delay, ', term('p99')], 'The chart shows p50, p99 and largest'),
+        ...channel('cwnd', this.cwnd.plot, [term('cwnd'), ' of chosen flows'], 'Crosses are drops, rings CE marks. Choose flows in the table below.', this.windowsKey, this.packetsKey, this.flowKey),
+        ...channel('sum', this.sum, ['W; Q + ', term('BDP')], 'While the link is full, what probed flows have in flight is what waits and what is on the way', lineKey(SUM_SIGNS.map((l) => [l.ink, l.words])), this.sumNote),
+        ...channel('utilisation', this.utilisation, ['utilisation'], 'Bytes that left over capacity', this.worst.utilisation),
+        ...channel('loss', this.loss, ['loss'], 'Drops over arrivals', this.worst.loss),
+        ...channel('delay', this.delay, ['queueing delay, ', term('p99')], 'The chart shows p50, p99 and largest', this.worst.delay),
       ),
       this.packet.element,
       this.note,
@@ -193,6 +204,7 @@ export class Recorder implements Panel {
       to,
       packets,
       colours: s.colours,
+      flowName: (id) => flowName(s, id),
     });
     this.showWindows(s);
     const targets = s.link?.targets;
@@ -208,11 +220,14 @@ export class Recorder implements Panel {
 
   private showWindows(s: Snapshot): void {
     const { windows: w, from, to, recording } = s.shown;
-    const colours = w.flows.map((f) => s.colours.get(f.id) ?? 7);
-    this.cwnd.set(w.time, w.flows, colours, s.context.packetBytes, from, to);
+    const { packets } = s.shown;
+    this.cwnd.set({ time: w.time, flows: w.flows, colours: s.colours, flowName: (id) => flowName(s, id), packetBytes: s.context.packetBytes, from, to, packets });
+    attr(this.windowsKey, 'hidden', packets !== null);
+    attr(this.packetsKey, 'hidden', packets === null);
     const bdp = s.link ? bdpBytes(s.link) : null;
     const queue = queueAt(recording.series, w.time, w.stepSeconds);
-    const queuePlusBdp = queue.map((q) => (q === null || bdp === null ? null : q + bdp));
+    const beyond = s.link ? beyondQueueBytes(s.link, s.context.packetBytes) : null;
+    const queuePlusBdp = queue.map((q) => (q === null || beyond === null ? null : q + beyond));
     this.sum.set([w.time, queuePlusBdp, w.inFlightSumBytes], from, to);
     const size = (b: number | null | undefined): string => formatSize(s.unit, b ?? null, s.context);
     const i = w.time.findLastIndex((t) => t < to);
@@ -227,10 +242,9 @@ export class Recorder implements Panel {
       () => h('li', { class: 'row' }, h('span', { class: 'swatch', 'aria-hidden': 'true' }), h('span')),
       (li, f) => {
         const [swatch, words] = Array.from(li.children);
-        const flow = s.link?.estimate?.flows.find((x) => x.id === f.id);
         const last = f.cwndPkts.findLast((v) => v !== null);
         if (swatch) attr(swatch, 'data-flow', ((s.colours.get(f.id) ?? 7) % 8) + 1);
-        if (words) text(words, `${flow ? flow.src : `flow ${f.id}`}${last == null ? '' : `: ${last}`}`);
+        if (words) text(words, `${flowName(s, f.id)}${last == null ? '' : `: ${last}`}`);
       },
     );
     this.showPacket();
@@ -251,33 +265,36 @@ export class Recorder implements Panel {
   private showReadings(): void {
     const s = this.state;
     if (!s) return;
-    const { held, from, to, recording } = s.shown;
+    const { from, to, recording } = s.shown;
     const series = recording.series;
-    const newest = held ? series.indexAt(to) - 1 : series.length - 1;
-    const i = this.cursor === null ? newest : this.cursor + this.offset;
-    const at = (n: Parameters<typeof series.column>[0]): number | null => series.column(n)[i] ?? null;
+    const i = this.cursor === null ? null : this.cursor + this.offset;
+    const r = i === null ? ofSpan(series, from, to) : ofInterval(series, i);
     const size = (b: number | null): string => formatSize(s.unit, b, s.context);
-    const set = (name: Reading, value: string): void => {
+    const set = (name: ReadingName, value: string): void => {
       const e = this.readings.get(name);
       if (e) text(e, value);
     };
-    set('p50', size(at('occP50')));
-    set('p99', size(at('occP99')));
-    set('max', size(at('occMax')));
-    set('limit', at('limit') === null ? (s.limit === null ? 'none' : size(s.limit)) : size(at('limit')));
-    set('drops', String(at('drops') ?? MISSING));
-    text(this.values.utilisation, percent(at('utilisation')));
-    text(this.values.loss, percent(at('loss')));
-    text(this.values.delay, milliseconds(at('delayP99')));
-    const t = series.time[i];
+    set('p50', size(r.occP50.value));
+    set('p99', size(r.occP99.value));
+    set('max', size(r.occMax.value));
+    set('limit', r.limit !== null ? size(r.limit) : !r.known ? MISSING : s.limit === null ? 'none' : size(s.limit));
+    set('drops', count(r.drops));
+    const put = (name: 'utilisation' | 'loss' | 'delay', { value, worst }: Reading, format: (v: number | null) => string): void => {
+      text(this.values[name], format(value));
+      text(this.worst[name], worst === null ? '' : `worst ${format(worst)}`);
+    };
+    put('utilisation', r.utilisation, percent);
+    put('loss', r.loss, percent);
+    put('delay', r.delayP99, milliseconds);
+    const t = i === null ? undefined : series.time[i];
     const clock = t === undefined ? '' : clockText(t);
-    text(this.when, t === undefined ? '' : `${t.toFixed(recording.step < 0.1 ? 2 : 1)} s${clock ? `, ${clock}` : ''}`);
-    if (this.cursor === null) {
-      const total = series.column('drops').slice(series.indexAt(from)).reduce<number>((a, d) => a + (d ?? 0), 0);
+    const span = `mean over ${significant(to - from, 3)} s`;
+    text(this.when, t === undefined ? span : `${t.toFixed(recording.step < 0.1 ? 2 : 1)} s${clock ? `, ${clock}` : ''}`);
+    if (i === null) {
       text(
         this.summary,
-        `Newest interval: median ${size(at('occP50'))}, 99th percentile ${size(at('occP99'))}, limit ${size(s.limit)}, ` +
-          `utilisation ${percent(at('utilisation'))}, loss ${percent(at('loss'))}. ${total} drops in the span shown.`,
+        `Over the ${significant(to - from, 3)} s shown: median ${size(r.occP50.value)}, 99th percentile ${size(r.occP99.value)}, limit ${size(r.limit)}, ` +
+          `utilisation ${percent(r.utilisation.value)}, loss ${percent(r.loss.value)}, ${count(r.drops)} drops.`,
       );
     }
   }

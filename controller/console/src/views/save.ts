@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chart with the ways to save it: PNG, SVG, CSV.
 
+import greek from '@fontsource-variable/ibm-plex-sans/files/ibm-plex-sans-greek-wght-normal.woff2?url';
+import latin from '@fontsource-variable/ibm-plex-sans/files/ibm-plex-sans-latin-wght-normal.woff2?url';
+import { fileStem } from '../charts/caption';
 import type { Picture } from '../charts/picture';
 import type { Plot } from '../charts/plot';
-import { ink } from '../charts/theme';
 import { h } from '../dom';
 
 function download(name: string, blob: Blob): void {
@@ -15,31 +17,55 @@ function download(name: string, blob: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** The picture on paper: charts are transparent. */
+/** Pixels of a PNG per pixel of its picture. */
+const SCALE = 2;
+
+/** Drawn from the SVG. */
 async function png(p: Picture): Promise<Blob | null> {
+  const drawn = await decoded(await withFont(p.svg()));
   const out = document.createElement('canvas');
+  out.width = SCALE * drawn.width;
+  out.height = SCALE * drawn.height;
   const g = out.getContext('2d');
   if (!g) return null;
-  const drawn = p.canvas?.() ?? (await fromSvg(p.svg()));
-  out.width = drawn.width;
-  out.height = drawn.height;
-  g.fillStyle = ink('sheet');
-  g.fillRect(0, 0, out.width, out.height);
-  g.drawImage(drawn, 0, 0);
+  g.drawImage(drawn, 0, 0, out.width, out.height);
   return new Promise((done) => out.toBlob(done, 'image/png'));
 }
 
-async function fromSvg(svg: string): Promise<HTMLImageElement> {
+async function decoded(svg: string): Promise<HTMLImageElement> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   await image.decode();
   return image;
 }
 
+/** The page's fonts as text: a picture made of SVG sees no font of the page. */
+let fonts: Promise<string> | null = null;
+
+async function withFont(svg: string): Promise<string> {
+  fonts ??= Promise.all([latin, greek].map(fontFace)).then((faces) => `<style>${faces.join('')}</style>`);
+  const style = await fonts.catch(() => {
+    // The next time it may be there; until then the browser's own font serves.
+    fonts = null;
+    return '';
+  });
+  return svg.replace('<title>', () => `${style}<title>`);
+}
+
+async function fontFace(address: string): Promise<string> {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
+  const data = new Uint8Array(await answer.arrayBuffer());
+  const text = btoa(Array.from(data, (b) => String.fromCharCode(b)).join(''));
+  const range = address === greek ? 'U+0370-03FF' : 'U+0000-036F,U+0400-FFFF';
+  return `@font-face{font-family:'IBM Plex Sans';font-weight:100 700;src:url(data:font/woff2;base64,${text}) format('woff2');unicode-range:${range}}`;
+}
+
 const KINDS = ['PNG', 'SVG', 'CSV'] as const;
 
 async function save(p: Picture, kind: (typeof KINDS)[number]): Promise<void> {
-  const stem = `tidemark-${p.name.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`;
+  if (p.empty()) throw new Error('nothing was measured in the span shown, or it is still being read');
+  const stem = fileStem(p.name);
   if (kind === 'CSV') download(`${stem}.csv`, new Blob([p.csv()], { type: 'text/csv' }));
   else if (kind === 'SVG') download(`${stem}.svg`, new Blob([p.svg()], { type: 'image/svg+xml' }));
   else {

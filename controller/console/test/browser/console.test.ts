@@ -138,26 +138,12 @@ describe('console', () => {
     expect(await page.locator('.rules-looks').textContent()).toBe('assumptions holdnot all knownset aside');
   });
 
-  it.skipIf(REAL)('says the verdict first, and why', async () => {
-    const sizes = { in_force_bytes: 312_500, low_bytes: 156_000, set_bytes: 224_000, high_bytes: 269_000 };
-    const say = (verdict: object | null) => page.request.post(`${mock.url}mock/say`, { data: { link: { verdict } } });
-    await open();
-    await say({ answer: 'too_big', because: 'less serves', ...sizes });
-    const line = page.locator('.verdict-line');
-    await expect.poll(() => line.textContent()).toBe('Buffer too big: 313 kB in force, 156 kB to 269 kB serve; set 224 kB');
-    expect(await line.getAttribute('aria-live')).toBe('polite');
-    expect(await page.locator('.verdict').textContent()).toContain('less serves');
-    await say({ answer: 'cannot_say', because: 'only 2.0 s were measured; wait for 5 s' });
-    await expect.poll(() => page.locator('.verdict').textContent()).toBe('Cannot sayonly 2.0 s were measured; wait for 5 s');
-    await say(null);
-  });
-
   it('draws every other chart too', async () => {
     await open();
     await page.waitForTimeout(2500);
     const canvases = page.locator('.uplot canvas');
-    expect(await canvases.count()).toBe(13);
-    for (let i = 0; i < 13; i += 1) {
+    expect(await canvases.count()).toBe(11);
+    for (let i = 0; i < 11; i += 1) {
       const drawn = await canvases.nth(i).evaluate((node) => {
         const c = node as HTMLCanvasElement;
         const { data } = c.getContext('2d')?.getImageData(0, 0, c.width, c.height) ?? { data: [] };
@@ -209,7 +195,8 @@ describe('console', () => {
       await moved;
       await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
       const refused = dialog.getByRole('alert');
-      await expect.poll(async () => (await refused.textContent()) || mock.links[0]?.limitBytes).toBeTruthy();
+      // The dialog is closed by now if the page had followed before the click.
+      await expect.poll(async () => (await refused.textContent({ timeout: 500 }).catch(() => '')) || mock.links[0]?.limitBytes).toBeTruthy();
       await expect.poll(() => dialog.textContent()).toMatch(/to 120 kB|^$/);
       if (mock.links[0]?.limitBytes === 312_500) await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
       await expect.poll(() => mock.links[0]?.limitBytes).toBe(120_000);
@@ -243,7 +230,9 @@ describe('console', () => {
   it.skipIf(REAL)('shows packets of a held span and goes back to live', async () => {
     await open();
     await page.waitForTimeout(1200);
-    const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+    const over = page.locator('.plot-occupancy .u-over');
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
     if (!box) throw new Error('the chart has no plot area');
     await page.mouse.move(box.x + box.width * 0.8, box.y + 80);
     await page.mouse.down();

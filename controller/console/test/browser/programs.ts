@@ -72,7 +72,8 @@ export async function startPrograms(): Promise<Programs> {
   const collector = readFileSync(demo, 'utf8')
     .replace('@REPORTS@', `127.0.0.1:${reports}`)
     .replace('@TELEMETRY@', `127.0.0.1:${grpc}`)
-    .replace('@METRICS@', `127.0.0.1:${http}`);
+    .replace('@METRICS@', `127.0.0.1:${http}`)
+    .replace('@CAPTURE@', join(dir, 'capture'));
   writeFileSync(join(dir, 'collector.toml'), collector);
   const build = join(REPOSITORY, 'p4src', 'build');
   writeFileSync(

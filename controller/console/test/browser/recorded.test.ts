@@ -3,7 +3,7 @@
 // the values of the API, all of it in the charts and down to single packets.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync } from 'node:fs';
+import { accessSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
@@ -13,6 +13,9 @@ import { launch } from './chromium';
 const REPOSITORY = fileURLToPath(new URL('../../../..', import.meta.url));
 const PROGRAM = join(process.env.TIDEMARK_BIN_DIR ?? join(REPOSITORY, 'target', 'release'), 'tidemark-controller');
 const CAPTURE = join(REPOSITORY, 'collector', 'capture', 'tests', 'fixtures', 'capture-63e1e1a');
+
+/** Real TCP on a link that is full: its README. */
+const FOUR_FLOWS = join(REPOSITORY, 'common', 'test-support', 'recorded', 'four_flows');
 
 const built = (() => {
   try {
@@ -102,5 +105,36 @@ describe.skipIf(!built)('the page of a finished run', () => {
     expect(await page.locator('.targets').isHidden()).toBe(true);
     await expect.poll(() => page.locator('.advice').textContent()).toContain('this is a finished run');
     expect(problems).toEqual([]);
+  });
+});
+
+describe.skipIf(!built)('W(t) of a run on a link that is full', () => {
+  it('is Q(t) + BDP within 3 %', async () => {
+    const viewer = spawn(PROGRAM, ['view', FOUR_FLOWS, '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const own = await launch();
+    try {
+      const shown = await (await own.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true })).newPage();
+      await shown.goto(await started(viewer));
+      await shown.locator('.flow-table tbody tr').first().waitFor({ timeout: 60_000 });
+      await expect.poll(() => shown.locator('.hold-note').textContent()).toMatch(/^Held/);
+      await expect.poll(() => shown.locator('.reading-sum b').textContent()).toMatch(/^\d.*B; \d.*B$/);
+      const menu = shown.locator('summary[aria-label="Save the chart: W against Q and BDP"]');
+      const download = shown.waitForEvent('download');
+      await menu.click({ force: true });
+      await menu.locator('xpath=..').getByRole('button', { name: 'CSV' }).click();
+      const file = await download;
+      const [head = [], ...rows] = readFileSync(await file.path(), 'utf8').trim().split('\n').map((l) => l.split(','));
+      const column = (name: string): number => head.indexOf(name);
+      const [time, queue, w] = [column('time_s'), column('queue_plus_bdp_bytes'), column('in_flight_bytes')];
+      const last = Number(rows.at(-1)?.[time]);
+      // After the slow start, and before the flows end.
+      const full = rows.filter((r) => Number(r[time]) > last - 6 && Number(r[time]) < last - 0.5 && r[queue] && r[w]);
+      expect(full.length).toBeGreaterThan(40);
+      const mean = (k: number): number => full.reduce((sum, r) => sum + Number(r[k]), 0) / full.length;
+      expect(Math.abs(mean(w) / mean(queue) - 1)).toBeLessThan(0.03);
+    } finally {
+      await own.close();
+      viewer.kill('SIGTERM');
+    }
   });
 });

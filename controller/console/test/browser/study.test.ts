@@ -12,7 +12,7 @@ let browser: Browser;
 let mock: Mock;
 let page: Page;
 
-async function open(options: { width?: number; height?: number; dark?: boolean; hash?: string; touch?: boolean; many?: number } = {}): Promise<void> {
+async function open(options: { width?: number; height?: number; dark?: boolean; hash?: string; touch?: boolean; many?: number; without?: string } = {}): Promise<void> {
   mock = await startMock({ warmSeconds: 60, manyLinks: options.many ?? 0 });
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
@@ -21,6 +21,7 @@ async function open(options: { width?: number; height?: number; dark?: boolean; 
     acceptDownloads: true,
   });
   page = await context.newPage();
+  if (options.without) await page.route(options.without, (r) => r.abort());
   await page.goto(`${mock.url}${options.hash ?? ''}`);
   await page.locator('.flow-table tbody tr').first().waitFor({ timeout: 60_000 });
 }
@@ -28,7 +29,9 @@ async function open(options: { width?: number; height?: number; dark?: boolean; 
 const post = (path: string, data: object) => page.request.post(`${mock.url}mock/${path}`, { data });
 
 async function drag(from: number, to: number, y = 80): Promise<void> {
-  const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+  const over = page.locator('.plot-occupancy .u-over');
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
   if (!box) throw new Error('the chart has no plot area');
   await page.mouse.move(box.x + box.width * from, box.y + y);
   await page.mouse.down();
@@ -131,7 +134,9 @@ describe('a held span', () => {
     await page.waitForTimeout(1000);
     await drag(0.7, 0.72);
     await expect.poll(note).toMatch(/Every dot/);
-    const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+    const over = page.locator('.plot-occupancy .u-over');
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
     if (!box) throw new Error('the chart has no plot area');
     const title = page.locator('.packet-title b');
     // Across the picture, until one is met.
@@ -176,24 +181,133 @@ describe('addresses', () => {
   });
 });
 
+/** Of a picture of SVG, read by the browser: its texts, size and marks. */
+async function readSvg(svg: Buffer) {
+  return page.evaluate((source) => {
+    const root = new DOMParser().parseFromString(source, 'image/svg+xml').documentElement;
+    return {
+      kind: root.nodeName,
+      texts: Array.from(root.querySelectorAll('text'), (t) => t.textContent ?? ''),
+      width: Number(root.getAttribute('width')),
+      height: Number(root.getAttribute('height')),
+      paths: root.querySelectorAll('path').length,
+    };
+  }, svg.toString());
+}
+
+/** Rows of a CSV without commas in its cells, by the names of its columns. */
+function table(csv: Buffer): Record<string, string>[] {
+  const [head = [], ...rows] = csv.toString().trim().split('\n').map((l) => l.split(','));
+  return rows.map((r) => Object.fromEntries(head.map((name, i) => [name, r[i] ?? ''])));
+}
+
+const api = async (path: string) => (await page.request.get(`${mock.url}api/v1/${path}`)).json();
+
+describe('colours of flows', () => {
+  it('are the same after a reload, in a held span and with other flows', async () => {
+    await open({ hash: '#link=10:5&flows=2,5,11' });
+    const colours = () => page.locator('.flow-key li').evaluateAll((all) => all.map((e) => [(e as HTMLElement).dataset.key, (e.firstElementChild as HTMLElement).dataset.flow].join()).sort());
+    await expect.poll(async () => (await colours()).length).toBe(3);
+    const before = await colours();
+    expect(before).toEqual(['11,4', '2,3', '5,6']);
+    await page.reload();
+    await expect.poll(colours).toEqual(before);
+    await page.evaluate(() => {
+      location.hash = '#link=10:5&flows=11,5';
+    });
+    await expect.poll(colours).toEqual(before.filter((c) => !c.startsWith('2,')));
+    // Also of flows that nobody chose: a held span names them.
+    await open({ hash: '#link=10:5&from=50.5&to=51.5' });
+    await expect.poll(async () => (await colours()).length).toBe(3);
+    await expect.poll(() => page.url()).toContain('flows=');
+    const first = await colours();
+    await page.reload();
+    await expect.poll(colours).toEqual(first);
+  });
+});
+
 describe('files', () => {
-  it('are there of every chart as PNG, SVG and CSV', async () => {
+  /** Of each chart: a text of an axis with its unit, one of the legend, and the columns of its numbers. */
+  const CHARTS: Record<string, [string, string, RegExp]> = {
+    'Queue occupancy': ['occupancy, kB', 'to the 99th percentile', /^time_s,unix_ms,occupancy_max_bytes,occupancy_p99_bytes,occupancy_p50_bytes,limit_bytes$/],
+    'Distribution of the occupancy': ['share of arrivals, %', 'p50 and p99', /^low_bytes,high_bytes,share$/],
+    'Windows of flows': ['window, packets', 'in flight', /^time_s,flow_\d+_cwnd_pkts,flow_\d+_in_flight_bytes,flow_\d+_drops,flow_\d+_ce_marked/],
+    'W against Q and BDP': ['bytes, kB', 'W: in flight', /^time_s,unix_ms,queue_plus_bdp_bytes,in_flight_bytes$/],
+    Utilisation: ['utilisation, %', 'target', /^time_s,unix_ms,utilisation$/],
+    Loss: ['loss, %', 'drops over arrivals', /^time_s,unix_ms,loss_rate$/],
+    'Queueing delay': ['queueing delay, ms', 'largest', /^time_s,unix_ms,delay_max_ms,delay_p99_ms,delay_p50_ms$/],
+    'N_b over time': ['flows bottlenecked here', 'estimate', /^time_s,unix_ms,n_b_high,n_b_low,n_b$/],
+    'α over time': ['drops of a loss event per bottlenecked flow', 'its interval', /^time_s,unix_ms,alpha_high,alpha_low,alpha$/],
+    'Δ over time': ['spread of the windows around BDP/n', 'estimate', /^time_s,unix_ms,delta_high,delta_low,delta$/],
+    'T_e over time': ['effective RTT: harmonic mean of base RTTs, ms', 'estimate', /^time_s,unix_ms,t_e_ms_high,t_e_ms_low,t_e_ms$/],
+    'C_e over time': ['share of capacity carried by bottlenecked flows, % of C', 'estimate', /^time_s,unix_ms,c_e_share_high,c_e_share_low,c_e_share$/],
+    'Buffer by rule': ['buffer, kB', 'assumptions hold', /^id,name,buffer_bytes,assumptions,source,formula$/],
+    'Expected over the limit': ['limit, kB', 'expected, with its range', /^limit_bytes,utilisation,utilisation_low,/],
+  };
+
+  it('are there of every chart: the same picture as SVG and PNG, and its numbers with their units', async () => {
     await open();
     await page.waitForTimeout(2500);
     const names = await page.locator('.save > summary').evaluateAll((all) => all.map((e) => (e.getAttribute('aria-label') ?? '').replace('Save the chart: ', '')));
-    expect(names.length).toBe(15);
-    for (const name of names) {
+    expect(names.sort()).toEqual(Object.keys(CHARTS).sort());
+    const stems = new Set<string>();
+    for (const [name, [unit, sign, columns]] of Object.entries(CHARTS)) {
       const [csvName, csv] = await saved(name, 'CSV');
-      expect(csvName).toMatch(/^tidemark-[a-z0-9-]+\.csv$/);
+      expect(csvName).toMatch(/^tidemark-[a-z0-9-]+-10-\d\.csv$/);
+      stems.add(csvName.replace(/\.csv$/, ''));
       const lines = csv.toString().trim().split('\n');
+      expect(lines[0], name).toMatch(columns);
       expect(lines.length, name).toBeGreaterThan(2);
       expect(new Set(lines.map((l) => (l.startsWith('"') || name === 'Buffer by rule' ? 0 : l.split(',').length))).size, name).toBe(1);
-      const [, svg] = await saved(name, 'SVG');
-      expect(svg.toString(), name).toMatch(/^<svg[\s\S]*<\/svg>\s*$/);
-      expect(svg.toString(), name).not.toContain('NaN');
+      const [svgName, file] = await saved(name, 'SVG');
+      expect(svgName).toBe(csvName.replace(/csv$/, 'svg'));
+      expect(file.toString(), name).not.toContain('NaN');
+      const svg = await readSvg(file);
+      expect(svg.kind, name).toBe('svg');
+      // Title, link, that it is live, and the date; units and legend.
+      expect(svg.texts[0]).toBe(name.replace('_', ''));
+      expect(svg.texts[1], name).toMatch(/node 10, port \d\), C 100 Mb\/s · live · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d.* UTC/);
+      expect(svg.texts, name).toContain(unit);
+      expect(svg.texts, name).toContain(sign);
+      expect(svg.texts.filter((t) => /^-?\d+(\.\d+)?$/.test(t)).length, name).toBeGreaterThan(4);
+      expect(svg.paths, name).toBeGreaterThan(3);
       const [, png] = await saved(name, 'PNG');
       expect([...png.subarray(1, 4)], name).toEqual([0x50, 0x4e, 0x47]);
-      expect(png.length, name).toBeGreaterThan(500);
+      expect([png.readUInt32BE(16), png.readUInt32BE(20)], name).toEqual([2 * svg.width, 2 * svg.height]);
+      expect(png.length, name).toBeGreaterThan(20_000);
+    }
+    expect(stems.size).toBe(names.length);
+    expect([...stems].filter((s) => /alpha|delta/.test(s)).length).toBe(2);
+  });
+
+  it('hold the values of the API in the units that their columns name', async () => {
+    await open();
+    await page.waitForTimeout(2500);
+    const [, csv] = await saved('Expected over the limit', 'CSV');
+    const rows = table(csv);
+    const { verdict } = await api('verdict?node=10&port=5');
+    expect(Number(rows[0]?.limit_bytes)).toBeCloseTo(verdict.curve[0].buffer_bytes, 3);
+    expect(Number(rows[0]?.utilisation)).toBeCloseTo(verdict.curve[0].predicted.utilisation.value, 9);
+    // Whatever the page shows sizes in.
+    await page.getByRole('button', { name: 'packets', exact: true }).click();
+    const [, again] = await saved('Expected over the limit', 'CSV');
+    expect(table(again)[0]?.limit_bytes).toBe(rows[0]?.limit_bytes);
+    const [, svg] = await saved('Expected over the limit', 'SVG');
+    expect((await readSvg(svg)).texts).toContain('limit, packets');
+    const [, sums] = await saved('W against Q and BDP', 'CSV');
+    const known = table(sums).find((r) => r.in_flight_bytes !== '');
+    const from = Math.round(Number(known?.time_s) * 1e9);
+    const windows = await api(`links/10/5/windows?from_ns=${from}&to_ns=${from + 1e8}&max_points=1`);
+    expect(Number(known?.in_flight_bytes)).toBe(windows.in_flight_sum_bytes[0]);
+  });
+
+  it('are not made of nothing', async () => {
+    await open({ without: '**/series?*' });
+    const box = page.locator('.chart-box', { has: page.locator('summary[aria-label="Save the chart: Queue occupancy"]') });
+    await box.locator('summary').click({ force: true });
+    for (const kind of ['CSV', 'SVG', 'PNG']) {
+      await box.getByRole('button', { name: kind }).click();
+      await expect.poll(() => box.getByRole('alert').textContent()).toBe(`${kind} not saved: nothing was measured in the span shown, or it is still being read`);
     }
   });
 });
@@ -202,16 +316,40 @@ describe('windows of flows', () => {
   it('show what is in flight as a dotted line, and say so', async () => {
     await open();
     await page.waitForTimeout(1500);
-    expect(await page.locator('.line-key').textContent()).toBe('cwndin flight');
+    expect(await page.locator('.reading-cwnd .line-key:visible').textContent()).toBe('cwndin flight');
+    expect(await page.locator('.reading-sum .line-key').textContent()).toBe('W: in flightQ + BDP');
     const [, svg] = await saved('Windows of flows', 'SVG');
+    // Three, and the one of the legend.
     const dotted = svg.toString().match(/<path [^>]*stroke-dasharray="1\.5 3"[^>]*>/g) ?? [];
-    expect(dotted.length).toBe(3);
+    expect(dotted.length).toBe(4);
     const [, csv] = await saved('Windows of flows', 'CSV');
     const [head, ...rows] = csv.toString().trim().split('\n').map((l) => l.split(','));
     const at = (name: RegExp) => head?.findIndex((h) => name.test(h)) ?? -1;
     const [cwnd, inFlight] = [at(/cwnd_pkts$/), at(/in_flight_bytes$/)];
     expect(rows.length).toBeGreaterThan(100);
     for (const r of rows) expect(Number(r[inFlight])).toBe((Number(r[cwnd]) - 1) * 1514);
+  });
+
+  it('are those of every packet where packets are shown', async () => {
+    await open();
+    await page.waitForTimeout(1000);
+    const answers: Promise<{ flow_id: number[]; cwnd: number[] }>[] = [];
+    page.on('response', (r) => {
+      if (r.url().includes('/packets?')) answers.push(r.json());
+    });
+    await drag(0.7, 0.72);
+    await expect.poll(note).toMatch(/Every dot/);
+    expect(await page.locator('.reading-cwnd .line-key:visible').textContent()).toBe('cwnd of each packet');
+    const chosen = new Set(await page.locator('.flow-key li').evaluateAll((all) => all.map((e) => (e as HTMLElement).dataset.key)));
+    const [, csv] = await saved('Windows of flows', 'CSV');
+    const rows = table(csv);
+    // As they were answered: the stand-in makes up others each time.
+    const shown = rows.map((r) => `${r.flow_id} ${r.cwnd_pkts}`).join();
+    const said = (await Promise.all(answers)).map((p) => p.flow_id.flatMap((f, i) => (chosen.has(String(f)) && (p.cwnd[i] ?? 0) > 0 ? [`${f} ${p.cwnd[i]}`] : [])).join());
+    expect(rows.length).toBeGreaterThan(20);
+    expect(said).toContain(shown);
+    const [, svg] = await saved('Windows of flows', 'SVG');
+    expect((await readSvg(svg)).texts).toContain('cwnd that a packet left under');
   });
 });
 
@@ -234,7 +372,27 @@ describe('a file that cannot be made', () => {
 });
 
 describe('many ports', () => {
-  it('are sorted by what misses its target, searched, and told in brief', async () => {
+  it('are sorted by what needs attention, with answer, limit over advised, and queue', async () => {
+    await open({ many: 46 });
+    const rows = page.locator('.overview-table tbody tr');
+    await expect.poll(() => rows.count()).toBe(48);
+    // Of 46: a quarter fine (of them half not judged), two quarters too big, a quarter too small; both of the demo are too big.
+    expect(await page.locator('.overview .when').textContent()).toBe('48 ports: 11 too small or missing a target, 25 too big, 6 not judged, 6 fine');
+    const cells = await rows.evaluateAll((all) => all.map((tr) => [tr.children[1]?.textContent, tr.children[2]?.textContent] as const));
+    const order = ['too small', 'too big', 'cannot say', 'fine'];
+    const places = cells.map(([answer]) => order.indexOf(answer ?? ''));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(new Set(places).size).toBe(4);
+    const big = cells.filter(([answer]) => answer === 'too big').map(([, limit]) => limit);
+    // Small differences leave the order of nodes and ports.
+    expect(big.slice(0, 2)).toEqual(['313 kB / 158 kB2.0 ×', '320 kB / 158 kB2.0 ×']);
+    expect(big.at(-1)).toBe('200 kB / 158 kB1.3 ×');
+    // The queue of the last minutes is there at once: a point every other second of the 60 s that were.
+    await expect.poll(() => rows.evaluateAll((all) => all.filter((tr) => (tr.querySelector('.trail g path')?.getAttribute('d') ?? '').split('L').length > 20).length)).toBe(48);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
+  });
+
+  it('are searched, and told in brief', async () => {
     await open({ many: 62 });
     await expect.poll(() => page.locator('.overview-table tbody tr').count()).toBe(50);
     expect(await page.locator('.overview .when').textContent()).toMatch(/^64 ports/);

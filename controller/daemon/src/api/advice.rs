@@ -5,11 +5,13 @@ use super::error::ApiError;
 use super::route::{Call, Reply};
 use super::to_end::to_its_end;
 use super::{App, select};
+use axum::http::StatusCode;
 use std::sync::Arc;
 use tidemark_advice::{WhatIfPoint, what_if};
 use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules, GetVerdict};
 use tidemark_api::{AdviceApplied, AdviceState, Curve, CurveQuery, LinkQuery, Rules, VerdictState};
 use tidemark_estimators::LinkId;
+use tidemark_picture::{Figure, Format, about, render, theme};
 use tidemark_rules::Traffic;
 
 pub(super) async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
@@ -40,16 +42,55 @@ pub(super) async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceStat
     })
 }
 
-pub(super) async fn verdict(app: App, call: Call<GetVerdict>) -> Result<VerdictState, ApiError> {
-    let id = select::one(&app.core, call.query)?;
-    let link = app.core.link(id);
-    let known = link.and_then(|l| l.verdict.zip(l.measured));
-    Ok(VerdictState {
-        node: id.node_id,
-        port: id.port,
-        targets: app.core.read(|s| s.targets_of(id)),
-        verdict: known.map(|(v, measured)| Arc::unwrap_or_clone(v).with_curve(&measured)),
-    })
+pub(super) async fn verdict(
+    app: App,
+    call: Call<GetVerdict>,
+) -> Result<Reply<VerdictState>, ApiError> {
+    let q = call.query;
+    let link = LinkQuery {
+        node: q.node,
+        port: q.port,
+    };
+    let id = select::one(&app.core, link)?;
+    let status = app.core.link(id);
+    let estimate = status.as_ref().and_then(|l| l.estimate.clone());
+    let known = status.and_then(|l| l.verdict.zip(l.measured));
+    let verdict = known.map(|(v, measured)| Arc::unwrap_or_clone(v).with_curve(&measured));
+    let format = match q.format.as_deref() {
+        None | Some("json") => {
+            return Ok(Reply::Ok(VerdictState {
+                node: id.node_id,
+                port: id.port,
+                targets: app.core.read(|s| s.targets_of(id)),
+                verdict,
+            }));
+        }
+        Some(name) => Format::named(name).map_err(|e| ApiError::bad("format", &e))?,
+    };
+    let theme =
+        theme(q.theme.as_deref().unwrap_or("light")).map_err(|e| ApiError::bad("theme", &e))?;
+    let unix_ms = match app.core.recording() {
+        Some(run) => run.started_unix_ms,
+        None => app.core.now().unix_ms,
+    };
+    let about = about(id, estimate.as_deref(), None, unix_ms);
+    let figure = verdict
+        .and_then(|v| Figure::of(&v, &about))
+        .ok_or_else(|| {
+            ApiError::new(
+                StatusCode::NOT_FOUND,
+                format!(
+                    "node {}, port {}: no verdict yet to draw",
+                    id.node_id, id.port
+                ),
+            )
+        })?;
+    // Pixels take a moment.
+    let drawn = tokio::task::spawn_blocking(move || render(&figure, format, theme));
+    let failed = |e: String| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, e);
+    let drawn = drawn.await.map_err(|e| failed(e.to_string()))?;
+    let bytes = drawn.map_err(|e| failed(e.to_string()))?;
+    Ok(Reply::Media(format.media_type(), bytes))
 }
 
 pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApplied, ApiError> {
@@ -127,7 +168,7 @@ fn answer(
             limit_bytes,
             points: curve,
         })),
-        Some("csv") => Ok(Reply::Csv(csv(&curve))),
+        Some("csv") => Ok(Reply::Media("text/csv", csv(&curve).into_bytes())),
         Some(_) => Err(ApiError::bad("format", "must be json or csv")),
     }
 }

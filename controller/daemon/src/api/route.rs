@@ -29,7 +29,7 @@ pub(super) struct Call<O: Operation> {
 pub(super) enum Reply<A> {
     Ok(A),
     Created(A),
-    Csv(String),
+    Media(&'static str, Vec<u8>),
 }
 
 impl<A> From<A> for Reply<A> {
@@ -75,7 +75,9 @@ impl Serve for Router<App> {
             let reply = match handler.call(app, call).await? {
                 Reply::Ok(a) => Json(a).into_response(),
                 Reply::Created(a) => (StatusCode::CREATED, Json(a)).into_response(),
-                Reply::Csv(text) => ([(header::CONTENT_TYPE, "text/csv")], text).into_response(),
+                Reply::Media(kind, bytes) => {
+                    ([(header::CONTENT_TYPE, kind)], bytes).into_response()
+                }
             };
             Ok::<Response, ApiError>(reply)
         };

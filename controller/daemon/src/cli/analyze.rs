@@ -2,7 +2,7 @@
 //! `analyze` and `advise`: the live estimators over a capture.
 
 use super::evidence::EvidenceFile;
-use super::{flows, table, targets::TargetArgs};
+use super::{draw::PictureArgs, flows, table, targets::TargetArgs};
 use clap::Args;
 use daemon_kit::cli::{Progress, Usage, print, print_json};
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use tidemark_analysis::{
     AnalysisError, Asked, Estimated, Link, load, marks_of_run, targets_of_run,
 };
 use tidemark_capture::locate;
+use tidemark_picture::About;
 
 /// The span asked for.
 #[derive(Clone, Copy, Debug, Args)]
@@ -67,6 +68,8 @@ pub(super) struct AnalyzeArgs {
     /// As JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    picture: PictureArgs,
 }
 
 pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
@@ -90,6 +93,8 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     if let Some(file) = evidence {
         file.store()?;
     }
+    let drawn = links.iter().map(|l| (about(&l.of), &l.verdict));
+    args.picture.draw(&drawn.collect::<Vec<_>>(), args.json)?;
     if args.json {
         let links: Vec<Value> = links.iter().map(Link::json).collect();
         let all = json!({
@@ -129,6 +134,12 @@ pub(super) fn in_flags(e: AnalysisError) -> anyhow::Error {
         AnalysisError::TooLong { .. } => Usage::new(format!("{e} (--from-s, --to-s)")).into(),
         other => other.into(),
     }
+}
+
+/// Words on where a picture of it is from.
+fn about(of: &Estimated) -> About {
+    let phase = of.phase.as_ref().map(|p| format!("phase {p}"));
+    tidemark_picture::about(of.id, Some(&of.estimate), phase, of.from_unix_ms())
 }
 
 /// For people; with `words`, the advice without the tables.

@@ -37,11 +37,11 @@ pub(super) const EXAMPLES: &[Example] = &[
         "The limit that keeps both, with what each rule says.",
     ),
     Example::new(
-        "tidemark-controller whatif runs/now/capture --limit 300kB --limit 64KiB",
+        "tidemark-controller whatif runs/now --limit 300kB --limit 64KiB",
         "What is expected at these limits.",
     ),
     Example::new(
-        "tidemark-controller whatif runs/now/capture --csv > curve.csv",
+        "tidemark-controller whatif runs/now --csv > curve.csv",
         "Over all limits.",
     ),
     Example::new(
@@ -55,6 +55,10 @@ pub(super) const EXAMPLES: &[Example] = &[
     Example::new(
         "tidemark-controller set --node 10 --port 1 --limit 300kB --reason test",
         "A limit through the running controller; the token is read from the environment.",
+    ),
+    Example::new(
+        "tidemark-controller set --port 1 --limit 10ms",
+        "So many bytes as the port sends in this time; the answer says how many.",
     ),
     Example::new(
         "tidemark-controller set --port 1 --advice --token-file token",

@@ -2,7 +2,9 @@
 //! The command line.
 
 mod analyze;
+mod buffer;
 mod doctor;
+mod draw;
 mod evidence;
 mod examples;
 mod flows;

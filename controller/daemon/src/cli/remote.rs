@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `set` and `status`: through a running controller.
 
+use super::buffer::{InBytes, PortSizes};
+use super::units::{self, Buffer};
 use super::{http, one_of, table};
 use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
@@ -57,13 +59,14 @@ pub(super) struct SetArgs {
     /// Egress port.
     #[arg(long)]
     port: u32,
-    /// Limit, bytes (312500, 300kB). With mark_ce above the threshold, or left out:
+    /// Limit: bytes (312500, 300kB), time at the port's capacity (10ms), or packets of the
+    /// size that the port sees (100pkts). With mark_ce above the threshold, or left out:
     /// the switch's own then.
-    #[arg(long, value_parser = super::units::bytes, required_unless_present_any = ["advice", "threshold"])]
-    limit: Option<f64>,
-    /// With mark_ce: occupancy from which on packets are marked, bytes.
-    #[arg(long, value_parser = super::units::bytes, conflicts_with = "advice")]
-    threshold: Option<f64>,
+    #[arg(long, value_parser = units::buffer, required_unless_present_any = ["advice", "threshold"])]
+    limit: Option<Buffer>,
+    /// With mark_ce: occupancy from which on packets are marked, in the units of the limit.
+    #[arg(long, value_parser = units::buffer, conflicts_with = "advice")]
+    threshold: Option<Buffer>,
     #[arg(
         long,
         value_parser = one_of::<LimitAction>(&["drop_tail", "mark_ce", "unlimited"]),
@@ -108,11 +111,56 @@ impl SetArgs {
     }
 }
 
+/// Bytes of other units at a port, asked for if a size has one.
+fn sizes_at(
+    at: &http::At<'_>,
+    (node, port): (u32, u32),
+    given: &[Option<Buffer>],
+) -> anyhow::Result<PortSizes> {
+    let known = |b: &Option<Buffer>| matches!(b, None | Some(Buffer::Bytes(_)));
+    if given.iter().all(known) {
+        return Ok(PortSizes::new(0.0, 0.0));
+    }
+    let links = http::links(at)?;
+    let link = links.iter().find(|l| (l.node, l.port) == (node, port));
+    let Some(link) = link else {
+        anyhow::bail!(
+            "node {node} port {port} has not reported yet: its capacity and packets are not known; \
+             give the limit in bytes"
+        );
+    };
+    let packet_bytes = link.estimate.as_ref().map_or(0.0, |e| e.segment_bytes);
+    Ok(PortSizes::new(link.capacity_bps as f64, packet_bytes))
+}
+
+/// Whole bytes, as a request has them, and how they follow.
+fn sized(
+    name: &str,
+    (node, port): (u32, u32),
+    given: Option<Buffer>,
+    sizes: &PortSizes,
+) -> anyhow::Result<Option<InBytes>> {
+    let Some(given) = given else {
+        return Ok(None);
+    };
+    let sized = sizes.of(given).ok_or_else(|| {
+        Usage::new(format!(
+            "{name}: the capacity of node {node} port {port} is not known: give it to the collector \
+             (capacity_bps of [nodes.{node}.ports.{port}]), or the limit in bytes or packets"
+        ))
+    })?;
+    Ok(Some(InBytes {
+        bytes: sized.bytes.round(),
+        ..sized
+    }))
+}
+
 pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
     let at = &args.controller.place.at();
     let token = args.token()?;
     let token = token.as_deref();
     let (node, port) = (args.node(at)?, args.port);
+    let mut given = Vec::new();
     let (answer, before, limit) = if args.advice {
         let body = ApplyRequest {
             node: Some(node),
@@ -123,19 +171,28 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
         (json!(done), done.before, done.limit)
     } else {
         let action = args.action;
-        let whole = |bytes: f64| bytes.round() as u64;
-        let bytes = args.limit.map(whole);
+        let at_port = (node, port);
+        let sizes = sizes_at(at, at_port, &[args.limit, args.threshold])?;
+        let limit = sized("--limit", at_port, args.limit, &sizes)?;
+        let limit = limit.filter(|_| action != LimitAction::Unlimited);
+        let threshold = sized("--threshold", at_port, args.threshold, &sizes)?;
+        let whole = |s: &Option<InBytes>| s.as_ref().map(|s| s.bytes as u64);
         let body = LimitRequest {
-            bytes: bytes.filter(|_| action != LimitAction::Unlimited),
-            threshold_bytes: args.threshold.map(whole),
+            bytes: whole(&limit),
+            threshold_bytes: whole(&threshold),
             action: Some(action),
             reason: args.reason.clone(),
         };
+        let others = [limit, threshold].into_iter().flatten();
+        given.extend(others.filter(|s| !s.words.is_empty()));
         let done = http::call::<SetLimit>(at, &LinkPath { node, port }, token, &body)?;
         (json!(done), done.before, done.limit)
     };
     if args.controller.json {
         return print_json(&answer);
+    }
+    for InBytes { bytes, words } in &given {
+        print(format!("{words} = {bytes} bytes"))?;
     }
     print(format!(
         "node {node} port {port}: {limit} (before: {})",

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `size`: the calculator.
 
-use super::{one_of, table, targets::TargetArgs, units, whatif};
+use super::{draw::PictureArgs, one_of, table, targets::TargetArgs, units, whatif};
 use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
+use tidemark_advice::picture::About;
 use tidemark_advice::{Verdict, advise};
 use tidemark_rules::bscl::TODAYS_CONSTANT;
 use tidemark_rules::utb::single_flow::beta_of;
@@ -54,6 +55,8 @@ pub(super) struct SizeArgs {
     /// As JSON.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    picture: PictureArgs,
 }
 
 impl SizeArgs {
@@ -124,15 +127,19 @@ pub(super) fn size(args: &SizeArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     let advice = advise(&measured, &targets, &Options::default());
+    let verdict = Verdict::by(&advice, &measured, &targets).with_curve(&measured);
+    let about = About {
+        link: "calculated".into(),
+        ..About::default()
+    };
+    args.picture.draw(&[(about, &verdict)], args.json)?;
     if args.json {
-        let verdict = Verdict::by(&advice, &measured, &targets).with_curve(&measured);
         let all = json!({
             "given": measured, "targets": targets, "rules": advice.rules, "advice": advice,
             "verdict": verdict,
         });
         return print_json(&all);
     }
-    let verdict = Verdict::by(&advice, &measured, &targets);
     let mut lines = table::verdict(&verdict);
     lines.extend(table::expected(&advice));
     lines.extend(table::rules_that_hold(&verdict));

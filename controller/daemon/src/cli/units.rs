@@ -2,7 +2,7 @@
 //! Quantities, and numbers of traffic within the ranges that make sense.
 
 use daemon_kit::cli::units::number;
-pub(super) use daemon_kit::cli::units::{bytes, fraction, rate, ratio, time};
+pub(super) use daemon_kit::cli::units::{Buffer, buffer, bytes, fraction, rate, ratio, time};
 
 /// The most flows that make sense.
 const MOST_FLOWS: f64 = 1e7;

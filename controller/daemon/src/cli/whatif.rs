@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `whatif`: predicted utilisation, loss and delay over the limit.
 
-use super::{analyze, table, units};
+use super::buffer::PortSizes;
+use super::units::{self, Buffer};
+use super::{analyze, table};
+use anyhow::Context as _;
 use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
 use serde_json::json;
@@ -13,7 +16,8 @@ use tidemark_rules::{Traffic, digits};
 
 #[derive(Debug, Args)]
 pub(super) struct WhatIfArgs {
-    /// Capture directory.
+    /// A run's directory, or that of its capture.
+    #[arg(value_name = "RUN")]
     capture: PathBuf,
     /// Start, seconds after the link's first interval in the capture.
     #[arg(long)]
@@ -30,9 +34,10 @@ pub(super) struct WhatIfArgs {
     /// Limits to predict, spread geometrically.
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u16).range(2..=1000))]
     points: u16,
-    /// This limit only, bytes (312500, 300kB); may be repeated.
-    #[arg(long, value_parser = units::bytes, value_delimiter = ',', conflicts_with = "points")]
-    limit: Vec<f64>,
+    /// This limit only: bytes (312500, 300kB), time at the link's rate (10ms), or packets
+    /// of the size that was measured (100pkts); may be repeated.
+    #[arg(long, value_parser = units::buffer, value_delimiter = ',', conflicts_with = "points")]
+    limit: Vec<Buffer>,
     /// As CSV.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -47,7 +52,16 @@ impl WhatIfArgs {
         if self.limit.is_empty() {
             return curve(m, self.points);
         }
-        Ok(what_if(m, self.limit.iter().copied())?)
+        let sizes = PortSizes::new(m.queue_drain_bps, m.segment_bytes);
+        let limits = self.limit.iter().map(|b| sizes.of(*b).map(|s| s.bytes));
+        let limits: Option<Vec<f64>> = limits.collect();
+        let limits = limits.context(
+            "--limit: the capacity is not known: give it to the collector (capacity_bps of the port), \
+             or the limit in bytes or packets",
+        )?;
+        let above_0 = limits.iter().all(|&bytes| bytes > 0.0);
+        Usage::unless(above_0, "--limit: must be above 0")?;
+        Ok(what_if(m, limits)?)
     }
 }
 
@@ -141,8 +155,6 @@ fn text(curve: &[WhatIfPoint], m: &Traffic) -> String {
 }
 
 pub(super) fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
-    let above_0 = args.limit.iter().all(|&b| b > 0.0);
-    Usage::unless(above_0, "--limit: must be above 0")?;
     let asked = Asked {
         from_s: args.from_s,
         to_s: args.to_s,
@@ -224,5 +236,21 @@ mod tests {
             tidemark_advice::predict(&m, 300e3).unwrap()
         );
         assert!(parsed("whatif dir --limit 300kB --points 5").is_err());
+        // As the table has them: 48 ms and 200 packets of 1500 bytes are 300 kB.
+        let args = parsed("whatif dir --limit 48ms --limit 200pkts").unwrap();
+        for p in args.predicted(&m).unwrap() {
+            assert!((p.buffer_bytes - 300e3).abs() < 1e-6, "{}", p.buffer_bytes);
+        }
+        let zero = parsed("whatif dir --limit 0ms").unwrap();
+        assert!(zero.predicted(&m).is_err());
+        let unknown = Traffic {
+            queue_drain_bps: 0.0,
+            ..m
+        };
+        let said = parsed("whatif dir --limit 48ms")
+            .unwrap()
+            .predicted(&unknown);
+        let said = said.unwrap_err().to_string();
+        assert!(said.contains("capacity is not known"), "{said}");
     }
 }

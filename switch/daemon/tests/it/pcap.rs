@@ -142,7 +142,7 @@ fn what_is_no_whole_ethernet_capture_is_refused() {
         w.write(START_NS, &[0; 60]).unwrap();
         w.finish().unwrap()
     };
-    refused(b"not a capture at all, is it", "neither pcap nor pcapng");
+    refused(b"not a capture at all, is it", "is no pcap, and no pcapng");
     refused(&of(LINUX_SLL), "link type 113");
     let mut cut = of(ETHERNET);
     refused(&cut[..cut.len() - 1], "ends within a frame");

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 from html import escape
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from ..json_types import JsonObject
 from ..outcome import write_text
 from ..papers import report as figure_report
 from ..report import page
+from ..verdict import CANNOT_SAY
 from . import tables
 
 
@@ -20,6 +22,7 @@ def write(run_dir: Path, summary: JsonObject) -> Path:
     said = tables.verdicts(summary)
     parts = [
         *(f"<p>{escape(line)}</p>" for line in tables.sentences(summary)),
+        *(picture for phase in summary["phases"] if (picture := _picture(run_dir, phase))),
         "<h2>Outcome</h2>",
         page.table(*tables.outcome(summary)),
         f"<p>Under the advised limit:</p>{page.items(said)}" if said else "",
@@ -36,6 +39,17 @@ def write(run_dir: Path, summary: JsonObject) -> Path:
     about = "; ".join([*facts, *_about(summary)]) + "."
     write_text(path, page.page(f"Tidemark run {run_dir.name}", about, parts))
     return path
+
+
+def _picture(run_dir: Path, phase: JsonObject) -> str:
+    """The picture of a phase's verdict; nothing where there is none, or it is not to be trusted."""
+    if (phase["verdict"] or {}).get("answer") in (None, CANNOT_SAY):
+        return ""
+    for drawn in sorted((run_dir / "links").glob(f"{phase['name']}-*.svg")):
+        data = base64.b64encode(drawn.read_bytes()).decode()
+        text = f"Utilisation, loss and delay over the limit, phase {phase['name']}"
+        return f'<figure><img alt="{escape(text)}" src="data:image/svg+xml;base64,{data}"></figure>'
+    return ""
 
 
 def _about(summary: JsonObject) -> list[str]:

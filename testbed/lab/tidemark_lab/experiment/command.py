@@ -13,7 +13,7 @@ from ..json_types import JsonObject
 from ..outcome import EXIT_FAILED, EXIT_OK
 from ..preflight import Paths, Ports
 from ..progress import Progress
-from . import compare, execute, grid, load, store, table
+from . import compare, execute, grid, load, table
 from .backend import BackEnd
 from .bmv2.back_end import Bmv2
 from .embedded.back_end import Embedded
@@ -90,7 +90,7 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("one", type=Path, help="a run or a directory of runs")
+    parser.add_argument("one", type=Path, help="a run, its capture, or a directory of runs")
     parser.add_argument("other", type=Path, help="the same")
 
 
@@ -276,7 +276,7 @@ def _tell(points: list[Point], back_end: BackEnd, out: Store, progress: Progress
 
 def table_from_arguments(arguments: argparse.Namespace) -> int:
     try:
-        found = table.of_runs(store.find(arguments.runs))
+        found = table.of_paths(arguments.runs)
         paths = table.write(found, arguments.out or arguments.runs[0])
     except (LabError, OSError) as error:
         print(f"lab: {error}", file=sys.stderr)
@@ -288,7 +288,7 @@ def table_from_arguments(arguments: argparse.Namespace) -> int:
 
 def compare_from_arguments(arguments: argparse.Namespace) -> int:
     """1 where they differ by more than they may, as `diff` does."""
-    tables = [table.of_runs(store.find([p])) for p in (arguments.one, arguments.other)]
+    tables = [table.of_paths([p]) for p in (arguments.one, arguments.other)]
     pairs, alone = compare.pairs(*tables)
     for line in alone:
         print(line)

@@ -24,6 +24,7 @@ from .backend import BackEnd, MeasuredPhase
 from .conduct import Live
 from .grid import Point
 from .plan import Plan
+from .rows import kept_link
 
 # Carries out a run in a running lab, from its start to its end.
 Conduct = Callable[[Live], list[MeasuredPhase]]
@@ -50,9 +51,7 @@ class Run:
     def link(self, phase: str, switch: int = 0) -> JsonObject:
         """Everything that `analyze` says of a phase: more than its row."""
         name = self.plan.experiment.topology.switches[switch].name
-        found: JsonObject = json.loads(
-            (self.run_dir / "links" / f"{phase}-{name}.json").read_text()
-        )
+        found: JsonObject = json.loads(kept_link(self.run_dir, phase, name).read_text())
         return found
 
 

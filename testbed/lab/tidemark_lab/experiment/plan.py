@@ -123,15 +123,16 @@ class Plan:
         before: Limits,
     ) -> Limits:
         """With what is None as before."""
-        bdp, n_b = self.bdp_bytes(switch), self.n_b(switch)
+        rate_bps = self.experiment.topology.switches[switch].rate
+        link = self.bdp_bytes(switch), self.n_b(switch), rate_bps
         at = before.limit_bytes
         if limit:
-            at = min(limit.in_bytes(bdp, n_b), self.most_limit_bytes)
+            at = min(limit.in_bytes(*link), self.most_limit_bytes)
         if action == "drop_tail":
             return Limits(action, at)
         marks = before.threshold_bytes if before.threshold_bytes is not None else at
         if threshold:
-            marks = threshold.in_bytes(bdp, n_b)
+            marks = threshold.in_bytes(*link)
         return Limits(action, at, min(marks, at - FRAME_BYTES))
 
     def limits_at(self, switch: int, acts_at_bytes: int) -> Limits:

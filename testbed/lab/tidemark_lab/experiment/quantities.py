@@ -54,7 +54,7 @@ BYTES = _by_first_name(units.SIZE)
 # Of a limit, besides the sizes.
 BDP, BDP_SQRT_N = "bdp", "bdp/sqrt_n"
 _LIMIT = [(size, [n for n in names if n]) for size, names in units.SIZE]
-_LIMIT += [(1.0, [BDP]), (1.0, [BDP_SQRT_N])]
+_LIMIT += [*units.TIME, (1.0, [BDP]), (1.0, [BDP_SQRT_N])]
 
 
 def _comparable(unit: str) -> tuple[str, str]:
@@ -118,7 +118,8 @@ def fraction(value: Any) -> float:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of a port: so many bytes, or so many times C·T̄ or C·T̄/√N_b."""
+    """A limit of a port: so many bytes, as many as it sends in a time, or so many times C·T̄ or
+    C·T̄/√N_b."""
 
     number: float
     unit: str
@@ -130,12 +131,14 @@ class Limit:
         number, unit = _parse(value, _LIMIT, "0.5bdp")
         if number <= 0:
             raise ValueError("a limit is above 0")
-        return cls(number / BYTES.get(unit, 1), unit)
+        return cls(number / (BYTES | TIMES).get(unit, 1), unit)
 
-    def in_bytes(self, bdp_bytes: float, n_b: int) -> int:
+    def in_bytes(self, bdp_bytes: float, n_b: int, rate_bps: float) -> int:
         """At least one frame."""
         if self.unit in BYTES:
             return max(FRAME_BYTES, round(self.number * BYTES[self.unit]))
+        if self.unit in TIMES:
+            return max(FRAME_BYTES, round(self.number * TIMES[self.unit] * rate_bps / 8))
         whole = self.number * bdp_bytes
         if self.unit == BDP_SQRT_N:
             whole /= math.sqrt(max(n_b, 1))
@@ -156,7 +159,7 @@ class Limit:
     def __get_pydantic_json_schema__(
         cls, _schema: core_schema.CoreSchema, _handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return text_schema(_LIMIT, "limit", ["1bdp", "40packets", "64kB"])
+        return text_schema(_LIMIT, "limit", ["1bdp", "10ms", "40packets", "64kB"])
 
 
 def text_schema(table: Units, title: str, examples: list[str]) -> JsonSchemaValue:

@@ -41,12 +41,17 @@ QUANTITIES = (
     ("rate", list(quantities.RATES), '`"50mbit"`'),
     ("time", list(quantities.TIMES), '`"20ms"`'),
     ("size", list(quantities.BYTES), '`"8kB"`, `"40packets"`'),
-    ("limit", [*quantities.BYTES, quantities.BDP, quantities.BDP_SQRT_N], '`"0.5bdp"`'),
+    (
+        "limit",
+        [*quantities.BYTES, *quantities.TIMES, quantities.BDP, quantities.BDP_SQRT_N],
+        '`"0.5bdp"`, `"10ms"`',
+    ),
     ("fraction", ["%", "or a number from 0 to 1"], '`"2%"`, `0.02`'),
 )
 
 AFTER_QUANTITIES = f"""
-A packet is a full frame of {quantities.FRAME_BYTES} bytes. `bdp` is C·T̄: the rate times the mean
+A packet is a full frame of {quantities.FRAME_BYTES} bytes. A time as a limit is as many bytes as
+the port sends in it. `bdp` is C·T̄: the rate times the mean
 base round trip of the flows that the switch limits (of its hosts, where it limits none);
 `bdp/sqrt_n` is that over √N_b.
 """

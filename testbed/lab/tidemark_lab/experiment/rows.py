@@ -26,8 +26,12 @@ def of_phase(
     for switch in range(len(plan.experiment.topology.switches)):
         place = back_end.place(plan, switch)
         window = phase.windows[switch]
-        link = offline.analyze(program, run_dir / "capture", window, place)
-        _keep(run_dir, phase, plan, switch, link)
+        kept = kept_link(run_dir, phase.name, plan.experiment.topology.switches[switch].name)
+        kept.parent.mkdir(exist_ok=True)
+        picture = kept.with_suffix(".svg")
+        link = offline.analyze(program, run_dir / "capture", window, place, picture)
+        # Everything the estimators say of the phase: more than a row has.
+        kept.write_text(json.dumps(link, indent=1) + "\n")
         there = _at_switch(plan, truth, switch, window)
         late = trust.lateness(run_dir / "capture", place, window)
         row = (
@@ -43,12 +47,9 @@ def of_phase(
     return rows
 
 
-def _keep(run_dir: Path, phase: MeasuredPhase, plan: Plan, switch: int, link: JsonObject) -> None:
-    """Everything the estimators say of the phase: more than a row has."""
-    folder = run_dir / "links"
-    folder.mkdir(exist_ok=True)
-    name = plan.experiment.topology.switches[switch].name
-    (folder / f"{phase.name}-{name}.json").write_text(json.dumps(link, indent=1) + "\n")
+def kept_link(run_dir: Path, phase: str, switch: str) -> Path:
+    """The record of `analyze` on a phase; the picture of its verdict has the ending .svg."""
+    return run_dir / "links" / f"{phase}-{switch}.json"
 
 
 def _settings(plan: Plan, phase: MeasuredPhase, switch: int) -> JsonObject:

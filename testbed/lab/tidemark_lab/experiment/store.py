@@ -21,6 +21,8 @@ from ..json_types import JsonObject
 PARTIAL, FAILED = ".part-", ".failed-"
 # Written last: a directory of this name without it is no run.
 RECORD = "run.json"
+# In the directory of a capture.
+CAPTURE = "capture.json"
 PATIENCE_S = 3.0
 # Of the record.
 FORMAT = 1
@@ -99,17 +101,25 @@ def _take(lock: TextIO, root: Path) -> None:
 
 
 def find(paths: list[Path]) -> list[Path]:
-    """The complete runs in these directories and below, in the order of their names."""
+    """The complete runs in these directories and below, in the order of their names; a run's
+    capture stands for the run."""
     found: set[Path] = set()
     for path in paths:
         if not path.is_dir():
             raise LabError(f"{path}: is no directory of runs")
-        records = [path / RECORD] if (path / RECORD).is_file() else path.rglob(RECORD)
-        for record in records:
-            inside = record.parent.relative_to(path).parts
-            if not any(p.startswith((PARTIAL, FAILED)) for p in inside):
-                found.add(record.parent)
+        found |= _at(path)
     return sorted(found)
+
+
+def _at(path: Path) -> set[Path]:
+    # Resolved: the parent of `.` is itself.
+    run = path.resolve().parent
+    if (path / CAPTURE).is_file() and (run / RECORD).is_file():
+        return {run}
+    records = [path / RECORD] if (path / RECORD).is_file() else path.rglob(RECORD)
+    # Of what is below, not of where it is.
+    parts = {record.parent: record.parent.relative_to(path).parts for record in records}
+    return {r for r, of in parts.items() if not any(p.startswith((PARTIAL, FAILED)) for p in of)}
 
 
 def write(run_dir: Path, record: JsonObject) -> None:

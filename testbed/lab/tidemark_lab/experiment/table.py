@@ -16,10 +16,21 @@ from . import rows, store
 from .columns import schema
 
 
+def of_paths(paths: Sequence[Path]) -> pa.Table:
+    """Of the complete runs there, of which each path has one."""
+    runs: set[Path] = set()
+    for path in paths:
+        if not (there := store.find([path])):
+            raise LabError(
+                f"{path}: no complete run is there: no {store.RECORD} in it or below; name a run "
+                "of `run`, `sweep` or `make demo`, or a directory of such runs"
+            )
+        runs |= set(there)
+    return of_runs(sorted(runs))
+
+
 def of_runs(run_dirs: Sequence[Path]) -> pa.Table:
     """One row a phase and switch; the parameters of all grids come last."""
-    if not run_dirs:
-        raise LabError("no complete run is there")
     records = [store.read(d) for d in run_dirs]
     settings: dict[str, None] = {}
     for record in records:

@@ -30,7 +30,7 @@ SIZE: list[tuple[float, list[str]]] = [
     (1000000000.0, ["GB"]),
     (1024.0, ["KiB", "kib"]),
     (1048576.0, ["MiB", "mib"]),
-    (1514.0, ["packets"]),
+    (1514.0, ["packets", "packet", "pkts", "pkt"]),
 ]
 
 RATIO: list[tuple[float, list[str]]] = [

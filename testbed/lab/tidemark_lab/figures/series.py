@@ -83,8 +83,10 @@ def _last(sender: Sender, at: np.ndarray) -> np.ndarray:
 
 
 def windows_sum(p: Packets, at: np.ndarray) -> np.ndarray:
-    """W(t): of each sender the congestion window, or what it has in flight where that is less (a
-    sender limited by something else does not fill its window)."""
+    """W(t), the packets sent and not acknowledged yet (UTB §3), as the controller has it
+    (`flow_windows/query.rs`): of each sender what is not acknowledged, or its congestion window
+    where that is less. What was lost or acknowledged selectively is in flight no more; while a
+    sender recovers it keeps its window at what is (PRR, RFC 6937)."""
     total = np.zeros(at.shape)
     for sender in p.senders:
         there = (at >= sender.time_s[0]) & (at <= sender.time_s[-1])

@@ -40,7 +40,7 @@ const SIZE: Quantity = Quantity {
         (1000000000.0, &["GB"]),
         (1024.0, &["KiB", "kib"]),
         (1048576.0, &["MiB", "mib"]),
-        (1514.0, &["packets"]),
+        (1514.0, &["packets", "packet", "pkts", "pkt"]),
     ],
 };
 

@@ -81,7 +81,11 @@ impl Asking {
     }
 }
 
-fn ask(at: &http::At<'_>, open: Option<LinkKey>) -> anyhow::Result<State> {
+/// Asks once, in this thread.
+///
+/// # Errors
+/// There is no controller, or it does not answer as one.
+pub(super) fn ask(at: &http::At<'_>, open: Option<LinkKey>) -> anyhow::Result<State> {
     let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
     let links = http::links(at)?;
     let flows = match open {

@@ -30,9 +30,12 @@ pub(super) fn top(args: &TopArgs) -> anyhow::Result<()> {
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         bail!("top needs a terminal; `tidemark-controller status` prints the same once");
     }
+    // Who has no controller is told before the terminal is taken over.
+    let first = asking::ask(&args.controller.at(), None)?;
     let period = Duration::from_secs(args.seconds);
     let mut asking = Asking::start(args.controller.clone(), period)?;
-    let screen = Screen::new(daemon_kit::cli::colours(&std::io::stdout()));
+    let mut screen = Screen::new(daemon_kit::cli::colours(&std::io::stdout()));
+    screen.hear(first);
     let mut terminal = ratatui::try_init().context("the terminal cannot be taken over")?;
     let ended = watch(&mut terminal, &mut asking, screen);
     let restored = ratatui::try_restore().context("the terminal cannot be given back");

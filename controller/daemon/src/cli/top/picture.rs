@@ -9,7 +9,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
 use serde_json::json;
-use tidemark_api::Link;
+use tidemark_api::{Link, LinkFlow};
 
 const KEYS: &str = "arrows choose, Enter opens, Esc goes back, q ends";
 
@@ -122,7 +122,7 @@ impl Screen {
             frame.render_widget(Paragraph::new("no link has reported yet"), area);
             return;
         }
-        let shown = fitting(area.width);
+        let shown = fitting(&LINK_WIDTHS, &LEFT_OUT, area.width);
         let table_rows = links.iter().map(|l| {
             let condition = Condition::of(l);
             let style = match condition {
@@ -155,25 +155,86 @@ impl Screen {
 const LINK_WIDTHS: [u16; 12] = [16, 19, 18, 10, 7, 8, 9, 18, 6, 6, 8, 24];
 /// Of one fact of a link: its name and its text.
 const FACT_WIDTH: u16 = 40;
-/// Where the condition stands.
+/// Column of the condition.
 const STATE: usize = LINK_WIDTHS.len() - 1;
 /// What a narrow terminal does without, first what is missed least: delta, alpha,
 /// occupancy, age (the state has it where it matters), verdict, delay, N_b.
 const LEFT_OUT: [usize; 7] = [9, 8, 3, rows::AGE, 2, 6, 7];
 
-/// The columns of links that there is room for, in their order.
-fn fitting(width: u16) -> Vec<usize> {
-    let mut shown: Vec<usize> = (0..LINK_WIDTHS.len()).collect();
-    let needed = |shown: &[usize]| -> u16 {
-        let widths = shown.iter().filter_map(|i| LINK_WIDTHS.get(*i));
-        widths.map(|w| w + 1).sum()
-    };
-    for left_out in LEFT_OUT {
-        if needed(&shown) > width + 1 {
-            shown.retain(|i| *i != left_out);
+/// Of a flow's columns; its name takes what its longest name needs.
+const FLOW_WIDTHS: [u16; 10] = [5, 5, 0, 8, 9, 7, 9, 8, 11, 6];
+/// Column of a flow's name.
+const FLOW_NAME: usize = 2;
+/// Columns that a narrow terminal leaves out: base RTT, srtt, share, how sure, control, cwnd.
+const FLOW_LEFT_OUT: [usize; 6] = [8, 7, 5, 1, 3, 6];
+/// A name is not shortened below this.
+const SHORTEST_NAME: u16 = 11;
+
+/// Columns with a space between them.
+fn needed(widths: &[u16], shown: &[usize]) -> u16 {
+    let widths = shown.iter().filter_map(|i| widths.get(*i));
+    widths.map(|w| w + 1).sum()
+}
+
+/// The columns that there is room for, in their order.
+fn fitting(widths: &[u16], left_out: &[usize], width: u16) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..widths.len()).collect();
+    for left_out in left_out {
+        if needed(widths, &shown) > width + 1 {
+            shown.retain(|i| i != left_out);
         }
     }
     shown
+}
+
+/// A flow's name in at most so many characters: of either end the last ones, which tell hosts of
+/// a network and ports apart.
+fn shortened(name: &str, most: usize) -> String {
+    if name.chars().count() <= most {
+        return name.to_owned();
+    }
+    let between = " > ";
+    let ends: Vec<&str> = name.split(between).collect();
+    let room = most.saturating_sub(between.len() * (ends.len() - 1)) / ends.len();
+    let ends = ends.into_iter().map(|end| {
+        let cut = end.chars().count().saturating_sub(room.max(1) - 1);
+        let whole = end.chars().count() <= room;
+        let last: String = end.chars().skip(cut).collect();
+        if whole {
+            end.to_owned()
+        } else {
+            format!("…{last}")
+        }
+    });
+    ends.collect::<Vec<_>>().join(between)
+}
+
+/// The flows of a link, whose names stay apart in a narrow terminal.
+fn flow_table(flows: &[LinkFlow], capacity_bps: u64, width: u16) -> Table<'static> {
+    let rows: Vec<_> = flows.iter().map(|f| rows::flow(f, capacity_bps)).collect();
+    let names = rows.iter().map(|r| r[FLOW_NAME].chars().count());
+    let longest = names
+        .max()
+        .unwrap_or(0)
+        .max(rows::FLOW_HEADING[FLOW_NAME].len());
+    let mut widths = FLOW_WIDTHS;
+    widths[FLOW_NAME] = u16::try_from(longest).unwrap_or(u16::MAX / 2);
+    let shown = fitting(&widths, &FLOW_LEFT_OUT, width);
+    let too_wide = needed(&widths, &shown).saturating_sub(width.saturating_add(1));
+    widths[FLOW_NAME] = (widths[FLOW_NAME].saturating_sub(too_wide)).max(SHORTEST_NAME);
+    let most = usize::from(widths[FLOW_NAME]);
+    let table_rows = rows.into_iter().map(|mut texts| {
+        texts[FLOW_NAME] = shortened(&texts[FLOW_NAME], most);
+        Row::new(
+            shown
+                .iter()
+                .map(|&i| std::mem::take(&mut texts[i]))
+                .collect::<Vec<_>>(),
+        )
+    });
+    let constraints = shown.iter().map(|&i| Constraint::Length(widths[i]));
+    let names = shown.iter().map(|&i| rows::FLOW_HEADING[i]);
+    Table::new(table_rows.collect::<Vec<_>>(), constraints).header(heading(names))
 }
 
 fn heading(names: impl IntoIterator<Item = &'static str>) -> Row<'static> {
@@ -197,11 +258,7 @@ fn one(frame: &mut Frame<'_>, area: Rect, l: &Link, state: &State) {
         frame.render_widget(Paragraph::new("asking for its flows"), below);
         return;
     };
-    let table_rows = flows
-        .iter()
-        .map(|f| Row::new(rows::flow(f, l.capacity_bps)));
-    let widths = [5, 5, 40, 8, 9, 7, 9, 8, 11, 6].map(Constraint::Length);
-    let table = Table::new(table_rows, widths).header(heading(rows::FLOW_HEADING));
+    let table = flow_table(flows, l.capacity_bps, below.width);
     frame.render_widget(table, below);
 }
 

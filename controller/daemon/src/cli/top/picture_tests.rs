@@ -49,6 +49,70 @@ fn before_the_first_answer_it_says_so() {
     assert!(drawn(&Screen::default(), 80).starts_with("asking the controller\n"));
 }
 
+/// Flows of the link that is open, between hosts of one network.
+fn with_flows(screen: &mut Screen, ends: &[(&str, u16, &str)]) {
+    let mut state = state(|_| ());
+    let flow = &recorded("links.json")["links"][0]["estimate"]["flows"][0];
+    let flows = ends.iter().enumerate().map(|(i, (src, src_port, dst))| {
+        let mut flow = flow.clone();
+        flow["flow"] = i.into();
+        (flow["node"], flow["port"]) = (10.into(), 1.into());
+        let key = serde_json::json!({
+            "src": src, "src_port": src_port, "dst": dst, "dst_port": 5001, "protocol": 6,
+        });
+        flow["key"] = key;
+        serde_json::from_value(flow).unwrap()
+    });
+    let link = key(&state.links[0]);
+    state.flows = Some((link, flows.collect()));
+    screen.hear(state);
+    screen.open = Some(link);
+}
+
+#[test]
+fn flows_can_be_told_apart_in_a_narrow_terminal() {
+    let v4 = [
+        ("198.18.100.111", 33_424, "198.18.100.222"),
+        ("198.18.100.112", 33_424, "198.18.100.222"),
+        ("198.18.100.111", 33_425, "198.18.100.222"),
+    ];
+    let long = "2001:db8:1234:5678:9abc:def0:1111";
+    let (a, b) = (format!("{long}:1"), format!("{long}:2"));
+    let v6 = [
+        (a.as_str(), 33_424, b.as_str()),
+        (b.as_str(), 33_424, b.as_str()),
+        (a.as_str(), 33_425, b.as_str()),
+    ];
+    let mut screen = Screen::default();
+    for (flows, width) in [(v4, 80), (v6, 80), (v4, 60), (v6, 60), (v4, 200)] {
+        with_flows(&mut screen, &flows);
+        let text = drawn(&screen, width);
+        let rows = text
+            .lines()
+            .skip_while(|l| !l.contains("rate Mb/s"))
+            .skip(1);
+        let rows: Vec<&str> = rows.filter(|l| l.contains(" > ")).collect();
+        assert_eq!(rows.len(), 3, "{text}");
+        let distinct: std::collections::BTreeSet<&str> = rows.iter().copied().collect();
+        assert_eq!(distinct.len(), 3, "{text}");
+        for (row, (_, port, _)) in rows.iter().zip(flows) {
+            assert!(
+                row.contains(&format!(":{port}")) && row.contains(":5001"),
+                "{text}"
+            );
+        }
+    }
+    with_flows(&mut screen, &v4);
+    let whole = drawn(&screen, 80);
+    assert!(
+        whole.contains("198.18.100.111:33424 > 198.18.100.222:5001"),
+        "{whole}"
+    );
+    for width in [5, 20, 40] {
+        let _ = drawn(&screen, width);
+    }
+}
+
 #[test]
 fn a_silent_link_comes_first_and_an_answer_that_fails_is_told() {
     let mut screen = Screen::default();

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 use tidemark_proto::telemetry::FlowInterval;
 
 const STEP_NS: u64 = 100_000_000;
-/// Rows of a link, one per flow and step: 6 MB. Twelve flows for sixteen minutes.
+/// Rows of a link, one per flow and step: 7 MB. Twelve flows for sixteen minutes.
 const MOST_ROWS: usize = 120_000;
 /// However many links there are.
 const LEAST_ROWS: usize = 1_200;
@@ -23,7 +23,9 @@ struct Row {
     flow: u64,
     /// Segments; `None` without a sample of the sender.
     cwnd_pkts: Option<u32>,
-    in_flight_bytes: u32,
+    /// Payload sent and not acknowledged.
+    unacked_bytes: u32,
+    srtt_us: u32,
     packets: u32,
     ip_bytes: u32,
     payload_bytes: u32,
@@ -41,7 +43,8 @@ impl Row {
         self.ce_marked = sum(self.ce_marked, i.ce_marked.into());
         if let Some(p) = &i.probe {
             self.cwnd_pkts = Some(p.cwnd_last);
-            self.in_flight_bytes = p.inflight_last_bytes;
+            self.unacked_bytes = p.inflight_last_bytes;
+            self.srtt_us = p.srtt_last_us;
         }
     }
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The sum of the windows of all flows over time, which is the W(t) that the papers
 //! hold against Q(t) + BDP, and the windows of single flows.
+//!
+//! W(t) is the number of packets sent whose acknowledgement has not come yet (UTB §3).
+//! A lost packet is in flight no more, nor is one that was acknowledged selectively.
+//! The lab's figures compute it alike (`figures/series.py`), and both are held against
+//! Q(t) + BDP on one recorded run (`common/test-support/recorded`).
 
 use super::{FlowWindows, Row};
 use std::collections::BTreeMap;
@@ -15,7 +20,7 @@ pub struct Step {
     pub start_ns: u64,
     /// Sum of the last windows of the probed flows, segments; `None` without any.
     pub cwnd_sum_pkts: Option<f64>,
-    /// Their payload in flight, with the headers that packets have here, bytes.
+    /// W(t): their payload in flight, with the headers that packets have here, bytes.
     pub in_flight_sum_bytes: Option<f64>,
     /// Flows in these sums.
     pub probed_flows: u32,
@@ -52,8 +57,48 @@ pub struct Answer {
 /// The last that is known of a flow.
 #[derive(Clone, Copy, Default)]
 struct Last {
-    probed: Option<(u64, u32, u32)>,
+    probed: Option<Probed>,
     data_ns: Option<u64>,
+}
+
+/// The last sample of a sender.
+#[derive(Clone, Copy)]
+struct Probed {
+    ns: u64,
+    cwnd_pkts: u32,
+    /// Payload in flight.
+    in_flight_bytes: f64,
+    /// By then all of that is answered, or lost.
+    answered_ns: u64,
+}
+
+/// Payload of each flow's full segments, bytes.
+struct Segments(BTreeMap<u64, f64>);
+
+impl Segments {
+    fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Self {
+        let mut largest: BTreeMap<u64, f64> = BTreeMap::new();
+        for r in rows.filter(|r| r.packets > 0 && r.payload_bytes > 0) {
+            // A mean: the last segments of messages are shorter, and most steps of a
+            // flow that fills its window have none.
+            let mean = f64::from(r.payload_bytes) / f64::from(r.packets);
+            let known = largest.entry(r.flow).or_default();
+            *known = known.max(mean);
+        }
+        Self(largest)
+    }
+
+    /// Payload that the flow has in flight, bytes. The sender says what is not
+    /// acknowledged, lost and selectively acknowledged segments among it. While it
+    /// recovers from a loss it keeps its window at what is in flight (PRR, RFC 6937);
+    /// at all other times its window is a bound: the smaller of the two is in flight.
+    fn in_flight_bytes(&self, flow: u64, cwnd_pkts: u32, unacked_bytes: u32) -> f64 {
+        let unacked = f64::from(unacked_bytes);
+        match self.0.get(&flow) {
+            Some(segment) => unacked.min(f64::from(cwnd_pkts) * segment),
+            None => unacked,
+        }
+    }
 }
 
 impl FlowWindows {
@@ -84,9 +129,10 @@ impl FlowWindows {
         let step_ns = self.step_ns * every;
         let steps = all.div_ceil(every) as usize;
         let queued = queued_per_payload(span(), overhead_bytes);
+        let segments = Segments::of(self.rows.range(before..end.max(before)));
         let mut lasts: BTreeMap<u64, Last> = BTreeMap::new();
         for row in self.rows.range(before..start.max(before)) {
-            see(&mut lasts, row);
+            see(&mut lasts, row, &segments, self.step_ns);
         }
         let mut columns: Vec<Flow> = flows
             .iter()
@@ -104,9 +150,9 @@ impl FlowWindows {
             let start_ns = first.start_ns + k as u64 * step_ns;
             let end_ns = start_ns + step_ns;
             while let Some(row) = rows.next_if(|r| r.start_ns < end_ns) {
-                see(&mut lasts, row);
+                see(&mut lasts, row, &segments, self.step_ns);
                 if let Some(c) = columns.iter_mut().find(|c| c.flow == row.flow) {
-                    c.take(k, row, queued);
+                    c.take(k, row, &segments, queued);
                 }
             }
             out.push(sum(start_ns, end_ns, &lasts, queued));
@@ -120,10 +166,11 @@ impl FlowWindows {
 }
 
 impl Flow {
-    fn take(&mut self, step: usize, row: &Row, queued: f64) {
+    fn take(&mut self, step: usize, row: &Row, segments: &Segments, queued: f64) {
         if let Some(cwnd) = row.cwnd_pkts {
+            let in_flight = segments.in_flight_bytes(row.flow, cwnd, row.unacked_bytes);
             self.cwnd_pkts[step] = Some(cwnd);
-            self.in_flight_bytes[step] = Some(f64::from(row.in_flight_bytes) * queued);
+            self.in_flight_bytes[step] = Some(in_flight * queued);
         }
         self.drops[step] += row.drops;
         self.ce_marked[step] += row.ce_marked;
@@ -140,10 +187,15 @@ fn queued_per_payload<'a>(rows: impl Iterator<Item = &'a Row>, overhead_bytes: u
     if payload > 0.0 { queued / payload } else { 1.0 }
 }
 
-fn see(lasts: &mut BTreeMap<u64, Last>, row: &Row) {
+fn see(lasts: &mut BTreeMap<u64, Last>, row: &Row, segments: &Segments, step_ns: u64) {
     let last = lasts.entry(row.flow).or_default();
-    if let Some(cwnd) = row.cwnd_pkts {
-        last.probed = Some((row.start_ns, cwnd, row.in_flight_bytes));
+    if let Some(cwnd_pkts) = row.cwnd_pkts {
+        last.probed = Some(Probed {
+            ns: row.start_ns,
+            cwnd_pkts,
+            in_flight_bytes: segments.in_flight_bytes(row.flow, cwnd_pkts, row.unacked_bytes),
+            answered_ns: row.start_ns + step_ns + u64::from(row.srtt_us) * 1_000,
+        });
     }
     if row.payload_bytes > 0 {
         last.data_ns = Some(row.start_ns);
@@ -157,12 +209,19 @@ fn sum(start_ns: u64, end_ns: u64, lasts: &BTreeMap<u64, Last>, queued: f64) -> 
         ..Step::default()
     };
     for last in lasts.values() {
-        if let Some((ns, cwnd, in_flight)) = last.probed
-            && heard(ns)
+        if let Some(p) = last.probed
+            && heard(p.ns)
         {
             step.probed_flows += 1;
-            *step.cwnd_sum_pkts.get_or_insert(0.0) += f64::from(cwnd);
-            *step.in_flight_sum_bytes.get_or_insert(0.0) += f64::from(in_flight) * queued;
+            *step.cwnd_sum_pkts.get_or_insert(0.0) += f64::from(p.cwnd_pkts);
+            // Acknowledgements come within a round trip: of a flow that has had its last
+            // nothing is in flight, though it counts as probed for a while.
+            let in_flight = if p.answered_ns >= end_ns {
+                p.in_flight_bytes * queued
+            } else {
+                0.0
+            };
+            *step.in_flight_sum_bytes.get_or_insert(0.0) += in_flight;
         }
         step.data_flows += u32::from(last.data_ns.is_some_and(heard));
     }

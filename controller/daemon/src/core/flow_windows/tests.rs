@@ -15,6 +15,7 @@ fn interval(ms: u64, flow_id: u64, cwnd: Option<u32>) -> FlowInterval {
             samples: 1,
             cwnd_last,
             inflight_last_bytes: cwnd_last * 1400,
+            srtt_last_us: 150_000,
             ..ProbeInterval::default()
         }),
         ..FlowInterval::default()
@@ -52,6 +53,10 @@ fn the_sum_forgets_who_is_silent() {
     assert_eq!((a.steps[20].probed_flows, a.steps[20].data_flows), (2, 3));
     assert_eq!(a.steps[26].probed_flows, 1);
     assert_eq!(a.steps[26].cwnd_sum_pkts, Some(36.0));
+    // Its packets in flight were answered within its round trip of 150 ms.
+    let in_flight = |step: usize| a.steps[step].in_flight_sum_bytes.unwrap() / 1500.0;
+    assert!((in_flight(5) - 15.0 - 7.0).abs() < 0.1, "{}", in_flight(5));
+    assert!((in_flight(6) - 16.0).abs() < 0.1, "{}", in_flight(6));
     // Also where the span begins later than that.
     let later = filled().query(2_000_000_000, 2_100_000_000, 100, &[], 0);
     assert_eq!(later.steps[0].probed_flows, 2);
@@ -63,6 +68,32 @@ fn merged_steps_end_with_the_last() {
     assert_eq!((a.step_ns, a.steps.len()), (4 * STEP_NS, 5));
     assert_eq!(a.flows[0].cwnd_pkts[0], Some(13));
     assert_eq!(a.flows[0].drops.iter().sum::<u32>(), 4);
+}
+
+/// 20 segments are sent and not acknowledged, and the sender recovers from a loss: six
+/// were lost, four acknowledged selectively, ten are on their way, as its window says.
+#[test]
+fn lost_and_selectively_acknowledged_segments_are_not_in_flight() {
+    let mut w = FlowWindows::keeping(10, 1);
+    for ms in (0..400).step_by(10) {
+        let mut recovers = interval(ms, 1, Some(10));
+        recovers.probe.as_mut().unwrap().inflight_last_bytes = 20 * 1400;
+        // The last segments of a message are short.
+        recovers.payload_bytes -= if ms < 100 { 700 } else { 0 };
+        w.push(&recovers);
+        // One that does not fill its window.
+        let mut slow = interval(ms, 2, Some(10));
+        slow.probe.as_mut().unwrap().inflight_last_bytes = 3 * 1400;
+        w.push(&slow);
+    }
+    let a = w.query(0, 1_000_000_000, 100, &[1, 2], 0);
+    let on_the_way = f64::from(14_000) * 15.0 / 14.0;
+    for step in 1..3 {
+        let seen = a.flows[0].in_flight_bytes[step].unwrap();
+        assert!((seen / on_the_way - 1.0).abs() < 0.02, "{seen}");
+        let sum = a.steps[step].in_flight_sum_bytes.unwrap();
+        assert!((sum / (1.3 * on_the_way) - 1.0).abs() < 0.02, "{sum}");
+    }
 }
 
 #[test]

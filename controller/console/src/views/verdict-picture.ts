@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict's picture, and a limit that can be moved over it: what to expect
+// there, in words.
+
+import { type Frame, limitAt, OutlookChart, part } from '../charts/outlook';
+import { attr, h, text, variable } from '../dom';
+import { axisFactor, axisUnit, formatSize, milliseconds, MISSING, percent } from '../format/units';
+import { limitsShown, outcomeAt } from '../model/outlook';
+import type { Interval, Prediction, Targets } from '../model/types';
+import type { Snapshot } from './panel';
+import { saveMenu } from './save';
+
+/** Places of the limit across the picture: about a per cent of it each. */
+const PLACES = 400;
+
+interface Part {
+  /** Before the value. */
+  words: string;
+  format: (v: number) => string;
+  of: (p: Prediction) => Interval | null;
+  missed: (v: number, t: Targets) => boolean;
+}
+
+const PARTS: readonly Part[] = [
+  { words: 'utilisation', format: percent, of: (p) => p.utilisation, missed: (v, t) => t.utilisation !== null && v < t.utilisation },
+  { words: 'loss', format: percent, of: (p) => p.lossRate, missed: (v, t) => t.lossRate !== null && v > t.lossRate },
+  { words: 'delay up to', format: milliseconds, of: (p) => p.delayMs, missed: (v, t) => t.delayMs !== null && v > t.delayMs },
+];
+
+/** A value with its range, where that shows. */
+function ranged(i: Interval, f: (v: number) => string): [string, string] {
+  return [f(i.value), f(i.low) === f(i.high) ? '' : `${f(i.low)} to ${f(i.high)}`];
+}
+
+export class VerdictPicture {
+  readonly element: HTMLElement;
+  private readonly chart: OutlookChart;
+  private readonly slider: HTMLInputElement;
+  private readonly stage: HTMLElement;
+  private readonly empty = h('p', { class: 'empty' }, 'Nothing can be expected of other limits yet.');
+  private readonly size = h('b', {}, MISSING);
+  private readonly values = PARTS.map(({ words }) => ({ words, value: h('b', {}, MISSING), range: h('small') }));
+  private readonly back: HTMLButtonElement;
+  private readonly reading: HTMLElement;
+  /** The limit that was moved to, bytes; null: the one to set. */
+  private moved: number | null = null;
+  private state: Snapshot | null = null;
+  private limits: readonly [number, number] = [1, 2];
+
+  constructor() {
+    this.chart = new OutlookChart((f) => this.place(f));
+    this.slider = h('input', { type: 'range', class: 'limit-slider', min: 0, max: PLACES, step: 1, 'aria-label': 'Limit to look at', oninput: () => this.move() });
+    this.back = h('button', { type: 'button', class: 'quiet small', hidden: true, onclick: () => this.reset() }, 'Back');
+    this.stage = h('div', { class: 'verdict-stage' }, this.chart.element, this.slider, saveMenu(this.chart));
+    const values = this.values.map(({ words, value, range }) => h('span', { class: 'outcome-part' }, `${words} `, value, ' ', range));
+    this.reading = h('p', { class: 'verdict-at' }, h('span', { class: 'outcome-part' }, 'At ', this.size, ':'), ...values, this.back);
+    this.element = h('figure', { id: 'verdict-picture', class: 'verdict-picture' }, this.empty, this.stage, h('figcaption', {}, this.reading));
+  }
+
+  /** Another port: the limit goes back to the one to set. */
+  reset(): void {
+    this.moved = null;
+    this.show();
+  }
+
+  update(s: Snapshot): void {
+    this.state = s;
+    const v = s.verdict;
+    const limits = v && limitsShown(v);
+    attr(this.empty, 'hidden', limits !== null);
+    for (const e of [this.stage, this.reading]) attr(e, 'data-empty', limits === null);
+    attr(this.slider, 'disabled', limits === null);
+    if (!v || !limits) return;
+    this.limits = limits;
+    const { unit, context } = s;
+    const size = (b: number): string => formatSize(unit, b, context);
+    this.chart.set({ verdict: v, targets: s.link?.targets ?? null, limits, factor: axisFactor(unit, context), unit: axisUnit(unit), size });
+    this.show();
+  }
+
+  private place(f: Frame): void {
+    variable(this.stage, '--left', `${f.left}px`);
+    variable(this.stage, '--width', `${f.width}px`);
+    variable(this.stage, '--top', `${f.top}px`);
+    variable(this.stage, '--height', `${f.height}px`);
+  }
+
+  private move(): void {
+    this.moved = limitAt(this.limits, Number(this.slider.value) / PLACES);
+    this.show();
+  }
+
+  /** The limit that is looked at, and what to expect there. */
+  private show(): void {
+    const s = this.state;
+    const v = s?.verdict;
+    const bytes = this.moved ?? v?.setBytes ?? v?.inForceBytes ?? null;
+    attr(this.back, 'hidden', this.moved === null);
+    if (!s || !v || bytes === null) return;
+    const place = String(Math.round(PLACES * Math.min(1, Math.max(0, part(this.limits, bytes)))));
+    if (this.slider.value !== place) this.slider.value = place;
+    const outcome = outcomeAt(v.curve, bytes);
+    const size = formatSize(s.unit, bytes, s.context);
+    text(this.size, size);
+    const words = PARTS.map(({ words, format, of, missed }, i) => {
+      const expected = outcome && of(outcome);
+      const [value, range] = expected ? ranged(expected, format) : [MISSING, ''];
+      const shown = this.values[i];
+      if (shown) {
+        text(shown.value, value);
+        text(shown.range, range && `(${range})`);
+        const targets = s.link?.targets;
+        attr(shown.value, 'data-bad', expected != null && targets != null && missed(expected.value, targets));
+      }
+      return `${words} ${value}`;
+    });
+    attr(this.slider, 'aria-valuetext', `at ${size}: ${words.join(', ')}`);
+  }
+}

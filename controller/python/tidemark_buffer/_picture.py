@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The picture of a verdict."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tidemark_buffer._native import verdict_picture
+
+Origin = tuple[str, str | None, str | None]
+"""Link, run and date, in words."""
+
+
+class Picture:
+    """A verdict's picture, the one of console and command line. A notebook shows it."""
+
+    def __init__(self, verdict: str, origin: Origin, theme: str) -> None:
+        self._verdict = verdict
+        self._origin = origin
+        self._theme = theme
+        self._svg = self._drawn("svg").decode()
+
+    @property
+    def svg(self) -> str:
+        """The picture as SVG."""
+        return self._svg
+
+    @property
+    def text(self) -> str:
+        """The picture as text, at most 80 columns wide."""
+        return self._drawn("txt").decode().rstrip("\n")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes it into a file: ``.svg``, ``.png`` (2400 × 1200 pixels), ``.pdf`` or ``.txt``.
+
+        :raises ValueError: another ending.
+        """
+        path = Path(path)
+        path.write_bytes(self._drawn(path.suffix.lstrip(".").lower()))
+
+    def _drawn(self, kind: str) -> bytes:
+        return bytes(verdict_picture(self._verdict, self._origin, kind, self._theme))
+
+    def _repr_svg_(self) -> str:
+        return self._svg
+
+    def __str__(self) -> str:
+        return self.text
