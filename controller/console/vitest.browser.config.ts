@@ -8,8 +8,9 @@ export default defineConfig({
     environment: 'node',
     testTimeout: 240_000,
     hookTimeout: 120_000,
-    // Each file has servers and a browser of its own; most of the time they wait.
-    maxWorkers: 2,
+    // Each file has servers and a browser of its own: two at a time starve one another where there
+    // are two cores.
+    maxWorkers: 1,
     // Only a failure waits this long: a machine may be slow.
     expect: { poll: { timeout: 30_000 } },
   },
