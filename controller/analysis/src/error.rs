@@ -15,7 +15,7 @@ pub enum AnalysisError {
     Capture {
         /// Directory of the capture.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Its fault, in words.
         error: CaptureError,
     },
     /// The span that was asked for is not there, or makes no sense.

@@ -142,7 +142,7 @@ impl Link {
     pub fn json(&self) -> Value {
         let (e, first_ns) = (&self.of.estimate, self.of.first_ns);
         let mut v = json!(e);
-        // The mean in front, as loss_rate is; its other forms beside it.
+        // The mean in front, as loss_rate is; its other forms under another name.
         v["utilisation_parts"] = v["utilisation"].take();
         v["utilisation"] = json!(e.utilisation.mean);
         v["capture_start_ns"] = json!(first_ns);

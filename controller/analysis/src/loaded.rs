@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A capture, given to an estimator as the collector would have live.
 //!
-//! All records of the span asked for are needed at once. What they take is bounded:
+//! All records of the span asked for are needed at once. Their memory is bounded:
 //! of a longer capture the interval records are longer, up to a tenth of a second,
 //! and what does not fit then is refused with what to do.
 
@@ -160,7 +160,7 @@ fn only_asked(update: &mut Update, asked: Asked, spans: &Spans, history_ns: u64)
     drops.retain(|d| is_needed(d.node_id, d.port, d.time_ns));
 }
 
-/// What is missing in a capture that was read to its end, in words.
+/// Rows that a capture lacks, in words; it was read to its end.
 pub fn missing(replay: &Replay) -> Vec<String> {
     let mut notes = Vec::new();
     if replay.meta().ended_unix_ns.is_none() {
@@ -191,7 +191,7 @@ mod tests {
         capture_without(dir, 0);
     }
 
-    /// The same; `rows` of the second half are missing.
+    /// A capture; `rows` of its second half are missing.
     fn capture_without(dir: &Path, rows: u64) {
         let meta = CaptureMeta {
             format: FORMAT,

@@ -10,7 +10,7 @@ use tidemark_proto::telemetry::LinkInterval;
 /// Spans of all links.
 pub type Spans = BTreeMap<LinkId, LinkSpan>;
 
-/// What a capture has of one link, on the switch's clock.
+/// Span of one link in a capture, on the switch's clock.
 #[derive(Clone, Debug, Default)]
 pub struct LinkSpan {
     /// Start of its first interval.

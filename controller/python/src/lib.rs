@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the Python package `tidemark_buffer` asks of Rust: tables as Arrow streams, and the
+//! The Rust part of the Python package `tidemark_buffer`: tables as Arrow streams, and the
 //! links of a run as JSON. Its classes and their documentation are Python, in
 //! `tidemark_buffer`.
 

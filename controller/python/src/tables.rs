@@ -20,7 +20,7 @@ use tidemark_capture::{Batch, CaptureError, Columns, FlatEvent, Selection};
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 
-/// A table: one that is read anew from the files each time, or one in memory.
+/// A table: one that is read from the files each time, or one in memory.
 #[pyclass(frozen, module = "tidemark_buffer._native")]
 pub(crate) struct NativeTable(Kind);
 
@@ -99,7 +99,7 @@ impl NativeTable {
 struct Reader {
     columns: Columns,
     schema: SchemaRef,
-    /// The flows, where columns of theirs are wanted.
+    /// The flows, where columns of flows are wanted.
     flows: Option<Flows>,
     ended: bool,
 }

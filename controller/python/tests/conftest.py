@@ -25,7 +25,7 @@ def run_copy(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def many_files(run_copy: Path) -> Path:
-    """The same run with each table in files of at most 500 rows, as a long capture has many."""
+    """That run with each table in files of at most 500 rows, as a long capture has many."""
     capture = run_copy / "capture"
     for table in ("postcards", "tcp_probe", "events"):
         whole = capture / f"{table}-0000.parquet"
