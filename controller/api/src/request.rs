@@ -191,6 +191,9 @@ pub struct VerdictQuery {
     pub format: Option<String>,
     /// Colours of the picture: `light` (default) or `dark`.
     pub theme: Option<String>,
+    /// Width of the picture within a page that has title and reason itself, px (240 to 2400); by
+    /// default it is for paper, 1200 px wide.
+    pub width: Option<u32>,
 }
 
 /// What happens to packets that meet a full queue.

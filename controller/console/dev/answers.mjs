@@ -182,6 +182,12 @@ export function verdict(l) {
   };
 }
 
+/** A recorded picture, of another verdict: its axis holds the advised limit of the made-up link. */
+export function picture(width) {
+  const name = width === null ? 'paper' : width < 480 ? 'phone' : 'page';
+  return readFileSync(new URL(`fixtures/verdict-${name}.svg`, import.meta.url), 'utf8');
+}
+
 export function verdictAnswer(l) {
   return { node: l.node, port: l.port, targets: TARGETS, verdict: verdict(l) };
 }

@@ -216,6 +216,11 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
       json(...write(url.pathname, body, authorised));
       return;
     }
+    if (url.pathname === '/api/v1/verdict' && url.searchParams.get('format') === 'svg') {
+      response.writeHead(200, { 'content-type': 'image/svg+xml' });
+      response.end(answers.picture(url.searchParams.get('width')));
+      return;
+    }
     if (url.pathname.startsWith('/api/')) {
       const data = read(url);
       if (data) json(200, data);

@@ -30,6 +30,12 @@ for (const route of ROUTES) await save(route.replace(/\?.*/, ''), route);
 const { links } = await (await fetch(new URL('links', base))).json();
 const l = links[0];
 if (!l) throw new Error('the controller knows no link yet');
+// The picture, for paper and within a page.
+for (const [name, width] of [['verdict-paper', ''], ['verdict-page', '&width=640'], ['verdict-phone', '&width=350']]) {
+  const response = await fetch(new URL(`verdict?node=${l.node}&port=${l.port}&format=svg${width}`, base));
+  if (!response.ok) throw new Error(`${name}: ${response.status} ${await response.text()}`);
+  await writeFile(`${out}${name}.svg`, await response.text());
+}
 await save('series', `links/${l.node}/${l.port}/series?last_s=2&max_points=20`);
 await save('packets', `links/${l.node}/${l.port}/packets?last_s=0.05&max_packets=200`);
 process.stderr.write(`saved to ${out}\n`);

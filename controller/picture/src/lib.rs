@@ -9,8 +9,8 @@
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, UNIX_EPOCH};
 use svg2pdf::usvg;
-pub use tidemark_advice::picture::{About, Figure, Theme};
-use tidemark_advice::picture::{HEIGHT, WIDTH, svg, text};
+pub use tidemark_advice::picture::{About, Figure, Layout, Theme};
+use tidemark_advice::picture::{svg, text};
 use tidemark_estimators::{LinkEstimate, LinkId};
 
 /// Pixels of the PNG per unit of the SVG.
@@ -36,7 +36,7 @@ pub enum PictureError {
 pub enum Format {
     /// Vector graphics for pages.
     Svg,
-    /// Pixels, 2400 × 1200.
+    /// Pixels, 2400 × 1200 for paper.
     Png,
     /// Vector graphics for papers.
     Pdf,
@@ -74,12 +74,18 @@ impl Format {
 ///
 /// # Errors
 /// A drawing that cannot be converted.
-pub fn render(figure: &Figure, format: Format, theme: Theme) -> Result<Vec<u8>, PictureError> {
+pub fn render(
+    figure: &Figure,
+    format: Format,
+    theme: Theme,
+    layout: &Layout,
+) -> Result<Vec<u8>, PictureError> {
+    let drawn = || svg(figure, theme, layout);
     match format {
-        Format::Svg => Ok(svg(figure, theme).into_bytes()),
+        Format::Svg => Ok(drawn().into_bytes()),
         Format::Text => Ok((text(figure) + "\n").into_bytes()),
-        Format::Png => png(&tree(figure, theme)?),
-        Format::Pdf => pdf(&tree(figure, theme)?),
+        Format::Png => png(&tree(&drawn())?),
+        Format::Pdf => pdf(&tree(&drawn())?),
     }
 }
 
@@ -130,17 +136,18 @@ static FONTS: LazyLock<Arc<usvg::fontdb::Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-fn tree(figure: &Figure, theme: Theme) -> Result<usvg::Tree, PictureError> {
+fn tree(drawn: &str) -> Result<usvg::Tree, PictureError> {
     let options = usvg::Options {
         font_family: FAMILY.into(),
         fontdb: Arc::clone(&FONTS),
         ..usvg::Options::default()
     };
-    Ok(usvg::Tree::from_str(&svg(figure, theme), &options)?)
+    Ok(usvg::Tree::from_str(drawn, &options)?)
 }
 
 fn png(tree: &usvg::Tree) -> Result<Vec<u8>, PictureError> {
-    let [width, height] = [WIDTH, HEIGHT].map(|side| (side as f32 * PNG_SCALE) as u32);
+    let size = tree.size();
+    let [width, height] = [size.width(), size.height()].map(|side| (side * PNG_SCALE) as u32);
     let mut pixels = resvg::tiny_skia::Pixmap::new(width, height)
         .ok_or_else(|| PictureError::Png("no memory for the pixels".into()))?;
     let scale = resvg::tiny_skia::Transform::from_scale(PNG_SCALE, PNG_SCALE);
@@ -176,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_png_has_twice_the_pixels_and_text_in_them() {
-        let bytes = render(&figure(), Format::Png, Theme::Light).unwrap();
+        let bytes = render(&figure(), Format::Png, Theme::Light, &Layout::PAPER).unwrap();
         let pixels = resvg::tiny_skia::Pixmap::decode_png(&bytes).unwrap();
         assert_eq!((pixels.width(), pixels.height()), (2400, 1200));
         // The title stands at the upper left.
@@ -187,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_pdf_has_its_font_within() {
-        let bytes = render(&figure(), Format::Pdf, Theme::Light).unwrap();
+        let bytes = render(&figure(), Format::Pdf, Theme::Light, &Layout::PAPER).unwrap();
         assert!(bytes.starts_with(b"%PDF-"));
         let all = String::from_utf8_lossy(&bytes);
         assert!(all.contains("TidemarkSans"), "no font");

@@ -4,7 +4,7 @@
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use tidemark_advice::Verdict;
-use tidemark_picture::{About, Figure, Format, render, theme};
+use tidemark_picture::{About, Figure, Format, Layout, render, theme};
 
 /// The sentences of a verdict: the answer, its reason, the limits that would change it.
 #[pyfunction]
@@ -29,7 +29,7 @@ pub(crate) fn verdict_picture(
     let about = About { link, run, date };
     let figure = Figure::of(&read(verdict)?, &about)
         .ok_or_else(|| PyValueError::new_err("there is no picture: too little was measured"))?;
-    py.detach(|| render(&figure, format, theme))
+    py.detach(|| render(&figure, format, theme, &Layout::PAPER))
         .map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 

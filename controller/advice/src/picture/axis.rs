@@ -76,7 +76,7 @@ impl Axis {
     }
 
     /// Round values within the axis: about `count` of a linear one; 1, 2 and 5 of each
-    /// decade of a logarithmic one (1 alone where that is too many).
+    /// decade of a logarithmic one (1 and 3, or 1 alone, where that is too many).
     pub fn ticks(&self, count: usize) -> Vec<f64> {
         match self.scale {
             Scale::Linear => {
@@ -87,10 +87,10 @@ impl Axis {
             }
             Scale::Log => {
                 let decades = (self.high / self.low).log10();
-                let steps: &[f64] = if decades * 3.0 > count as f64 {
-                    &[1.0]
-                } else {
-                    &[1.0, 2.0, 5.0]
+                let steps: &[f64] = match count as f64 {
+                    few if decades * 2.0 > few => &[1.0],
+                    few if decades * 3.0 > few => &[1.0, 3.0],
+                    _ => &[1.0, 2.0, 5.0],
                 };
                 let (first, last) = (self.low.log10().floor(), self.high.log10().ceil());
                 let powers = (first as i32..=last as i32).map(|d| 10f64.powi(d));
@@ -129,6 +129,7 @@ mod tests {
             scale: Scale::Log,
         };
         assert_eq!(log.ticks(8), [5e4, 1e5, 2e5, 5e5, 1e6]);
+        assert_eq!(log.ticks(4), [3e4, 1e5, 3e5, 1e6]);
         assert_eq!(log.ticks(3), [1e5, 1e6]);
     }
 

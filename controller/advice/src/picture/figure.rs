@@ -76,7 +76,7 @@ pub struct Figure {
     pub rules: Vec<RuleTick>,
 }
 
-/// Decades that the picture shows around what was measured or advised.
+/// Factor that the picture shows around what was measured or advised.
 const AROUND: f64 = 4.0;
 
 impl Figure {
@@ -180,9 +180,13 @@ fn limits(verdict: &Verdict) -> Option<Axis> {
     for b in named.filter(|&b| b >= 1.0) {
         (low, high) = (low.min(b), high.max(b));
     }
-    low.is_finite().then(|| Axis {
-        low: low / AROUND,
-        high: high * AROUND,
+    // Beyond the curve nothing is expected.
+    let ends = verdict.curve.first().zip(verdict.curve.last());
+    let (first, last) = ends.map(|(a, b)| (a.buffer_bytes, b.buffer_bytes))?;
+    let axis = Axis {
+        low: (low / AROUND).max(first),
+        high: (high * AROUND).min(last),
         scale: Scale::Log,
-    })
+    };
+    (low.is_finite() && axis.high > axis.low).then_some(axis)
 }

@@ -10,7 +10,7 @@ mod text;
 
 pub use axis::{Axis, Point, Scale};
 pub use figure::{About, Figure, Panel};
-pub use svg::{HEIGHT, Theme, WIDTH, svg};
+pub use svg::{Layout, Theme, svg};
 pub use text::text;
 
 #[cfg(test)]

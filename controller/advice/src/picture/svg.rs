@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The picture as SVG, 1200 × 600. Its root has `data-` attributes with the place of the limit's
-//! axis, so that a page can lay a handle over it.
+//! The picture as SVG, for paper or for a page. Its root has `data-` attributes with the place of
+//! the limit's axis, so that a page can lay a handle over it.
 
 use super::axis::Point;
 use super::figure::{Figure, Panel};
 use crate::verdict::size;
 use std::fmt::Write;
 
-/// Width, px.
-pub const WIDTH: f64 = 1200.0;
-/// Height, px.
-pub const HEIGHT: f64 = 600.0;
-const LEFT: f64 = 84.0;
-const RIGHT: f64 = 1176.0;
-const TOP: f64 = 92.0;
-const PANEL: f64 = 106.0;
-const GAP: f64 = 16.0;
-/// Upper edge of the papers' sizes.
-const RULES: f64 = TOP + 3.0 * PANEL + 2.0 * GAP + 8.0;
+/// Height of a line of the papers' sizes, px.
 const RULE_ROW: f64 = 14.0;
-const RULE_ROWS: usize = 5;
-const AXIS: f64 = RULES + RULE_ROW * RULE_ROWS as f64 + 6.0;
+/// Height of a line of the limit's axis and of the legend, px.
+const LINE: f64 = 14.0;
+/// Width at which the layout of a page becomes that of a phone, px.
+const NARROW: f64 = 480.0;
 /// Mean width of a character over its height.
 const LETTER: f64 = 0.54;
 
@@ -72,12 +64,77 @@ impl Theme {
     }
 }
 
+/// Places in the picture, px.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Layout {
+    /// Its width.
+    pub width: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+    /// Height of a quantity, and the gap below it.
+    panel: (f64, f64),
+    /// Lines for the papers' sizes.
+    rule_rows: usize,
+    /// On a page of its own: title, reason, background.
+    alone: bool,
+}
+
+impl Layout {
+    /// For paper and slides: 1200 × 600, with title, reason and the papers' sizes.
+    pub const PAPER: Self = Self {
+        width: 1200.0,
+        left: 84.0,
+        right: 1176.0,
+        top: 92.0,
+        panel: (106.0, 16.0),
+        rule_rows: 5,
+        alone: true,
+    };
+
+    /// Within a page that has title and reason itself, so many px wide; from 240 to 2400.
+    pub fn page(width: f64) -> Self {
+        let width = width.clamp(240.0, 2400.0);
+        Self {
+            width,
+            left: 62.0,
+            right: width - 14.0,
+            top: 22.0,
+            panel: (if width < NARROW { 56.0 } else { 84.0 }, 16.0),
+            rule_rows: 0,
+            alone: false,
+        }
+    }
+
+    /// Upper edge of a quantity, the `index`-th.
+    fn panel_top(&self, index: usize) -> f64 {
+        self.top + index as f64 * (self.panel.0 + self.panel.1)
+    }
+
+    /// Upper edge of the papers' sizes.
+    fn rules(&self) -> f64 {
+        self.panel_top(3) - self.panel.1 + if self.rule_rows > 0 { 8.0 } else { 0.0 }
+    }
+
+    /// The limit's axis.
+    fn axis(&self) -> f64 {
+        let rows = self.rule_rows as f64 * RULE_ROW;
+        self.rules() + if rows > 0.0 { rows + 6.0 } else { 0.0 }
+    }
+
+    /// Ticks of the limit's axis that have room.
+    fn ticks(&self) -> usize {
+        (((self.right - self.left) / 62.0) as usize).clamp(3, 9)
+    }
+}
+
 /// The figure as an SVG document.
-pub fn svg(figure: &Figure, theme: Theme) -> String {
+pub fn svg(figure: &Figure, theme: Theme, layout: &Layout) -> String {
     let mut drawing = Drawing {
         out: String::new(),
         figure,
         colours: theme.palette(),
+        at: *layout,
     };
     drawing.all();
     drawing.out
@@ -87,6 +144,7 @@ struct Drawing<'a> {
     out: String,
     figure: &'a Figure,
     colours: Palette,
+    at: Layout,
 }
 
 /// Side of its point that a text stands on.
@@ -100,16 +158,19 @@ enum Anchor {
 impl Drawing<'_> {
     fn all(&mut self) {
         let f = self.figure;
-        self.head();
+        let legend = self.legend();
+        self.head(legend.height);
         self.limits_axis();
         self.serving();
         for (i, panel) in f.panels.iter().enumerate() {
-            self.panel(panel, i, TOP + i as f64 * (PANEL + GAP));
+            self.panel(panel, i, self.at.panel_top(i));
         }
         self.value_to_set();
         self.in_force();
-        self.rules();
-        self.legend();
+        if self.at.rule_rows > 0 {
+            self.rules();
+        }
+        self.draw_legend(&legend);
         self.out.push_str("</svg>\n");
     }
 
@@ -139,35 +200,47 @@ impl Drawing<'_> {
     }
 
     fn x(&self, bytes: f64) -> f64 {
-        LEFT + self.figure.limit.part(bytes) * (RIGHT - LEFT)
+        let Layout { left, right, .. } = self.at;
+        left + self.figure.limit.part(bytes) * (right - left)
     }
 
-    fn head(&mut self) {
+    fn head(&mut self, height: f64) {
         let f = self.figure;
         let (low, high) = (f.limit.low, f.limit.high);
+        let Layout {
+            width,
+            left,
+            right,
+            top,
+            ..
+        } = self.at;
+        let axis = self.at.axis();
         self.put(format_args!(
-            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-family="'IBM Plex Sans', 'IBM Plex Sans Variable', Helvetica, Arial, sans-serif" role="img" aria-label="{}" data-left="{LEFT}" data-right="{RIGHT}" data-top="{TOP}" data-bottom="{AXIS}" data-low-bytes="{low:.1}" data-high-bytes="{high:.1}">"#,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="'IBM Plex Sans', 'IBM Plex Sans Variable', Helvetica, Arial, sans-serif" role="img" aria-label="{}" data-left="{left}" data-right="{right}" data-top="{top}" data-bottom="{axis}" data-low-bytes="{low:.1}" data-high-bytes="{high:.1}">"#,
             escaped(&format!("{}; {}", f.title, f.because))
         ));
-        for (i, _) in f.panels.iter().enumerate() {
-            let y = TOP + i as f64 * (PANEL + GAP);
+        for i in 0..f.panels.len() {
+            let (y, panel) = (self.at.panel_top(i), self.at.panel.0);
             self.put(format_args!(
-                r#"<clipPath id="panel-{i}"><rect x="{LEFT}" y="{y}" width="{}" height="{PANEL}"/></clipPath>"#,
-                RIGHT - LEFT
+                r#"<clipPath id="panel-{i}"><rect x="{left}" y="{y}" width="{}" height="{panel}"/></clipPath>"#,
+                right - left
             ));
+        }
+        if !self.at.alone {
+            return;
         }
         let Palette {
             paper, ink, muted, ..
         } = self.colours;
         self.put(format_args!(
-            r#"<rect width="{WIDTH}" height="{HEIGHT}" fill="{paper}"/>"#
+            r#"<rect width="{width}" height="{height}" fill="{paper}"/>"#
         ));
         self.put(format_args!(
-            r#"<text x="{LEFT}" y="30" font-size="20" font-weight="600" fill="{ink}">{}</text>"#,
+            r#"<text x="{left}" y="30" font-size="20" font-weight="600" fill="{ink}">{}</text>"#,
             escaped(&f.title)
         ));
-        self.text((RIGHT, 30.0), Anchor::End, 12.0, muted, &f.subtitle);
-        self.text((LEFT, 54.0), Anchor::Start, 13.0, muted, &f.because);
+        self.text((right, 30.0), Anchor::End, 12.0, muted, &f.subtitle);
+        self.text((left, 54.0), Anchor::Start, 13.0, muted, &f.because);
     }
 
     /// The advised interval, behind the curves.
@@ -176,11 +249,14 @@ impl Drawing<'_> {
             return;
         };
         let colour = self.colours.advised;
-        let (from, to) = (self.x(low).max(LEFT), self.x(high).min(RIGHT));
+        let Layout {
+            left, right, top, ..
+        } = self.at;
+        let (from, to) = (self.x(low).max(left), self.x(high).min(right));
         self.put(format_args!(
-            r#"<rect x="{from:.1}" y="{TOP}" width="{:.1}" height="{:.1}" fill="{colour}" fill-opacity="0.12"/>"#,
+            r#"<rect x="{from:.1}" y="{top}" width="{:.1}" height="{:.1}" fill="{colour}" fill-opacity="0.12"/>"#,
             (to - from).max(1.0),
-            AXIS - TOP
+            self.at.axis() - top
         ));
     }
 
@@ -190,9 +266,14 @@ impl Drawing<'_> {
             return;
         };
         let (colour, x) = (self.colours.advised, self.x(set));
-        self.line((x, TOP - 6.0), (x, AXIS), colour, r#"stroke-width="2""#);
+        self.line(
+            (x, self.at.top - 6.0),
+            (x, self.at.axis()),
+            colour,
+            r#"stroke-width="2""#,
+        );
         self.text(
-            (x, TOP - 10.0),
+            (x, self.at.top - 10.0),
             Anchor::Middle,
             12.0,
             colour,
@@ -205,12 +286,12 @@ impl Drawing<'_> {
             return;
         };
         let x = self.x(bytes);
-        if !(LEFT..=RIGHT).contains(&x) {
+        if !(self.at.left..=self.at.right).contains(&x) {
             return;
         }
         let ink = self.colours.ink;
         let dashes = r#"stroke-width="1.5" stroke-dasharray="2 4""#;
-        self.line((x, TOP - 6.0), (x, AXIS), ink, dashes);
+        self.line((x, self.at.top - 6.0), (x, self.at.axis()), ink, dashes);
         // Next to the label of the value to set, if that is near.
         let near = |[_, set, _]: [f64; 3]| (self.x(set) - x).abs() < 130.0;
         let (anchor, at) = match self.figure.advised_bytes {
@@ -219,7 +300,7 @@ impl Drawing<'_> {
             _ => (Anchor::Middle, x),
         };
         let label = format!("in force {}", size(bytes));
-        self.text((at, TOP - 10.0), anchor, 12.0, ink, &label);
+        self.text((at, self.at.top - 10.0), anchor, 12.0, ink, &label);
     }
 
     /// Room for the label of the value to set, which is left of `x`, px.
@@ -232,12 +313,22 @@ impl Drawing<'_> {
     fn limits_axis(&mut self) {
         let f = self.figure;
         let Palette { muted, grid, .. } = self.colours;
-        let ticks = f.limit.ticks(9);
+        let ticks = f.limit.ticks(self.at.ticks());
         for &bytes in &ticks {
             let x = self.x(bytes);
-            self.line((x, TOP), (x, AXIS), grid, r#"stroke-width="1""#);
+            self.line(
+                (x, self.at.top),
+                (x, self.at.axis()),
+                grid,
+                r#"stroke-width="1""#,
+            );
         }
-        self.line((LEFT, AXIS), (RIGHT, AXIS), muted, r#"stroke-width="1""#);
+        self.line(
+            (self.at.left, self.at.axis()),
+            (self.at.right, self.at.axis()),
+            muted,
+            r#"stroke-width="1""#,
+        );
         let ms = f
             .bytes_per_ms
             .map(|per| ("ms", per, number as fn(f64) -> String));
@@ -246,8 +337,8 @@ impl Drawing<'_> {
             .map(|per| ("packets", per, number as fn(f64) -> String));
         let rows = [Some(("limit", 1.0, size as fn(f64) -> String)), ms, packets];
         for (i, (name, per, words)) in rows.into_iter().flatten().enumerate() {
-            let y = AXIS + 15.0 + i as f64 * 14.0;
-            self.text((LEFT - 10.0, y), Anchor::End, 11.0, muted, name);
+            let y = self.at.axis() + 15.0 + i as f64 * 14.0;
+            self.text((self.at.left - 10.0, y), Anchor::End, 11.0, muted, name);
             for &bytes in &ticks {
                 let label = words(bytes / per);
                 self.text((self.x(bytes), y), Anchor::Middle, 11.0, muted, &label);
@@ -256,7 +347,8 @@ impl Drawing<'_> {
     }
 
     fn panel(&mut self, panel: &Panel, index: usize, top: f64) {
-        let y = |value: f64| top + PANEL * (1.0 - panel.axis.part(value));
+        let height = self.at.panel.0;
+        let y = |value: f64| top + height * (1.0 - panel.axis.part(value));
         let Palette {
             ink,
             muted,
@@ -268,10 +360,15 @@ impl Drawing<'_> {
         } = self.colours;
         for value in panel.axis.ticks(4) {
             let at = y(value);
-            self.line((LEFT, at), (RIGHT, at), grid, r#"stroke-width="1""#);
+            self.line(
+                (self.at.left, at),
+                (self.at.right, at),
+                grid,
+                r#"stroke-width="1""#,
+            );
             let label = format!("{} {}", number(value), panel.unit);
             self.text(
-                (LEFT - 10.0, at + 4.0),
+                (self.at.left - 10.0, at + 4.0),
                 Anchor::End,
                 11.0,
                 muted,
@@ -299,11 +396,11 @@ impl Drawing<'_> {
         if let Some(bound) = panel.target {
             let at = y(bound);
             let dashes = r#"stroke-width="1.5" stroke-dasharray="7 4""#;
-            self.line((LEFT, at), (RIGHT, at), target, dashes);
+            self.line((self.at.left, at), (self.at.right, at), target, dashes);
         }
         for p in &panel.measured {
             let (x, low, high) = (self.x(p.limit_bytes), y(p.low), y(p.high));
-            let inside = |at: f64| at.clamp(top, top + PANEL);
+            let inside = |at: f64| at.clamp(top, top + height);
             let (low, high) = (inside(low), inside(high));
             self.line((x, low), (x, high), measured, r#"stroke-width="2""#);
             for end in [low, high] {
@@ -321,13 +418,23 @@ impl Drawing<'_> {
         }
         self.put(format_args!(
             r#"<text x="{:.1}" y="{:.1}" font-size="13" font-weight="600" fill="{ink}">{}</text>"#,
-            LEFT + 8.0,
+            self.at.left + 8.0,
             top + 16.0,
             panel.name
         ));
         if !panel.mean.is_empty() {
-            let words = "largest; dashed: mean";
-            self.text((LEFT + 48.0, top + 16.0), Anchor::Start, 11.0, muted, words);
+            let words = if self.at.width < NARROW {
+                "dashed: mean"
+            } else {
+                "largest; dashed: mean"
+            };
+            self.text(
+                (self.at.left + 48.0, top + 16.0),
+                Anchor::Start,
+                11.0,
+                muted,
+                words,
+            );
         }
     }
 
@@ -348,19 +455,19 @@ impl Drawing<'_> {
 
     /// The papers' sizes: a mark each at its limit, the name in the first row with room.
     fn rules(&mut self) {
-        let mut ends = [LEFT - 100.0; RULE_ROWS];
+        let mut ends = vec![self.at.left - 100.0; self.at.rule_rows];
         let Palette { ink, muted, .. } = self.colours;
         for rule in &self.figure.rules {
             let x = self.x(rule.bytes);
             let width = rule.name.chars().count() as f64 * 11.0 * LETTER + 16.0;
             // A name that would leave the picture stands left of its mark.
-            let (start, anchor, at) = if x + width > RIGHT {
+            let (start, anchor, at) = if x + width > self.at.right {
                 (x - width, Anchor::End, x - 7.0)
             } else {
                 (x, Anchor::Start, x + 7.0)
             };
             let row = ends.iter().position(|end| start >= *end);
-            let y = RULES + row.unwrap_or(RULE_ROWS - 1) as f64 * RULE_ROW + 10.0;
+            let y = self.at.rules() + row.unwrap_or(self.at.rule_rows - 1) as f64 * RULE_ROW + 10.0;
             let (colour, fill, more) = match rule.holds {
                 Some(true) => (ink, ink, ""),
                 None => (muted, "none", ""),
@@ -385,7 +492,7 @@ impl Drawing<'_> {
             ));
         }
         self.text(
-            (LEFT - 10.0, RULES + 10.0),
+            (self.at.left - 10.0, self.at.rules() + 10.0),
             Anchor::End,
             11.0,
             muted,
@@ -393,37 +500,50 @@ impl Drawing<'_> {
         );
     }
 
-    fn legend(&mut self) {
-        let Palette {
-            muted,
-            ink,
-            curve,
-            measured,
-            target,
-            advised,
-            ..
-        } = self.colours;
-        let y = HEIGHT - 10.0;
-        let entries = [
-            (measured, "circle", "measured, sampling error"),
-            (curve, "line", "expected, range"),
-            (target, "dash", "target"),
-            (ink, "dots", "limit in force"),
-            (advised, "line", "to set, limits that serve"),
-            (ink, "circle", "paper: assumptions hold"),
-            (muted, "ring", "unknown, or fail (struck out)"),
+    /// The keys in lines that fit, below the axis.
+    fn legend(&self) -> Legend {
+        let c = &self.colours;
+        let keys = [
+            (c.measured, "circle", "measured, sampling error"),
+            (c.curve, "line", "expected, range"),
+            (c.target, "dash", "target"),
+            (c.ink, "dots", "limit in force"),
+            (c.advised, "line", "to set, limits that serve"),
+            (c.ink, "circle", "paper: assumptions hold"),
+            (c.muted, "ring", "unknown, or fail (struck out)"),
         ];
-        let mut x = LEFT;
-        for (colour, kind, words) in entries {
-            let middle = y - 4.0;
+        let shown = if self.at.rule_rows > 0 { 7 } else { 5 };
+        let f = self.figure;
+        let units = [f.bytes_per_ms, f.bytes_per_packet]
+            .iter()
+            .flatten()
+            .count();
+        let mut y = self.at.axis() + 15.0 + units as f64 * LINE + 20.0;
+        let mut x = self.at.left;
+        let mut placed = Vec::new();
+        for &(colour, kind, words) in keys.iter().take(shown) {
+            let width = 23.0 + words.chars().count() as f64 * 11.0 * LETTER * 0.93 + 14.0;
+            if x + width - 14.0 > self.at.width && x > self.at.left {
+                (x, y) = (self.at.left, y + LINE + 2.0);
+            }
+            placed.push((x, y, colour, kind, words));
+            x += width;
+        }
+        Legend {
+            keys: placed,
+            height: y + 11.0,
+        }
+    }
+
+    fn draw_legend(&mut self, legend: &Legend) {
+        for &(x, y, colour, kind, words) in &legend.keys {
+            let (middle, centre) = (y - 4.0, x + 8.0);
             match kind {
                 "circle" => self.put(format_args!(
-                    r#"<circle cx="{:.1}" cy="{middle}" r="4" fill="{colour}"/>"#,
-                    x + 8.0
+                    r#"<circle cx="{centre:.1}" cy="{middle}" r="4" fill="{colour}"/>"#
                 )),
                 "ring" => self.put(format_args!(
-                    r#"<circle cx="{:.1}" cy="{middle}" r="3.5" fill="none" stroke="{colour}" stroke-width="1.5"/>"#,
-                    x + 8.0
+                    r#"<circle cx="{centre:.1}" cy="{middle}" r="3.5" fill="none" stroke="{colour}" stroke-width="1.5"/>"#
                 )),
                 _ => {
                     let dashes = match kind {
@@ -434,10 +554,16 @@ impl Drawing<'_> {
                     self.line((x, middle), (x + 18.0, middle), colour, dashes);
                 }
             }
+            let muted = self.colours.muted;
             self.text((x + 23.0, y), Anchor::Start, 11.0, muted, words);
-            x += 23.0 + words.chars().count() as f64 * 11.0 * LETTER * 0.93 + 14.0;
         }
     }
+}
+
+/// Keys with their places, and the height of the picture that ends below them, px.
+struct Legend {
+    keys: Vec<(f64, f64, &'static str, &'static str, &'static str)>,
+    height: f64,
 }
 
 fn escaped(text: &str) -> String {

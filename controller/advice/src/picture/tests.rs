@@ -62,7 +62,7 @@ fn the_figure_holds_what_was_measured_and_advised() {
 fn the_drawing_is_well_formed_and_says_where_it_is_from() {
     let f = Figure::of(&verdict(), &about()).unwrap();
     for theme in [Theme::Light, Theme::Dark] {
-        let drawing = svg(&f, theme);
+        let drawing = svg(&f, theme, &Layout::PAPER);
         assert!(
             drawing.contains("s1 &lt;α&gt;, port 5: buffer"),
             "{drawing}"
@@ -105,4 +105,20 @@ fn without_a_curve_there_is_no_figure() {
 #[test]
 fn file_names_are_ascii() {
     assert_eq!(about().file_stem(), "verdict-s1-port-5-phase-first");
+}
+
+#[test]
+fn a_page_has_its_width_and_neither_title_nor_background() {
+    let f = Figure::of(&verdict(), &about()).unwrap();
+    for width in [320.0, 640.0, 1000.0] {
+        let drawing = svg(&f, Theme::Dark, &Layout::page(width));
+        let root = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} ");
+        assert!(drawing.starts_with(&root), "{drawing}");
+        assert!(!drawing.contains("font-size=\"20\"") && !drawing.contains("<rect width"));
+        let numbers = drawing.split(" x=\"").skip(1);
+        let places = numbers.map(|rest| rest.split('"').next().unwrap().parse::<f64>().unwrap());
+        assert!(places.into_iter().all(|x| (0.0..=width).contains(&x)));
+    }
+    assert_eq!(Layout::page(0.0).width, 240.0);
+    assert_eq!(Layout::page(1e9).width, 2400.0);
 }

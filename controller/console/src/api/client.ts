@@ -20,7 +20,7 @@ export class ApiError extends Error {
 /** Base of the API, relative to the page so that a reverse proxy may add a path. */
 export const API = new URL('api/v1/', document.baseURI);
 
-async function request(path: string, init: RequestInit): Promise<unknown> {
+async function respond(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(new URL(path, API), { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -28,12 +28,14 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
     const timeout = e instanceof DOMException && e.name === 'TimeoutError';
     throw new ApiError(0, timeout ? 'The controller did not answer in time.' : 'The controller is not reachable.', '');
   }
+  if (response.ok) return response;
   const body: unknown = await response.json().catch(() => null);
-  if (!response.ok) {
-    const error = object(object(body).error);
-    throw new ApiError(response.status, string(error.message, `The controller answered ${response.status}.`), string(error.field));
-  }
-  return body;
+  const error = object(object(body).error);
+  throw new ApiError(response.status, string(error.message, `The controller answered ${response.status}.`), string(error.field));
+}
+
+async function request(path: string, init: RequestInit): Promise<unknown> {
+  return (await respond(path, init)).json().catch(() => null);
 }
 
 type Parameters = Record<string, number | string | null | undefined>;
@@ -52,6 +54,11 @@ function address(route: string, path: Parameters, query: Parameters): string {
 export function get<R extends keyof Gets>(route: R, path: Gets[R]['path'], query: Gets[R]['query']): Promise<Gets[R]['answer']> {
   const init = { headers: { accept: 'application/json' } };
   return request(address(route, path as Parameters, query as Parameters), init) as Promise<Gets[R]['answer']>;
+}
+
+/** A verdict's picture as SVG: so many CSS pixels wide without title, or as it is on paper. */
+export async function verdictPicture({ node, port }: { node: number; port: number }, theme: string, width: number | null): Promise<string> {
+  return (await respond(address('/verdict', {}, { node, port, format: 'svg', theme, width }), {})).text();
 }
 
 /** Posts to a route without parameters. */

@@ -7,7 +7,7 @@ export interface Picture {
   /** Nothing was measured, or nothing is loaded yet. */
   empty(): boolean;
   csv(): string;
-  svg(): string;
+  svg(): string | Promise<string>;
 }
 
 /** Rows within a range of the first column; with Unix time where it is known. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { verdictState } from '../api/verdict';
-import { limitsShown, outcomeAt } from './outlook';
+import { limitAt, outcomeAt, part } from './outlook';
 import type { CurvePoint } from './types';
 
 const at = (v: number) => ({ value: v, low: v / 2, high: v * 2 });
@@ -56,20 +56,12 @@ describe('a limit between the points of the curve', () => {
         expect(o?.[name]?.value, `${name} after ${p.bufferBytes}`).toBeLessThanOrEqual(Math.max(a, b) + 1e-12);
       }
     }
-    const shown = v && limitsShown(v);
-    for (const b of [v?.inForceBytes, v?.lowBytes, v?.setBytes, v?.highBytes, ...(v?.measured ?? []).map((m) => m.limitBytes)]) {
-      expect(b).toBeGreaterThan(shown?.[0] ?? Infinity);
-      expect(b).toBeLessThan(shown?.[1] ?? 0);
-    }
   });
 });
 
-describe('the limits of a picture', () => {
-  it('end where the curve ends, and are none without one', () => {
-    const v = verdictState({ verdict: { answer: 'fine', in_force_bytes: 300_000 } });
-    if (!v) throw new Error('no verdict');
-    expect(limitsShown(v)).toBeNull();
-    expect(limitsShown({ ...v, curve: CURVE })).toEqual([150_000, 400_000]);
-    expect(limitsShown({ ...v, curve: CURVE, inForceBytes: null })).toEqual([100_000, 400_000]);
+describe('the axis of limits', () => {
+  it('finds a place again', () => {
+    for (const bytes of [40_000, 150_000, 1_000_000]) expect(limitAt([40_000, 1e6], part([40_000, 1e6], bytes))).toBeCloseTo(bytes, 6);
+    expect(part([1, 100], 10)).toBeCloseTo(0.5, 12);
   });
 });

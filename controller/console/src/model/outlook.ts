@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict's curve: what to expect at any limit between its points, and which
-// limits a picture of it shows.
+// The verdict's curve: the outcome at any limit between its points, and the limit's
+// axis in its picture.
 
-import type { CurvePoint, Interval, Prediction, Verdict } from './types';
-
-/** Shown below the smallest limit of interest and above the largest: a factor. */
-const AROUND = 2;
+import type { CurvePoint, Interval, Prediction } from './types';
 
 /** Between two values; by their logarithms where both are above 0 and `log`. */
 function between(a: number, b: number, share: number, log: boolean): number {
@@ -41,13 +38,12 @@ export function outcomeAt(curve: readonly CurvePoint[], bytes: number): Predicti
   };
 }
 
-/** The limits that a picture shows: those in force, advised and measured, with some around them, as far as the curve goes. */
-export function limitsShown(v: Verdict): [number, number] | null {
-  const [first, last] = [v.curve[0]?.bufferBytes, v.curve.at(-1)?.bufferBytes];
-  if (first === undefined || last === undefined || !(first > 0 && last > first)) return null;
-  const named = [v.inForceBytes, v.lowBytes, v.setBytes, v.highBytes, ...v.measured.map((m) => m.limitBytes)].filter((b) => b !== null && b > 0) as number[];
-  if (named.length === 0) return [first, last];
-  const low = Math.max(first, Math.min(...named) / AROUND);
-  const high = Math.min(last, Math.max(...named) * AROUND);
-  return high > low ? [low, high] : [first, last];
+/** Place of a limit on a logarithmic axis, 0 to 1; outside for others. */
+export function part([low, high]: readonly [number, number], bytes: number): number {
+  return Math.log(bytes / low) / Math.log(high / low);
+}
+
+/** The limit at a place of that axis. */
+export function limitAt([low, high]: readonly [number, number], at: number): number {
+  return low * (high / low) ** at;
 }

@@ -22,7 +22,7 @@ const SCALE = 2;
 
 /** Drawn from the SVG. */
 async function png(p: Picture): Promise<Blob | null> {
-  const drawn = await decoded(await withFont(p.svg()));
+  const drawn = await decoded(await withFont(await p.svg()));
   const out = document.createElement('canvas');
   out.width = SCALE * drawn.width;
   out.height = SCALE * drawn.height;
@@ -49,7 +49,7 @@ async function withFont(svg: string): Promise<string> {
     fonts = null;
     return '';
   });
-  return svg.replace('<title>', () => `${style}<title>`);
+  return svg.replace(/<svg[^>]*>/, (root) => root + style);
 }
 
 async function fontFace(address: string): Promise<string> {
@@ -67,7 +67,7 @@ async function save(p: Picture, kind: (typeof KINDS)[number]): Promise<void> {
   if (p.empty()) throw new Error('nothing was measured in the span shown, or it is still being read');
   const stem = fileStem(p.name);
   if (kind === 'CSV') download(`${stem}.csv`, new Blob([p.csv()], { type: 'text/csv' }));
-  else if (kind === 'SVG') download(`${stem}.svg`, new Blob([p.svg()], { type: 'image/svg+xml' }));
+  else if (kind === 'SVG') download(`${stem}.svg`, new Blob([await p.svg()], { type: 'image/svg+xml' }));
   else {
     const blob = await png(p);
     if (!blob) throw new Error('the browser cannot make a PNG of it');

@@ -2,13 +2,13 @@
 // The verdict's picture, and a limit that can be moved over it: what to expect
 // there, in words.
 
-import { type Frame, limitAt, OutlookChart, part } from '../charts/outlook';
 import { attr, h, text, variable } from '../dom';
-import { axisFactor, axisUnit, formatSize, milliseconds, MISSING, percent } from '../format/units';
-import { limitsShown, outcomeAt } from '../model/outlook';
+import { formatSize, milliseconds, MISSING, percent } from '../format/units';
+import { limitAt, outcomeAt, part } from '../model/outlook';
 import type { Interval, Prediction, Targets } from '../model/types';
 import type { Snapshot } from './panel';
 import { saveMenu } from './save';
+import { type LimitAxis, VerdictDrawing } from './verdict-drawing';
 
 /** Places of the limit across the picture: about a per cent of it each. */
 const PLACES = 400;
@@ -34,7 +34,7 @@ function ranged(i: Interval, f: (v: number) => string): [string, string] {
 
 export class VerdictPicture {
   readonly element: HTMLElement;
-  private readonly chart: OutlookChart;
+  private readonly drawing = new VerdictDrawing((a) => this.place(a));
   private readonly slider: HTMLInputElement;
   private readonly stage: HTMLElement;
   private readonly empty = h('p', { class: 'empty' }, 'Nothing can be expected of other limits yet.');
@@ -48,10 +48,9 @@ export class VerdictPicture {
   private limits: readonly [number, number] = [1, 2];
 
   constructor() {
-    this.chart = new OutlookChart((f) => this.place(f));
     this.slider = h('input', { type: 'range', class: 'limit-slider', min: 0, max: PLACES, step: 1, 'aria-label': 'Limit to look at', oninput: () => this.move() });
     this.back = h('button', { type: 'button', class: 'quiet small', hidden: true, onclick: () => this.reset() }, 'Back');
-    this.stage = h('div', { class: 'verdict-stage' }, this.chart.element, this.slider, saveMenu(this.chart));
+    this.stage = h('div', { class: 'verdict-stage' }, this.drawing.element, this.slider, saveMenu(this.drawing));
     const values = this.values.map(({ words, value, range }) => h('span', { class: 'outcome-part' }, `${words} `, value, ' ', range));
     this.reading = h('p', { class: 'verdict-at' }, h('span', { class: 'outcome-part' }, 'At ', this.size, ':'), ...values, this.back);
     this.element = h('figure', { id: 'verdict-picture', class: 'verdict-picture' }, this.empty, this.stage, h('figcaption', {}, this.reading));
@@ -65,24 +64,19 @@ export class VerdictPicture {
 
   update(s: Snapshot): void {
     this.state = s;
-    const v = s.verdict;
-    const limits = v && limitsShown(v);
-    attr(this.empty, 'hidden', limits !== null);
-    for (const e of [this.stage, this.reading]) attr(e, 'data-empty', limits === null);
-    attr(this.slider, 'disabled', limits === null);
-    if (!v || !limits) return;
-    this.limits = limits;
-    const { unit, context } = s;
-    const size = (b: number): string => formatSize(unit, b, context);
-    this.chart.set({ verdict: v, targets: s.link?.targets ?? null, limits, factor: axisFactor(unit, context), unit: axisUnit(unit), size });
+    this.drawing.set(s.link, s.verdict?.curve ?? []);
+    const none = this.drawing.empty();
+    attr(this.empty, 'hidden', !none);
+    for (const e of [this.stage, this.reading]) attr(e, 'data-empty', none);
     this.show();
   }
 
-  private place(f: Frame): void {
-    variable(this.stage, '--left', `${f.left}px`);
-    variable(this.stage, '--width', `${f.width}px`);
-    variable(this.stage, '--top', `${f.top}px`);
-    variable(this.stage, '--height', `${f.height}px`);
+  private place(axis: LimitAxis | null): void {
+    attr(this.slider, 'disabled', axis === null);
+    if (!axis) return;
+    this.limits = axis.limits;
+    for (const side of ['left', 'width', 'top', 'height'] as const) variable(this.stage, `--${side}`, `${axis[side]}px`);
+    this.show();
   }
 
   private move(): void {

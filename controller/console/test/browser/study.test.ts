@@ -242,14 +242,13 @@ describe('files', () => {
     'T_e over time': ['effective RTT: harmonic mean of base RTTs, ms', 'estimate', /^time_s,unix_ms,t_e_ms_high,t_e_ms_low,t_e_ms$/],
     'C_e over time': ['share of capacity carried by bottlenecked flows, % of C', 'estimate', /^time_s,unix_ms,c_e_share_high,c_e_share_low,c_e_share$/],
     'Buffer by rule': ['buffer, kB', 'assumptions hold', /^id,name,buffer_bytes,assumptions,source,formula$/],
-    'Expected over the limit': ['limit, kB', 'expected, with its range', /^limit_bytes,utilisation,utilisation_low,/],
   };
 
   it('are there of every chart: the same picture as SVG and PNG, and its numbers with their units', async () => {
     await open();
     await page.waitForTimeout(2500);
     const names = await page.locator('.save > summary').evaluateAll((all) => all.map((e) => (e.getAttribute('aria-label') ?? '').replace('Save the chart: ', '')));
-    expect(names.sort()).toEqual(Object.keys(CHARTS).sort());
+    expect(names.sort()).toEqual([...Object.keys(CHARTS), 'Expected over the limit'].sort());
     const stems = new Set<string>();
     for (const [name, [unit, sign, columns]] of Object.entries(CHARTS)) {
       const [csvName, csv] = await saved(name, 'CSV');
@@ -276,7 +275,7 @@ describe('files', () => {
       expect([png.readUInt32BE(16), png.readUInt32BE(20)], name).toEqual([2 * svg.width, 2 * svg.height]);
       expect(png.length, name).toBeGreaterThan(20_000);
     }
-    expect(stems.size).toBe(names.length);
+    expect(stems.size).toBe(names.length - 1);
     expect([...stems].filter((s) => /alpha|delta/.test(s)).length).toBe(2);
   });
 
@@ -292,13 +291,22 @@ describe('files', () => {
     await page.getByRole('button', { name: 'packets', exact: true }).click();
     const [, again] = await saved('Expected over the limit', 'CSV');
     expect(table(again)[0]?.limit_bytes).toBe(rows[0]?.limit_bytes);
-    const [, svg] = await saved('Expected over the limit', 'SVG');
-    expect((await readSvg(svg)).texts).toContain('limit, packets');
+    expect(Object.keys(rows[0] ?? {}).join()).toMatch(/^limit_bytes,utilisation,utilisation_low,/);
     const [, sums] = await saved('W against Q and BDP', 'CSV');
     const known = table(sums).find((r) => r.in_flight_bytes !== '');
     const from = Math.round(Number(known?.time_s) * 1e9);
     const windows = await api(`links/10/5/windows?from_ns=${from}&to_ns=${from + 1e8}&max_points=1`);
     expect(Number(known?.in_flight_bytes)).toBe(windows.in_flight_sum_bytes[0]);
+  });
+
+  it('of the verdict are the controller’s picture for paper', async () => {
+    await open();
+    const [name, svg] = await saved('Expected over the limit', 'SVG');
+    expect(name).toMatch(/^tidemark-[a-z0-9-]+-10-5\.svg$/);
+    expect(svg.toString()).toBe(await (await page.request.get(`${mock.url}api/v1/verdict?node=10&port=5&format=svg`)).text());
+    const [, png] = await saved('Expected over the limit', 'PNG');
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([2400, 1200]);
+    expect(png.length).toBeGreaterThan(20_000);
   });
 
   it('are not made of nothing', async () => {

@@ -11,7 +11,7 @@ use tidemark_advice::{WhatIfPoint, what_if};
 use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules, GetVerdict};
 use tidemark_api::{AdviceApplied, AdviceState, Curve, CurveQuery, LinkQuery, Rules, VerdictState};
 use tidemark_estimators::LinkId;
-use tidemark_picture::{Figure, Format, about, render, theme};
+use tidemark_picture::{Figure, Format, Layout, about, render, theme};
 use tidemark_rules::Traffic;
 
 pub(super) async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
@@ -69,6 +69,7 @@ pub(super) async fn verdict(
     };
     let theme =
         theme(q.theme.as_deref().unwrap_or("light")).map_err(|e| ApiError::bad("theme", &e))?;
+    let layout = q.width.map_or(Layout::PAPER, |w| Layout::page(w.into()));
     let unix_ms = match app.core.recording() {
         Some(run) => run.started_unix_ms,
         None => app.core.now().unix_ms,
@@ -86,7 +87,7 @@ pub(super) async fn verdict(
             )
         })?;
     // Pixels take a moment.
-    let drawn = tokio::task::spawn_blocking(move || render(&figure, format, theme));
+    let drawn = tokio::task::spawn_blocking(move || render(&figure, format, theme, &layout));
     let failed = |e: String| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, e);
     let drawn = drawn.await.map_err(|e| failed(e.to_string()))?;
     let bytes = drawn.map_err(|e| failed(e.to_string()))?;

@@ -7,7 +7,7 @@ use daemon_kit::cli::{Usage, print, print_error};
 use std::path::{Path, PathBuf};
 use tidemark_advice::Verdict;
 use tidemark_advice::picture::text;
-use tidemark_picture::{About, Figure, Format, Theme, render, theme};
+use tidemark_picture::{About, Figure, Format, Layout, Theme, render, theme};
 
 #[derive(Debug, Default, Args)]
 pub(super) struct PictureArgs {
@@ -45,7 +45,7 @@ impl PictureArgs {
                 1 => path.clone(),
                 _ => named(path, &about.file_stem(), ending),
             };
-            let bytes = render(&figure, format, self.theme)?;
+            let bytes = render(&figure, format, self.theme, &Layout::PAPER)?;
             std::fs::write(&path, bytes).with_context(|| format!("{}", path.display()))?;
             drawn += 1;
         }
