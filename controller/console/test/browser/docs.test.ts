@@ -160,6 +160,23 @@ describe('the search', () => {
 });
 
 describe('the console', () => {
+  it('keeps the focus of a symbol while the numbers beside it change', async () => {
+    await open('');
+    const { links } = (await (await page.request.get(`${mock.url}api/v1/links`)).json()) as { links: [{ estimate: { estimates: object } }] };
+    const { estimate } = links[0];
+    const why = (n: number) => {
+      const regime = { value: 'elastic', evidence: 'probed', why: `N_b = ${n} of ${n + 1} flows` };
+      return page.request.post(`${mock.url}mock/say`, { data: { link: { estimate: { ...estimate, estimates: { ...estimate.estimates, regime } } } } });
+    };
+    const line = page.locator('.regime > span');
+    await why(4);
+    await expect.poll(() => line.textContent()).toBe('Nb = 4 of 5 flows');
+    await line.locator('a.term').focus();
+    await why(6);
+    await expect.poll(() => line.textContent()).toBe('Nb = 6 of 7 flows');
+    expect(await line.locator('a.term').evaluate((e) => e === document.activeElement)).toBe(true);
+  });
+
   it('leads from its symbols to the glossary, by keyboard too', async () => {
     await open('');
     await page.locator('.flow-table tbody tr').first().waitFor({ timeout: 60_000 });
