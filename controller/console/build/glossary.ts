@@ -11,7 +11,7 @@ import type { Plugin } from 'vite';
 export const GLOSSARY = 'reference/glossary.md';
 
 export interface Entry {
-  /** Where it stands on the page: its first name. */
+  /** Its anchor on the page: its first name. */
   id: string;
   names: string[];
   meaning: string;

@@ -119,7 +119,7 @@ export function body(at: string, markdown: string, entries: readonly Entry[], si
       html: ({ text }) => (/^<!--[\s\S]*-->$/.test(text.trim()) ? '' : /^<\/?(sub|sup|br)>$/.test(text.trim()) ? text : escaped(text)),
     },
   });
-  // What is wider than the screen is scrolled, by the keyboard too.
+  // Content wider than the screen is scrolled, by the keyboard too.
   const html = String(marked.parse(markdown.replace(/^---\n[\s\S]*?\n---\n/, '')))
     .replaceAll('<pre>', '<pre tabindex="0">')
     .replaceAll('<table>', '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>')
@@ -128,7 +128,7 @@ export function body(at: string, markdown: string, entries: readonly Entry[], si
   return { title, html: symbols(html, at, entries), ids, headings, pictures: [...new Set(pictures)], missing, links };
 }
 
-/** What every page loads, as paths below the console's folder. */
+/** Files that every page loads, as paths below the console's folder. */
 export interface Assets {
   script: string;
   styles: readonly string[];

@@ -60,7 +60,7 @@ function list(items: readonly Item[], at: string, headings: readonly Heading[], 
   return `<ul>${lines.join('')}</ul>`;
 }
 
-/** The list as it stands beside the page `at`. */
+/** The list as it stands next to the page `at`. */
 export function sideBar(parts: readonly Part[], at: string, headings: readonly Heading[], escaped: (s: string) => string): string {
   return parts.map((p) => `${p.title ? `<p class="part">${escaped(p.title)}</p>` : ''}${list(p.items, at, headings, escaped)}`).join('');
 }

@@ -79,7 +79,7 @@ async function consoles(browser, url) {
   }
 }
 
-/** What `top` writes to a terminal of its own, its first link opened. */
+/** Output of `top` on a terminal of its own, its first link opened. */
 function written(url) {
   const command = `stty cols ${COLUMNS} rows ${ROWS}; exec '${resolve(given.controller)}' top --controller ${url}`;
   const program = spawn('script', ['-qefc', command, '/dev/null'], { env: { ...process.env, TERM: 'xterm-256color' } });

@@ -6,7 +6,7 @@ import MiniSearch from 'minisearch';
 /** Number of its page, anchor, heading, text. */
 export type Section = [page: number, id: string, heading: string, text: string];
 
-/** What `search.json` has (build/sections.ts). */
+/** Content of `search.json` (build/sections.ts). */
 export interface Library {
   /** Address below docs/, title. */
   pages: [href: string, title: string][];
@@ -38,7 +38,7 @@ function typed(text: string): string[] {
   return text.split(/[^\p{L}\p{M}\p{N}_]+/u).filter((w) => w !== '');
 }
 
-/** The same, and the parts of words with underscores. */
+/** As typed, and the parts of words with underscores. */
 function indexed(text: string): string[] {
   return typed(text).flatMap((w) => (/._./.test(w) ? [w, ...w.split('_').filter((p) => p.length > 2)] : [w]));
 }

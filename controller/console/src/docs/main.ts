@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a page of the documentation does: theme, side bar, search.
+// Script of a page of the documentation: theme, side bar, search.
 
 import '../styles/tokens.css';
 import './docs.css';

@@ -3,7 +3,7 @@
 
 export interface Part {
   text: string;
-  /** What the glossary calls it; empty for text between symbols. */
+  /** Its name in the glossary; empty for text between symbols. */
   name: string;
 }
 

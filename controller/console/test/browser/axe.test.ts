@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // axe-core finds nothing, whatever the page has to say, in both themes and at
-// both ends of the widths. The documentation beside it: docs.test.ts.
+// both ends of the widths. The documentation: docs.test.ts.
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';

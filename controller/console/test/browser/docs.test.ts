@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documentation beside the page: side bar, search, pictures, symbols, both
+// The documentation that the console serves: side bar, search, pictures, symbols, both
 // themes and widths, by keyboard, under the controller's policy.
 
 import { readdirSync } from 'node:fs';
@@ -22,7 +22,7 @@ async function open(path: string, viewport = WIDE, colorScheme: 'light' | 'dark'
   const context = await browser.newContext({ viewport, colorScheme });
   page = await context.newPage();
   problems = [];
-  // What the policy refuses is told here, too.
+  // Refusals by the policy are told here, too.
   page.on('console', (m) => m.type() === 'error' && problems.push(m.text()));
   page.on('pageerror', (e) => problems.push(e.message));
   await page.goto(`${mock.url}${path}`);
@@ -160,7 +160,7 @@ describe('the search', () => {
 });
 
 describe('the console', () => {
-  it('keeps the focus of a symbol while the numbers beside it change', async () => {
+  it('keeps the focus of a symbol while the numbers next to it change', async () => {
     await open('');
     const { links } = (await (await page.request.get(`${mock.url}api/v1/links`)).json()) as { links: [{ estimate: { estimates: object } }] };
     const { estimate } = links[0];
