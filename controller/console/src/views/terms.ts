@@ -35,7 +35,8 @@ export function linked(e: Element, value: string): void {
   const old = shown.get(e);
   if (old?.value === value) return;
   const parts = find(value).flatMap((p) => (p.name ? [p] : pieces(p.text).map((q) => ({ text: q.sub ? `${q.text}_${q.sub}` : q.text, name: q.sub ? '-' : '' }))));
-  const shape = parts.map((p) => (p.name ? p.text : '')).join('\n');
+  // Text has a mark of its own: a line of words alone is not an empty one.
+  const shape = parts.map((p) => (p.name ? p.text : '…')).join('\n');
   shown.set(e, { value, shape });
   if (old?.shape === shape) {
     for (const [i, p] of parts.entries()) if (!p.name) (e.childNodes[i] as Text).data = p.text;

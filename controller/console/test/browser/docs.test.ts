@@ -180,6 +180,8 @@ describe('the console', () => {
   it('leads from its symbols to the glossary, by keyboard too', async () => {
     await open('');
     await page.locator('.flow-table tbody tr').first().waitFor({ timeout: 60_000 });
+    // Without a symbol a line is what it was.
+    await expect.poll(() => page.locator('.verdict-because').textContent()).toMatch(/^\p{Lu}.*\.$/u);
     const symbol = page.locator('.estimate h3 a.term').nth(2);
     expect(await symbol.textContent()).toBe('Δ');
     expect(await symbol.getAttribute('title')).toMatch(/^Fairness/);
@@ -195,5 +197,6 @@ describe('the console', () => {
     const links = await page.locator('a.term').evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).href));
     await page.goto(`${mock.url}docs/reference/glossary.html`);
     for (const hash of new Set(links.map((l) => decodeURIComponent(new URL(l).hash.slice(1))))) expect(await page.locator(`[id="${hash}"]`).count(), hash).toBe(1);
+    expect(problems).toEqual([]);
   });
 });
