@@ -1287,7 +1287,7 @@ export interface components {
         };
         /** @description One quantity a rule used. */
         Input: {
-            /** @description The paper's symbol, e.g. `N_b`; the glossary of the crate has its meaning. */
+            /** @description The paper's symbol, e.g. `N_b`; docs/reference/glossary.md has its meaning. */
             name: string;
             /** @description Unit of the value; empty for a plain number. */
             unit: string;
