@@ -33,6 +33,9 @@ VENV_PYTHON := $(abspath $(VENV))/bin/python
 CONSOLE := controller/console
 CARGO_FLAGS := --release --locked
 WHEEL_DIR := $(TARGET_DIR)/wheel
+SCREENSHOTS := $(TARGET_DIR)/screenshots
+# Of real TCP.
+SHOWN_RUN := $(CURDIR)/common/test-support/recorded/four_flows
 
 export TIDEMARK_BIN_DIR := $(BIN_DIR)
 
@@ -173,7 +176,7 @@ test-python: wheel-venv build ## The Python package's wheel in a fresh environme
 
 .PHONY: notebooks
 notebooks: wheel-venv ## Execute the notebooks and write their pictures into docs/images
-	$(WHEEL_DIR)/venv/bin/python controller/python/notebooks/execute.py --pictures docs/images
+	$(WHEEL_DIR)/venv/bin/python controller/python/notebooks/execute.py --pictures docs/images --pages $(SCREENSHOTS)
 
 # The wheel, installed where nothing else of ours is.
 .PHONY: wheel-venv
@@ -251,8 +254,12 @@ test-console: build browser ## The console: logic, then in a real browser, again
 	cd $(CONSOLE) && npm test && npm run test:browser
 
 .PHONY: screenshots
-screenshots: console browser ## Pictures of the console into docs/images (SCREENSHOTS="http://127.0.0.1:8080/ --all --out DIR")
-	cd $(CONSOLE) && npm run -s screenshots -- $(SCREENSHOTS)
+screenshots: build venv notebooks browser ## Every picture of docs/images, from runs in the repository: console, terminal, report, notebooks
+	$(VENV_PYTHON) -m tidemark_lab figures $(SHOWN_RUN) --out $(SCREENSHOTS)/figures
+	rm -rf $(SCREENSHOTS)/pictures
+	cd $(CONSOLE) && npm run -s screenshots -- --out $(SCREENSHOTS)/pictures --controller $(BIN_DIR)/tidemark-controller \
+	  --run $(SHOWN_RUN) --report $(SCREENSHOTS)/figures/report.html --notebook $(SCREENSHOTS)/read-a-run.html
+	$(VENV_PYTHON) $(CONSOLE)/dev/palette.py $(SCREENSHOTS)/pictures docs/images
 
 .PHONY: ptf
 ptf: require-switch build venv require-root ## Data-plane tests (SWITCH=embedded or bmv2)

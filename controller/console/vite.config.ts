@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFileSync } from 'node:fs';
 import { defineConfig, type Plugin } from 'vite';
-import { documentation } from './build/docs.ts';
+import { documentation, ENTRY } from './build/docs.ts';
+import { glossary } from './build/glossary.ts';
 
 /** What is bundled and whose licence asks to travel with it. */
-const BUNDLED = ['uplot', '@fontsource-variable/ibm-plex-sans'];
+const BUNDLED = [
+  ['uplot', 'LICENSE'],
+  ['minisearch', 'LICENSE.txt'],
+  ['@fontsource-variable/ibm-plex-sans', 'LICENSE'],
+] as const;
 
 /** Puts the licences of what is bundled beside it. */
 function licences(): Plugin {
   return {
     name: 'licences',
     generateBundle() {
-      const parts = BUNDLED.map((name) => {
-        const text = readFileSync(new URL(`node_modules/${name}/LICENSE`, import.meta.url), 'utf8');
+      const parts = BUNDLED.map(([name, file]) => {
+        const text = readFileSync(new URL(`node_modules/${name}/${file}`, import.meta.url), 'utf8');
         return `${name}\n${'='.repeat(name.length)}\n\n${text.trim()}\n`;
       });
       this.emitFile({ type: 'asset', fileName: 'licences.txt', source: parts.join('\n\n') });
@@ -24,14 +29,14 @@ function licences(): Plugin {
 // relative and nothing is fetched from elsewhere.
 export default defineConfig({
   base: './',
-  plugins: [licences(), documentation()],
+  plugins: [glossary(), licences(), documentation()],
   build: {
     target: 'es2022',
     outDir: 'dist',
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 300,
     // The pages of the documentation take most of it, as they should.
-    rolldownOptions: { checks: { bundlerTimings: false } },
+    rolldownOptions: { checks: { bundlerTimings: false }, input: { index: 'index.html', [ENTRY]: 'src/docs/main.ts' } },
   },
   server: {
     // `npm run dev` beside `npm run mock`, or beside a controller:

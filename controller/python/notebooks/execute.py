@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executes the notebooks; `--pictures DIR` keeps their pictures.
+"""Executes the notebooks; `--pictures DIR` keeps their pictures, `--pages DIR` each as HTML.
 
 A notebook that fails ends it. Notebooks are stored without outputs.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from nbconvert import HTMLExporter
 
 HERE = Path(__file__).parent
 CELL_S = 300
@@ -45,13 +46,19 @@ def pictures(path: Path, notebook: nbformat.NotebookNode) -> dict[str, bytes]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pictures", type=Path, help="write them there")
+    parser.add_argument("--pages", type=Path, help="write each as NOTEBOOK.html there")
     arguments = parser.parse_args()
     for path in notebooks():
-        drawn = pictures(path, executed(path))
+        notebook = executed(path)
+        drawn = pictures(path, notebook)
         print(f"{path.name}: {len(drawn)} pictures")
         if arguments.pictures is not None:
             for name, picture in drawn.items():
                 (arguments.pictures / name).write_bytes(picture)
+        if arguments.pages is not None:
+            arguments.pages.mkdir(parents=True, exist_ok=True)
+            page, _ = HTMLExporter().from_notebook_node(notebook)
+            (arguments.pages / f"{path.stem}.html").write_text(page)
 
 
 if __name__ == "__main__":

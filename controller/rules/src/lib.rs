@@ -23,36 +23,38 @@
 //!
 //! # Symbols of the papers
 //!
-//! | symbol | name in code | meaning |
-//! |---|---|---|
-//! | C | `drain_bytes_per_s`, `queue_drain_bps` | rate at which the queue drains |
-//! | C_e, C_e/C | `lbp_bytes_per_s`, `c_e_share` | what locally bottlenecked persistent (LBP) flows carry of it |
-//! | M | `segment_bytes` | segment of those flows |
-//! | N, n | `n_active`, `flows` | flows at the link |
-//! | N_b | `n_b` | flows bottlenecked at the link |
-//! | Ñ_b | `crossover_flows` | N_b from which the loss bound decides |
-//! | T_i | `base_rtts_s` | base RTTs, without queueing |
-//! | T̄ | `t_mean_s` | their arithmetic mean |
-//! | T_e | `t_e_s` | their harmonic mean |
-//! | BDP | `bdp_bytes` | C·T_e or C_e·T_e |
-//! | L̄ | `mean_loss_burst` | drops per loss event |
-//! | α | `alpha` | L̄/N_b |
-//! | q | `loss_fraction`, `q_observed` | fraction of the flows that lose in a loss event |
-//! | K_p | `k_p` | 0.87/√p̂ |
-//! | B | `buffer_bytes`, `limit_bytes` | buffer; the limit in force |
-//! | B_ρ, B_p | `utilisation_bytes`, `loss_bytes` | buffer for utilisation, for loss |
-//! | ρ̂, γ | `Targets::utilisation` | utilisation asked for |
-//! | p̂ | `Targets::loss_rate`, `loss_bound` | loss rate allowed |
-//! | d̂ | `Targets::delay_ms`, `delay_bound_s` | queueing delay allowed |
-//! | ρ | `rho`, `rho_other` | offered load over C; its part that does not react |
-//! | β | `beta` | factor of the window on loss |
-//! | Δ | `delta` | every window is within a factor Δ of BDP/n |
-//! | D, s | `d_mean`, `s_mean` | flows that reduce in one RTT; those beyond what growth makes up for |
-//! | δ | `bbr_delta`, `delta_probability` | accepted probability that the queue empties |
-//! | μ | `utilisation` | lowest utilisation |
-//! | W | `window` | aggregate window over C·T_e |
-//! | k | `scale` | windows at a limit over those at the limit in force |
-//! | E\[X\], E\[X²\] | `mean_pkts`, `mean_square_pkts2` | moments of slow-start bursts |
+//! `docs/reference/glossary.md` has what they mean.
+//!
+//! | symbol | name in code |
+//! |---|---|
+//! | C | `drain_bytes_per_s`, `queue_drain_bps` |
+//! | C_e, C_e/C | `lbp_bytes_per_s`, `c_e_share` |
+//! | M | `segment_bytes` |
+//! | N, n | `n_active`, `flows` |
+//! | N_b | `n_b` |
+//! | Ñ_b | `crossover_flows` |
+//! | T_i | `base_rtts_s` |
+//! | T̄ | `t_mean_s` |
+//! | T_e | `t_e_s` |
+//! | BDP | `bdp_bytes` |
+//! | L̄ | `mean_loss_burst` |
+//! | α | `alpha` |
+//! | q | `loss_fraction`, `q_observed` |
+//! | K_p | `k_p` |
+//! | B | `buffer_bytes`, `limit_bytes` |
+//! | B_ρ, B_p | `utilisation_bytes`, `loss_bytes` |
+//! | ρ̂, γ | `Targets::utilisation` |
+//! | p̂ | `Targets::loss_rate`, `loss_bound` |
+//! | d̂ | `Targets::delay_ms`, `delay_bound_s` |
+//! | ρ | `rho`, `rho_other` |
+//! | β | `beta` |
+//! | Δ | `delta` |
+//! | D, s | `d_mean`, `s_mean` |
+//! | δ | `bbr_delta`, `delta_probability` |
+//! | μ | `utilisation` |
+//! | W | `window` |
+//! | k | `scale` |
+//! | E\[X\], E\[X²\] | `mean_pkts`, `mean_square_pkts2` |
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -404,7 +404,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The conclusion on a link's buffer, with its curve */
+        /** The conclusion on a link's buffer, with its curve, or its picture */
         get: operations["GetVerdict"];
         put?: never;
         post?: never;
@@ -1287,7 +1287,7 @@ export interface components {
         };
         /** @description One quantity a rule used. */
         Input: {
-            /** @description The paper's symbol, e.g. `N_b`; the glossary of the crate has its meaning. */
+            /** @description The paper's symbol, e.g. `N_b`; docs/reference/glossary.md has its meaning. */
             name: string;
             /** @description Unit of the value; empty for a plain number. */
             unit: string;
@@ -2793,6 +2793,11 @@ export interface components {
              *     lists.
              */
             curve?: components["schemas"]["CurvePoint"][];
+            /**
+             * Format: double
+             * @description Rate at which the queue drains, bytes per second as the queue counts them.
+             */
+            drain_bytes_per_s: number | null;
             /** @description The amount of evidence. */
             evidence: components["schemas"]["Evidence2"];
             /**
@@ -2814,6 +2819,11 @@ export interface components {
             low_bytes: number | null;
             /** @description Every limit that was measured, the one in force first. */
             measured: components["schemas"]["MeasuredLimit"][];
+            /**
+             * Format: double
+             * @description A packet of the flows, bytes as the queue counts them.
+             */
+            packet_bytes: number | null;
             /** @description The way to the answer, in sentences. */
             reasons: string[];
             /** @description The papers' sizes. Left out of lists. */
@@ -2823,6 +2833,8 @@ export interface components {
              * @description The one to set, bytes.
              */
             set_bytes: number | null;
+            /** @description The targets that the answer is held against. */
+            targets: components["schemas"]["Targets"];
             /** @description Model of the utilisation between them. */
             utilisation_by: string | null;
             /**
@@ -3145,7 +3157,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Event"];
+                    "text/event-stream": string;
                 };
             };
             "4XX": components["responses"]["Error"];
@@ -3740,10 +3752,14 @@ export interface operations {
     GetVerdict: {
         parameters: {
             query?: {
-                /** @description Node id of the switch. */
+                /** @description `json` (default), or the picture as `svg`, `png` (2400 × 1200), `pdf` or `txt` (80 columns). */
+                format?: string;
+                /** @description Node id of the switch; may be left out where one link is known. */
                 node?: number;
-                /** @description Egress port. */
+                /** @description Egress port; the same. */
                 port?: number;
+                /** @description Colours of the picture: `light` (default) or `dark`. */
+                theme?: string;
             };
             header?: never;
             path?: never;
@@ -3751,13 +3767,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The conclusion on a link's buffer, with its curve */
+            /** @description The conclusion on a link's buffer, with its curve, or its picture */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["VerdictState"];
+                    "application/pdf": string;
+                    "image/png": string;
+                    "image/svg+xml": string;
+                    "text/plain": string;
                 };
             };
             "4XX": components["responses"]["Error"];

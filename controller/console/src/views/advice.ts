@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What to set, what to expect of it, and the button that sets it.
 
-import { attr, h, keyed, prose, text } from '../dom';
+import { attr, h, keyed, text } from '../dom';
 import { formatSize, milliseconds, MISSING, percent, type SizeUnit } from '../format/units';
 import { limitText, marks } from '../model/links';
 import type { AdviceState, Interval, Marking } from '../model/types';
@@ -9,7 +9,7 @@ import { ConfirmDialog } from './confirm';
 import type { Actions, NewTargets, Panel, Snapshot } from './panel';
 import { coded, section } from './parts';
 import { TargetsForm } from './targets';
-import { docs } from './terms';
+import { docs, linked } from './terms';
 
 interface Quantity {
   name: string;
@@ -121,7 +121,7 @@ export class AdviceView implements Panel {
       (a?.reasons ?? []).map((r, i) => ({ r, i })),
       (x) => String(x.i),
       () => h('li'),
-      (li, x) => prose(li, x.r),
+      (li, x) => linked(li, x.r),
     );
     const can = state?.canApply === true && advised !== null;
     attr(this.button, 'disabled', !can);

@@ -3,7 +3,7 @@
 
 import { Plot, RANGED } from '../charts/plot';
 import { ink } from '../charts/theme';
-import { attr, h, prose, symbol, text } from '../dom';
+import { attr, h, text } from '../dom';
 import { MISSING, percent, significant } from '../format/units';
 import type { Series } from '../model/series';
 import { ESTIMATES, type EstimateColumn, type EstimateName } from '../model/estimates';
@@ -11,12 +11,11 @@ import type { Estimate } from '../model/types';
 import type { Panel, Snapshot } from './panel';
 import { section } from './parts';
 import { chartBox } from './save';
-import { docs, type Term, term } from './terms';
+import { docs, linked, meaning, term } from './terms';
 
 interface Kind {
-  term: Term;
-  base: string;
-  sub: string;
+  /** Its symbol in the glossary. */
+  symbol: string;
   words: string;
   axis: string;
   /** Column of a file, with its unit. */
@@ -29,11 +28,11 @@ interface Kind {
 }
 
 const KINDS: Record<EstimateName, Kind> = {
-  nB: { term: 'N_b', base: 'N', sub: 'b', words: 'flows bottlenecked here', axis: 'flows', column: 'n_b', factor: 1, floor: 4, format: (v) => (Math.abs(v - Math.round(v)) < 0.005 ? String(Math.round(v)) : v.toFixed(1)), unit: 'flows' },
-  alpha: { term: 'α', base: 'α', sub: '', words: 'drops of a loss event per bottlenecked flow', axis: 'α', column: 'alpha', factor: 1, floor: 0.5, format: (v) => significant(v, 2), unit: '' },
-  delta: { term: 'Δ', base: 'Δ', sub: '', words: 'spread of the windows around BDP/n', axis: 'Δ', column: 'delta', factor: 1, floor: 2, format: (v) => significant(v, 3), unit: '' },
-  tE: { term: 'T_e', base: 'T', sub: 'e', words: 'effective RTT: harmonic mean of base RTTs', axis: 'ms', column: 't_e_ms', factor: 1, floor: 5, format: (v) => significant(v, 3), unit: 'ms' },
-  cE: { term: 'C_e', base: 'C', sub: 'e', words: 'share of capacity carried by bottlenecked flows', axis: '% of C', column: 'c_e_share', factor: 100, floor: 1, format: (v) => percent(v).replace(' %', ''), unit: '% of C' },
+  nB: { symbol: 'N_b', words: 'flows bottlenecked here', axis: 'flows', column: 'n_b', factor: 1, floor: 4, format: (v) => (Math.abs(v - Math.round(v)) < 0.005 ? String(Math.round(v)) : v.toFixed(1)), unit: 'flows' },
+  alpha: { symbol: 'α', words: 'drops of a loss event per bottlenecked flow', axis: 'α', column: 'alpha', factor: 1, floor: 0.5, format: (v) => significant(v, 2), unit: '' },
+  delta: { symbol: 'Δ', words: 'spread of the windows around BDP/n', axis: 'Δ', column: 'delta', factor: 1, floor: 2, format: (v) => significant(v, 3), unit: '' },
+  tE: { symbol: 'T_e', words: 'effective RTT: harmonic mean of base RTTs', axis: 'ms', column: 't_e_ms', factor: 1, floor: 5, format: (v) => significant(v, 3), unit: 'ms' },
+  cE: { symbol: 'C_e', words: 'share of capacity carried by bottlenecked flows', axis: '% of C', column: 'c_e_share', factor: 100, floor: 1, format: (v) => percent(v).replace(' %', ''), unit: '% of C' },
 };
 
 class Tile {
@@ -44,7 +43,7 @@ class Tile {
   private readonly chart: Plot;
 
   constructor(private readonly kind: Kind) {
-    const name = `${kind.base}${kind.sub ? `_${kind.sub}` : ''} over time`;
+    const name = `${kind.symbol} over time`;
     this.chart = new Plot({
       name,
       columns: [`${kind.column}_high`, `${kind.column}_low`, kind.column],
@@ -63,7 +62,7 @@ class Tile {
     this.element = h(
       'article',
       { class: 'estimate' },
-      h('h3', {}, term(kind.term, symbol(kind.base, kind.sub)), h('span', { class: 'soft words' }, kind.words)),
+      h('h3', {}, term(kind.symbol), h('span', { class: 'soft words' }, kind.words)),
       h('p', { class: 'figure' }, this.value, h('span', { class: 'soft small' }, kind.unit), this.range),
       chartBox(this.chart),
       h('p', { class: 'soft kept foot' }, this.evidence),
@@ -85,13 +84,6 @@ class Tile {
   }
 }
 
-const REGIMES: Record<string, string> = {
-  transparent: 'Transparent: no flow is bottlenecked here.',
-  elastic: 'Elastic: some flows are bottlenecked here, the others leave them room.',
-  overload: 'Overload: what does not react to this link fills it.',
-  unknown: 'Unknown: too little was seen.',
-};
-
 /** Shortest span of time the charts show, seconds. */
 const SHORTEST_SPAN = 60;
 
@@ -99,6 +91,7 @@ export class Estimates implements Panel {
   readonly element: HTMLElement;
   private readonly tiles = ESTIMATES.map((name) => [name, new Tile(KINDS[name])] as const);
   private readonly regimeWord = h('b', {}, MISSING);
+  private regime = '';
   private readonly regimeText = h('span');
   private readonly window = h('span', { class: 'soft' });
   private readonly caveats = h('ul', { class: 'soft small caveats' });
@@ -118,14 +111,19 @@ export class Estimates implements Panel {
     const from = Math.max(0, Math.min(first, to - SHORTEST_SPAN));
     for (const [n, tile] of this.tiles) tile.update(e?.values[n] ?? null, history, n, from, Math.max(to, from + SHORTEST_SPAN));
     text(this.window, e ? `window ${significant(e.to - e.from, 3)} s` : '');
-    const words = REGIMES[e?.regime ?? 'unknown'] ?? '';
-    const colon = words.indexOf(':');
-    text(this.regimeWord, words.slice(0, colon + 1));
-    prose(this.regimeText, e?.regimeWhy || words.slice(colon + 2));
+    this.showRegime(e?.regime ?? 'unknown', e?.regimeWhy ?? '');
     const caveats = e?.caveats ?? [];
     if (caveats.join('\n') !== Array.from(this.caveats.children, (c) => c.textContent).join('\n')) {
       this.caveats.replaceChildren(...caveats.map((c) => h('li', {}, c)));
     }
+  }
+
+  private showRegime(regime: string, why: string): void {
+    if (this.regime !== regime) {
+      this.regimeWord.replaceChildren(term(regime, `${regime.charAt(0).toUpperCase()}${regime.slice(1)}`), ':');
+    }
+    this.regime = regime;
+    linked(this.regimeText, why || meaning(regime) || 'Too little was seen');
   }
 
   reset(): void {

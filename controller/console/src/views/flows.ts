@@ -15,9 +15,9 @@ const COLUMNS: readonly { key: SortKey; label: string; title: string; numeric: b
   { key: 'src', label: 'Flow', title: 'Sender and receiver', numeric: false },
   { key: 'rate', label: 'Rate', title: 'On the wire at this port, while active', numeric: true },
   { key: 'share', label: 'Share', title: 'Of the capacity, over the whole window', numeric: true },
-  { key: 'cwnd', label: 'cwnd, pkts', title: 'Last congestion window, segments', numeric: true },
-  { key: 'srtt', label: 'srtt', title: 'Smoothed round-trip time', numeric: true },
-  { key: 'base', label: 'Base RTT', title: 'Round-trip time without the queueing here', numeric: true },
+  { key: 'cwnd', label: 'cwnd, pkts', title: meaning('cwnd'), numeric: true },
+  { key: 'srtt', label: 'srtt', title: meaning('srtt'), numeric: true },
+  { key: 'base', label: 'Base RTT', title: meaning('T_i'), numeric: true },
   { key: 'drops', label: 'Drops', title: 'Packets dropped at this port in the window', numeric: true },
 ];
 

@@ -10,14 +10,14 @@ import type { Brief } from '../model/types';
 import { answerWord } from '../model/verdict';
 import type { Actions, Panel, Snapshot } from './panel';
 import { heading, section, table } from './parts';
-import { N_B } from './terms';
+import { term } from './terms';
 
 /** Columns of figures, with the target that each is held against. */
-const COLUMNS: readonly [string | (() => HTMLElement), GoalName?][] = [
+const COLUMNS: readonly [string, GoalName?][] = [
   ['Utilisation', 'utilisation'],
   ['Loss', 'loss'],
   ['Largest delay', 'delay'],
-  [N_B],
+  ['N_b'],
   ['C'],
 ];
 /** Rows shown; a search finds the others. */
@@ -47,7 +47,7 @@ export class Overview implements Panel {
   private last: Snapshot | null = null;
 
   constructor(private readonly actions: Actions) {
-    const figures = COLUMNS.map(([label]) => heading(typeof label === 'string' ? label : label(), true));
+    const figures = COLUMNS.map(([label]) => heading(term(label), true));
     const head = [heading('Port'), heading('Buffer'), heading('Limit / advised', true), h('th', { scope: 'col', class: 'trail-cell' }, 'Queue, 3 min'), ...figures];
     const search = h('label', { class: 'row soft choice', for: 'port-search' }, 'Search', this.search);
     this.element = section('overview', 'Ports', [this.sum, search], table('Table of ports', 'overview', head, this.body), this.more);

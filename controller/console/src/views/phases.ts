@@ -7,7 +7,7 @@ import { formatSize, milliseconds, MISSING, percent, significant } from '../form
 import type { Link, Phase, PhaseLink } from '../model/types';
 import type { Actions, Panel, Snapshot } from './panel';
 import { heading, section, table } from './parts';
-import { N_B } from './terms';
+import { term } from './terms';
 
 interface Row {
   phase: Phase;
@@ -27,7 +27,7 @@ export class Phases implements Panel {
   private readonly body = h('tbody');
 
   constructor(private readonly actions: Actions) {
-    const head = ['Limit', 'Utilisation', 'Loss', 'Delay p99', N_B(), 'Advised'].map((label) => heading(label, true));
+    const head = ['Limit', 'Utilisation', 'Loss', 'Delay p99', term('N_b'), 'Advised'].map((label) => heading(label, true));
     this.element = section('phases', 'Phases', [], table('Table of phases', 'overview', [heading('Phase'), heading('Span'), ...head], this.body));
   }
 

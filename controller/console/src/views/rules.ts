@@ -12,7 +12,7 @@ import { RulesPicture } from '../charts/rules';
 import type { Panel, Snapshot } from './panel';
 import { section } from './parts';
 import { saveMenu } from './save';
-import { docs, explained } from './terms';
+import { docs, linked } from './terms';
 
 /** After the name of a rule, for those who do not see its bar. */
 const VERDICTS: Record<Standing, string> = {
@@ -124,8 +124,8 @@ export class Rules implements Panel {
     text(v.value, r.bufferBytes === null ? MISSING : formatSize(s.unit, r.bufferBytes, s.context));
     prose(v.why, whyNot(r));
     prose(v.formula, formula(r.formula));
-    if (v.source.textContent !== r.source) v.source.replaceChildren(...explained(r.source));
-    prose(v.inputs, r.inputs.map((i) => `${formula(i.name)} = ${significant(i.value, 4)}${i.unit ? ` ${i.unit}` : ''}`).join(', '));
+    linked(v.source, r.source);
+    linked(v.inputs, r.inputs.map((i) => `${formula(i.name)} = ${significant(i.value, 4)}${i.unit ? ` ${i.unit}` : ''}`).join(', '));
     keyed(
       v.assumptions,
       r.assumptions.map((a, i) => ({ ...a, i })),
@@ -133,7 +133,7 @@ export class Rules implements Panel {
       () => h('li'),
       (li, a) => {
         attr(li, 'data-holds', a.holds === null ? 'unknown' : a.holds ? 'yes' : 'no');
-        prose(li, `${mark(a.holds)}${a.text}`);
+        linked(li, `${mark(a.holds)}${a.text}`);
       },
     );
   }

@@ -1,53 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
-// Terms of the field, explained where they stand: a short text on the term
-// itself, and a link into the documentation that the controller serves.
+// Terms of the field, explained where they stand: each leads to its line of the
+// glossary that the controller serves, and says that line when pointed at.
 
+import entries from 'virtual:glossary';
 import { h, symbol } from '../dom';
+import { finder, symbolic } from '../format/mentions';
+import { pieces } from '../format/typeset';
 
-const TERMS = {
-  LBP: 'Locally bottlenecked, persistent: a long flow that loses packets here and nowhere else',
-  RBP: 'Remotely bottlenecked, persistent: a long flow that loses its packets elsewhere',
-  WL: 'Window-limited, persistent: a long flow held back by its receiver’s or sender’s window',
-  SHORT: 'A flow that never left slow start',
-  OTHER: 'Not TCP',
-  cwnd: 'Congestion window: the segments that a sender may have in flight',
-  srtt: 'Smoothed round-trip time, as the sender’s TCP measures it',
-  BDP: 'Bandwidth-delay product: what fits on the way, without the queue',
-  CE: 'Congestion experienced: the mark that a switch sets in place of a drop (ECN)',
-  BSCL: 'Buffer Sizing for Congested Internet Links (Dhamdhere, Jiang, Dovrolis)',
-  UTB: 'Updating the Theory of Buffer Sizing (Spang, Arslan, McKeown)',
-  SRB: 'Sizing Router Buffers (Appenzeller, Keslassy, McKeown)',
-  NGI: 'Buffer Sizing for Elastic Traffic, NGI 2006 (Augé, Roberts)',
-  N_b: 'Flows bottlenecked at this link',
-  α: 'Packets that a loss event drops on average, over N_b',
-  Δ: 'Fairness: the factor of an equal share within which the windows of the flows lie (UTB)',
-  T_e: 'Effective round-trip time: harmonic mean of the base RTTs of the flows bottlenecked here',
-  C_e: 'Part of the capacity that the flows bottlenecked here get',
-  p50: 'Median',
-  p99: '99th percentile',
-} as const;
+/** The line of the glossary; empty for a name that it does not have. */
+export function meaning(name: string): string {
+  return entries[name]?.[1] ?? '';
+}
 
-export type Term = keyof typeof TERMS;
+function set(name: string): HTMLElement | string {
+  const [p] = pieces(name);
+  return p?.sub ? symbol(p.text, p.sub) : name;
+}
 
 /** A term with its explanation. */
-export function term(name: Term, shown: string | HTMLElement = name): HTMLElement {
-  return h('abbr', { title: TERMS[name] }, shown);
+export function term(name: string, shown: string | HTMLElement = set(name)): HTMLElement {
+  const id = entries[name]?.[0];
+  if (id === undefined) return h('span', {}, shown);
+  return h('a', { class: 'term', href: `docs/reference/glossary.html#${encodeURIComponent(id)}`, target: '_blank', rel: 'noopener', title: meaning(name) }, shown);
 }
 
-/** The symbol at the head of a column. */
-export const N_B = (): HTMLElement => symbol('N', 'b');
+const find = finder(Object.keys(entries).filter(symbolic));
+const shown = new WeakMap<Element, { value: string; shape: string }>();
 
-/** What a class of flows means. */
-export function meaning(name: Term): string {
-  return TERMS[name];
-}
-
-/** Text in which every paper that is named is explained. */
-export function explained(text: string): (HTMLElement | string)[] {
-  return text
-    .split(/\b(BSCL|UTB|SRB|NGI|LBP|RBP|WL|BDP)\b/)
-    .filter((p) => p !== '')
-    .map((p) => (p in TERMS ? term(p as Term) : p));
+/**
+ * Like `prose`, with each symbol leading to the glossary where it stands first.
+ * While only the words between them change, the links stay: one keeps its focus.
+ */
+export function linked(e: Element, value: string): void {
+  const old = shown.get(e);
+  if (old?.value === value) return;
+  const parts = find(value).flatMap((p) => (p.name ? [p] : pieces(p.text).map((q) => ({ text: q.sub ? `${q.text}_${q.sub}` : q.text, name: q.sub ? '-' : '' }))));
+  // Text has a mark of its own: a line of words alone is not an empty one.
+  const shape = parts.map((p) => (p.name ? p.text : '…')).join('\n');
+  shown.set(e, { value, shape });
+  if (old?.shape === shape) {
+    for (const [i, p] of parts.entries()) if (!p.name) (e.childNodes[i] as Text).data = p.text;
+    return;
+  }
+  const first = new Set<string>();
+  const node = ({ text, name }: { text: string; name: string }): Node => {
+    if (!name) return document.createTextNode(text);
+    if (name === '-' || first.has(name)) return h('span', {}, set(text));
+    first.add(name);
+    return term(name);
+  };
+  e.replaceChildren(...parts.map(node));
 }
 
 /** A link to a page of the documentation. */

@@ -2,10 +2,11 @@
 // The conclusion on the buffer, before all else: answer, reason, the limits that
 // serve, the one to set, and the picture.
 
-import { attr, h, prose, text } from '../dom';
+import { attr, h, text } from '../dom';
 import { formatSize, MISSING, type SizeUnit } from '../format/units';
 import { answerWord, chanceText, evidenceText, verdictLine } from '../model/verdict';
 import type { Panel, Snapshot } from './panel';
+import { linked } from './terms';
 import { VerdictPicture } from './verdict-picture';
 
 const FIGURES = [
@@ -48,7 +49,7 @@ export class VerdictView implements Panel {
     const size = (b: number | null): string => formatSize(s.unit, b, s.context);
     text(this.answer, answerWord(v?.answer));
     text(this.line, verdictLine(v, size));
-    prose(this.because, v ? sentence(v.because) : '');
+    linked(this.because, v ? sentence(v.because) : '');
     const others: SizeUnit[] = (['bytes', 'packets', 'ms'] as const).filter((u) => u !== s.unit);
     const elsewhere = (b: number | null): string => (b === null ? '' : others.map((u) => formatSize(u, b, s.context)).join(', '));
     const [low, high, set] = [v?.lowBytes ?? null, v?.highBytes ?? null, v?.setBytes ?? null];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // axe-core finds nothing, whatever the page has to say, in both themes and at
-// both ends of the widths; nor in the documentation beside it.
+// both ends of the widths. The documentation: docs.test.ts.
 
-import { readdirSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Mock, startMock } from '../../dev/mock-server.mjs';
@@ -103,21 +102,5 @@ describe.each(LOOKS)('at %i px, dark %s', (width, dark) => {
     await open(width, dark, { manyLinks: 62 });
     await page.locator('.overview-table tbody tr').first().waitFor({ timeout: 60_000 });
     await clean('Live');
-  });
-});
-
-describe('the documentation', () => {
-  // Colours do not depend on the width, nor what is scrolled on the colours.
-  it.each([LOOKS[0], LOOKS[3]])('at %i px, dark %s', async (width, dark) => {
-    await open(width, dark);
-    const dist = new URL('../../dist/', import.meta.url);
-    const pages = readdirSync(new URL('docs/', dist), { recursive: true, encoding: 'utf8' }).filter((f) => f.endsWith('.html'));
-    expect(pages.length).toBeGreaterThan(10);
-    const found: string[] = [];
-    for (const path of pages) {
-      await page.goto(`${mock.url}docs/${path}`);
-      found.push(...(await violations(page)).map((v) => `${path}: ${v}`));
-    }
-    expect(found).toEqual([]);
   });
 });

@@ -450,7 +450,7 @@ describe('documentation', () => {
     await help.waitForLoadState();
     expect(await help.locator('h1').textContent()).toBe('The console');
     expect(await help.locator('a[href="api.html"]').count()).toBeGreaterThan(0);
-    const terms = await page.locator('abbr[title]').evaluateAll((all) => all.map((e) => e.textContent));
+    const terms = await page.locator('a.term[title]').evaluateAll((all) => all.map((e) => e.textContent));
     for (const t of ['LBP', 'RBP', 'WL', 'cwnd', 'BDP', 'Nb', 'α', 'Δ', 'Te', 'Ce']) expect(terms).toContain(t);
     // Formulas as in print.
     await page.locator('.rule summary').first().waitFor();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// One quantity a rule used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Input {
-    /// The paper's symbol, e.g. `N_b`; the glossary of the crate has its meaning.
+    /// The paper's symbol, e.g. `N_b`; docs/reference/glossary.md has its meaning.
     pub name: String,
     /// Its value.
     pub value: f64,
