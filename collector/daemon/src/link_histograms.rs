@@ -79,7 +79,7 @@ impl Distribution {
     }
 }
 
-/// What the packets of one link met.
+/// Distributions of one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OfLink {
     /// Occupancy that each arrival met, dropped ones included, bytes.

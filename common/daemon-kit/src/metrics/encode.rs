@@ -65,7 +65,7 @@ pub fn single(e: &mut DescriptorEncoder<'_>, doc: &MetricDoc, number: Number) ->
     value(doc.kind, number, descriptor(e, doc)?)
 }
 
-/// What a histogram has counted.
+/// Counts and sum of a histogram.
 #[derive(Clone, Copy, Debug)]
 pub struct Distribution<'c> {
     /// Of all values.

@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 use crate::metrics::MetricDoc;
 use crate::metrics::encode::infos;
 
-/// What every program says of itself.
+/// Info that every program has.
 pub const BUILD_INFO: MetricDoc = MetricDoc::info(
     "build_info",
     "Version of the program and commit that it was built from",
