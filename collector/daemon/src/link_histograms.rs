@@ -36,7 +36,7 @@ const fn two_per_octave(bounds: &mut [u64], from: usize, first_exponent: u32) {
     while at < bounds.len() {
         let step = (at - from) as u32;
         let power = 1u64 << (first_exponent + step / 2);
-        bounds[at] = if step % 2 == 0 {
+        bounds[at] = if step.is_multiple_of(2) {
             power - 1
         } else {
             power + power / 2 - 1
