@@ -17,9 +17,9 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from source import collector, link, packets  # noqa: E402
+from source import collector, link, links, packets  # noqa: E402
 
-BOARDS = {"link": link, "collector": collector, "packets": packets}
+BOARDS = {"links": links, "link": link, "collector": collector, "packets": packets}
 
 
 def text(name: str) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import socket
@@ -22,6 +23,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 BIN_DIR = Path(os.environ.get("TIDEMARK_BIN_DIR", REPOSITORY / "target" / "release"))
 RUN = "bscl_n20_bdp"
 NODE, PORT = 10, 1
+TEXT, OPENMETRICS = "text/plain", "application/openmetrics-text; version=1.0.0"
 
 COLLECTOR = """
 listen = ["127.0.0.1:{reports}"]
@@ -71,8 +73,9 @@ def eventually(what: str, test: Callable[[], object], timeout_s: float = 60) -> 
     raise AssertionError(f"it does not happen: {what}")
 
 
-def get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+def get(url: str, accept: str = "*/*") -> str:
+    request = urllib.request.Request(url, headers={"Accept": accept})
+    with urllib.request.urlopen(request, timeout=10) as answer:
         return answer.read().decode()
 
 
@@ -91,6 +94,8 @@ class Live:
     ports: dict[str, int]
     directory: Path
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    # When the run had been replayed.
+    replayed: float = 0
 
     def start(self, *command: object) -> None:
         log = (self.directory / f"{Path(str(command[0])).name}.log").open("w")
@@ -98,17 +103,29 @@ class Live:
             subprocess.Popen([str(c) for c in command], stdout=log, stderr=subprocess.STDOUT)
         )
 
-    def metrics(self, program: str) -> str:
-        return get(f"http://127.0.0.1:{self.ports[program]}/metrics")
+    def metrics(self, program: str, accept: str) -> str:
+        return get(f"http://127.0.0.1:{self.ports[program]}/metrics", accept)
 
-    def query(self, expr: str) -> list[dict]:
-        """Prometheus's answer to an instant query."""
-        query = urllib.parse.urlencode({"query": expr})
-        url = f"http://127.0.0.1:{self.ports['prometheus']}/api/v1/query?{query}"
-        return json.loads(get(url))["data"]["result"]
+    def ask(self, what: str, **parameters: object) -> object:
+        """Prometheus's answer."""
+        query = urllib.parse.urlencode(parameters)
+        url = f"http://127.0.0.1:{self.ports['prometheus']}/api/v1/{what}?{query}"
+        return json.loads(get(url))["data"]
 
-    def value(self, expr: str) -> float:
-        (one,) = self.query(expr)
+    def query(self, expr: str, at: float | None = None) -> list[dict]:
+        """Prometheus's answer to an instant query, of now or of a time."""
+        return self.ask("query", query=expr, time=at or time.time())["result"]
+
+    def drawn(self, expr: str) -> list[dict]:
+        """Labels of the series that a graph of the whole run has."""
+        now = time.time()
+        span = {"start": now - 300, "end": now, "step": 2}
+        series = self.ask("query_range", query=expr, **span)["result"]
+        finite = lambda s: any(math.isfinite(float(v)) for _, v in s["values"])  # noqa: E731
+        return [s["metric"] for s in series if finite(s)]
+
+    def value(self, expr: str, at: float | None = None) -> float:
+        (one,) = self.query(expr, at)
         return float(one["value"][1])
 
     def stop(self) -> None:
@@ -176,6 +193,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
             ],
             check=True,
         )  # fmt: skip
+        live.replayed = time.time()
         eventually(
             "Prometheus has read the estimates",
             lambda: live.query("tidemark_controller_locally_bottlenecked_flows"),
@@ -186,9 +204,13 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 READ = """
-import urllib.request
-with urllib.request.urlopen("http://127.0.0.1:9562/metrics") as answer:
-    print(answer.read().decode(), end="")
+import json, sys, urllib.request
+answers = []
+for accept in sys.argv[1:]:
+    request = urllib.request.Request("http://127.0.0.1:9562/metrics", headers={"Accept": accept})
+    with urllib.request.urlopen(request) as answer:
+        answers.append(answer.read().decode())
+print(json.dumps(answers))
 """
 # A switch with one port, in a network of its own, which goes with it.
 SWITCH = """
@@ -200,7 +222,7 @@ ip link set right up
 switch=$!
 trap 'kill $switch; wait $switch' EXIT
 tries=0
-until "$3" -c "$4" 2>/dev/null; do
+until "$3" -c "$4" "$5" "$6" 2>/dev/null; do
   kill -0 $switch
   tries=$((tries + 1))
   [ $tries -lt 100 ]
@@ -210,13 +232,13 @@ done
 
 
 @pytest.fixture(scope="session")
-def switch_metrics() -> str:
-    """Of a switch with the telemetry program and one port."""
+def switch_metrics() -> dict[str, str]:
+    """Of a switch with the telemetry program and one port, by what is accepted."""
     # Root is not needed: in a user namespace of its own everybody is.
     alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
     program = REPOSITORY / "p4src/build/tidemark.json"
-    words = [BIN_DIR / "tidemark-switch", program, sys.executable, READ]
+    words = [BIN_DIR / "tidemark-switch", program, sys.executable, READ, TEXT, OPENMETRICS]
     command = [*alone, "sh", "-euc", SWITCH, "switch", *(str(w) for w in words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode in (0, 143), done.stderr
-    return done.stdout
+    return dict(zip((TEXT, OPENMETRICS), json.loads(done.stdout), strict=True))

@@ -26,6 +26,7 @@ mod host;
 pub mod http;
 pub mod hub;
 pub mod import;
+mod link_histograms;
 mod load;
 mod open;
 pub mod packets;

@@ -122,7 +122,8 @@ async fn serve(
     opened: Opened,
 ) -> Result<()> {
     let mut stop_signals = Stop::listen()?;
-    let hub = Arc::new(Hub::new(config.pipeline.max_flows));
+    let hub = Hub::new(config.pipeline.max_flows).naming(config.named_ports());
+    let hub = Arc::new(hub);
     let packets = Arc::new(PacketMemory::new(config.packets, config.named_ports()));
     let counters = Arc::new(SourceCounters::default());
     let snapshot = SharedSnapshot::of_engines(config.receive.shards);

@@ -7,7 +7,7 @@
 //! | [`credentials`] | TLS and tokens of servers and clients, limits of an HTTP server | `credentials` |
 //! | [`doctor`] | findings of the `doctor` commands | |
 //! | [`metrics`] | metrics declared once: field, name, help text, row in the documents | |
-//! | `metrics::encode` | declared metrics as Prometheus reads them | `prometheus` |
+//! | `metrics::encode`, `metrics::exposition` | declared metrics as Prometheus reads them; `/metrics` | `prometheus` |
 //! | [`notify`] | the service manager, signals to end | `notify` |
 //! | [`privileges`] | capabilities and users given up after the start | `privileges` |
 //! | [`version`](mod@version) | the version of a program with its commit | `cli` |

@@ -6,8 +6,12 @@
 //! unpacked inside another repository does not take that one's commit: `.cargo/config.toml`
 //! ends git's search at the top of the tree.
 
+use std::sync::OnceLock;
+
 #[doc(hidden)]
 pub use git_version::git_version;
+
+static RUNNING: OnceLock<&'static str> = OnceLock::new();
 
 const UNKNOWN: &str = "unknown commit";
 /// As many digits as tell commits apart, however many objects a clone has.
@@ -29,7 +33,7 @@ macro_rules! version {
                 ),
             )
         });
-        VERSION.as_str()
+        $crate::version::running(VERSION.as_str())
     }};
 }
 
@@ -39,6 +43,26 @@ pub fn with_commit(version: &str, given: Option<&str>, found: &str) -> String {
     let mut commits = [given.unwrap_or_default().trim(), found].into_iter();
     let commit = commits.find(|c| !c.is_empty()).unwrap_or(UNKNOWN);
     format!("{version} ({})", shortened(commit))
+}
+
+/// Remembers the version of this process for [`parts`], and gives it back.
+#[doc(hidden)]
+pub fn running(version: &'static str) -> &'static str {
+    RUNNING.get_or_init(|| version)
+}
+
+/// Version and commit of the program that runs; no commit where none is known, or where no
+/// program has called [`version!`](crate::version!).
+pub fn parts() -> (&'static str, Option<&'static str>) {
+    split(RUNNING.get().copied().unwrap_or(env!("CARGO_PKG_VERSION")))
+}
+
+fn split(version: &str) -> (&str, Option<&str>) {
+    let Some((version, commit)) = version.split_once(" (") else {
+        return (version, None);
+    };
+    let commit = commit.trim_end_matches(')');
+    (version, Some(commit).filter(|&c| c != UNKNOWN))
 }
 
 /// A full commit shortened; anything else as it is.
@@ -66,6 +90,13 @@ mod tests {
         let whole = "f".repeat(40);
         assert_eq!(version(&whole), "0.1.0 (fffffff)");
         assert_eq!(version(" "), "0.1.0 (0123456)");
+    }
+
+    #[test]
+    fn version_and_commit_are_told_apart() {
+        assert_eq!(split("0.1.0 (0123456)"), ("0.1.0", Some("0123456")));
+        assert_eq!(split("0.1.0 (unknown commit)"), ("0.1.0", None));
+        assert_eq!(split("0.1.0"), ("0.1.0", None));
     }
 
     #[test]

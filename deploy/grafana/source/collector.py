@@ -6,7 +6,7 @@ from __future__ import annotations
 from grafana_foundation_sdk.builders.dashboard import Dashboard
 from grafana_foundation_sdk.builders.prometheus import Dataquery
 
-from .panels import board, expr, filled, graph, label_values, source
+from .panels import board, console, expr, filled, graph, label_values, source
 
 PREFIX = "tidemark_collector_"
 INSTANCE = 'instance=~"$instance"'
@@ -36,7 +36,7 @@ def build() -> Dashboard:
         label_values("instance", "instance", f"{PREFIX}datagrams_total")
         .multi(True)
         .include_all(True)
-    )
+    ).with_variable(console())
     samples = rates("probe_samples", "retransmit_events", "congestion_events")
     samples_lost = rates("probe_lost", "probe_unrecorded", "agent_ring_lost", "agent_buffer_lost")
     refused = [

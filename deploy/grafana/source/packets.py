@@ -3,28 +3,71 @@
 
 from __future__ import annotations
 
-from grafana_foundation_sdk.builders.dashboard import Dashboard
+from grafana_foundation_sdk.builders.dashboard import Dashboard, QueryVariable
+from grafana_foundation_sdk.models.dashboard import VariableRefresh
 
-from .panels import Sql, board, filled, graph, source, sql_table, stored_query, typed
+from .panels import (
+    LINK,
+    PROMETHEUS,
+    Sql,
+    board,
+    console,
+    filled,
+    graph,
+    on_right,
+    source,
+    sql_marks,
+    sql_table,
+    sql_values,
+    stored_query,
+    typed,
+)
+
+# Of the span on the screen.
+SPAN = "time >= toDateTime(intDiv($__from, 1000)) AND time < toDateTime(intDiv($__to, 1000) + 1)"
+NODES = (
+    f"SELECT DISTINCT toString(node_id) AS node FROM queue_1s WHERE {SPAN} ORDER BY toUInt32(node)"
+)
+PORTS = (
+    "SELECT DISTINCT toString(egress_port) AS port FROM queue_1s"
+    f" WHERE node_id = toUInt32($node) AND {SPAN} ORDER BY toUInt32(port)"
+)
+CAPACITY = f"query_result(max(8 * tidemark_controller_capacity_bytes_per_second{LINK}))"
+
+
+def capacity() -> QueryVariable:
+    """ClickHouse holds no capacity: Prometheus does."""
+    variable = QueryVariable("capacity_bps").label("Capacity, bits/s").datasource(PROMETHEUS)
+    variable = variable.query(CAPACITY).regex(r"/\} (\S+) /")
+    return variable.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
 
 
 def build() -> Dashboard:
-    d = board("packets", "Tidemark: packets", "Every packet of one port, from ClickHouse.")
+    about = "Every packet of one port, from ClickHouse."
+    d = board("packets", "Tidemark: packets", about, console="#link=$node:$port")
     d = d.refresh("").time("now-5m", "now")
     d = d.with_variable(source("clickhouse", "grafana-clickhouse-datasource"))
-    d = d.with_variable(typed("node", "10", "Node"))
-    d = d.with_variable(typed("port", "1", "Egress port"))
-    d = d.with_variable(typed("capacity_bps", "100000000", "Capacity, bits/s"))
+    d = d.with_variable(source("prometheus", "prometheus"))
+    d = d.with_variable(sql_values("node", "Node", NODES))
+    d = d.with_variable(sql_values("port", "Egress port", PORTS))
+    d = d.with_variable(capacity())
     d = d.with_variable(typed("flows", "10", "Largest flows"))
     d = d.with_variable(typed("gap_ms", "50", "Loss events: gap, ms"))
-    occupancy = Sql(stored_query("occupancy_per_ms"), 0)
-    utilisation = Sql(stored_query("utilisation_per_s"), 0)
+    d = d.with_variable(console()).annotation(sql_marks("Limit changes", "limit_marks"))
+    occupancy = graph(
+        "Occupancy that arriving packets met, per millisecond",
+        "bytes",
+        Sql(stored_query("occupancy_per_ms"), 0),
+    )
+    utilisation = graph(
+        "Utilisation and loss, per second", "percentunit", Sql(stored_query("utilisation_per_s"), 0)
+    )
+    counts = {"packets": "short", "drops": "short"}
+    utilisation = on_right(utilisation, **counts, occupancy_mean_bytes="bytes")
     rows = {
         "Queue": [
-            graph("Occupancy that arriving packets met, per millisecond", "none", occupancy).span(
-                24
-            ),
-            graph("Utilisation and loss, per second", "none", utilisation),
+            on_right(occupancy, **counts).span(24),
+            utilisation,
             sql_table("Loss events", "loss_events"),
         ],
         "Flows": [

@@ -7,26 +7,60 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from grafana_foundation_sdk.builders import dashboard, prometheus, stat, table, timeseries
+from grafana_foundation_sdk.builders import (
+    dashboard,
+    heatmap,
+    prometheus,
+    stat,
+    table,
+    timeseries,
+)
 from grafana_foundation_sdk.cog import builder, variants
+from grafana_foundation_sdk.models.common import BigValueTextMode
 from grafana_foundation_sdk.models.dashboard import (
+    AnnotationQuery,
     DashboardCursorSync,
+    DashboardLinkType,
     DataSourceRef,
+    DynamicConfigValue,
+    ValueMap,
+    ValueMappingResult,
     VariableHide,
     VariableRefresh,
 )
+from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 QUERIES = Path(__file__).resolve().parents[2] / "clickhouse" / "queries"
 PROMETHEUS = DataSourceRef(type_val="prometheus", uid="${prometheus}")
 CLICKHOUSE = DataSourceRef(type_val="grafana-clickhouse-datasource", uid="${clickhouse}")
 
-# What a query's parameter is in Grafana: the span on the screen, or a variable.
+# Parameters of queries in Grafana: the span on the screen; else a variable of the name.
 PARAMETERS = {"from_ms": "$__from", "to_ms": "$__to"}
 
+# Every link with its names, once even where two controllers tell of it.
+LINK_NAMES = "max by (node, port, node_name, port_name) (tidemark_controller_link_info)"
+NAME = "{{node_name}} {{port_name}}"
+LINK = '{node="$node",port="$port"}'
 
-def board(name: str, title: str, description: str) -> dashboard.Dashboard:
+VERDICTS = {"1": ("too big", "orange"), "0": ("fine", "green"), "-1": ("too small", "red")}
+VERDICT = [
+    ValueMap({value: ValueMappingResult(text, color) for value, (text, color) in VERDICTS.items()})
+]
+
+# Units of columns by the ends of their names.
+UNITS = {"_bytes": "bytes", "_bps": "bps", "_ms": "ms", "_us": "µs", "loss": "percentunit"}
+UNITS |= {"loss_rate": "percentunit", "utilisation": "percentunit"}
+
+
+def board(name: str, title: str, description: str, console: str = "") -> dashboard.Dashboard:
+    """With links to the other dashboards and to a page of the console."""
+    others = dashboard.DashboardLink("Tidemark").type(DashboardLinkType.DASHBOARDS)
+    others = others.tags(["tidemark"]).include_vars(True).keep_time(True)
+    page = dashboard.DashboardLink("Console").type(DashboardLinkType.LINK)
+    page = page.url(f"${{console}}/{console}").target_blank(True)
     return (
         dashboard.Dashboard(title)
+        .links([others, page])
         .uid(f"tidemark-{name}")
         .description(description)
         .tags(["tidemark"])
@@ -51,6 +85,25 @@ def label_values(name: str, label: str, metric: str) -> dashboard.QueryVariable:
     )
 
 
+def named_numbers(name: str, metric: str) -> dashboard.QueryVariable:
+    """A choice among nodes or ports: their names where they have some, their numbers as values."""
+    found = f'/{{{name}="(?<value>[^"]*)"(?:,{name}_name="(?<text>[^"]*)")?/'
+    variable = dashboard.QueryVariable(name).label(name.capitalize()).datasource(PROMETHEUS)
+    variable = variable.query(f"query_result(max by ({name}, {name}_name) ({metric}))")
+    return variable.regex(found).refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+
+
+def sql_values(name: str, label: str, sql: str) -> dashboard.QueryVariable:
+    """A choice among the values that a query of ClickHouse gives."""
+    variable = dashboard.QueryVariable(name).label(label).datasource(CLICKHOUSE).query(sql)
+    return variable.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+
+
+def console() -> dashboard.TextBoxVariable:
+    """Address of the console: Prometheus does not know whether it has TLS."""
+    return typed("console", "http://127.0.0.1:8080", "Console")
+
+
 def typed(name: str, value: str, label: str) -> dashboard.TextBoxVariable:
     """A value that the reader types."""
     return (
@@ -63,6 +116,58 @@ def typed(name: str, value: str, label: str) -> dashboard.TextBoxVariable:
 
 def expr(query: str, legend: str = "") -> prometheus.Dataquery:
     return prometheus.Dataquery().expr(query).legend_format(legend).datasource(PROMETHEUS)
+
+
+def with_names(query: str) -> str:
+    """A value of each link, with the names of the link."""
+    return f"({query}) * on (node, port) group_left (node_name, port_name) {LINK_NAMES}"
+
+
+def quantile(q: float, histogram: str, link: str = "") -> str:
+    """Of a histogram of links, each for itself."""
+    rates = f"rate({histogram}_bucket{link}[$__rate_interval])"
+    return f"histogram_quantile({q}, sum by (node, port, le) ({rates}))"
+
+
+def heat(title: str, unit: str, histogram: str, link: str, description: str) -> heatmap.Panel:
+    """How often each value was met, over time."""
+    counts = f"sum by (le) (increase({histogram}_bucket{link}[$__rate_interval]))"
+    query = expr(counts, "{{le}}").format(PromQueryFormat.HEATMAP)
+    panel = heatmap.Panel().title(title).description(description).datasource(PROMETHEUS)
+    panel = panel.y_axis(heatmap.YAxisConfig().unit(unit)).calculate(False)
+    return panel.span(12).height(8).with_target(query)
+
+
+@dataclass
+class Marks(builder.Builder[AnnotationQuery], AnnotationQuery):
+    """Events drawn into every graph."""
+
+    name: str
+    datasource: DataSourceRef
+    # Fields that annotations of this data source have.
+    of_source: dict[str, object]
+
+    def build(self) -> Marks:
+        return self
+
+    def to_json(self) -> dict[str, object]:
+        common = {"name": self.name, "datasource": self.datasource, "enable": True}
+        return common | {"iconColor": "orange"} | self.of_source
+
+
+def limit_marks() -> Marks:
+    """Changes of the limit in force, whoever made them, each with the new limit."""
+    limit = f"tidemark_controller_limit_bytes{LINK}"
+    changed = f"{limit} != {limit} offset $__interval"
+    expr = f'count_values by (node, port) ("limit", {changed})'
+    texts = {"titleFormat": "Limit changed", "textFormat": "to {{limit}} bytes"}
+    of_source = {"expr": expr, "step": "15s", "tagKeys": "node,port"} | texts
+    return Marks("Limit changes", PROMETHEUS, of_source)
+
+
+def sql_marks(title: str, name: str) -> Marks:
+    """Rows with `time` and `text` of a stored query."""
+    return Marks(title, CLICKHOUSE, {"target": Sql(stored_query(name), 1, "Anno").to_json()})
 
 
 def graph(
@@ -79,9 +184,31 @@ def graph(
     return panel
 
 
+def with_units(panel: builder.Builder, units: dict[str, str] = UNITS) -> builder.Builder:
+    """Columns by the ends of their names."""
+    for end, unit in units.items():
+        panel = panel.override_by_regexp(f"/{end}$/", [DynamicConfigValue("unit", unit)])
+    return panel
+
+
+def on_right(panel: timeseries.Panel, **units: str) -> timeseries.Panel:
+    """Draws columns of other units on axes of their own."""
+    for name, unit in units.items():
+        properties = {"unit": unit, "custom.axisPlacement": "right"}
+        values = [DynamicConfigValue(k, v) for k, v in properties.items()]
+        panel = panel.override_by_name(name, values)
+    return panel
+
+
 def single(title: str, unit: str, query: prometheus.Dataquery, description: str = "") -> stat.Panel:
     panel = stat.Panel().title(title).description(description).unit(unit).datasource(PROMETHEUS)
     return panel.span(4).height(4).with_target(query)
+
+
+def answer(panel: stat.Panel) -> stat.Panel:
+    """Shows the verdict in words, with the name of its link."""
+    panel = panel.mappings(VERDICT).no_value("cannot say")
+    return panel.text_mode(BigValueTextMode.VALUE_AND_NAME)
 
 
 def filled(
@@ -127,4 +254,4 @@ def stored_query(name: str) -> str:
 
 def sql_table(title: str, name: str) -> table.Panel:
     panel = table.Panel().title(title).description("").datasource(CLICKHOUSE)
-    return panel.span(12).height(8).with_target(Sql(stored_query(name), 1))
+    return with_units(panel.span(12).height(8).with_target(Sql(stored_query(name), 1)))

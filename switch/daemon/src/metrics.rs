@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Prometheus text over HTTP.
 
-use std::fmt::Write as _;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use daemon_kit::credentials::Refusals;
 use daemon_kit::credentials::http::{Hosts, OtherHost, guarded};
 use daemon_kit::metric_table;
-use daemon_kit::metrics::MetricDoc;
+use daemon_kit::metrics::encode::{family, single};
+use daemon_kit::metrics::exposition::{BUILD_INFO, Format};
+use daemon_kit::metrics::{MetricDoc, Number};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
 use tidemark_proto::switch::PortState;
 use traffic_manager::super_frame::Refusal;
 
@@ -55,7 +58,7 @@ fn refuse(other: &OtherHost) -> Response {
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
-async fn answer(State(shown): State<Shown>) -> Response {
+async fn answer(State(shown): State<Shown>, headers: HeaderMap) -> Response {
     let refused = shown.refusals.counts().iter().sum();
     let stream_lost = shown.stream_lost.load(Ordering::Relaxed);
     let (tagged, untagged) = (shown.tags.tagged(), shown.tags.untagged());
@@ -68,12 +71,13 @@ async fn answer(State(shown): State<Shown>) -> Response {
             untagged,
             stream_lost,
         };
-        (port_states(p), totals)
+        let ports = port_states(p);
+        Exporter { ports, totals }
     });
     match read.await {
-        Ok((ports, totals)) => {
-            let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
-            (kind, text(&ports, &totals)).into_response()
+        Ok(read) => {
+            let format = Format::asked_for(&headers);
+            format.answer(format.write(PREFIX, Box::new(read)))
         }
         Err(e) => (StatusCode::SERVICE_UNAVAILABLE, format!("{e}\n")).into_response(),
     }
@@ -85,6 +89,7 @@ type OfPort = fn(&PortState) -> u64;
 type OfSwitch = fn(&Totals) -> u64;
 
 /// What is counted of the whole switch.
+#[derive(Debug)]
 struct Totals {
     traffic: Stats,
     no_interface: u64,
@@ -160,41 +165,47 @@ fn refused(p: &PortState, why: Refusal) -> u64 {
 pub fn docs() -> Vec<MetricDoc> {
     let of_port = PORT.iter().chain(PORT_TIMES);
     let of_port = of_port.map(|(d, _)| d.labels(&["port", "interface"]));
-    of_port.chain(SWITCH.iter().map(|(d, _)| *d)).collect()
+    let of_switch = SWITCH.iter().map(|(d, _)| *d);
+    of_port.chain(of_switch).chain([BUILD_INFO]).collect()
 }
 
-fn text(ports: &[PortState], totals: &Totals) -> String {
-    let mut out = String::new();
-    let labels = |p: &PortState| format!("port=\"{}\",interface=\"{}\"", p.port, p.interface);
-    for (doc, value) in PORT {
-        let name = head(&mut out, doc);
-        for p in ports {
-            let _ = writeln!(out, "{name}{{{}}} {}", labels(p), value(p));
-        }
-    }
-    for (doc, value_ns) in PORT_TIMES {
-        let name = head(&mut out, doc);
-        for p in ports {
-            let _ = writeln!(out, "{name}{{{}}} {}", labels(p), value_ns(p) as f64 / 1e9);
-        }
-    }
-    for (doc, value) in SWITCH {
-        let name = head(&mut out, doc);
-        let _ = writeln!(out, "{name} {}", value(totals));
-    }
-    out
+/// Everything there is at one moment.
+#[derive(Debug)]
+struct Exporter {
+    ports: Vec<PortState>,
+    totals: Totals,
 }
 
-/// Writes what stands above a metric's values, and gives its name.
-fn head(out: &mut String, doc: &MetricDoc) -> String {
-    let name = doc.full_name(PREFIX);
-    let _ = writeln!(
-        out,
-        "# HELP {name} {}\n# TYPE {name} {}",
-        doc.help,
-        doc.kind.name()
-    );
-    name
+impl Exporter {
+    fn of_ports<N: Into<Number>>(
+        &self,
+        e: &mut DescriptorEncoder<'_>,
+        table: &[(MetricDoc, OfPort)],
+        value: impl Fn(u64) -> N,
+    ) -> fmt::Result {
+        for (doc, get) in table {
+            let values = self.ports.iter().map(|p| {
+                let labels = [
+                    ("port", p.port.to_string()),
+                    ("interface", p.interface.clone()),
+                ];
+                (labels, value(get(p)).into())
+            });
+            family(e, doc, values)?;
+        }
+        Ok(())
+    }
+}
+
+impl Collector for Exporter {
+    fn encode(&self, mut e: DescriptorEncoder<'_>) -> fmt::Result {
+        self.of_ports(&mut e, PORT, |v| v)?;
+        self.of_ports(&mut e, PORT_TIMES, |ns| ns as f64 / 1e9)?;
+        for (doc, get) in SWITCH {
+            single(&mut e, doc, get(&self.totals).into())?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -222,7 +233,9 @@ mod tests {
             untagged: 4,
             stream_lost: 6,
         };
-        let text = text(&[port], &totals);
+        let ports = vec![port];
+        let read = Exporter { ports, totals };
+        let text = Format::Text.write(PREFIX, Box::new(read)).unwrap();
         for lines in [
             "# HELP tidemark_switch_tx_packets_total Packets sent\n\
              # TYPE tidemark_switch_tx_packets_total counter\n\

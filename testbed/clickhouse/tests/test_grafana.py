@@ -33,14 +33,37 @@ VALUES ('c', {at:UInt64}, 10, 1, 'operator', 'set', 100000, '{}'),
 DASHBOARD = REPOSITORY / "deploy" / "grafana" / "dashboards" / "packets.json"
 
 
+MARKS = "marks"
+LATER = {"__from": "1700000000000", "__to": "1700000001000"}
+
+
 def queries() -> dict[str, str]:
-    panels = json.loads(DASHBOARD.read_text())["panels"]
-    return {p["title"]: t["rawSql"] for p in panels for t in p.get("targets", [])}
+    """Of panels, by title, and of the marks for changes of the limit."""
+    board = json.loads(DASHBOARD.read_text())
+    found = {p["title"]: t["rawSql"] for p in board["panels"] for t in p.get("targets", [])}
+    (marks,) = board["annotations"]["list"]
+    return found | {MARKS: marks["target"]["rawSql"]}
+
+
+def variables() -> list[dict]:
+    return json.loads(DASHBOARD.read_text())["templating"]["list"]
 
 
 def defaults() -> dict[str, str]:
-    variables = json.loads(DASHBOARD.read_text())["templating"]["list"]
-    return {v["name"]: v["query"] for v in variables if v["type"] == "textbox"}
+    typed = {v["name"]: v["query"] for v in variables() if v["type"] == "textbox"}
+    # Prometheus gives the capacity: deploy/tests.
+    return typed | {"node": "10", "port": "1", "capacity_bps": "50000000"}
+
+
+def choices(front: Front, span: dict[str, str]) -> dict[str, list[str]]:
+    """Values of ClickHouse's variables, each with the first value of those before it."""
+    offered: dict[str, list[str]] = {}
+    for v in variables():
+        if v.get("datasource", {}).get("type") == "grafana-clickhouse-datasource":
+            before = {name: next(iter(values), "0") for name, values in offered.items()}
+            rows = front.query(filled_in(v["query"], before | span) + "\nFORMAT TSV")
+            offered[v["name"]] = [value for (value,) in rows]
+    return offered
 
 
 def filled_in(sql: str, values: dict[str, str]) -> str:
@@ -72,14 +95,16 @@ def test_every_panel_has_an_answer(loaded: Front):
     first_ms, last_ms, packets = loaded.query(f"SELECT {columns} FROM postcards")[0]
     loaded.query(CHANGE, at=int(first_ms) + 1000)
     span = {"__from": first_ms, "__to": last_ms}
-    values = defaults() | span | {"capacity_bps": "50000000"}
+    assert choices(loaded, span) == {"node": ["10"], "port": ["1"]}
+    assert choices(loaded, LATER) == {"node": [], "port": []}
+    values = defaults() | span
 
     answers = {}
     for title, sql in queries().items():
         names, *rows = loaded.query(filled_in(sql, values) + "\nFORMAT TSVWithNames")
         answers[title] = [dict(zip(names, row, strict=True)) for row in rows]
         assert rows, f"{title}: no row"
-    assert len(answers) == 6
+    assert len(answers) == 7
 
     occupancy = answers["Occupancy that arriving packets met, per millisecond"]
     assert sum(int(r["packets"]) for r in occupancy) == int(packets)
@@ -91,9 +116,11 @@ def test_every_panel_has_an_answer(loaded: Front):
     assert all(0.9 < float(r["utilisation"]) < 1.05 for r in seconds)
     assert len({r["flow"] for r in answers["Rates of the largest flows"]}) == 10
     assert [r["origin"] for r in answers["Limit changes"]] == ["operator"]
+    (mark,) = answers[MARKS]
+    assert mark["text"] == "operator, set: not known to 100000 bytes"
 
 
 def test_outside_the_span_is_nothing(loaded: Front):
-    values = defaults() | {"__from": "1700000000000", "__to": "1700000001000"}
+    values = defaults() | LATER
     for title, sql in queries().items():
         assert loaded.query(filled_in(sql, values)) == [], title

@@ -3,8 +3,10 @@
 
 use super::status::Shown;
 use crate::agent::AgentStatus;
+use crate::link_histograms::{DELAY_NS, Distribution, LinkHistograms, OCCUPANCY_BYTES, OfLink};
 use daemon_kit::metrics;
-use daemon_kit::metrics::encode::{all, family};
+use daemon_kit::metrics::encode::{self, all, family, histograms};
+use daemon_kit::metrics::exposition::BUILD_INFO;
 use daemon_kit::metrics::{MetricDoc, Metrics, Number};
 use int_report::DecodeError;
 use prometheus_client::collector::Collector;
@@ -94,6 +96,8 @@ metrics! {
         gauge packet_memory_bytes: usize,
         /// Packets not kept for zooming: of too many ports that the configuration does not name.
         counter packets_not_kept: u64,
+        /// Arrivals left out of the histograms: at too many ports that the configuration does not name.
+        counter arrivals_not_counted: u64,
         /// Matched part of the data packets of probed flows.
         gauge join_matched_ratio: f64,
     }
@@ -108,11 +112,22 @@ const CLOCK_DRIFT: MetricDoc = MetricDoc::gauge(
 )
 .labels(&["node", "host"]);
 
+const OCCUPANCY: MetricDoc = MetricDoc::histogram(
+    "link_occupancy_bytes",
+    "Occupancy that reported arrivals met, dropped ones included",
+)
+.labels(&["node", "port"]);
+const DELAY: MetricDoc = MetricDoc::histogram(
+    "link_delay_seconds",
+    "Queueing delay of reported packets that left",
+)
+.labels(&["node", "port"]);
+
 /// Every metric of the daemon and the pipeline, for the documents.
 pub fn collector_docs() -> Vec<MetricDoc> {
     let mut docs = DaemonMetrics::DOCS.to_vec();
     docs.extend(Stats::DOCS);
-    docs.extend([CLOCK_OFFSET, CLOCK_DRIFT]);
+    docs.extend([CLOCK_OFFSET, CLOCK_DRIFT, OCCUPANCY, DELAY, BUILD_INFO]);
     docs
 }
 
@@ -122,7 +137,7 @@ pub fn clickhouse_docs() -> Vec<MetricDoc> {
 }
 
 impl Shown {
-    fn daemon_metrics(&self) -> DaemonMetrics {
+    fn daemon_metrics(&self, histograms: &LinkHistograms) -> DaemonMetrics {
         let s = self.snapshot.get();
         let kept = self.packets.kept();
         let sockets = self.counters.sockets();
@@ -164,6 +179,7 @@ impl Shown {
             packets_in_memory: kept.packets,
             packet_memory_bytes: kept.bytes,
             packets_not_kept: kept.refused,
+            arrivals_not_counted: histograms.refused,
             join_matched_ratio: s.stats.matched_fraction(),
         }
     }
@@ -173,7 +189,8 @@ impl Collector for Exporter {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let e = &mut encoder;
         let shown = &self.0;
-        all(e, &shown.daemon_metrics())?;
+        let of_links = shown.hub.histograms();
+        all(e, &shown.daemon_metrics(&of_links))?;
         all(e, &shown.snapshot.get().stats)?;
         if let Some(stats) = &shown.clickhouse {
             all(e, stats.metrics())?;
@@ -186,6 +203,28 @@ impl Collector for Exporter {
             })
         };
         family(e, &CLOCK_OFFSET, of_clocks(|c| c.offset_ns as f64 / 1e9))?;
-        family(e, &CLOCK_DRIFT, of_clocks(|c| c.drift_ppb / 1e3))
+        family(e, &CLOCK_DRIFT, of_clocks(|c| c.drift_ppb / 1e3))?;
+        distributions(e, &OCCUPANCY, &of_links, (&OCCUPANCY_BYTES, 1.0), |l| {
+            &l.occupancy
+        })?;
+        distributions(e, &DELAY, &of_links, (&DELAY_NS, 1e9), |l| &l.delay)
     }
+}
+
+/// A histogram of every link. `per_unit`: as many of what was counted make one of what is shown.
+fn distributions(
+    e: &mut DescriptorEncoder<'_>,
+    doc: &MetricDoc,
+    of_links: &LinkHistograms,
+    (bounds, per_unit): (&[u64], f64),
+    get: fn(&OfLink) -> &Distribution,
+) -> fmt::Result {
+    let bounds: Vec<f64> = bounds.iter().map(|&b| b as f64 / per_unit).collect();
+    let values = of_links.links.iter().map(|((node, port), link)| {
+        let Distribution { counts, sum } = get(link);
+        let labels = [("node", node.to_string()), ("port", port.to_string())];
+        let sum = *sum as f64 / per_unit;
+        (labels, encode::Distribution { sum, counts })
+    });
+    histograms(e, doc, &bounds, values)
 }

@@ -6,27 +6,20 @@ mod metrics;
 mod status;
 
 use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use daemon_kit::credentials::http::{Hosts, OtherHost, Peer, guarded};
 use daemon_kit::credentials::{Refusals, Token};
+use daemon_kit::metrics::exposition::Format;
 use metrics::Exporter;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::registry::Registry;
 use std::sync::Arc;
 
 pub use metrics::{clickhouse_docs, collector_docs};
 pub use status::{CaptureStatus, FlowStatus, Shown, Status};
-
-#[derive(Clone)]
-struct App {
-    shown: Shown,
-    registry: Arc<Registry>,
-}
 
 /// The routes.
 ///
@@ -71,22 +64,17 @@ async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Respon
 }
 
 fn routes(shown: Shown) -> Router {
-    let mut registry = Registry::with_prefix("tidemark_collector");
-    registry.register_collector(Box::new(Exporter(shown.clone())));
     Router::new()
         .route("/metrics", get(metrics))
         .route(
             "/status",
-            get(|State(a): State<App>| async move { Json(a.shown.status()) }),
+            get(|State(shown): State<Shown>| async move { Json(shown.status()) }),
         )
         .route(
             "/healthz",
-            get(|State(a): State<App>| async move { health(&a.shown) }),
+            get(|State(shown): State<Shown>| async move { health(&shown) }),
         )
-        .with_state(App {
-            shown,
-            registry: Arc::new(registry),
-        })
+        .with_state(shown)
 }
 
 /// 200 while everything that is received can be stored, else 503; what was lost
@@ -137,17 +125,7 @@ fn health(shown: &Shown) -> (StatusCode, String) {
     (code, told.join("\n") + "\n")
 }
 
-async fn metrics(State(app): State<App>) -> impl IntoResponse {
-    let mut text = String::new();
-    match encode(&mut text, &app.registry) {
-        Ok(()) => (
-            [(
-                CONTENT_TYPE,
-                "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            )],
-            text,
-        )
-            .into_response(),
-        Err(e) => (StatusCode::INTERNAL_SERVER_ERROR, e.to_string()).into_response(),
-    }
+async fn metrics(State(shown): State<Shown>, headers: HeaderMap) -> Response {
+    let format = Format::asked_for(&headers);
+    format.answer(format.write("tidemark_collector", Box::new(Exporter(shown))))
 }

@@ -6,10 +6,12 @@
 mod known;
 mod queue;
 
+use crate::link_histograms::LinkHistograms;
 use known::{FirstUpdates, Shared};
 use parking_lot::Mutex;
 use prost::Message;
 use queue::Sender;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use thiserror::Error;
 use tidemark_proto::telemetry::{ClockMapping, Update};
@@ -51,6 +53,7 @@ pub struct SubscriberStatus {
 pub struct Hub {
     state: Mutex<State>,
     known: Shared,
+    histograms: Mutex<LinkHistograms>,
     max_flows: usize,
 }
 
@@ -60,12 +63,23 @@ impl Hub {
         Self {
             state: Mutex::default(),
             known: Shared::default(),
+            histograms: Mutex::default(),
             max_flows,
         }
     }
 
+    /// Nodes and ports that have a place in the histograms in any case.
+    pub(crate) fn naming(mut self, named: BTreeSet<(u32, u32)>) -> Self {
+        self.histograms = Mutex::new(LinkHistograms::of(named));
+        self
+    }
+
     /// Sends an update to everybody.
     pub fn publish(&self, update: Update) {
+        {
+            let mut histograms = self.histograms.lock();
+            update.link_intervals.iter().for_each(|l| histograms.add(l));
+        }
         let mut guard = self.state.lock();
         let state = &mut *guard;
         self.known.lock().learn(&update, self.max_flows);
@@ -118,6 +132,11 @@ impl Hub {
     /// Clocks of nodes and hosts, as far as they are known.
     pub fn clocks(&self) -> Vec<ClockMapping> {
         self.known.lock().clocks.clone()
+    }
+
+    /// Occupancy and delay of each link since the start.
+    pub(crate) fn histograms(&self) -> LinkHistograms {
+        self.histograms.lock().clone()
     }
 
     /// Who subscribes now.

@@ -196,8 +196,6 @@ mod tests {
             ]
         );
         assert_eq!(Everything::DOCS[0].kind, Kind::Counter);
-        assert_eq!(Everything::DOCS[1].unit(), Some("ratio"));
-        assert_eq!(Everything::DOCS[0].unit(), None);
         assert_eq!(Everything::DOCS[0].full_name("x"), "x_shared_total");
         assert_eq!(Everything::DOCS[1].full_name("x"), "x_matched_ratio");
         assert_eq!(Everything::table(), Everything::DOCS);

@@ -2,7 +2,9 @@
 //! Declared metrics as Prometheus reads them. The registry adds the program's prefix.
 
 use crate::metrics::{Kind, MetricDoc, Metrics, Number, Sample};
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, MetricEncoder};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeMetric as _, MetricEncoder, NoLabelSet,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -15,6 +17,8 @@ fn value(kind: Kind, number: Number, to: MetricEncoder<'_>) -> fmt::Result {
             ConstGauge::new(i64::try_from(v).unwrap_or(i64::MAX)).encode(to)
         }
         (Kind::Gauge, Number::Real(v)) => ConstGauge::new(v).encode(to),
+        // They are no numbers: see `histograms` and `infos`.
+        (Kind::Histogram | Kind::Info, _) => Err(fmt::Error),
     }
 }
 
@@ -25,8 +29,12 @@ fn descriptor<'e>(
     let metric_type = match doc.kind {
         Kind::Counter => MetricType::Counter,
         Kind::Gauge => MetricType::Gauge,
+        Kind::Histogram => MetricType::Histogram,
+        Kind::Info => MetricType::Info,
     };
-    e.encode_descriptor(doc.name, doc.help, None, metric_type)
+    // OpenMetrics puts the suffix of an info where its values are.
+    let name = doc.name.strip_suffix("_info").unwrap_or(doc.name);
+    e.encode_descriptor(name, doc.help, None, metric_type)
 }
 
 /// One metric with its values, each with its labels. Without a value it is left out.
@@ -55,6 +63,60 @@ pub fn family<const N: usize>(
 /// As [`family`].
 pub fn single(e: &mut DescriptorEncoder<'_>, doc: &MetricDoc, number: Number) -> fmt::Result {
     value(doc.kind, number, descriptor(e, doc)?)
+}
+
+/// Counts and sum of a histogram.
+#[derive(Clone, Copy, Debug)]
+pub struct Distribution<'c> {
+    /// Of all values.
+    pub sum: f64,
+    /// By bucket; one more than there are bounds, for the values above the last.
+    pub counts: &'c [u64],
+}
+
+/// A histogram, once for each set of labels. `bounds`: the largest value of each bucket but the last.
+///
+/// # Errors
+/// As [`family`].
+pub fn histograms<'c, const N: usize>(
+    e: &mut DescriptorEncoder<'_>,
+    doc: &MetricDoc,
+    bounds: &[f64],
+    values: impl Iterator<Item = ([(&'static str, String); N], Distribution<'c>)>,
+) -> fmt::Result {
+    let mut values = values.peekable();
+    if values.peek().is_none() {
+        return Ok(());
+    }
+    let mut encoder = descriptor(e, doc)?;
+    let bounds = || bounds.iter().copied().chain([f64::INFINITY]);
+    for (labels, Distribution { sum, counts }) in values {
+        let buckets: Vec<(f64, u64)> = bounds().zip(counts.iter().copied()).collect();
+        let count = counts.iter().sum();
+        let mut of_labels = encoder.encode_family(&labels)?;
+        of_labels.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
+    }
+    Ok(())
+}
+
+/// An info, once for each set of labels.
+///
+/// # Errors
+/// As [`family`].
+pub fn infos<const N: usize>(
+    e: &mut DescriptorEncoder<'_>,
+    doc: &MetricDoc,
+    values: impl Iterator<Item = [(&'static str, String); N]>,
+) -> fmt::Result {
+    let mut values = values.peekable();
+    if values.peek().is_none() {
+        return Ok(());
+    }
+    let mut encoder = descriptor(e, doc)?;
+    for labels in values {
+        encoder.encode_info(&labels)?;
+    }
+    Ok(())
 }
 
 /// Every metric of a struct.

@@ -40,6 +40,8 @@
 mod declare;
 #[cfg(feature = "prometheus")]
 pub mod encode;
+#[cfg(feature = "prometheus")]
+pub mod exposition;
 mod value;
 
 pub use value::{Measured, Number, Sum};
@@ -51,14 +53,20 @@ pub enum Kind {
     Counter,
     /// Goes up and down.
     Gauge,
+    /// Counts values by size, since the start: `_bucket`, `_sum` and `_count`.
+    Histogram,
+    /// Says in its labels; its value is 1.
+    Info,
 }
 
 impl Kind {
-    /// `counter` or `gauge`.
+    /// As the documents call it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Counter => "counter",
             Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+            Self::Info => "info",
         }
     }
 }
@@ -66,9 +74,9 @@ impl Kind {
 /// A metric as the documents and Prometheus know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetricDoc {
-    /// Name without the program's prefix and without `_total`.
+    /// Name without the program's prefix and without `_total`; of an info with its `_info`.
     pub name: &'static str,
-    /// Counter or gauge.
+    /// Its kind.
     pub kind: Kind,
     /// Names of its labels.
     pub labels: &'static [&'static str],
@@ -95,17 +103,25 @@ impl MetricDoc {
         }
     }
 
+    /// A histogram without labels.
+    pub const fn histogram(name: &'static str, help: &'static str) -> Self {
+        Self {
+            kind: Kind::Histogram,
+            ..Self::counter(name, help)
+        }
+    }
+
+    /// An info; its name ends in `_info`.
+    pub const fn info(name: &'static str, help: &'static str) -> Self {
+        Self {
+            kind: Kind::Info,
+            ..Self::counter(name, help)
+        }
+    }
+
     /// The same metric with labels.
     pub const fn labels(self, labels: &'static [&'static str]) -> Self {
         Self { labels, ..self }
-    }
-
-    /// Unit of the value, from the end of the name: Prometheus wants it there.
-    /// `None` for a plain number.
-    pub fn unit(&self) -> Option<&'static str> {
-        const UNITS: [&str; 5] = ["bytes", "seconds", "ratio", "ppm", "ns"];
-        let last = self.name.rsplit('_').next();
-        UNITS.into_iter().find(|&u| Some(u) == last)
     }
 
     /// Name as Prometheus shows it, for a program's `prefix` such as
@@ -113,7 +129,7 @@ impl MetricDoc {
     pub fn full_name(&self, prefix: &str) -> String {
         let total = match self.kind {
             Kind::Counter => "_total",
-            Kind::Gauge => "",
+            Kind::Gauge | Kind::Histogram | Kind::Info => "",
         };
         format!("{prefix}_{}{total}", self.name)
     }

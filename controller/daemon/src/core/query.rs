@@ -152,13 +152,21 @@ impl Core {
     pub fn metrics_snapshot(&self) -> Snapshot {
         let now = self.now();
         let links = |s: &State| {
-            let link = |link| LinkSample {
-                link,
-                limit_bytes: s.limit_in_force(link).and_then(|l| l.bytes()),
-                verdict: s.links.get(&link).and_then(|l| l.verdict().cloned()),
-                estimate: s.links.get(&link).and_then(|l| l.estimate().cloned()),
-                targets: s.targets_of(link),
-                report_age_s: s.feed_of(link).and_then(|f| f.report_age_s(link, now)),
+            let link = |link: LinkId| {
+                let feed = s.feed_of(link);
+                let port = feed.and_then(|f| f.port(link));
+                let control = s.links.get(&link);
+                LinkSample {
+                    link,
+                    node_name: feed.map_or("", |f| f.node_name(link.node_id)).to_owned(),
+                    port_name: port.map_or("", |p| p.name.as_str()).to_owned(),
+                    capacity_bps: port.map(|p| p.capacity_bps).filter(|&bps| bps > 0),
+                    limit_bytes: s.limit_in_force(link).and_then(|l| l.bytes()),
+                    verdict: control.and_then(|l| l.verdict().cloned()),
+                    estimate: control.and_then(|l| l.estimate().cloned()),
+                    targets: s.targets_of(link),
+                    report_age_s: feed.and_then(|f| f.report_age_s(link, now)),
+                }
             };
             s.known_links().into_iter().map(link).collect()
         };

@@ -3,6 +3,7 @@
 
 use super::snapshot::{AuditSample, CollectorSample, LinkSample};
 use daemon_kit::metric_table;
+use daemon_kit::metrics::exposition::BUILD_INFO;
 use daemon_kit::metrics::{MetricDoc, Number};
 use tidemark_advice::Verdict;
 
@@ -45,6 +46,8 @@ pub(super) const LINK: &[(MetricDoc, OfLink)] = metric_table! {
         estimated!(|e| e.estimates.t_e_ms.map(|t| t.value / 1e3));
     gauge locally_bottlenecked_share_ratio "Estimate of C_e / C":
         estimated!(|e| Some(e.estimates.c_e_share.value));
+    gauge capacity_bytes_per_second "Capacity of the link, in bytes: an eighth of its bits per second":
+        |l| l.capacity_bps.map(|bps| bps as f64 / 8.0);
     gauge limit_bytes "Limit in force": |l| l.limit_bytes.map(|b| b as f64);
     gauge advised_limit_bytes "Limit to set": |l| of_bytes(l, |v| v.set_bytes);
     gauge advised_limit_low_bytes "Lower end of the limits that serve": |l| of_bytes(l, |v| v.low_bytes);
@@ -61,6 +64,12 @@ pub(super) const LINK: &[(MetricDoc, OfLink)] = metric_table! {
         |l| l.targets.delay_ms.map(|d| d / 1e3);
     gauge report_age_seconds "Age of the link's newest report": |l| l.report_age_s;
 };
+
+pub(super) const LINK_INFO: MetricDoc = MetricDoc::info(
+    "link_info",
+    "Names of the link's node and port; empty where the collector has none",
+)
+.labels(&["node", "port", "node_name", "port_name"]);
 
 pub(super) const COLLECTOR: &[(MetricDoc, OfCollector)] = metric_table! {
     gauge collector_connected "1 while subscribed": |c| Some(u64::from(c.connected).into());
@@ -98,7 +107,13 @@ pub fn docs() -> Vec<MetricDoc> {
     let of_collector = COLLECTOR.iter().map(|(d, _)| d.labels(&["collector"]));
     of_link
         .chain(of_collector)
-        .chain([SWITCH_READY, LIMIT_CHANGES, AUTO_MODE])
+        .chain([
+            BUILD_INFO,
+            LINK_INFO,
+            SWITCH_READY,
+            LIMIT_CHANGES,
+            AUTO_MODE,
+        ])
         .chain(AUDIT.iter().map(|(d, _)| *d))
         .collect()
 }

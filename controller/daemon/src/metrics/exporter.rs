@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A snapshot as Prometheus reads it.
 
-use super::declared::{AUDIT, AUTO_MODE, COLLECTOR, LIMIT_CHANGES, LINK, SWITCH_READY};
+use super::declared::{AUDIT, AUTO_MODE, COLLECTOR, LIMIT_CHANGES, LINK, LINK_INFO, SWITCH_READY};
 use super::snapshot::Snapshot;
 use daemon_kit::metrics::Number;
-use daemon_kit::metrics::encode::{family, single};
+use daemon_kit::metrics::encode::{family, infos, single};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
@@ -21,6 +21,15 @@ pub(super) struct Exporter {
 impl Collector for Exporter {
     fn encode(&self, mut e: DescriptorEncoder<'_>) -> fmt::Result {
         let s = &self.snapshot;
+        let names = s.links.iter().map(|l| {
+            [
+                ("node", l.link.node_id.to_string()),
+                ("port", l.link.port.to_string()),
+                ("node_name", l.node_name.clone()),
+                ("port_name", l.port_name.clone()),
+            ]
+        });
+        infos(&mut e, &LINK_INFO, names)?;
         for (doc, get) in LINK {
             let values = s.links.iter().filter_map(|l| {
                 let link = [

@@ -9,8 +9,8 @@ mod snapshot;
 pub use declared::docs;
 pub use snapshot::{AuditSample, CollectorSample, LinkSample, Snapshot};
 
+use daemon_kit::metrics::exposition::Format;
 use exporter::Exporter;
-use prometheus_client::registry::Registry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidemark_control::Outcome;
 
@@ -30,17 +30,17 @@ impl Metrics {
         }
     }
 
-    /// The text that Prometheus reads (OpenMetrics 1.0). What has no value in the
-    /// snapshot is not there: a link that fell silent must not keep its last one.
-    pub fn encode(&self, snapshot: Snapshot) -> Result<String, std::fmt::Error> {
-        let mut registry = Registry::with_prefix("tidemark_controller");
-        registry.register_collector(Box::new(Exporter {
+    /// The text that Prometheus reads. What has no value in the snapshot is not there: a
+    /// link that fell silent must not keep its last one.
+    ///
+    /// # Errors
+    /// A metric could not be written.
+    pub fn encode(&self, snapshot: Snapshot, format: Format) -> Result<String, std::fmt::Error> {
+        let exporter = Exporter {
             snapshot,
             changes: self.changes.each_ref().map(|c| c.load(Ordering::Relaxed)),
-        }));
-        let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &registry)?;
-        Ok(text)
+        };
+        format.write("tidemark_controller", Box::new(exporter))
     }
 }
 
@@ -71,6 +71,9 @@ mod tests {
                 node_id: 10,
                 port: 5,
             },
+            node_name: "s\"1\"".into(),
+            port_name: String::new(),
+            capacity_bps: Some(100_000_000),
             limit_bytes: Some(9),
             verdict: None,
             estimate: None,
@@ -94,8 +97,10 @@ mod tests {
             auto: true,
             audit: AuditSample::default(),
         };
-        let text = metrics.encode(whole).unwrap();
+        let text = metrics.encode(whole, Format::OpenMetrics).unwrap();
         for line in [
+            "tidemark_controller_link_info{node=\"10\",port=\"5\",node_name=\"s\\\"1\\\"\",port_name=\"\"} 1",
+            "tidemark_controller_capacity_bytes_per_second{node=\"10\",port=\"5\"} 12500000.0",
             "tidemark_controller_limit_bytes{node=\"10\",port=\"5\"} 9.0",
             "tidemark_controller_target_delay_seconds{node=\"10\",port=\"5\"} 0.02",
             "tidemark_controller_report_age_seconds{node=\"10\",port=\"5\"} 0.25",
@@ -110,7 +115,7 @@ mod tests {
             assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
         }
         assert!(!text.contains("advised_limit_bytes{"), "{text}");
-        let gone = metrics.encode(Snapshot::default()).unwrap();
+        let gone = metrics.encode(Snapshot::default(), Format::Text).unwrap();
         assert!(!gone.contains("node=\"10\""), "{gone}");
     }
 }

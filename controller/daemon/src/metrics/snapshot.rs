@@ -26,6 +26,12 @@ pub struct Snapshot {
 pub struct LinkSample {
     /// Node and egress port.
     pub link: LinkId,
+    /// Name of the node; empty when the collector has none.
+    pub node_name: String,
+    /// Name of the port; empty when the collector has none.
+    pub port_name: String,
+    /// Capacity; `None` when the collector does not know it.
+    pub capacity_bps: Option<u64>,
     /// The limit in force; `None` when unlimited or not known.
     pub limit_bytes: Option<u64>,
     /// The conclusion on its buffer; `None` before the first estimate.

@@ -456,6 +456,10 @@ async fn metrics_status_and_console() {
     for line in [
         "tidemark_controller_locally_bottlenecked_flows{node=\"10\",port=\"5\"} 6.0",
         "tidemark_controller_limit_bytes{node=\"10\",port=\"5\"} 250000.0",
+        "# TYPE tidemark_controller_limit_changes_total counter",
+        "tidemark_controller_capacity_bytes_per_second{node=\"10\",port=\"5\"}",
+        "tidemark_controller_link_info{node=\"10\",port=\"5\",node_name=",
+        "tidemark_controller_build_info{version=",
         "tidemark_controller_collector_connected{collector=\"127.0.0.1:9560\"} 1",
         "tidemark_controller_target_utilisation_ratio{node=\"10\",port=\"5\"} 0.98",
         "tidemark_controller_auto_mode 0",

@@ -25,10 +25,18 @@ pub(in crate::codegen) fn generate(_: &Path) -> Result<Vec<Generated>> {
     .collect()
 }
 
-/// A table of the counters and one of the gauges.
+/// A table of each kind that there is.
 fn tables(docs: &[MetricDoc]) -> Result<String> {
     let mut text = String::new();
-    for (kind, verb) in [(Kind::Counter, "counts"), (Kind::Gauge, "shows")] {
+    for (kind, verb) in [
+        (Kind::Counter, "counts"),
+        (Kind::Gauge, "shows"),
+        (Kind::Histogram, "counts by size"),
+        (Kind::Info, "names"),
+    ] {
+        if docs.iter().all(|d| d.kind != kind) {
+            continue;
+        }
         writeln!(text, "\n| {} | {verb} |\n|---|---|", kind.name())?;
         for doc in docs.iter().filter(|d| d.kind == kind) {
             writeln!(text, "| `{}` | {}{} |", doc.name, doc.help, labels(doc))?;
@@ -51,15 +59,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_and_gauges_have_a_table_each() {
+    fn each_kind_has_a_table() {
         let docs = [
+            MetricDoc::info("build_info", "Version").labels(&["version"]),
             MetricDoc::gauge("waiting", "What waits"),
             MetricDoc::counter("lost", "What is lost").labels(&["a", "b"]),
         ];
         assert_eq!(
             tables(&docs).unwrap(),
             "\n| counter | counts |\n|---|---|\n| `lost` | What is lost; labels `a`, `b` |\n\
-             \n| gauge | shows |\n|---|---|\n| `waiting` | What waits |\n"
+             \n| gauge | shows |\n|---|---|\n| `waiting` | What waits |\n\
+             \n| info | names |\n|---|---|\n| `build_info` | Version; label `version` |\n"
         );
     }
 }
