@@ -32,7 +32,7 @@ class Picture:
         return self._drawn("txt").decode().rstrip("\n")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes it into a file: ``.svg``, ``.png`` (2400 × 1200 pixels), ``.pdf`` or ``.txt``.
+        """Writes it into a file: ``.svg``, ``.png`` (2400 by 1200 pixels), ``.pdf`` or ``.txt``.
 
         :raises ValueError: another ending.
         """

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tidemark_buffer._native import NativeRun, NativeTable
-from tidemark_buffer._table import Table
 from tidemark_buffer._picture import Origin
+from tidemark_buffer._table import Table
 from tidemark_buffer._verdict import Verdict
 
 

@@ -77,7 +77,7 @@ def test_windows_are_the_queue_and_what_is_on_its_way(phases):
 
 
 def test_windows_of_real_tcp_are_the_queue_and_what_is_on_its_way():
-    """Within 3 % on a link that is full, losses and all; the controller's test reads this run too."""
+    """Within 3 % on a full link, losses and all; the controller's test reads this run too."""
     (port,) = source.ports(RECORDED)
     (p,) = [data.read(port, span) for span in port.spans]
     assert p.dropped.any()

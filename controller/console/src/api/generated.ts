@@ -3760,6 +3760,11 @@ export interface operations {
                 port?: number;
                 /** @description Colours of the picture: `light` (default) or `dark`. */
                 theme?: string;
+                /**
+                 * @description Width of the picture within a page that has title and reason itself, px (240 to 2400); by
+                 *     default it is for paper, 1200 px wide.
+                 */
+                width?: number;
             };
             header?: never;
             path?: never;
