@@ -4,6 +4,13 @@
 use daemon_kit::doctor::Finding;
 use serde::{Deserialize, Serialize};
 
+/// Findings of `doctor` that the controller's own status tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Findings {
+    /// Of collectors, switches, links and audit log.
+    pub findings: Vec<Finding>,
+}
+
 /// Packets that the hardware itself dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct HardwareDrops {

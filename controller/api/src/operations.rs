@@ -77,6 +77,8 @@ operations! {
     GetChanges: Get "/changes" (Nothing, Nothing, Nothing) -> Changes
     /// A switch looked at before its first run: program, mirror sessions, ports, hardware drops (BFRT)
     GetInspection: Get "/switches/{node}/inspection" (NodePath, Nothing, Nothing) -> Inspection
+    /// Findings of `doctor`: collectors, switches, links, audit log
+    GetFindings: Get "/findings" (Nothing, Nothing, Nothing) -> Findings
     /// Server-sent events: update, change, phase, collector
     GetEvents: Get "/events" (Nothing, EventsQuery, Nothing) -> Event {
         const MEDIA: &'static [&'static str] = &["text/event-stream"];

@@ -21,6 +21,8 @@ function recorded(name) {
 
 const [LINK] = recorded('links').links;
 const STATUS = recorded('status');
+/** While no port has reported. */
+export const FINDINGS = recorded('findings');
 const VERDICT = recorded('verdict').verdict;
 const { rules, rejected, ...ADVICE } = recorded('advice').advice;
 

@@ -133,6 +133,8 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
         return answers.adviceAnswer(l);
       case 'verdict':
         return answers.verdictAnswer(l);
+      case 'findings':
+        return said.findings ?? answers.FINDINGS;
       case 'changes':
         return { changes };
       case 'phases':
@@ -158,6 +160,7 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
     if (path === '/mock/say') {
       Object.assign(said.status, body.status);
       Object.assign(said.link, body.link);
+      if (body.findings) said.findings = { findings: body.findings };
       return [200, said];
     }
     if (path === '/mock/forget') {

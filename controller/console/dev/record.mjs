@@ -8,7 +8,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 const FLOWS_KEPT = 24;
-const ROUTES = ['status', 'links', 'advice', 'changes', 'verdict'];
+const ROUTES = ['status', 'links', 'advice', 'changes', 'verdict', 'findings'];
 
 /** Without what only takes room, most flows, and what is of this machine. */
 function shortened(key, value) {

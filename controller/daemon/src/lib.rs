@@ -13,5 +13,6 @@ pub mod api;
 pub mod cli;
 pub mod config;
 pub mod core;
+mod findings;
 pub mod metrics;
 mod store;

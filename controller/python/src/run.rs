@@ -28,6 +28,9 @@ pub(crate) struct NativeRun {
     loaded: Mutex<Option<Loaded>>,
 }
 
+/// Name, node, port, start and end of a phase, ns.
+type PhaseRow = (String, u32, u32, u64, u64);
+
 /// The part of a run that is asked for.
 struct Part {
     phase: Option<String>,
@@ -68,7 +71,7 @@ impl NativeRun {
     }
 
     /// Every phase of every link, in their order in time: name, node, port, start, end.
-    fn phases(&self, py: Python<'_>) -> PyResult<Vec<(String, u32, u32, u64, u64)>> {
+    fn phases(&self, py: Python<'_>) -> PyResult<Vec<PhaseRow>> {
         let all = self.estimated(py, &Part::all())?;
         let phases = all.iter().map(|(name, e)| {
             let (id, of) = (e.id, &e.estimate);

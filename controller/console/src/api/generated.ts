@@ -89,6 +89,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Findings of `doctor`: collectors, switches, links, audit log */
+        get: operations["GetFindings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/flows": {
         parameters: {
             query?: never;
@@ -1096,6 +1113,11 @@ export interface components {
         };
         /** @description How it stands. */
         FindingVerdict: "ok" | "warning" | "problem";
+        /** @description Findings of `doctor` that the controller's own status tells. */
+        Findings: {
+            /** @description Of collectors, switches, links and audit log. */
+            findings: components["schemas"]["Finding"][];
+        };
         /** @description One flow during the window. */
         Flow: {
             /**
@@ -2947,6 +2969,7 @@ export type Evidence = components['schemas']['Evidence'];
 export type Evidence2 = components['schemas']['Evidence2'];
 export type Finding = components['schemas']['Finding'];
 export type FindingVerdict = components['schemas']['FindingVerdict'];
+export type Findings = components['schemas']['Findings'];
 export type Flow = components['schemas']['Flow'];
 export type FlowClass = components['schemas']['FlowClass'];
 export type FlowKey = components['schemas']['FlowKey'];
@@ -3158,6 +3181,28 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            "5XX": components["responses"]["Error"];
+        };
+    };
+    GetFindings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Findings of `doctor`: collectors, switches, links, audit log */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Findings"];
                 };
             };
             "4XX": components["responses"]["Error"];

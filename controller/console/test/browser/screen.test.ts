@@ -156,17 +156,17 @@ describe('without a port', () => {
     await page.goto(mock.url);
     await page.locator('.checks li').first().waitFor();
     const words = (await page.locator('.checks li').allInnerTexts()).map((t) => t.replace(/\s+/g, ' '));
-    expect(words.length).toBe(4);
-    expect(words[0]).toMatch(/^ok The collector is connected Connected to 127\.0\.0\.1:9560\./);
-    expect(words[1]).toMatch(/^look here Reports arrive None so far\./);
-    expect(words[2]).toMatch(/^ok The switch is configured It is ready\./);
-    expect(words[3]).toContain('tcp_probe');
+    expect(words.length).toBe(5);
+    expect(words[0]).toMatch(/^ok collector 127\.0\.0\.1:9560 version [^ ]+, 0 reports/);
+    expect(words[1]).toMatch(/^look here collector 127\.0\.0\.1:9560: reports none so far .*tcpdump/);
+    expect(words[2]).toMatch(/^could be better collector 127\.0\.0\.1:9560: tcp_probe/);
+    expect(words[3]).toMatch(/^ok switch/);
+    expect(words[4]).toMatch(/^look here links none has reported/);
     expect(await page.locator('.start').innerText()).toContain('tidemark controller doctor');
     expect(await page.locator('canvas:visible').count()).toBe(0);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
-    await say({ status: { collectors: [{ address: '127.0.0.1:9560', connected: false, problem: 'connection refused', status: null }] } });
-    await expect.poll(() => page.locator('.checks li').first().innerText().then((t) => t.replace(/\s+/g, ' '))).toMatch(/^look here The collector is connected 127\.0\.0\.1:9560: connection refused/);
-    expect(await page.locator('.checks li').nth(1).innerText()).toMatch(/^not known/);
+    await say({ findings: [{ check: 'collector 127.0.0.1:9560', verdict: 'problem', found: 'connection refused', remedy: 'does it run? `ss -ltn` tells' }] });
+    await expect.poll(() => page.locator('.checks').innerText().then((t) => t.replace(/\s+/g, ' '))).toBe('look here collector 127.0.0.1:9560 connection refused does it run? ss -ltn tells');
   });
 
   it('gives way to the page of the first port', async () => {

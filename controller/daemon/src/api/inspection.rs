@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A switch, looked at before its first run.
+//! Findings of `doctor`: in the controller's status, and of a switch before its first run.
 
 use super::app::App;
 use super::convert;
 use super::error::ApiError;
 use super::route::Call;
+use crate::findings;
 use axum::http::StatusCode;
 use std::time::Duration;
-use tidemark_api::operations::GetInspection;
-use tidemark_api::{HardwareDrops, Inspection};
+use tidemark_api::operations::{GetFindings, GetInspection};
+use tidemark_api::{Findings, HardwareDrops, Inspection};
 use tidemark_southbound::Expected;
 
 /// A switch that takes longer does not answer.
 const WITHIN: Duration = Duration::from_secs(12);
+
+pub(super) async fn findings(app: App, _: Call<GetFindings>) -> Result<Findings, ApiError> {
+    let ids = app.core.known_links().into_iter();
+    let links: Vec<_> = ids.map(|id| convert::link(&app.core, id, false)).collect();
+    let findings = findings::findings(&convert::status(&app.core), &links);
+    Ok(Findings { findings })
+}
 
 pub(super) async fn inspection(
     app: App,

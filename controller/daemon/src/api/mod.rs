@@ -52,6 +52,7 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
         .serve(status::set_mode)
         .serve(status::changes)
         .serve(inspection::inspection)
+        .serve(inspection::findings)
         .serve(links::links)
         .serve(links::link)
         .serve(links::set_limit)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `doctor`: what of the way from switch to advice is not as it has to be. A running
-//! controller is asked; where none runs, one is started that cannot write.
+//! `doctor`: checks the way from switch to advice. A running controller is asked; where
+//! none runs, one is started that cannot write.
 
-mod judge;
 mod survey;
 
 use super::{http, run};
@@ -66,12 +65,12 @@ fn examine(config: Config, args: &DoctorArgs, found: &mut Vec<Finding>) {
     let ca = args.ca.as_deref();
     let length = Duration::from_secs(args.seconds);
     let at = http::At { base: &base, ca };
-    if let Ok((status, links)) = survey::ask(&at) {
+    if let Ok((status, own)) = survey::ask(&at) {
         found.push(Finding::ok(
             "controller",
             format!("{} runs at {base}", status.version),
         ));
-        found.extend(judge::judge(&status, &links));
+        found.extend(own);
         found.extend(survey::switches(&at, &status, length));
         return;
     }
@@ -115,8 +114,7 @@ fn look(mut config: Config, length: Duration) -> anyhow::Result<Vec<Finding>> {
                 base: &base,
                 ca: None,
             };
-            let (status, links) = survey::ask(&at)?;
-            let mut found = judge::judge(&status, &links);
+            let (status, mut found) = survey::ask(&at)?;
             found.extend(survey::switches(&at, &status, length));
             Ok(found)
         });

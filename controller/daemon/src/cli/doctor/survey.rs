@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Asks a controller for everything that is judged.
 
-use super::judge;
 use crate::cli::http::{self, At};
 use daemon_kit::doctor::Finding;
 use std::time::Duration;
-use tidemark_api::operations::{GetInspection, GetSeries, GetStatus};
-use tidemark_api::{Inspection, Link, LinkPath, NodePath, Nothing, SeriesQuery, Status};
+use tidemark_api::operations::{GetFindings, GetInspection, GetSeries, GetStatus};
+use tidemark_api::{Inspection, LinkPath, NodePath, Nothing, SeriesQuery, Status};
 
-/// Status and links.
-pub(super) fn ask(at: &At<'_>) -> anyhow::Result<(Status, Vec<Link>)> {
+/// Of the drops of the hardware at least this share is to be reported: the deflection
+/// queue loses some of a burst, and the two are read at different moments.
+const MOST_DROPS: f64 = 0.9;
+
+/// Status, and the findings in it.
+pub(super) fn ask(at: &At<'_>) -> anyhow::Result<(Status, Vec<Finding>)> {
     let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
-    Ok((status, http::links(at)?))
+    let found = http::call::<GetFindings>(at, &Nothing {}, None, &Nothing {})?;
+    Ok((status, found.findings))
 }
 
 /// What the drivers find at their switches. Where the hardware counts what it drops, the
@@ -78,7 +82,7 @@ fn drops(at: &At<'_>, before: &Inspection, after: &Inspection, length: Duration)
         let check = format!("switch {}: drops at port {}", path.node, path.port);
         Some(
             match http::ask::<GetSeries>(at, &path, &span, None, &Nothing {}) {
-                Ok(series) => judge::drops(check, hardware, series.drops.iter().flatten().sum()),
+                Ok(series) => compared(check, hardware, series.drops.iter().flatten().sum()),
                 Err(e) => Finding::warning(
                     check,
                     format!("the reported ones cannot be read: {e:#}"),
@@ -88,6 +92,23 @@ fn drops(at: &At<'_>, before: &Inspection, after: &Inspection, length: Duration)
         )
     });
     ports.collect()
+}
+
+/// Drops of the traffic manager against those that were reported meanwhile, packets.
+fn compared(check: String, hardware: u64, reported: u64) -> Finding {
+    if hardware == 0 {
+        let found = format!("the hardware dropped none, {reported} were reported by the program");
+        return Finding::ok(check, found);
+    }
+    let found = format!("the hardware dropped {hardware}, {reported} were reported");
+    if (reported as f64) < MOST_DROPS * hardware as f64 {
+        return Finding::problem(
+            check,
+            found,
+            "set hardware_drop to deflect with its queue (docs/how-to/tofino.md, \"Deflect on drop\"), or keep the traffic manager's limit above that of queue_limit",
+        );
+    }
+    Finding::ok(check, found)
 }
 
 #[cfg(test)]
@@ -166,5 +187,14 @@ mod tests {
         let silent = found(0);
         assert_eq!(silent[1].verdict, Verdict::Problem);
         assert!(silent[1].found.contains("dropped 100, 0 were reported"));
+    }
+
+    #[test]
+    fn drops_of_the_hardware_are_to_be_reported() {
+        let verdict = |hardware, reported| compared("drops".into(), hardware, reported).verdict;
+        assert_eq!(verdict(0, 12), Verdict::Ok);
+        assert_eq!(verdict(100, 90), Verdict::Ok);
+        assert_eq!(verdict(100, 89), Verdict::Problem);
+        assert_eq!(verdict(1, 0), Verdict::Problem);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a controller's own status means. No I/O.
+//! Findings of `doctor` in the controller's own status: collectors, switches, links, log. No I/O.
 
 use daemon_kit::doctor::Finding;
 use tidemark_api::{Collector, Link, Status, Switch};
@@ -9,12 +9,8 @@ use tidemark_api::{Collector, Link, Status, Switch};
 const MUCH_LOSS: f64 = 0.01;
 /// An exporter's clock that is so far ahead or behind is not the one of the samples.
 const LATE_S: f64 = 1.0;
-/// Of the drops of the hardware at least this share is to be reported: the deflection
-/// queue loses some of a burst, and the two are read at different moments.
-const MOST_DROPS: f64 = 0.9;
-
 /// Collectors, switches, links and log, as the controller has them.
-pub(super) fn judge(status: &Status, links: &[Link]) -> Vec<Finding> {
+pub(crate) fn findings(status: &Status, links: &[Link]) -> Vec<Finding> {
     let mut found: Vec<Finding> = status.collectors.iter().flat_map(collector).collect();
     if status.collectors.is_empty() {
         found.push(Finding::problem(
@@ -83,6 +79,33 @@ fn collector(c: &Collector) -> Vec<Finding> {
     if found.is_empty() {
         let what = format!("version {}, {} reports", c.version, s.reports_received);
         found.push(Finding::ok(check.clone(), what));
+    }
+    let malformed = s.datagrams_malformed.unwrap_or(0);
+    if s.reports_received == 0 {
+        let what = match malformed {
+            0 => "none so far".into(),
+            n => format!("none so far; {n} datagrams were no valid reports"),
+        };
+        found.push(Finding::problem(
+            format!("{check}: reports"),
+            what,
+            "`tcpdump -ni any -c 3 udp port 32766` on the collector's machine shows them as they \
+             come; packets have to leave a watched port",
+        ));
+    } else if malformed > 0 {
+        found.push(Finding::warning(
+            format!("{check}: reports"),
+            format!("{malformed} datagrams were no valid reports"),
+            "`tidemark-collector doctor` on the collector's machine follows the reports",
+        ));
+    }
+    if s.probe_samples == 0 {
+        found.push(Finding::warning(
+            format!("{check}: tcp_probe"),
+            "no sample of a sender so far: estimates are less certain",
+            "`tidemark-collector agent` on each sender needs root or CAP_PERFMON, and TCP \
+             connections that send",
+        ));
     }
     if s.probe_samples > 0 && s.join_candidates > 0 && 2 * s.join_matched < s.join_candidates {
         found.push(Finding::warning(
@@ -160,37 +183,20 @@ fn link(l: &Link) -> Finding {
     }
 }
 
-/// What the traffic manager dropped beside the drops that were reported meanwhile, packets.
-pub(super) fn drops(check: String, hardware: u64, reported: u64) -> Finding {
-    if hardware == 0 {
-        let found = format!("the hardware dropped none, {reported} were reported by the program");
-        return Finding::ok(check, found);
-    }
-    let found = format!("the hardware dropped {hardware}, {reported} were reported");
-    if (reported as f64) < MOST_DROPS * hardware as f64 {
-        return Finding::problem(
-            check,
-            found,
-            "set hardware_drop to deflect with its queue (docs/how-to/tofino.md, \"Deflect on drop\"), or keep the traffic manager's limit above that of queue_limit",
-        );
-    }
-    Finding::ok(check, found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use daemon_kit::doctor::Verdict;
 
     fn recorded() -> (Status, Vec<Link>) {
-        let status = include_str!("../../../../console/dev/fixtures/status.json");
-        let links = include_str!("../../../../console/dev/fixtures/links.json");
+        let status = include_str!("../../console/dev/fixtures/status.json");
+        let links = include_str!("../../console/dev/fixtures/links.json");
         let links: tidemark_api::Links = serde_json::from_str(links).unwrap();
         (serde_json::from_str(status).unwrap(), links.links)
     }
 
     fn worst(status: &Status, links: &[Link], check: &str) -> Finding {
-        let found = judge(status, links);
+        let found = findings(status, links);
         let of_it = found.iter().filter(|f| f.check.starts_with(check));
         of_it.max_by_key(|f| f.verdict).unwrap().clone()
     }
@@ -201,7 +207,7 @@ mod tests {
         for l in &mut links {
             (l.stale, l.age_s, l.lag_s) = (false, Some(0.1), Some(0.1));
         }
-        for f in judge(&status, &links) {
+        for f in findings(&status, &links) {
             assert_ne!(f.verdict, Verdict::Problem, "{f:?}");
         }
         assert!(worst(&status, &links, "switch").found.contains("port"));
@@ -224,12 +230,16 @@ mod tests {
     }
 
     #[test]
-    fn drops_of_the_hardware_are_to_be_reported() {
-        let verdict = |hardware, reported| drops("drops".into(), hardware, reported).verdict;
-        assert_eq!(verdict(0, 12), Verdict::Ok);
-        assert_eq!(verdict(100, 90), Verdict::Ok);
-        assert_eq!(verdict(100, 89), Verdict::Problem);
-        assert_eq!(verdict(1, 0), Verdict::Problem);
+    fn a_collector_that_nothing_reaches_is_told() {
+        let (mut status, _) = recorded();
+        let s = &mut status.collectors[0].status;
+        (s.reports_received, s.probe_samples) = (0, 0);
+        s.datagrams_malformed = Some(3);
+        let found = findings(&status, &[]);
+        let of = |end: &str| found.iter().find(|f| f.check.ends_with(end)).unwrap();
+        assert_eq!(of(": reports").verdict, Verdict::Problem);
+        assert!(of(": reports").found.contains("3 datagrams"));
+        assert_eq!(of(": tcp_probe").verdict, Verdict::Warning);
     }
 
     #[test]
