@@ -87,21 +87,21 @@ fn collector(c: &Collector) -> Vec<Finding> {
             n => format!("none so far; {n} datagrams were no valid reports"),
         };
         found.push(Finding::problem(
-            format!("{check}: reports"),
+            format!("reports at {}", c.address),
             what,
             "`tcpdump -ni any -c 3 udp port 32766` on the collector's machine shows them as they \
              come; packets have to leave a watched port",
         ));
     } else if malformed > 0 {
         found.push(Finding::warning(
-            format!("{check}: reports"),
+            format!("reports at {}", c.address),
             format!("{malformed} datagrams were no valid reports"),
             "`tidemark-collector doctor` on the collector's machine follows the reports",
         ));
     }
     if s.probe_samples == 0 {
         found.push(Finding::warning(
-            format!("{check}: tcp_probe"),
+            format!("tcp_probe at {}", c.address),
             "no sample of a sender so far: estimates are less certain",
             "`tidemark-collector agent` on each sender needs root or CAP_PERFMON, and TCP \
              connections that send",
@@ -236,10 +236,10 @@ mod tests {
         (s.reports_received, s.probe_samples) = (0, 0);
         s.datagrams_malformed = Some(3);
         let found = findings(&status, &[]);
-        let of = |end: &str| found.iter().find(|f| f.check.ends_with(end)).unwrap();
-        assert_eq!(of(": reports").verdict, Verdict::Problem);
-        assert!(of(": reports").found.contains("3 datagrams"));
-        assert_eq!(of(": tcp_probe").verdict, Verdict::Warning);
+        let of = |start: &str| found.iter().find(|f| f.check.starts_with(start)).unwrap();
+        assert_eq!(of("reports at ").verdict, Verdict::Problem);
+        assert!(of("reports at ").found.contains("3 datagrams"));
+        assert_eq!(of("tcp_probe at ").verdict, Verdict::Warning);
     }
 
     #[test]

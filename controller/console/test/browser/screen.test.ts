@@ -158,8 +158,8 @@ describe('without a port', () => {
     const words = (await page.locator('.checks li').allInnerTexts()).map((t) => t.replace(/\s+/g, ' '));
     expect(words.length).toBe(5);
     expect(words[0]).toMatch(/^ok collector 127\.0\.0\.1:9560 version [^ ]+, 0 reports/);
-    expect(words[1]).toMatch(/^look here collector 127\.0\.0\.1:9560: reports none so far .*tcpdump/);
-    expect(words[2]).toMatch(/^could be better collector 127\.0\.0\.1:9560: tcp_probe/);
+    expect(words[1]).toMatch(/^look here reports at 127\.0\.0\.1:9560 none so far .*tcpdump/);
+    expect(words[2]).toMatch(/^could be better tcp_probe at 127\.0\.0\.1:9560/);
     expect(words[3]).toMatch(/^ok switch/);
     expect(words[4]).toMatch(/^look here links none has reported/);
     expect(await page.locator('.start').innerText()).toContain('tidemark controller doctor');
