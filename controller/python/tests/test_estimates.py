@@ -114,7 +114,7 @@ def test_a_question_without_an_answer_says_what_there_is(ask: dict[str, object],
 
 def test_a_run_that_cannot_be_read_says_why(tmp_path: Path, run_copy: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(tb.RunError, match=r"empty is no capture and no run: there is no capture\.json"):
+    with pytest.raises(tb.RunError, match=r"no run: there is no capture\.json"):
         tb.Run(tmp_path / "empty")
     with pytest.raises(tb.RunError, match="nowhere"):
         tb.Run(tmp_path / "nowhere")
