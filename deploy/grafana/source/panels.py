@@ -156,7 +156,7 @@ class Marks(builder.Builder[AnnotationQuery], AnnotationQuery):
 
 
 def limit_marks() -> Marks:
-    """Changes of the limit in force, whoever made them, each with the new limit."""
+    """Changes of the limit in force, by any writer, each with the new limit."""
     limit = f"tidemark_controller_limit_bytes{LINK}"
     changed = f"{limit} != {limit} offset $__interval"
     expr = f'count_values by (node, port) ("limit", {changed})'

@@ -23,6 +23,7 @@ export class VerdictDrawing implements Picture {
   private curve: readonly CurvePoint[] = [];
   private asked = '';
   private waiting = false;
+  private shown = '';
 
   constructor(private readonly onAxis: (a: LimitAxis | null) => void) {
     new ResizeObserver(() => this.draw()).observe(this.element);
@@ -31,7 +32,10 @@ export class VerdictDrawing implements Picture {
 
   /** Of another moment or link; drawn again where the curve is another. */
   set(link: Link | null, curve: readonly CurvePoint[]): void {
-    if (curve === this.curve && link?.node === this.link?.node && link?.port === this.link?.port) return;
+    const other = link?.node !== this.link?.node || link?.port !== this.link?.port;
+    if (curve === this.curve && !other) return;
+    // A picture of another port would be taken for one of this.
+    if (other) this.show('');
     this.link = link;
     this.curve = curve;
     this.asked = '';
@@ -71,7 +75,7 @@ export class VerdictDrawing implements Picture {
     this.asked = ask;
     verdictPicture(link, theme(), width)
       .then((svg) => {
-        if (this.link === link) this.show(svg);
+        if (this.link?.node === link.node && this.link.port === link.port) this.show(svg);
       })
       // The one that is shown stays; the next verdict asks again.
       .catch(() => {})
@@ -82,6 +86,8 @@ export class VerdictDrawing implements Picture {
   }
 
   private show(svg: string): void {
+    if (svg === this.shown) return;
+    this.shown = svg;
     if (svg === '') {
       this.element.replaceChildren();
       this.onAxis(null);

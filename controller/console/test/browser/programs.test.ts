@@ -148,7 +148,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
     // Soon: without a packet there are no facts, and the poll has to begin again.
     const fact = (name: string) =>
       page.locator('.packet-facts div', { hasText: name }).first().locator('dd').textContent({ timeout: 1000 }).catch(() => 'none');
-    // Again where the recording begins anew: nothing is there yet, or what was held is gone.
+    // Again where the recording begins again: nothing is there yet, or what was held is gone.
     await expect
       .poll(
         async () => {
@@ -224,7 +224,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
       const [file] = await Promise.all([page.waitForEvent('download'), menu.locator('xpath=..').getByRole('button', { name: 'CSV' }).click()]);
       return readFileSync(await file.path(), 'utf8').trim().split('\n').length - 1;
     };
-    // Once more where the recording began anew meanwhile, and the history with it.
+    // Once more where the recording began again meanwhile, and the history with it.
     await expect
       .poll(
         async () => {
