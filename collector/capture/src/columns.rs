@@ -20,7 +20,7 @@ use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
 pub const TABLES: [&str; 3] = [PostcardRow::TABLE, NamedProbe::TABLE, FlatEvent::TABLE];
 
 /// Rows that are read at a time.
-const BATCH_ROWS: usize = 8192;
+const BATCH_ROWS: usize = 4096;
 
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
