@@ -7,7 +7,7 @@
 //!
 //! With `TIDEMARK_RUNS=DIR` the runs in that directory; `-- --run NAME` one of
 //! them; `-- --wrong` lists the flows that are classed wrong, `-- --ranges` every
-//! range beside its truth (CSV). `-- --definitions`
+//! range beside its truth (CSV); `-- --transports` sees flows as QUIC's too. `-- --definitions`
 //! compares with the definitions on the whole trace instead, `-- --sampled` adds
 //! a passive view of one packet in 8 to that, `-- --spans` has the worst of all
 //! spans of 20 s, `-- --advice` what is advised, and predicted for the limits
@@ -23,7 +23,7 @@ use serde_json::Value;
 use tidemark_estimators::LinkEstimate;
 use truth::coverage::{CASES_HEADING, Coverage};
 use truth::reference::{mean, reference};
-use truth::table::{HEADING, MODES, rows};
+use truth::table::{HEADING, MODES, TRANSPORTS, rows};
 use truth::{Run, View, judge, runs, seen};
 
 fn asked(what: &str) -> bool {
@@ -147,8 +147,13 @@ fn verdicts() {
     let mut coverage = Coverage::default();
     let (mut failed, mut all) = (0, 0);
     println!("{HEADING}");
+    let modes = if asked("--transports") {
+        &TRANSPORTS
+    } else {
+        &MODES
+    };
     for recorded in wanted() {
-        for row in rows(&recorded, &MODES, &mut coverage) {
+        for row in rows(&recorded, modes, &mut coverage) {
             println!("{}", row.markdown());
             if asked("--wrong") {
                 for w in &row.judged.wrong {

@@ -84,6 +84,38 @@ fn time_of(e: &tcp_probe::Event) -> u64 {
     }
 }
 
+fn ports_of(e: &tcp_probe::Event) -> (u16, u16) {
+    let flow = match e {
+        tcp_probe::Event::Probe(s) => &s.flow,
+        tcp_probe::Event::Retransmit(s) => &s.flow,
+        tcp_probe::Event::CongState(s) => &s.flow,
+    };
+    (flow.src_port, flow.dst_port)
+}
+
+/// The inner packet of a report with a UDP header where its TCP header is, where the view has
+/// its flow as datagrams.
+fn as_datagram(report: &int_report::Report<'_>, datagrams: Datagrams) -> Option<Vec<u8>> {
+    const TCP: u8 = 6;
+    const UDP: u8 = 17;
+    let inner = int_report::parse_inner(&report.inner).ok()?;
+    if inner.protocol != TCP || !datagrams.has(inner.src_port, inner.dst_port) {
+        return None;
+    }
+    let mut packet = report.inner.packet.to_vec();
+    let ip = match report.inner.kind {
+        int_report::InnerKind::Ethernet => 14,
+        _ => 0,
+    };
+    assert_eq!(packet[ip] >> 4, 4, "IPv4 without VLAN");
+    packet[ip + 9] = UDP;
+    let udp = ip + usize::from(packet[ip] & 15) * 4;
+    let length = (inner.ip_bytes as usize + ip - udp) as u16;
+    packet[udp + 4..udp + 6].copy_from_slice(&length.to_be_bytes());
+    packet[udp + 6..].fill(0);
+    Some(packet)
+}
+
 /// How a run is looked at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
@@ -96,6 +128,29 @@ pub(crate) struct View {
     /// What was captured before this time of the run is left out, s: no SYN and
     /// no slow start of the long flows is seen.
     pub from_s: f64,
+    /// Which TCP flows are reported as datagrams of the same size, as a switch sees QUIC:
+    /// no sequence numbers, flags or windows of their senders.
+    pub datagrams: Datagrams,
+}
+
+/// Which TCP flows a view turns into datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Datagrams {
+    None,
+    Half,
+    All,
+}
+
+impl Datagrams {
+    fn has(self, source_port: u16, destination_port: u16) -> bool {
+        match self {
+            Self::None => false,
+            Self::Half => {
+                mixed(u64::from(source_port) << 16 | u64::from(destination_port)) & 1 == 1
+            }
+            Self::All => true,
+        }
+    }
 }
 
 impl View {
@@ -105,6 +160,7 @@ impl View {
         lose_one_in: 0,
         sampling_shift: 0,
         from_s: 0.0,
+        datagrams: Datagrams::None,
     };
     pub(crate) const PASSIVE: Self = Self {
         probed: false,
@@ -185,7 +241,7 @@ pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
     let from_ns = (view.from_s * 1e9) as u64;
     let mut events = events
         .into_iter()
-        .filter(|e| time_of(e) >= from_ns)
+        .filter(|e| time_of(e) >= from_ns && !view.datagrams.has(ports_of(e).0, ports_of(e).1))
         .peekable();
     let exporter = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 10));
     let mut sequences = [0u32; 64];
@@ -203,6 +259,10 @@ pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
         }
         int_report::decode(&report.payload, |r| {
             let mut r = r;
+            let inner = as_datagram(&r, view.datagrams);
+            if let Some(packet) = &inner {
+                r.inner.packet = packet;
+            }
             if view.sampling_shift > 0 {
                 if !r.dropped && dice & ((1 << view.sampling_shift) - 1) != 0 {
                     return;

@@ -2,7 +2,7 @@
 //! Every way in which a run can be seen, judged beside the truth.
 
 use super::coverage::{Coverage, Truths, holds};
-use super::{Judged, LINK, Run, View, judge, seen};
+use super::{Datagrams, Judged, LINK, Run, View, judge, seen};
 use test_support::golden::Run as Recorded;
 use tidemark_estimators::{Estimate, LinkEstimate};
 
@@ -43,6 +43,34 @@ pub(crate) const MODES: [Mode; 6] = [
     mode("late passive", passive(LATE)),
     mode("lossy probed", LOSSY),
     mode("lossy passive", passive(LOSSY)),
+];
+
+/// The ways in which flows of any transport are counted.
+pub(crate) const TRANSPORTS: [Mode; 6] = [
+    mode("probed", View::PROBED),
+    mode("passive", View::PASSIVE),
+    mode("late passive", passive(LATE)),
+    mode(
+        "half QUIC",
+        View {
+            datagrams: Datagrams::Half,
+            ..View::PROBED
+        },
+    ),
+    mode(
+        "all QUIC",
+        View {
+            datagrams: Datagrams::All,
+            ..View::PASSIVE
+        },
+    ),
+    mode(
+        "1 in 8",
+        View {
+            sampling_shift: 3,
+            ..View::PROBED
+        },
+    ),
 ];
 
 /// Whether the capture itself begins when the flows are under way.
