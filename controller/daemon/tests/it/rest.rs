@@ -80,7 +80,7 @@ async fn a_switch_is_held_against_the_links_it_has() {
 }
 
 #[tokio::test]
-async fn series_rules_advice_curve() {
+async fn series_rules_advice() {
     let lab = warm().await;
     let (_, s) = lab
         .get("/links/10/5/series?from_ns=8000000000&to_ns=10000000000")
