@@ -2,7 +2,7 @@
 //! Rules, predictions and the advice made of them.
 
 use serde::{Deserialize, Serialize};
-use tidemark_advice::{Advice, Verdict, WhatIfPoint};
+use tidemark_advice::{Advice, Verdict};
 use tidemark_rules::{Limit, RuleResult, Targets};
 
 /// The rules at one link.
@@ -46,17 +46,4 @@ pub struct VerdictState {
     pub targets: Targets,
     /// The conclusion, with its curve; null before the first estimate.
     pub verdict: Option<Verdict>,
-}
-
-/// Predicted outcome over the buffer size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Curve {
-    /// Node id of the switch.
-    pub node: u32,
-    /// Egress port.
-    pub port: u32,
-    /// Limit in force in the estimate that the curve comes from, bytes.
-    pub limit_bytes: Option<f64>,
-    /// Points, ascending.
-    pub points: Vec<WhatIfPoint>,
 }

@@ -63,10 +63,6 @@ operations! {
     }
     /// The advice, and whether it could be applied now
     GetAdvice: Get "/advice" (Nothing, LinkQuery, Nothing) -> AdviceState
-    /// Predicted utilisation, loss and delay over the buffer size
-    GetCurve: Get "/curve" (Nothing, CurveQuery, Nothing) -> Curve {
-        const MEDIA: &'static [&'static str] = &["application/json", "text/csv"];
-    }
     /// Targets in force
     GetTargets: Get "/targets" (Nothing, Nothing, Nothing) -> AllTargets
     /// The newest phases with their estimates

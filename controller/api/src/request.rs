@@ -161,24 +161,6 @@ pub struct PacketsQuery {
     pub max_packets: Option<u32>,
 }
 
-/// Which part of the curve.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CurveQuery {
-    /// Node id of the switch; may be left out where one link is known.
-    pub node: Option<u32>,
-    /// Egress port; the same.
-    pub port: Option<u32>,
-    /// Smallest buffer, bytes; one segment by default.
-    pub from_bytes: Option<f64>,
-    /// Largest buffer, bytes; 3 C·T_e or twice the limit by default.
-    pub to_bytes: Option<f64>,
-    /// Number of points, 2 to 2000; 100 by default.
-    pub points: Option<u32>,
-    /// `json` (default) or `csv`.
-    pub format: Option<String>,
-}
-
 /// Which link's verdict, and in which form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -59,11 +59,6 @@ class Verdict:
         return self._value["high_bytes"]
 
     @property
-    def confidence(self) -> float:
-        """Probability asked for, with which each target is to be met."""
-        return float(self._value["confidence"])
-
-    @property
     def chance(self) -> float | None:
         """Probability that each target is met at :attr:`set_bytes`: the smallest of them."""
         return self._value["chance"]

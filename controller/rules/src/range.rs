@@ -43,9 +43,4 @@ impl Range {
     pub fn widen(&mut self, value: f64) {
         *self = Range::new(self.value, self.low.min(value), self.high.max(value));
     }
-
-    /// Has `value` as the most likely one, and widens where it has to.
-    pub fn recentre(&mut self, value: f64) {
-        *self = Range::new(value, self.low, self.high);
-    }
 }

@@ -98,8 +98,6 @@ pub struct Verdict {
     pub set_bytes: Option<u64>,
     /// Upper end of the limits that serve, bytes.
     pub high_bytes: Option<u64>,
-    /// Probability asked for, with which each target is to be met.
-    pub confidence: f64,
     /// The targets that the answer is held against.
     #[serde(default)]
     pub targets: Targets,
@@ -153,7 +151,6 @@ impl Verdict {
             low_bytes: interval.map(|i| i[0].floor() as u64),
             set_bytes: advice.limit_bytes,
             high_bytes: interval.map(|i| i[1].ceil() as u64),
-            confidence: advice.confidence_asked,
             targets: targets.clone(),
             drain_bytes_per_s: Some(traffic.drain_bytes_per_s()).filter(|&d| d > 0.0),
             packet_bytes: Some(traffic.segment_bytes).filter(|&b| b > 0.0),

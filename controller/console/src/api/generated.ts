@@ -55,23 +55,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/curve": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Predicted utilisation, loss and delay over the buffer size */
-        get: operations["GetCurve"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/events": {
         parameters: {
             query?: never;
@@ -808,26 +791,6 @@ export interface components {
         };
         /** @description Congestion control as recognised from a window's trajectory. */
         CongestionControl: "reno" | "cubic" | "bbr" | "scalable" | "unknown";
-        /** @description Predicted outcome over the buffer size. */
-        Curve: {
-            /**
-             * Format: double
-             * @description Limit in force in the estimate that the curve comes from, bytes.
-             */
-            limit_bytes: number | null;
-            /**
-             * Format: uint32
-             * @description Node id of the switch.
-             */
-            node: number;
-            /** @description Points, ascending. */
-            points: components["schemas"]["CurvePoint"][];
-            /**
-             * Format: uint32
-             * @description Egress port.
-             */
-            port: number;
-        };
         /** @description One point of a what-if curve. */
         CurvePoint: {
             /**
@@ -2806,11 +2769,6 @@ export interface components {
              */
             chance: number | null;
             /**
-             * Format: double
-             * @description Probability asked for, with which each target is to be met.
-             */
-            confidence: number;
-            /**
              * @description Expected outcome over the limit; at measured limits the measurement. Left out of
              *     lists.
              */
@@ -2955,7 +2913,6 @@ export type Collector = components['schemas']['Collector'];
 export type CollectorCounters = components['schemas']['CollectorCounters'];
 export type CollectorEvent = components['schemas']['CollectorEvent'];
 export type CongestionControl = components['schemas']['CongestionControl'];
-export type Curve = components['schemas']['Curve'];
 export type CurvePoint = components['schemas']['CurvePoint'];
 export type Distribution = components['schemas']['Distribution'];
 export type Drift = components['schemas']['Drift'];
@@ -3118,42 +3075,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Changes"];
-                };
-            };
-            "4XX": components["responses"]["Error"];
-            "5XX": components["responses"]["Error"];
-        };
-    };
-    GetCurve: {
-        parameters: {
-            query?: {
-                /** @description `json` (default) or `csv`. */
-                format?: string;
-                /** @description Smallest buffer, bytes; one segment by default. */
-                from_bytes?: number;
-                /** @description Node id of the switch; may be left out where one link is known. */
-                node?: number;
-                /** @description Number of points, 2 to 2000; 100 by default. */
-                points?: number;
-                /** @description Egress port; the same. */
-                port?: number;
-                /** @description Largest buffer, bytes; 3 C·T_e or twice the limit by default. */
-                to_bytes?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Predicted utilisation, loss and delay over the buffer size */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Curve"];
-                    "text/csv": string;
                 };
             };
             "4XX": components["responses"]["Error"];

@@ -20,9 +20,8 @@ export function verdict(v: unknown) {
     lowBytes: number(o.low_bytes),
     setBytes: number(o.set_bytes),
     highBytes: number(o.high_bytes),
-    /** Probability that every target is met at `setBytes`, and the one asked for. */
+    /** Probability that every target is met at `setBytes`. */
     chance: number(o.chance),
-    confidence: number(o.confidence),
     because: string(o.because),
     measured: list(o.measured).flatMap((m) => measured(m) ?? []),
     curve: curve(o.curve),

@@ -36,9 +36,7 @@ export class VerdictDrawing implements Picture {
     if (curve === this.curve && !other) return;
     // A picture of another port would be taken for one of this.
     if (other) this.show('');
-    this.link = link;
-    this.curve = curve;
-    this.asked = '';
+    [this.link, this.curve, this.asked] = [link, curve, ''];
     this.draw();
   }
 
@@ -65,10 +63,7 @@ export class VerdictDrawing implements Picture {
   private draw(): void {
     const { link } = this;
     const width = this.element.clientWidth;
-    if (!link || this.empty()) {
-      this.show('');
-      return;
-    }
+    if (!link || this.empty()) return this.show('');
     const ask = `${theme()} ${width}`;
     if (this.waiting || width < 120 || ask === this.asked) return;
     this.waiting = true;
@@ -90,8 +85,7 @@ export class VerdictDrawing implements Picture {
     this.shown = svg;
     if (svg === '') {
       this.element.replaceChildren();
-      this.onAxis(null);
-      return;
+      return this.onAxis(null);
     }
     // No script of a parsed document runs.
     const root = new DOMParser().parseFromString(svg, 'image/svg+xml').documentElement;

@@ -7,12 +7,9 @@ use super::to_end::to_its_end;
 use super::{App, select};
 use axum::http::StatusCode;
 use std::sync::Arc;
-use tidemark_advice::{WhatIfPoint, what_if};
-use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules, GetVerdict};
-use tidemark_api::{AdviceApplied, AdviceState, Curve, CurveQuery, LinkQuery, Rules, VerdictState};
-use tidemark_estimators::LinkId;
+use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetRules, GetVerdict};
+use tidemark_api::{AdviceApplied, AdviceState, LinkQuery, Rules, VerdictState};
 use tidemark_picture::{Figure, Format, Layout, about, render, theme};
-use tidemark_rules::Traffic;
 
 pub(super) async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
     let id = select::one(&app.core, call.query)?;
@@ -112,82 +109,4 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
         dry_run: done.changed.dry_run,
         recorded: done.recorded,
     })
-}
-
-pub(super) async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>, ApiError> {
-    let q = call.query;
-    let link = LinkQuery {
-        node: q.node,
-        port: q.port,
-    };
-    let id = select::one(&app.core, link)?;
-    let points = q.points.unwrap_or(100);
-    if !(2..=2000).contains(&points) {
-        return Err(ApiError::bad("points", "must be 2 to 2000"));
-    }
-    // Before there is anything to predict, the curve has no points.
-    let measured = app.core.link(id).and_then(|l| l.measured);
-    let curve = match &measured {
-        Some(m) => predicted(m, &q, points)?,
-        None => Vec::new(),
-    };
-    let limit_bytes = measured.and_then(|m| m.limit_bytes);
-    answer(q.format.as_deref(), id, limit_bytes, curve)
-}
-
-/// No points where nothing can be predicted yet.
-fn predicted(
-    measured: &Traffic,
-    q: &CurveQuery,
-    points: u32,
-) -> Result<Vec<WhatIfPoint>, ApiError> {
-    let bdp = measured.drain_bytes_per_s() * measured.t_e_s.value;
-    let widest = (3.0 * bdp).max(2.0 * measured.limit_bytes.unwrap_or(0.0));
-    let from = q.from_bytes.unwrap_or(measured.segment_bytes.max(1.0));
-    let to = q.to_bytes.unwrap_or(widest.max(100.0 * from));
-    if !(from >= 0.0 && from.is_finite()) {
-        return Err(ApiError::bad("from_bytes", "must be at least 0"));
-    }
-    if !(to > from && to.is_finite()) {
-        return Err(ApiError::bad("to_bytes", "must be above from_bytes"));
-    }
-    let step = (to - from) / f64::from(points - 1);
-    let buffers = (0..points).map(|i| from + step * f64::from(i));
-    Ok(what_if(measured, buffers).unwrap_or_default())
-}
-
-fn answer(
-    format: Option<&str>,
-    id: LinkId,
-    limit_bytes: Option<f64>,
-    curve: Vec<WhatIfPoint>,
-) -> Result<Reply<Curve>, ApiError> {
-    match format {
-        None | Some("json") => Ok(Reply::Ok(Curve {
-            node: id.node_id,
-            port: id.port,
-            limit_bytes,
-            points: curve,
-        })),
-        Some("csv") => Ok(Reply::Media("text/csv", csv(&curve).into_bytes())),
-        Some(_) => Err(ApiError::bad("format", "must be json or csv")),
-    }
-}
-
-fn csv(curve: &[WhatIfPoint]) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::from("buffer_bytes");
-    for name in ["utilisation", "loss_rate", "delay_ms", "delay_mean_ms"] {
-        let _ = write!(text, ",{name},{name}_low,{name}_high");
-    }
-    text.push('\n');
-    for p in curve {
-        let _ = write!(text, "{}", p.buffer_bytes);
-        let p = &p.predicted;
-        for i in [p.utilisation, p.loss_rate, p.delay_ms, p.delay_mean_ms] {
-            let _ = write!(text, ",{},{},{}", i.value, i.low, i.high);
-        }
-        text.push('\n');
-    }
-    text
 }

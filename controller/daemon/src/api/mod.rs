@@ -67,7 +67,6 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
         .serve(advice::verdict)
         .serve(advice::advice)
         .serve(advice::apply)
-        .serve(advice::curve)
         .serve(targets::targets)
         .serve(targets::set_targets)
         .serve(phases::phases)

@@ -80,7 +80,7 @@ async fn a_switch_is_held_against_the_links_it_has() {
 }
 
 #[tokio::test]
-async fn series_rules_advice_curve() {
+async fn series_rules_advice() {
     let lab = warm().await;
     let (_, s) = lab
         .get("/links/10/5/series?from_ns=8000000000&to_ns=10000000000")
@@ -125,17 +125,6 @@ async fn series_rules_advice_curve() {
     assert_eq!(a["can_apply"], true, "{a}");
     assert!(a["advice"]["limit_bytes"].as_u64().unwrap() >= 6000);
     assert_eq!(a["targets"]["delay_ms"], 30.0);
-
-    let (_, c) = lab
-        .get("/curve?points=5&from_bytes=10000&to_bytes=50000")
-        .await;
-    let points = c["points"].as_array().unwrap();
-    assert_eq!(points.len(), 5);
-    assert_eq!(points[4]["buffer_bytes"], 50_000.0);
-    let (_, csv) = lab.get("/curve?points=5&format=csv").await;
-    let csv = csv.as_str().unwrap();
-    assert_eq!(csv.lines().count(), 6);
-    assert!(csv.starts_with("buffer_bytes,utilisation,utilisation_low,"));
 }
 
 #[tokio::test]
@@ -271,15 +260,6 @@ async fn long_answers_are_compressed_for_who_takes_that() {
 }
 
 #[tokio::test]
-async fn before_an_estimate_the_curve_is_empty() {
-    let mut lab = Lab::new(|_| ());
-    let update = lab.traffic.next_update();
-    lab.core.take(0, &update);
-    let (status, curve) = lab.get("/curve").await;
-    assert_eq!((status, &curve["points"]), (200, &json!([])), "{curve}");
-}
-
-#[tokio::test]
 async fn bad_requests_name_the_field() {
     let lab = warm().await;
     for (path, status, field) in [
@@ -302,9 +282,6 @@ async fn bad_requests_name_the_field() {
         ),
         ("/events?node=10", 400, json!("port")),
         ("/events?port=5", 400, json!("node")),
-        ("/curve?points=1", 400, json!("points")),
-        ("/curve?from_bytes=9&to_bytes=3", 400, json!("to_bytes")),
-        ("/curve?format=xml", 400, json!("format")),
         ("/phases/none", 404, Value::Null),
         ("/links?max_links=0", 400, json!("max_links")),
         ("/links?max_links=1001", 400, json!("max_links")),

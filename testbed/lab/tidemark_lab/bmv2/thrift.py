@@ -21,7 +21,6 @@ STOP = 0
 I32 = 8
 I64 = 10
 STRING = 11
-LIST = 15
 # The only context BMv2 has.
 CONTEXT = 0
 
@@ -54,17 +53,6 @@ class Thrift:
         """`i32 set_egress_queue_depth(1: i32 port_num, 2: i32 depth_pkts)`"""
         arguments = [_i32(port), _i32(packets)]
         self._call("simple_switch:set_egress_queue_depth", arguments, lambda _: None)
-
-    def registers(self, name: str) -> list[int]:
-        """`list<i64> bm_register_read_all(1: i32 cxt_id, 2: string name)`"""
-
-        def cells(stream: BinaryIO) -> list[int]:
-            kind, field, element, count = struct.unpack("!bhbI", stream.read(8))
-            if (kind, field, element) != (LIST, 0, I64):
-                raise RuntimeError(f"BMv2 does not tell register {name}")
-            return list(struct.unpack(f"!{count}q", stream.read(8 * count)))
-
-        return self._call("standard:bm_register_read_all", [_i32(CONTEXT), _string(name)], cells)
 
     def write_register(self, name: str, index: int, value: int) -> None:
         """`void bm_register_write(1: i32 cxt_id, 2: string name, 3: i32 index, 4: i64 value)`"""
