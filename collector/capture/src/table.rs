@@ -278,6 +278,8 @@ pub trait Stored: Clone + Default + Send + 'static {
     /// Its columns, `order` first.
     fn columns() -> Vec<Column<Self>>;
     fn order(&self) -> u64;
+    /// All columns that are read are set.
+    fn complete(&mut self) {}
 }
 
 /// The schema of a table's files.

@@ -29,7 +29,11 @@ metrics! {
         counter stream_restarts: u64,
         /// Datagrams of streams beyond the table's bound.
         counter streams_refused: u64,
-        /// Reports without any timestamp.
+        /// Records of hops whose metadata packets carried (INT-MD).
+        counter hops: u64,
+        /// Hops without a record: the packet was cut before them, or they have no node id.
+        counter hops_left_out: u64,
+        /// Reports without any timestamp; they count at the time of their reception.
         counter reports_without_time: u64,
         /// Reports whose time contradicts their node's others.
         counter reports_implausible_time: u64,
@@ -50,7 +54,7 @@ metrics! {
         counter reports_unconfigured_node: u64,
         /// Reports with the egress before the ingress timestamp.
         counter negative_delays: u64,
-        /// Reports whose inner packet cannot be read.
+        /// Reports whose inner packet cannot be read: their rows have no flow.
         counter inner_errors: [u64; InnerError::LABELS.len()] = "inner_errors_by_reason"
             => "reason" in InnerError::LABELS,
         /// Drop reports for other reasons than the queue.

@@ -23,7 +23,7 @@ impl From<&PostcardRow> for Packet {
     fn from(row: &PostcardRow) -> Self {
         Self {
             ingress_ns: row.ingress_ns,
-            egress_ns: if row.dropped { 0 } else { row.egress_ns },
+            egress_ns: if row.dropped { 0 } else { row.egress_ns.max(1) },
             occupancy_bytes: row.occupancy_bytes,
             flow_id: row.flow_id,
             ip_bytes: u16::try_from(row.ip_bytes).unwrap_or(u16::MAX),

@@ -110,7 +110,7 @@ fn sound(payload: &[u8]) {
             "what numbers a report is read alone"
         );
         for kind in [InnerKind::Ethernet, InnerKind::Ipv4, InnerKind::Ipv6] {
-            if let Ok(inner) = parse_inner(&Inner { packet, kind }) {
+            if let Ok(inner) = parse_inner(&Inner::new(packet, kind)) {
                 assert!(inner.payload_bytes <= inner.ip_bytes);
             }
         }
@@ -253,6 +253,7 @@ fn expected(bits: u16, domain_bits: u16) -> (Report<'static>, usize) {
         dropped: dropped.is_some(),
         ingress_port: half(metadata::PORTS, 16).or(pair(metadata::PORTS2, 0)),
         egress_port: half(metadata::PORTS, 0).or(pair(metadata::PORTS2, 1)),
+        hop_latency: item(metadata::HOP_LATENCY).map(word),
         queue_id: queue.or(dropped).map(|n| byte(n, 24)),
         queue_occupancy: queue.map(|n| word(n) & 0x00ff_ffff),
         ingress_ts: long(metadata::INGRESS_TIME),

@@ -28,12 +28,10 @@ fn v1_with_every_optional_word() {
             queue_id: Some(2),
             queue_occupancy: Some(64),
             ingress_ts: Some(100),
+            hop_latency: Some(50),
             egress_ts: Some(200),
             drop_reason: Some(71),
-            inner: Inner {
-                packet: &payload[40..],
-                kind: InnerKind::Ipv4
-            },
+            inner: Inner::new(&payload[40..], InnerKind::Ipv4),
             first_in_datagram: true,
             ..Report::default()
         }
@@ -101,10 +99,7 @@ fn v0_5_switch_local() {
             queue_occupancy: Some(100),
             ingress_ts: Some(1000),
             egress_ts: Some(2000),
-            inner: Inner {
-                packet: &payload[28..],
-                kind: InnerKind::Ethernet
-            },
+            inner: Inner::new(&payload[28..], InnerKind::Ethernet),
             first_in_datagram: true,
             ..Report::default()
         }
