@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::FlowKey;
 use crate::bytes::{be16, be32};
-use crate::error::InnerError;
+use crate::error::{DecodeError, InnerError};
 use crate::report::{Inner, InnerKind};
 use tidemark_layers::{Ip, NoIp, ethernet, tunnel};
 
@@ -14,6 +14,8 @@ pub(crate) const UDP: u8 = 17;
 const MAX_EXTENSIONS: usize = 8;
 /// Nested tunnels that are looked through.
 const MAX_TUNNELS: u8 = 4;
+/// EtherTypes below are lengths.
+const LEAST_ETHERTYPE: u16 = 0x600;
 
 /// What the headers of an inner packet say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +102,31 @@ pub(crate) fn network(inner: &Inner<'_>) -> Result<Ip, InnerError> {
         InnerKind::Opaque => Err(InnerError::NotAPacket),
     }
 }
+
+/// Whether a packet begins as its report says. Headers that are not there yet say nothing.
+#[inline]
+pub(crate) fn is_as_announced(inner: &Inner<'_>) -> bool {
+    let begins = |packet: &[u8], version: u8| match packet.first() {
+        Some(&first) if version == 4 => first >> 4 == 4 && first & 0xf >= 5,
+        Some(&first) => first >> 4 == version,
+        None => true,
+    };
+    match inner.kind {
+        InnerKind::Ipv4 => begins(inner.packet, 4),
+        InnerKind::Ipv6 => begins(inner.packet, 6),
+        InnerKind::Ethernet => match network(inner) {
+            Ok(ip) => begins(inner.packet.get(ip.at..).unwrap_or_default(), ip.version),
+            Err(InnerError::NotIp { ethertype }) => ethertype >= LEAST_ETHERTYPE,
+            Err(_) => true,
+        },
+        InnerKind::None | InnerKind::Opaque => true,
+    }
+}
+
+/// Why another protocol's datagram is no report.
+pub(crate) const OTHER_INNER: DecodeError = DecodeError::NotAReport {
+    what: "the packet in it does not begin as its header says",
+};
 
 fn parse_ip(bytes: &[u8], ip: Ip, tunnels: u8) -> Result<InnerPacket, InnerError> {
     let packet = bytes.get(ip.at..).unwrap_or_default();

@@ -3,9 +3,14 @@
 
 use crate::bytes::{Words, available32, port_pair, queue_word};
 use crate::error::DecodeError;
+use crate::inner::{OTHER_INNER, is_as_announced, network};
 use crate::report::{Inner, InnerKind, Report};
 
 const FIXED_BYTES: usize = 12;
+/// D, Q and F.
+const FLAGS: u32 = 0x00e0_0000;
+/// Between them and hw_id.
+const RESERVED: u32 = 0x001f_ffc0;
 
 pub(crate) fn decode<'a>(
     payload: &'a [u8],
@@ -48,6 +53,16 @@ pub(crate) fn decode<'a>(
         need_bytes,
     })?;
     report.inner = Inner::new(words.0, kind);
+    // Any protocol may begin with four bits of 0: nothing else may speak against a report.
+    if word & RESERVED != 0 {
+        return Err(DecodeError::NotAReport {
+            what: "bits are set that version 0.5 reserves",
+        });
+    }
+    let flagged = word & FLAGS != 0 || next_protocol != 0;
+    if !is_as_announced(&report.inner) || !flagged && network(&report.inner).is_err() {
+        return Err(OTHER_INNER);
+    }
     f(report);
     Ok(1)
 }

@@ -3,9 +3,12 @@
 
 use crate::bytes::{Words, available32, port_pair, queue_word};
 use crate::error::DecodeError;
+use crate::inner::{OTHER_INNER, is_as_announced};
 use crate::report::{Inner, InnerKind, Report};
 
 const FIXED_BYTES: usize = 16;
+/// Between the metadata bits and D.
+const RESERVED: u32 = 0x7e00;
 
 pub(crate) fn decode<'a>(
     payload: &'a [u8],
@@ -59,6 +62,14 @@ pub(crate) fn decode<'a>(
     let optional = header.get(FIXED_BYTES..).unwrap_or_default();
     read_optional(&mut report, optional, (word >> 15) & 0x3f)
         .ok_or(DecodeError::MetadataTooShort { offset: 0 })?;
+    if word & RESERVED != 0 {
+        return Err(DecodeError::NotAReport {
+            what: "bits are set that version 1.0 reserves",
+        });
+    }
+    if !is_as_announced(&report.inner) {
+        return Err(OTHER_INNER);
+    }
     f(report);
     Ok(1)
 }

@@ -7,6 +7,7 @@ use crate::bytes::{Words, be32, port_pair, queue_word};
 use crate::domain;
 use crate::error::DecodeError;
 use crate::header::{GROUP_HEADER_BYTES, LENGTH_TO_END};
+use crate::inner::{OTHER_INNER, is_as_announced};
 use crate::layout::{flag, metadata};
 use crate::report::{Inner, InnerKind, Report};
 use crate::tag;
@@ -109,8 +110,14 @@ fn individual<'a>(
         first_in_datagram: template.first_in_datagram,
         ..Report::default()
     };
+    let mut has_metadata = false;
     let inner = match types >> 4 {
         // "Inner only": no fixed contents, no metadata.
+        0 if types & 0xf == 0 => {
+            return Err(DecodeError::NotAReport {
+                what: "an individual report of nothing",
+            });
+        }
         0 => contents,
         1 => {
             let Some((fixed, behind)) = contents.split_first_chunk::<8>() else {
@@ -128,10 +135,16 @@ fn individual<'a>(
             let domain_bits = u16::from_be_bytes([fixed[4], fixed[5]]);
             read_metadata(&mut report, items, bits, domain_id, domain_bits)
                 .ok_or(DecodeError::MetadataTooShort { offset })?;
+            has_metadata = bits != 0;
             inner
         }
-        // IOAM and reserved types: their body is not defined.
-        _ => {
+        3.. => {
+            return Err(DecodeError::NotAReport {
+                what: "an individual report of a reserved type",
+            });
+        }
+        // IOAM: its body is not defined.
+        2 => {
             report.inner = Inner::new(contents, InnerKind::Opaque);
             return Ok(report);
         }
@@ -149,6 +162,10 @@ fn individual<'a>(
             },
         ),
     };
+    // Metadata that fits its lengths speaks for a report well enough.
+    if !has_metadata && !is_as_announced(&report.inner) {
+        return Err(OTHER_INNER);
+    }
     Ok(report)
 }
 

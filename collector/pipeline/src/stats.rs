@@ -21,6 +21,9 @@ metrics! {
         counter reports_late: u64,
         /// Reports of datagrams seen before; not counted twice.
         counter reports_duplicate: u64,
+        /// Report datagrams with the number of another one: their exporter does not number,
+        /// and its losses cannot be told.
+        counter reports_unnumbered: u64,
         /// Report datagrams too old to be told late from duplicate.
         counter reports_stale: u64,
         /// Jumps in numbering that the next datagram did not confirm; no loss.

@@ -57,6 +57,19 @@ fn kind() -> impl Strategy<Value = InnerKind> {
     ]
 }
 
+/// Bytes that begin as a packet of a kind does.
+fn packet_of(kind: InnerKind, mut bytes: Vec<u8>) -> Vec<u8> {
+    let (at, begin): (usize, &[u8]) = match kind {
+        InnerKind::Ethernet => (12, &[0x88, 0xb5]),
+        InnerKind::Ipv4 => (0, &[0x45]),
+        _ => (0, &[0x60]),
+    };
+    if let Some(place) = bytes.get_mut(at..at + begin.len()) {
+        place.copy_from_slice(begin);
+    }
+    bytes
+}
+
 proptest! {
     #[test]
     fn what_is_encoded_is_decoded(
@@ -64,6 +77,10 @@ proptest! {
         reports in prop::collection::vec(
             (v2_report(), kind(), prop::collection::vec(any::<u8>(), 4..120)), 1..12),
     ) {
+        let reports: Vec<_> = reports
+            .into_iter()
+            .map(|(report, kind, packet)| (report, kind, packet_of(kind, packet)))
+            .collect();
         let reports: Vec<Report<'_>> = reports
             .iter()
             .enumerate()
@@ -95,6 +112,7 @@ proptest! {
         ingress_port in option::of(0u32..0xffff),
         packet in prop::collection::vec(any::<u8>(), 0..80),
     ) {
+        let packet = packet_of(InnerKind::Ipv6, packet);
         let report = Report {
             version: 1,
             sequence_bits: 32,

@@ -107,6 +107,7 @@ impl Accounting {
         let streams = self.streams.total();
         stats.reports_lost = streams.lost;
         stats.reports_late = streams.late;
+        stats.reports_unnumbered = streams.unnumbered;
         stats.reports_stale = streams.stale;
         stats.reports_implausible_sequence = streams.implausible;
         stats.stream_restarts = streams.restarts;
@@ -159,9 +160,8 @@ impl Accounting {
             stats.reports_unconfigured_node += 1;
         }
         let times = node.time.times(report, received.rx_ns);
-        if report.ingress_ts.is_none() && report.egress_ts.is_none() {
-            stats.reports_without_time += 1;
-        }
+        let has_time = report.ingress_ts.is_some() || report.egress_ts.is_some();
+        stats.reports_without_time += u64::from(!has_time);
         if let Ok(times) = &times {
             if times.restarted {
                 // What begins a clock is no double, whatever its number: who does
@@ -191,7 +191,8 @@ impl Accounting {
                     hw_id: report.hw_id,
                     sequence_bits: report.sequence_bits,
                 };
-                let time_ns = times.ok().map(|t| t.egress_ns.max(t.ingress_ns));
+                let times = times.ok().filter(|_| has_time);
+                let time_ns = times.map(|t| t.egress_ns.max(t.ingress_ns));
                 let outcome = self.streams.observe(key, report.sequence, time_ns);
                 self.duplicate = outcome == Some(Outcome::Duplicate);
                 self.replayed = has_key && outcome == Some(Outcome::Stale);
