@@ -34,6 +34,8 @@ metrics! {
         counter streams_refused: u64,
         /// Records of hops whose metadata packets carried (INT-MD).
         counter hops: u64,
+        /// Of them, all but the first of each report.
+        counter hops_further: u64,
         /// Hops without a record: the packet was cut before them, or they have no node id.
         counter hops_left_out: u64,
         /// Reports without any timestamp; they count at the time of their reception.
@@ -159,12 +161,9 @@ impl Stats {
         }
     }
 
-    /// Matched part of the data packets of probed flows; 1 when there are none.
-    pub fn matched_fraction(&self) -> f64 {
-        if self.join_candidates == 0 {
-            1.0
-        } else {
-            self.join_matched() as f64 / self.join_candidates as f64
-        }
+    /// Matched part of the data packets of probed flows; `None` when there are none.
+    pub fn matched_fraction(&self) -> Option<f64> {
+        let candidates = self.join_candidates;
+        (candidates > 0).then(|| self.join_matched() as f64 / candidates as f64)
     }
 }

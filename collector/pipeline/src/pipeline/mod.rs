@@ -273,6 +273,7 @@ impl<S: Sink> Pipeline<S> {
             Some(hop) => {
                 self.stats.reports += u64::from(!hop.further);
                 self.stats.hops += 1;
+                self.stats.hops_further += u64::from(hop.further);
                 self.stats.hops_left_out += u64::from(hop.left_out);
             }
         }
