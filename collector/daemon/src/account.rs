@@ -42,7 +42,7 @@ fn words(key: &str) -> &str {
     frames.map(|r| r.words()).or_else(known).unwrap_or(key)
 }
 
-/// What became of the frames of a capture file.
+/// The frames of a capture file and their reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FrameAccount {
     /// Frames read.
@@ -111,7 +111,7 @@ impl fmt::Display for FrameAccount {
     }
 }
 
-/// What became of reports, or of the records of their hops.
+/// Reports, or the records of their hops, and their rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RowAccount {
     /// Reports; of those with hops, the records of these.

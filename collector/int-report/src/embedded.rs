@@ -19,6 +19,7 @@ use crate::bytes::{Words, be16, be32, port_pair, queue_word};
 use crate::inner::{TCP, UDP, network};
 use crate::report::{Hop, Inner, Report, Stack};
 use crate::v2::available;
+use crate::{decode, fast_path};
 use tidemark_layers::{Ip, tunnel};
 
 /// Hop-by-hop, the type of INT-MD.
@@ -55,6 +56,17 @@ struct Found<'a> {
     /// Shim and headers, without any hop.
     head_bytes: usize,
     stack: Stack,
+}
+
+/// Whether a datagram holds records of other nodes than the one that sends it.
+#[must_use]
+pub fn carries_hops(payload: &[u8]) -> bool {
+    let mut found = false;
+    if fast_path(payload).is_none() {
+        // A malformed rest does not matter.
+        let _ = decode(payload, |report| found |= report.hop.is_some());
+    }
+    found
 }
 
 /// Hands on a report, or the records of the hops whose stack its packet carries.

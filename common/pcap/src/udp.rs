@@ -74,7 +74,7 @@ pub(crate) struct Whole {
 #[derive(Debug)]
 pub(crate) struct Fragment {
     pub whole: Whole,
-    /// Where it begins in what follows the IP header.
+    /// Its place in the bytes that follow the IP header.
     pub offset: usize,
     pub is_last: bool,
     /// Its place in the frame.

@@ -53,6 +53,12 @@ impl PostcardRow {
         }
     }
 
+    /// The queue met; `None` where the report does not tell it.
+    #[inline]
+    pub fn occupancy(&self) -> Option<u64> {
+        self.absent.unless(Absent::OCCUPANCY, self.occupancy_bytes)
+    }
+
     /// Time in the node; `None` where one of its times is not known, and of a drop.
     #[inline]
     pub fn delay_ns(&self) -> Option<u64> {

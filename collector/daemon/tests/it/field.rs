@@ -196,7 +196,6 @@ test_support::shared_data_test! {
             ("A01-intmd-v2-report-length-0.pcap", 120, 360),
             ("A04-intmd-v1-vlan-2hops.pcap", 60, 120),
             ("A05-v1-sequence-constant.pcap", 60, 60),
-            ("A06-v05-32bit-ns-pauses.pcap", 12, 12),
             ("A08-v05-mpls-inner.pcap", 60, 60),
             ("A10-v2-hop-latency-no-egress-time.pcap", 60, 60),
             ("A13-linux-cooked-v2.pcap", 51, 51),
