@@ -111,10 +111,14 @@ fn gather<R, V>(
     to: &mut Values,
 ) {
     if nullable {
+        to.valid.reserve(rows.len());
+        to.bits.reserve(rows.len());
         for row in rows {
             let value = get(row);
             to.valid.push(value.is_some());
-            to.bits.extend(value.map(&bits));
+            if let Some(value) = value {
+                to.bits.push(bits(value));
+            }
         }
     } else {
         let value = |row| get(row).map_or(0, &bits);
