@@ -27,24 +27,24 @@ CREATE TABLE IF NOT EXISTS postcards
     node_id UInt32 CODEC(ZSTD(3)),
     hw_id UInt8 CODEC(ZSTD(3)),
     report_sequence UInt32 CODEC(DoubleDelta, ZSTD(3)),
-    flow_id UInt64 CODEC(ZSTD(3)),
-    ingress_port UInt32 CODEC(ZSTD(3)),
-    egress_port UInt32 CODEC(ZSTD(3)),
-    queue UInt8 CODEC(ZSTD(3)),
-    ingress_ns UInt64 CODEC(Delta, T64, ZSTD(3)),
+    flow_id Nullable(UInt64) CODEC(ZSTD(3)),
+    ingress_port Nullable(UInt32) CODEC(ZSTD(3)),
+    egress_port Nullable(UInt32) CODEC(ZSTD(3)),
+    queue Nullable(UInt8) CODEC(ZSTD(3)),
+    ingress_ns Nullable(UInt64) CODEC(Delta, T64, ZSTD(3)),
     egress_ns Nullable(UInt64) CODEC(Delta, ZSTD(3)),
-    occupancy_bytes UInt64 CODEC(Delta, ZSTD(3)),
-    limit_bytes UInt64 CODEC(ZSTD(3)),
-    ip_bytes UInt32 CODEC(ZSTD(3)),
+    occupancy_bytes Nullable(UInt64) CODEC(Delta, ZSTD(3)),
+    limit_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    ip_bytes Nullable(UInt32) CODEC(ZSTD(3)),
     wire_overhead_bytes UInt32 CODEC(ZSTD(3)),
-    payload_bytes UInt32 CODEC(ZSTD(3)),
-    tcp_seq UInt32 CODEC(Delta, ZSTD(3)),
-    tcp_ack UInt32 CODEC(ZSTD(3)),
-    tcp_flags UInt8 CODEC(ZSTD(3)),
-    ecn UInt8 CODEC(ZSTD(3)),
+    payload_bytes Nullable(UInt32) CODEC(ZSTD(3)),
+    tcp_seq Nullable(UInt32) CODEC(Delta, ZSTD(3)),
+    tcp_ack Nullable(UInt32) CODEC(ZSTD(3)),
+    tcp_flags Nullable(UInt8) CODEC(ZSTD(3)),
+    ecn Nullable(UInt8) CODEC(ZSTD(3)),
     ce_marked Bool CODEC(ZSTD(3)),
     dropped Bool CODEC(ZSTD(3)),
-    drop_reason UInt8 CODEC(ZSTD(3)),
+    drop_reason Nullable(UInt8) CODEC(ZSTD(3)),
     sampling_shift UInt8 CODEC(ZSTD(3)),
     retransmitted Bool CODEC(ZSTD(3)),
     feedback_rtt_us Nullable(UInt32) CODEC(ZSTD(3)),
@@ -54,16 +54,16 @@ CREATE TABLE IF NOT EXISTS postcards
     ssthresh_segments Nullable(UInt32) CODEC(ZSTD(3)),
     srtt_us Nullable(UInt32) CODEC(ZSTD(3)),
 -- <end generated: columns of postcards>
-    node_ns UInt64 ALIAS ifNull(egress_ns, ingress_ns),
-    unix_ns Int64 ALIAS toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns,
-    time DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns, 'UTC'),
+    node_ns UInt64 ALIAS ifNull(egress_ns, ifNull(ingress_ns, 0)),
+    unix_ns Int64 ALIAS toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns,
+    time DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 'UTC'),
     INDEX batch_index batch TYPE minmax GRANULARITY 4
 )
 ENGINE = MergeTree
 PARTITION BY stored_on
-ORDER BY (node_id, egress_port, toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns)
+ORDER BY (node_id, egress_port, toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns)
 TTL stored_on + INTERVAL 30 DAY DELETE
-SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 
 CREATE TABLE IF NOT EXISTS tcp_probe
 (
@@ -145,8 +145,8 @@ SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 CREATE TABLE IF NOT EXISTS queue_1ms
 (
     node_id UInt32 CODEC(ZSTD(3)),
-    egress_port UInt32 CODEC(ZSTD(3)),
-    queue UInt8 CODEC(ZSTD(3)),
+    egress_port Nullable(UInt32) CODEC(ZSTD(3)),
+    queue Nullable(UInt8) CODEC(ZSTD(3)),
     time DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD(3)),
     capture LowCardinality(String) CODEC(ZSTD(3)),
     batch UInt64 CODEC(ZSTD(3)),
@@ -156,28 +156,28 @@ CREATE TABLE IF NOT EXISTS queue_1ms
     drops UInt64 CODEC(T64, ZSTD(3)),
     ce_marks UInt64 CODEC(T64, ZSTD(3)),
     reports_lost Int64 CODEC(T64, ZSTD(3)),
-    occupancy_sum_bytes UInt64 CODEC(ZSTD(3)),
-    occupancy_min_bytes UInt64 CODEC(ZSTD(3)),
-    occupancy_max_bytes UInt64 CODEC(ZSTD(3)),
-    limit_bytes UInt64 CODEC(ZSTD(3))
+    occupancy_sum_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    occupancy_min_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    occupancy_max_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    limit_bytes Nullable(UInt64) CODEC(ZSTD(3))
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY stored_on
 ORDER BY (node_id, egress_port, queue, time, capture, batch)
 TTL stored_on + INTERVAL 30 DAY DELETE
-SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS queue_1ms_mv TO queue_1ms AS
 SELECT
     node_id,
     egress_port,
     queue,
-    toDateTime64(fromUnixTimestamp64Milli(intDiv(toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns, 1000000), 'UTC'), 3, 'UTC') AS time,
+    toDateTime64(fromUnixTimestamp64Milli(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000), 'UTC'), 3, 'UTC') AS time,
     capture,
     batch,
     stored_on,
     sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
-    sum(if(dropped, 0, bitShiftLeft(toUInt64(ip_bytes + wire_overhead_bytes), sampling_shift))) AS wire_bytes,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes + wire_overhead_bytes, 0)), sampling_shift))) AS wire_bytes,
     countIf(dropped) AS drops,
     countIf(ce_marked) AS ce_marks,
     sum(lost_before) AS reports_lost,
@@ -191,8 +191,8 @@ GROUP BY node_id, egress_port, queue, time, capture, batch, stored_on;
 CREATE TABLE IF NOT EXISTS queue_1s
 (
     node_id UInt32 CODEC(ZSTD(3)),
-    egress_port UInt32 CODEC(ZSTD(3)),
-    queue UInt8 CODEC(ZSTD(3)),
+    egress_port Nullable(UInt32) CODEC(ZSTD(3)),
+    queue Nullable(UInt8) CODEC(ZSTD(3)),
     time DateTime('UTC') CODEC(DoubleDelta, ZSTD(3)),
     capture LowCardinality(String) CODEC(ZSTD(3)),
     batch UInt64 CODEC(ZSTD(3)),
@@ -202,10 +202,10 @@ CREATE TABLE IF NOT EXISTS queue_1s
     drops UInt64 CODEC(T64, ZSTD(3)),
     ce_marks UInt64 CODEC(T64, ZSTD(3)),
     reports_lost Int64 CODEC(T64, ZSTD(3)),
-    occupancy_sum_bytes UInt64 CODEC(ZSTD(3)),
-    occupancy_min_bytes UInt64 CODEC(ZSTD(3)),
-    occupancy_max_bytes UInt64 CODEC(ZSTD(3)),
-    limit_bytes UInt64 CODEC(ZSTD(3)),
+    occupancy_sum_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    occupancy_min_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    occupancy_max_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    limit_bytes Nullable(UInt64) CODEC(ZSTD(3)),
     data_packets UInt64 CODEC(T64, ZSTD(3)),
     joined_packets UInt64 CODEC(T64, ZSTD(3))
 )
@@ -213,19 +213,19 @@ ENGINE = ReplacingMergeTree
 PARTITION BY stored_on
 ORDER BY (node_id, egress_port, queue, time, capture, batch)
 TTL stored_on + INTERVAL 1 YEAR DELETE
-SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS queue_1s_mv TO queue_1s AS
 SELECT
     node_id,
     egress_port,
     queue,
-    toDateTime(intDiv(toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
+    toDateTime(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
     capture,
     batch,
     stored_on,
     sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
-    sum(if(dropped, 0, bitShiftLeft(toUInt64(ip_bytes + wire_overhead_bytes), sampling_shift))) AS wire_bytes,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes + wire_overhead_bytes, 0)), sampling_shift))) AS wire_bytes,
     countIf(dropped) AS drops,
     countIf(ce_marked) AS ce_marks,
     sum(lost_before) AS reports_lost,
@@ -241,8 +241,8 @@ GROUP BY node_id, egress_port, queue, time, capture, batch, stored_on;
 CREATE TABLE IF NOT EXISTS flow_1s
 (
     node_id UInt32 CODEC(ZSTD(3)),
-    egress_port UInt32 CODEC(ZSTD(3)),
-    flow_id UInt64 CODEC(ZSTD(3)),
+    egress_port Nullable(UInt32) CODEC(ZSTD(3)),
+    flow_id Nullable(UInt64) CODEC(ZSTD(3)),
     time DateTime('UTC') CODEC(DoubleDelta, ZSTD(3)),
     capture LowCardinality(String) CODEC(ZSTD(3)),
     batch UInt64 CODEC(ZSTD(3)),
@@ -261,20 +261,20 @@ ENGINE = ReplacingMergeTree
 PARTITION BY stored_on
 ORDER BY (node_id, egress_port, flow_id, time, capture, batch)
 TTL stored_on + INTERVAL 1 YEAR DELETE
-SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS flow_1s_mv TO flow_1s AS
 SELECT
     node_id,
     egress_port,
     flow_id,
-    toDateTime(intDiv(toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
+    toDateTime(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
     capture,
     batch,
     stored_on,
     sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
-    sum(if(dropped, 0, bitShiftLeft(toUInt64(ip_bytes), sampling_shift))) AS ip_bytes_sum,
-    sum(if(dropped, 0, bitShiftLeft(toUInt64(payload_bytes), sampling_shift))) AS payload_bytes_sum,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes, 0)), sampling_shift))) AS ip_bytes_sum,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(payload_bytes, 0)), sampling_shift))) AS payload_bytes_sum,
     countIf(dropped) AS drops,
     countIf(ce_marked) AS ce_marks,
     countIf(retransmitted) AS retransmitted_packets,

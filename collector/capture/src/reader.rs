@@ -67,6 +67,7 @@ impl Open {
             }
         }
         self.rows_left -= rows.len();
+        rows.iter_mut().for_each(R::complete);
         Ok(rows)
     }
 }

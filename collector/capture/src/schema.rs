@@ -4,7 +4,7 @@
 
 use crate::table::{Column, Stored, columns};
 use std::sync::Arc;
-use tidemark_rows::{FlatEvent, Join, NamedProbe, PostcardRow};
+use tidemark_rows::{Absent, FlatEvent, Join, NamedProbe, PostcardRow};
 
 fn text(word: Option<Arc<str>>) -> Option<String> {
     word.map(|w| w.to_string())

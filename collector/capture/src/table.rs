@@ -111,10 +111,14 @@ fn gather<R, V>(
     to: &mut Values,
 ) {
     if nullable {
+        to.valid.reserve(rows.len());
+        to.bits.reserve(rows.len());
         for row in rows {
             let value = get(row);
             to.valid.push(value.is_some());
-            to.bits.extend(value.map(&bits));
+            if let Some(value) = value {
+                to.bits.push(bits(value));
+            }
         }
     } else {
         let value = |row| get(row).map_or(0, &bits);
@@ -278,6 +282,8 @@ pub trait Stored: Clone + Default + Send + 'static {
     /// Its columns, `order` first.
     fn columns() -> Vec<Column<Self>>;
     fn order(&self) -> u64;
+    /// All columns that are read are set.
+    fn complete(&mut self) {}
 }
 
 /// The schema of a table's files.

@@ -140,10 +140,7 @@ fn traffic<S: Sink>(p: &mut Pipeline<S>) {
             egress_ts: (!dropped).then_some(ingress + next(5 * MS)),
             drop_reason: dropped.then_some(71),
             limit: Some(60_000),
-            inner: Inner {
-                packet: &bytes,
-                kind: InnerKind::Ipv4,
-            },
+            inner: Inner::new(&bytes, InnerKind::Ipv4),
             first_in_datagram: true,
             ..Report::default()
         };

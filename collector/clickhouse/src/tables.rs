@@ -3,7 +3,7 @@
 //! from `contract/columns.toml`.
 
 use crate::column::{Column, columns};
-use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
+use tidemark_rows::{Absent, FlatEvent, NamedProbe, PostcardRow};
 
 /// Rows of one table.
 pub trait Table: Sized + Send + 'static {

@@ -14,6 +14,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![warn(missing_docs)]
 
+pub mod account;
 pub mod agent;
 mod answers;
 pub mod cli;

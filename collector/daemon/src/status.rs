@@ -16,6 +16,8 @@ pub struct ReportStatus {
     pub received: u64,
     /// Datagrams missing by sequence number.
     pub lost: u64,
+    /// Datagrams whose exporter does not number them: their loss cannot be told.
+    pub unnumbered: u64,
     /// Datagrams that came after a higher number.
     pub late: u64,
     /// Reports of datagrams seen before.
@@ -36,6 +38,7 @@ impl ReportStatus {
             datagrams: s.datagrams,
             received: s.stats.reports,
             lost: s.stats.reports_lost,
+            unnumbered: s.stats.reports_unnumbered,
             late: s.stats.reports_late,
             duplicate: s.stats.reports_duplicate,
             malformed: s.malformed_total(),
@@ -56,8 +59,8 @@ pub struct JoinStatus {
     pub by_sequence: u64,
     /// Of them, by time.
     pub by_time: u64,
-    /// Matched part of the candidates; 1 when there are none.
-    pub matched_fraction: f64,
+    /// Matched part of the candidates; none where there are none.
+    pub matched_fraction: Option<f64>,
     /// Packets that wait for their sample.
     pub waiting: u64,
 }

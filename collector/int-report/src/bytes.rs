@@ -51,3 +51,9 @@ pub(crate) fn queue_word(word: u32) -> (Option<u8>, Option<u32>) {
         (Some((word >> 24) as u8), Some(word & 0x00ff_ffff))
     }
 }
+
+/// A time of 32 bits; all ones stands for "not available".
+#[inline(always)]
+pub(crate) fn available32(time: u32) -> Option<u64> {
+    (time != u32::MAX).then_some(u64::from(time))
+}

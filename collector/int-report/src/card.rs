@@ -106,10 +106,7 @@ impl Card {
             queue_occupancy: Some(self.depth_cells),
             ingress_ts: Some(time_ns),
             egress_ts: (!self.dropped).then_some(time_ns),
-            inner: Inner {
-                packet,
-                kind: InnerKind::Ipv4,
-            },
+            inner: Inner::new(packet, InnerKind::Ipv4),
             first_in_datagram: false,
             ..Report::default()
         }

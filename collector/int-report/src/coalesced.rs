@@ -4,6 +4,7 @@
 //! long datagram. A socket tells the length of its parts; a packet capture does not.
 
 use crate::header::{GROUP_HEADER_BYTES, LENGTH_TO_END};
+use crate::v2::is_without_lengths;
 
 /// First word of an individual report of version 2.
 const REPORT_WORD_BYTES: usize = 4;
@@ -36,7 +37,7 @@ fn first_bytes(payload: &[u8]) -> usize {
         if at > GROUP_HEADER_BYTES && first >> 4 == 2 && next_node == node {
             return at;
         }
-        if words == LENGTH_TO_END {
+        if words == LENGTH_TO_END || is_without_lengths([first, words, 0, 0]) {
             break;
         }
         at += REPORT_WORD_BYTES + 4 * usize::from(words);

@@ -129,6 +129,13 @@ fn v2_baseline(out: &mut Vec<u8>, report: &Report<'_>, index: usize) -> Result<u
         bits |= metadata::PORTS;
         out.extend(port_word(report).to_be_bytes());
     }
+    if let Some(latency) = report.hop_latency {
+        if latency == u32::MAX {
+            return Err(unsupported(index, "hop_latency of all ones"));
+        }
+        bits |= metadata::HOP_LATENCY;
+        out.extend(latency.to_be_bytes());
+    }
     if let Some(depth) = report.queue_occupancy {
         if depth > 0x00ff_ffff {
             return Err(unsupported(index, "queue_occupancy above 24 bits"));
@@ -205,10 +212,7 @@ pub fn postcard<'a>(
         queue_occupancy: Some(0),
         ingress_ts: Some(0),
         egress_ts: Some(0),
-        inner: Inner {
-            packet,
-            kind: InnerKind::Ipv4,
-        },
+        inner: Inner::new(packet, InnerKind::Ipv4),
         first_in_datagram: true,
         ..domain::of_a_postcard()
     }

@@ -30,11 +30,13 @@ pub enum DecodeError {
     BadHeaderLength { words: u8 },
     #[error("next protocol {code} is not known in report version {version}")]
     UnknownNextProtocol { version: u8, code: u8 },
+    #[error("is no telemetry report: {what} (another protocol sends to this port)")]
+    NotAReport { what: &'static str },
 }
 
 impl DecodeError {
     /// Every label, so that counters can exist from the start.
-    pub const LABELS: [&'static str; 10] = [
+    pub const LABELS: [&'static str; 11] = [
         "empty",
         "unknown_version",
         "short_header",
@@ -45,6 +47,7 @@ impl DecodeError {
         "metadata_too_short",
         "bad_header_length",
         "unknown_next_protocol",
+        "not_a_report",
     ];
 
     /// Position of this reason in [`Self::LABELS`].
@@ -61,6 +64,7 @@ impl DecodeError {
             Self::MetadataTooShort { .. } => 7,
             Self::BadHeaderLength { .. } => 8,
             Self::UnknownNextProtocol { .. } => 9,
+            Self::NotAReport { .. } => 10,
         }
     }
 }

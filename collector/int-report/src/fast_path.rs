@@ -122,10 +122,7 @@ impl<'a> FastPath<'a> {
             queue_occupancy,
             ingress_ts: available(u64::from_be_bytes(at(self.bytes, forwarded::INGRESS_NS))),
             egress_ts: available(u64::from_be_bytes(at(self.bytes, forwarded::EGRESS_NS))),
-            inner: Inner {
-                packet: self.packet,
-                kind: InnerKind::Ipv4,
-            },
+            inner: Inner::new(self.packet, InnerKind::Ipv4),
             first_in_datagram: true,
             ..Report::default()
         };
@@ -147,6 +144,7 @@ impl<'a> FastPath<'a> {
             src_port: self.half(TCP),
             dst_port: self.half(TCP + 2),
             ip_bytes: total,
+            beyond_bytes: 0,
             payload_bytes: total - 20 - tcp_bytes,
             tcp_seq: self.word(TCP + 4),
             tcp_ack: self.word(TCP + 8),

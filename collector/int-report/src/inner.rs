@@ -5,13 +5,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::FlowKey;
 use crate::bytes::{be16, be32};
-use crate::error::InnerError;
+use crate::error::{DecodeError, InnerError};
 use crate::report::{Inner, InnerKind};
+use tidemark_layers::{Ip, NoIp, ethernet, tunnel};
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
-const MAX_VLAN_TAGS: usize = 2;
+pub(crate) const TCP: u8 = 6;
+pub(crate) const UDP: u8 = 17;
 const MAX_EXTENSIONS: usize = 8;
+/// Nested tunnels that are looked through.
+const MAX_TUNNELS: u8 = 4;
+/// EtherTypes below are lengths.
+const LEAST_ETHERTYPE: u16 = 0x600;
 
 /// What the headers of an inner packet say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,8 @@ pub struct InnerPacket {
     pub dst_port: u16,
     /// IP total length including the IP header.
     pub ip_bytes: u32,
+    /// Bytes of the tunnel that it goes through, around it.
+    pub beyond_bytes: u32,
     /// Payload of the transport protocol, from the IP length: independent of
     /// truncation and of Ethernet padding. For a fragment: what of it lies in
     /// this fragment.
@@ -59,47 +65,118 @@ impl InnerPacket {
     }
 }
 
-/// Reads Ethernet (with up to two VLAN tags), IPv4 with options, IPv6 with
-/// extension headers, TCP and UDP.
+/// Reads Ethernet (with VLAN tags, MPLS labels, PPPoE), IPv4 with options, IPv6 with
+/// extension headers, TCP and UDP. Of a packet in a tunnel (IP in IP, GRE, MPLS, VXLAN,
+/// Geneve, GTP-U) it gives flow and lengths, with the ECN field of the tunnel's own packet;
+/// that one alone where the other cannot be read.
 ///
 /// # Errors
 /// When a header needed for the five-tuple, the lengths or the TCP numbers is
 /// cut or impossible.
 #[inline]
 pub fn parse_inner(inner: &Inner<'_>) -> Result<InnerPacket, InnerError> {
+    let packet = match inner.kind {
+        InnerKind::Ipv4 => parse_ipv4(inner.packet, 0)?,
+        InnerKind::Ipv6 => parse_ipv6(inner.packet, 0)?,
+        _ => parse_ip(inner.packet, network(inner)?, 0)?,
+    };
+    match inner.stack.bytes {
+        0 => Ok(packet),
+        _ => without_stack(packet, inner),
+    }
+}
+
+/// The IP packet of a report.
+pub(crate) fn network(inner: &Inner<'_>) -> Result<Ip, InnerError> {
     match inner.kind {
-        InnerKind::Ipv4 => parse_ipv4(inner.packet),
-        InnerKind::Ipv6 => parse_ipv6(inner.packet),
-        InnerKind::Ethernet => parse_ethernet(inner.packet),
+        InnerKind::Ipv4 => Ok(Ip { at: 0, version: 4 }),
+        InnerKind::Ipv6 => Ok(Ip { at: 0, version: 6 }),
+        InnerKind::Ethernet => ethernet(inner.packet, 0).map_err(|e| match e {
+            NoIp::Cut(layer) => InnerError::Short {
+                layer,
+                have_bytes: inner.packet.len(),
+            },
+            NoIp::Other(ethertype) => InnerError::NotIp { ethertype },
+        }),
         InnerKind::None => Err(InnerError::NoPacket),
         InnerKind::Opaque => Err(InnerError::NotAPacket),
     }
 }
 
-fn parse_ethernet(frame: &[u8]) -> Result<InnerPacket, InnerError> {
-    let short = |layer| InnerError::Short {
-        layer,
-        have_bytes: frame.len(),
+/// Whether a packet begins as its report says. Headers that are not there yet say nothing.
+#[inline]
+pub(crate) fn is_as_announced(inner: &Inner<'_>) -> bool {
+    let begins = |packet: &[u8], version: u8| match packet.first() {
+        Some(&first) if version == 4 => first >> 4 == 4 && first & 0xf >= 5,
+        Some(&first) => first >> 4 == version,
+        None => true,
     };
-    let mut ethertype = be16(frame, 12).ok_or_else(|| short("Ethernet"))?;
-    let mut offset = 14;
-    for _ in 0..MAX_VLAN_TAGS {
-        if !matches!(ethertype, 0x8100 | 0x88a8) {
-            break;
-        }
-        ethertype = be16(frame, offset + 2).ok_or_else(|| short("VLAN"))?;
-        offset += 4;
+    match inner.kind {
+        InnerKind::Ipv4 => begins(inner.packet, 4),
+        InnerKind::Ipv6 => begins(inner.packet, 6),
+        InnerKind::Ethernet => match network(inner) {
+            Ok(ip) => begins(inner.packet.get(ip.at..).unwrap_or_default(), ip.version),
+            Err(InnerError::NotIp { ethertype }) => ethertype >= LEAST_ETHERTYPE,
+            Err(_) => true,
+        },
+        InnerKind::None | InnerKind::Opaque => true,
     }
-    let packet = frame.get(offset..).unwrap_or_default();
-    match ethertype {
-        0x0800 => parse_ipv4(packet),
-        0x86dd => parse_ipv6(packet),
-        ethertype => Err(InnerError::NotIp { ethertype }),
+}
+
+/// Why another protocol's datagram is no report.
+pub(crate) const OTHER_INNER: DecodeError = DecodeError::NotAReport {
+    what: "the packet in it does not begin as its header says",
+};
+
+fn parse_ip(bytes: &[u8], ip: Ip, tunnels: u8) -> Result<InnerPacket, InnerError> {
+    let packet = bytes.get(ip.at..).unwrap_or_default();
+    match ip.version {
+        6 => parse_ipv6(packet, tunnels),
+        _ => parse_ipv4(packet, tunnels),
+    }
+}
+
+/// The packet as it was before metadata of hops was put into it.
+#[cold]
+fn without_stack(packet: InnerPacket, inner: &Inner<'_>) -> Result<InnerPacket, InnerError> {
+    let stack = &inner.stack;
+    let mut put_in = u32::from(stack.bytes);
+    let mut before = packet;
+    if let Some((protocol, at)) = stack.original {
+        // A UDP header came in front, too.
+        put_in += 8;
+        before.protocol = protocol;
+        before.payload_bytes = packet.payload_bytes.saturating_sub(u32::from(stack.bytes));
+        let data = inner.packet.get(usize::from(at)..).unwrap_or_default();
+        before = parse_transport(before, data, MAX_TUNNELS)?;
+    } else {
+        before.dst_port = stack.dst_port.unwrap_or(packet.dst_port);
+        before.payload_bytes = packet.payload_bytes.saturating_sub(put_in);
+    }
+    before.ip_bytes = packet.ip_bytes.saturating_sub(put_in);
+    Ok(before)
+}
+
+/// The packet in a tunnel, if this is one, and as far as it is there.
+#[cold]
+#[inline(never)]
+fn in_tunnel(outer: InnerPacket, data: &[u8], tunnels: u8) -> InnerPacket {
+    let found = tunnel(data, outer.protocol, 0).filter(|_| tunnels < MAX_TUNNELS);
+    match found {
+        Some(Ok(ip)) => match parse_ip(data, ip, tunnels + 1) {
+            Ok(inner) => InnerPacket {
+                beyond_bytes: outer.ip_bytes.saturating_sub(inner.ip_bytes),
+                ecn: outer.ecn,
+                ..inner
+            },
+            Err(_) => outer,
+        },
+        _ => outer,
     }
 }
 
 #[inline]
-fn parse_ipv4(packet: &[u8]) -> Result<InnerPacket, InnerError> {
+fn parse_ipv4(packet: &[u8], tunnels: u8) -> Result<InnerPacket, InnerError> {
     let Some(header) = packet.first_chunk::<20>() else {
         return Err(InnerError::Short {
             layer: "IPv4",
@@ -131,6 +208,7 @@ fn parse_ipv4(packet: &[u8]) -> Result<InnerPacket, InnerError> {
         src_port: 0,
         dst_port: 0,
         ip_bytes: total as u32,
+        beyond_bytes: 0,
         payload_bytes: (total - header_bytes) as u32,
         tcp_seq: 0,
         tcp_ack: 0,
@@ -141,10 +219,14 @@ fn parse_ipv4(packet: &[u8]) -> Result<InnerPacket, InnerError> {
     if fragment_word & 0x1fff != 0 {
         return Ok(result);
     }
-    parse_transport(result, packet.get(header_bytes..).unwrap_or_default())
+    parse_transport(
+        result,
+        packet.get(header_bytes..).unwrap_or_default(),
+        tunnels,
+    )
 }
 
-fn parse_ipv6(packet: &[u8]) -> Result<InnerPacket, InnerError> {
+fn parse_ipv6(packet: &[u8], tunnels: u8) -> Result<InnerPacket, InnerError> {
     let Some(header) = packet.first_chunk::<40>() else {
         return Err(InnerError::Short {
             layer: "IPv6",
@@ -166,6 +248,7 @@ fn parse_ipv6(packet: &[u8]) -> Result<InnerPacket, InnerError> {
         src_port: 0,
         dst_port: 0,
         ip_bytes: payload + 40,
+        beyond_bytes: 0,
         payload_bytes: payload,
         tcp_seq: 0,
         tcp_ack: 0,
@@ -179,7 +262,7 @@ fn parse_ipv6(packet: &[u8]) -> Result<InnerPacket, InnerError> {
             0 | 43 | 60 | 135 => be16(rest, 0).map(|word| 8 + 8 * usize::from(word & 0xff)),
             51 => be16(rest, 0).map(|word| 8 + 4 * usize::from(word & 0xff)),
             44 => be32(rest, 0).map(|_| 8),
-            _ => return parse_transport(result, rest),
+            _ => return parse_transport(result, rest, tunnels),
         };
         let length_bytes = length.ok_or(InnerError::Short {
             layer: "IPv6 extension",
@@ -218,7 +301,11 @@ fn check_version(first: u8, expected: u8) -> Result<(), InnerError> {
 }
 
 #[inline(always)]
-fn parse_transport(mut packet: InnerPacket, data: &[u8]) -> Result<InnerPacket, InnerError> {
+fn parse_transport(
+    mut packet: InnerPacket,
+    data: &[u8],
+    tunnels: u8,
+) -> Result<InnerPacket, InnerError> {
     match packet.protocol {
         TCP => {
             // Up to the flags; window, checksum and options are not needed.
@@ -261,7 +348,11 @@ fn parse_transport(mut packet: InnerPacket, data: &[u8]) -> Result<InnerPacket, 
                         layer: "UDP",
                         length_bytes: packet.payload_bytes as usize,
                     })?;
+            if matches!(packet.dst_port, 2152 | 4789 | 4790 | 6081 | 6635 | 8472) {
+                packet = in_tunnel(packet, data, tunnels);
+            }
         }
+        4 | 41 | 47 | 137 => packet = in_tunnel(packet, data, tunnels),
         _ => {}
     }
     Ok(packet)

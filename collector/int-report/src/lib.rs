@@ -29,6 +29,7 @@ pub mod card;
 mod coalesced;
 mod domain;
 pub mod drop_reason;
+mod embedded;
 pub mod encode;
 mod error;
 mod fast_path;
@@ -49,11 +50,12 @@ mod v1;
 mod v2;
 
 pub use coalesced::datagrams;
+pub use embedded::carries_hops;
 pub use error::{DecodeError, InnerError};
 pub use fast_path::{FastPath, fast_path};
 pub use header::{StreamHeader, peek_header};
 pub use inner::{InnerPacket, parse_inner};
-pub use report::{Inner, InnerKind, Report};
+pub use report::{Hop, Inner, InnerKind, Report, Stack};
 pub use tidemark_rows::FlowKey;
 
 /// Domain-specific id of Tidemark's own metadata ("TM").
@@ -63,13 +65,19 @@ pub const DS_TIDEMARK: u16 = 0x544D;
 pub const DEFAULT_PORT: u16 = 32766;
 
 /// Decodes one UDP payload, of whichever version its first four bits name, and
-/// calls `f` for every individual report in order. Returns their number.
+/// calls `f` for every individual report in order; for a report whose packet carries the
+/// metadata of several hops, once for each hop. Returns the number of reports.
 ///
 /// # Errors
 /// Says by reason why the payload is malformed. Reports before the malformed
 /// one have been delivered already; nothing after it is looked at.
 #[inline]
-pub fn decode<'a>(payload: &'a [u8], f: impl FnMut(Report<'a>)) -> Result<usize, DecodeError> {
+pub fn decode<'a>(payload: &'a [u8], mut f: impl FnMut(Report<'a>)) -> Result<usize, DecodeError> {
+    let f = |report: Report<'a>| match report.limit {
+        // Tidemark's switches tell of themselves alone.
+        Some(_) => f(report),
+        None => embedded::expand(report, &mut f),
+    };
     match payload.first() {
         None => Err(DecodeError::Empty),
         Some(first) => match first >> 4 {

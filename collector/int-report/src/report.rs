@@ -33,6 +33,8 @@ pub struct Report<'a> {
     pub ingress_ts: Option<u64>,
     /// In the node's unit and width.
     pub egress_ts: Option<u64>,
+    /// Time in the node, in its unit.
+    pub hop_latency: Option<u32>,
     /// Code of the node's drop-reason table, see [`crate::drop_reason`].
     pub drop_reason: Option<u8>,
     /// Queue limit in force, in the unit of the occupancy; `u32::MAX` = unlimited.
@@ -48,6 +50,22 @@ pub struct Report<'a> {
     pub inner: Inner<'a>,
     /// The sequence number counts datagrams: account for it once, here.
     pub first_in_datagram: bool,
+    /// Of a record of a hop whose metadata the packet carried.
+    pub hop: Option<Hop>,
+}
+
+/// A hop of a stack that the packet carried (INT-MD).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hop {
+    /// The node that reported it, and that numbers the reports.
+    pub reporter_id: u32,
+    /// Another record of the same report came before.
+    pub further: bool,
+    /// Hops of the report that there is no record of: the packet is cut before them, or they
+    /// have no node id. With the first record.
+    pub left_out: u8,
+    /// Bytes of the stack that the packet carried on the link behind this hop.
+    pub carried_bytes: u16,
 }
 
 impl Report<'_> {
@@ -71,6 +89,36 @@ pub struct Inner<'a> {
     pub packet: &'a [u8],
     /// What it begins with.
     pub kind: InnerKind,
+    /// Metadata that was put into it on its way.
+    pub stack: Stack,
+}
+
+impl<'a> Inner<'a> {
+    /// A packet into which nothing was put.
+    #[must_use]
+    #[inline(always)]
+    pub fn new(packet: &'a [u8], kind: InnerKind) -> Self {
+        Self {
+            packet,
+            kind,
+            stack: Stack {
+                bytes: 0,
+                dst_port: None,
+                original: None,
+            },
+        }
+    }
+}
+
+/// Metadata of hops within a packet: the packet was as long without it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stack {
+    /// All that was put in; 0 where nothing was.
+    pub bytes: u16,
+    /// Destination port before, where another one marks the packet.
+    pub dst_port: Option<u16>,
+    /// Protocol and place of the transport header before, where one was put in front.
+    pub original: Option<(u8, u16)>,
 }
 
 /// The first header of [`Inner::packet`].

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Telemetry Report v0.5, as fabric-tna, int-host-reporter and host-int send it.
 
-use crate::bytes::{Words, port_pair, queue_word};
+use crate::bytes::{Words, available32, port_pair, queue_word};
 use crate::error::DecodeError;
+use crate::inner::{OTHER_INNER, is_as_announced, network};
 use crate::report::{Inner, InnerKind, Report};
 
 const FIXED_BYTES: usize = 12;
+/// D, Q and F.
+const FLAGS: u32 = 0x00e0_0000;
+/// Between them and hw_id.
+const RESERVED: u32 = 0x001f_ffc0;
 
 pub(crate) fn decode<'a>(
     payload: &'a [u8],
@@ -27,7 +32,7 @@ pub(crate) fn decode<'a>(
         dropped: word & 0x80_0000 != 0,
         congested: word & 0x40_0000 != 0,
         tracked: word & 0x20_0000 != 0,
-        ingress_ts: Some(u64::from(ingress_ts)),
+        ingress_ts: available32(ingress_ts),
         first_in_datagram: true,
         ..Report::default()
     };
@@ -47,10 +52,17 @@ pub(crate) fn decode<'a>(
         have_bytes: payload.len(),
         need_bytes,
     })?;
-    report.inner = Inner {
-        packet: words.0,
-        kind,
-    };
+    report.inner = Inner::new(words.0, kind);
+    // Any protocol may begin with four bits of 0: nothing else may speak against a report.
+    if word & RESERVED != 0 {
+        return Err(DecodeError::NotAReport {
+            what: "bits are set that version 0.5 reserves",
+        });
+    }
+    let flagged = word & FLAGS != 0 || next_protocol != 0;
+    if !is_as_announced(&report.inner) || !flagged && network(&report.inner).is_err() {
+        return Err(OTHER_INNER);
+    }
     f(report);
     Ok(1)
 }
@@ -74,7 +86,7 @@ fn read_body(report: &mut Report<'_>, words: &mut Words<'_>, next_protocol: u8) 
         report.dropped = true;
     } else {
         (report.queue_id, report.queue_occupancy) = queue_word(queue);
-        report.egress_ts = Some(u64::from(words.u32()?));
+        report.egress_ts = available32(words.u32()?);
     }
     Some(())
 }
@@ -85,7 +97,7 @@ fn drop_summary(report: &mut Report<'_>, words: &mut Words<'_>) -> Option<()> {
     let _source_node = words.u32()?;
     report.node_id = words.u32()?;
     (report.ingress_port, report.egress_port) = port_pair(words.u32()?);
-    report.ingress_ts = Some(u64::from(words.u32()?));
+    report.ingress_ts = available32(words.u32()?);
     let _first_missing = words.u32()?;
     report.summary_drops = Some(words.u32()?);
     report.dropped = true;

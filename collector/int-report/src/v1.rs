@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Telemetry Report v1.0: one report per datagram, 32-bit times.
 
-use crate::bytes::{Words, port_pair, queue_word};
+use crate::bytes::{Words, available32, port_pair, queue_word};
 use crate::error::DecodeError;
+use crate::inner::{OTHER_INNER, is_as_announced};
 use crate::report::{Inner, InnerKind, Report};
 
 const FIXED_BYTES: usize = 16;
+/// Between the metadata bits and D.
+const RESERVED: u32 = 0x7e00;
 
 pub(crate) fn decode<'a>(
     payload: &'a [u8],
@@ -51,14 +54,22 @@ pub(crate) fn decode<'a>(
         dropped: word & 0x100 != 0,
         congested: word & 0x80 != 0,
         tracked: word & 0x40 != 0,
-        ingress_ts: Some(u64::from(ingress_ts)),
-        inner: Inner { packet, kind },
+        ingress_ts: available32(ingress_ts),
+        inner: Inner::new(packet, kind),
         first_in_datagram: true,
         ..Report::default()
     };
     let optional = header.get(FIXED_BYTES..).unwrap_or_default();
     read_optional(&mut report, optional, (word >> 15) & 0x3f)
         .ok_or(DecodeError::MetadataTooShort { offset: 0 })?;
+    if word & RESERVED != 0 {
+        return Err(DecodeError::NotAReport {
+            what: "bits are set that version 1.0 reserves",
+        });
+    }
+    if !is_as_announced(&report.inner) {
+        return Err(OTHER_INNER);
+    }
     f(report);
     Ok(1)
 }
@@ -71,13 +82,13 @@ fn read_optional(report: &mut Report<'_>, optional: &[u8], bits: u32) -> Option<
         (report.ingress_port, report.egress_port) = port_pair(words.u32()?);
     }
     if bits & 0x10 != 0 {
-        words.u32()?; // hop latency
+        report.hop_latency = Some(words.u32()?).filter(|&latency| latency != u32::MAX);
     }
     if bits & 0x08 != 0 {
         (report.queue_id, report.queue_occupancy) = queue_word(words.u32()?);
     }
     if bits & 0x04 != 0 {
-        report.egress_ts = Some(u64::from(words.u32()?));
+        report.egress_ts = available32(words.u32()?);
     }
     if bits & 0x02 != 0 {
         let word = words.u32()?;

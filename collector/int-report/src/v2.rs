@@ -7,6 +7,7 @@ use crate::bytes::{Words, be32, port_pair, queue_word};
 use crate::domain;
 use crate::error::DecodeError;
 use crate::header::{GROUP_HEADER_BYTES, LENGTH_TO_END};
+use crate::inner::{OTHER_INNER, is_as_announced};
 use crate::layout::{flag, metadata};
 use crate::report::{Inner, InnerKind, Report};
 use crate::tag;
@@ -41,7 +42,8 @@ pub(crate) fn decode<'a>(
     let mut count = 0;
     while let Some((&first, after)) = rest.split_first_chunk::<4>() {
         let offset = payload.len() - rest.len();
-        let length = if first[1] == LENGTH_TO_END {
+        // Public programs write 0 for the length of a report that takes all the rest.
+        let length = if first[1] == LENGTH_TO_END || is_without_lengths(first) {
             after.len()
         } else {
             4 * usize::from(first[1])
@@ -73,6 +75,19 @@ pub(crate) fn decode<'a>(
     Ok(count)
 }
 
+/// Whether a report with fixed contents says that it has none.
+#[inline(always)]
+pub(crate) fn is_without_lengths(first: [u8; 4]) -> bool {
+    first[0] >> 4 == 1 && first[1] == 0
+}
+
+/// Words of the specification's metadata.
+#[cold]
+fn words_of(bits: u16) -> usize {
+    const WIDE: u16 = metadata::INGRESS_TIME | metadata::EGRESS_TIME | metadata::PORTS2;
+    (bits.count_ones() + (bits & WIDE).count_ones()) as usize
+}
+
 /// One individual report; `contents` is everything after its first word.
 #[inline(always)]
 fn individual<'a>(
@@ -95,46 +110,62 @@ fn individual<'a>(
         first_in_datagram: template.first_in_datagram,
         ..Report::default()
     };
+    let mut has_metadata = false;
     let inner = match types >> 4 {
         // "Inner only": no fixed contents, no metadata.
+        0 if types & 0xf == 0 => {
+            return Err(DecodeError::NotAReport {
+                what: "an individual report of nothing",
+            });
+        }
         0 => contents,
         1 => {
             let Some((fixed, behind)) = contents.split_first_chunk::<8>() else {
                 return Err(DecodeError::ShortReport { offset });
             };
-            let Some((items, inner)) = behind.split_at_checked(4 * usize::from(metadata_words))
-            else {
+            let bits = u16::from_be_bytes([fixed[0], fixed[1]]);
+            let metadata_bytes = match metadata_words {
+                0 if is_without_lengths(first) => 4 * words_of(bits),
+                words => 4 * usize::from(words),
+            };
+            let Some((items, inner)) = behind.split_at_checked(metadata_bytes) else {
                 return Err(DecodeError::MetadataBeyondReport { offset });
             };
-            let bits = u16::from_be_bytes([fixed[0], fixed[1]]);
             let domain_id = u16::from_be_bytes([fixed[2], fixed[3]]);
             let domain_bits = u16::from_be_bytes([fixed[4], fixed[5]]);
             read_metadata(&mut report, items, bits, domain_id, domain_bits)
                 .ok_or(DecodeError::MetadataTooShort { offset })?;
+            has_metadata = bits != 0;
             inner
         }
-        // IOAM and reserved types: their body is not defined.
-        _ => {
-            report.inner = Inner {
-                packet: contents,
-                kind: InnerKind::Opaque,
-            };
+        3.. => {
+            return Err(DecodeError::NotAReport {
+                what: "an individual report of a reserved type",
+            });
+        }
+        // IOAM: its body is not defined.
+        2 => {
+            report.inner = Inner::new(contents, InnerKind::Opaque);
             return Ok(report);
         }
     };
     report.inner = match types & 0xf {
         0 => Inner::default(),
         1 => packet_in_tlvs(inner),
-        code => Inner {
-            packet: inner,
-            kind: match code {
+        code => Inner::new(
+            inner,
+            match code {
                 3 => InnerKind::Ethernet,
                 4 => InnerKind::Ipv4,
                 5 => InnerKind::Ipv6,
                 _ => InnerKind::Opaque,
             },
-        },
+        ),
     };
+    // Metadata that fits its lengths speaks for a report well enough.
+    if !has_metadata && !is_as_announced(&report.inner) {
+        return Err(OTHER_INNER);
+    }
     Ok(report)
 }
 
@@ -156,7 +187,7 @@ fn read_metadata(
         (report.ingress_port, report.egress_port) = port_pair(words.u32()?);
     }
     if bits & metadata::HOP_LATENCY != 0 {
-        words.u32()?;
+        report.hop_latency = Some(words.u32()?).filter(|&latency| latency != u32::MAX);
     }
     if bits & metadata::QUEUE != 0 {
         (report.queue_id, report.queue_occupancy) = queue_word(words.u32()?);
@@ -219,15 +250,9 @@ fn packet_in_tlvs(contents: &[u8]) -> Inner<'_> {
             _ => None,
         };
         if let Some(kind) = kind {
-            return Inner {
-                packet: value,
-                kind,
-            };
+            return Inner::new(value, kind);
         }
         rest = body.get(length..).unwrap_or_default();
     }
-    Inner {
-        packet: contents,
-        kind: InnerKind::Opaque,
-    }
+    Inner::new(contents, InnerKind::Opaque)
 }

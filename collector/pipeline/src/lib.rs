@@ -48,7 +48,7 @@ pub use config::{
 };
 pub use flow::FlowIds;
 pub use pipeline::Pipeline;
-pub use rows::{Event, EventRow, FlowRow, Join, PostcardRow, ProbeRow, Sink, VecSink};
+pub use rows::{Absent, Event, EventRow, FlowRow, Join, PostcardRow, ProbeRow, Sink, VecSink};
 pub use stats::Stats;
 pub use wire::Datagram;
 

@@ -5,7 +5,9 @@
 
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 
-pub use tidemark_rows::{Event, EventRow, FlowRow, HostMoment, Join, PostcardRow, ProbeRow};
+pub use tidemark_rows::{
+    Absent, Event, EventRow, FlowRow, HostMoment, Join, PostcardRow, ProbeRow,
+};
 
 /// Takes what the pipeline produces, in ascending `order` over all rows.
 pub trait Sink {

@@ -21,6 +21,9 @@ metrics! {
         counter reports_late: u64,
         /// Reports of datagrams seen before; not counted twice.
         counter reports_duplicate: u64,
+        /// Report datagrams with the number of another one: their exporter does not number,
+        /// and its losses cannot be told.
+        counter reports_unnumbered: u64,
         /// Report datagrams too old to be told late from duplicate.
         counter reports_stale: u64,
         /// Jumps in numbering that the next datagram did not confirm; no loss.
@@ -29,7 +32,13 @@ metrics! {
         counter stream_restarts: u64,
         /// Datagrams of streams beyond the table's bound.
         counter streams_refused: u64,
-        /// Reports without any timestamp.
+        /// Records of hops whose metadata packets carried (INT-MD).
+        counter hops: u64,
+        /// Of them, all but the first of each report.
+        counter hops_further: u64,
+        /// Hops without a record: the packet was cut before them, or they have no node id.
+        counter hops_left_out: u64,
+        /// Reports without any timestamp; they count at the time of their reception.
         counter reports_without_time: u64,
         /// Reports whose time contradicts their node's others.
         counter reports_implausible_time: u64,
@@ -50,7 +59,7 @@ metrics! {
         counter reports_unconfigured_node: u64,
         /// Reports with the egress before the ingress timestamp.
         counter negative_delays: u64,
-        /// Reports whose inner packet cannot be read.
+        /// Reports whose inner packet cannot be read: their rows have no flow.
         counter inner_errors: [u64; InnerError::LABELS.len()] = "inner_errors_by_reason"
             => "reason" in InnerError::LABELS,
         /// Drop reports for other reasons than the queue.
@@ -152,12 +161,9 @@ impl Stats {
         }
     }
 
-    /// Matched part of the data packets of probed flows; 1 when there are none.
-    pub fn matched_fraction(&self) -> f64 {
-        if self.join_candidates == 0 {
-            1.0
-        } else {
-            self.join_matched() as f64 / self.join_candidates as f64
-        }
+    /// Matched part of the data packets of probed flows; `None` when there are none.
+    pub fn matched_fraction(&self) -> Option<f64> {
+        let candidates = self.join_candidates;
+        (candidates > 0).then(|| self.join_matched() as f64 / candidates as f64)
     }
 }

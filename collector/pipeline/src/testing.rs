@@ -92,10 +92,7 @@ impl Feeder {
             egress_ts: p.egress_ns,
             drop_reason: p.egress_ns.is_none().then_some(71),
             limit: Some(50_000),
-            inner: Inner {
-                packet: &bytes,
-                kind: InnerKind::Ipv4,
-            },
+            inner: Inner::new(&bytes, InnerKind::Ipv4),
             first_in_datagram: true,
             ..Report::default()
         };

@@ -2,9 +2,11 @@
 //! The UDP datagrams of a capture file.
 
 use crate::error::PcapError;
+use crate::fragments::Fragments;
 use crate::frames::Frames;
 use crate::input::Position;
-use crate::udp::{ETHERNET, LINUX_SLL, RAW, UdpDatagram, find_udp};
+use crate::udp::{Found, UdpDatagram, find_udp, in_transport, is_known};
+use crate::unread::{Reason, Unread};
 use std::io::Read;
 use std::net::IpAddr;
 use std::path::Path;
@@ -25,8 +27,11 @@ pub struct Datagram<'a> {
 /// Reads the UDP datagrams of a capture file, one after the other.
 pub struct Datagrams {
     frames: Frames,
+    fragments: Fragments,
+    /// A packet whose fragments were put together.
+    whole: Vec<u8>,
     /// Frames that hold no whole UDP datagram.
-    pub other_frames: u64,
+    pub unread: Unread,
 }
 
 impl Datagrams {
@@ -52,7 +57,9 @@ impl Datagrams {
         }
         Ok(Self {
             frames,
-            other_frames: 0,
+            fragments: Fragments::default(),
+            whole: Vec::new(),
+            unread: Unread::default(),
         })
     }
 
@@ -66,16 +73,28 @@ impl Datagrams {
         &self.frames.position
     }
 
+    /// Frames that have been read.
+    pub fn frames(&self) -> u64 {
+        self.frames.count()
+    }
+
     /// The next UDP datagram; `None` at the end.
     ///
     /// # Errors
     /// When the file cannot be read on, or a frame is of another link type.
     pub fn next_datagram(&mut self) -> Result<Option<Datagram<'_>>, PcapError> {
-        Ok(self.next_place()?.map(|(time_ns, udp)| Datagram {
-            time_ns,
-            src: udp.src,
-            dst_port: udp.dst_port,
-            payload: self.frames.last().get(udp.payload).unwrap_or_default(),
+        self.whole.clear();
+        Ok(self.next_place()?.map(|(time_ns, udp)| {
+            let bytes = match self.whole.is_empty() {
+                true => self.frames.last(),
+                false => &self.whole,
+            };
+            Datagram {
+                time_ns,
+                src: udp.src,
+                dst_port: udp.dst_port,
+                payload: bytes.get(udp.payload).unwrap_or_default(),
+            }
         }))
     }
 
@@ -85,18 +104,36 @@ impl Datagrams {
                 return Ok(None);
             };
             let (time_ns, link) = (frame.time_ns, frame.link);
-            let udp = find_udp(frame.data, link);
+            let is_cut = (frame.wire_bytes as usize) > frame.data.len();
+            let found = match find_udp(frame.data, link) {
+                Ok(Found::Fragment(f)) => {
+                    let piece = frame.data.get(f.bytes.clone()).unwrap_or_default();
+                    match self.fragments.add(&f, piece) {
+                        None => Err(Reason::Fragment),
+                        Some(whole) => {
+                            self.whole = whole;
+                            in_transport(&self.whole, f.whole.protocol, f.whole.src, 0, 0)
+                        }
+                    }
+                }
+                found => found,
+            };
             known(link, &self.frames)?;
-            if let Some(udp) = udp {
-                return Ok(Some((time_ns, udp)));
+            match found {
+                Ok(Found::Datagram(udp)) => return Ok(Some((time_ns, udp))),
+                // A fragment within a packet of fragments.
+                Ok(Found::Fragment(_)) => self.unread.add(Reason::Fragment),
+                // The frame was shorter than its packet when it was captured whole.
+                Err(Reason::Cut) if !is_cut => self.unread.add(Reason::Broken),
+                Err(reason) => self.unread.add(reason),
             }
-            self.other_frames += 1;
+            self.whole.clear();
         }
     }
 }
 
 fn known(link: u32, frames: &Frames) -> Result<(), PcapError> {
-    if matches!(link, ETHERNET | RAW | LINUX_SLL) {
+    if is_known(link) {
         return Ok(());
     }
     let path = frames.path().to_path_buf();

@@ -17,7 +17,9 @@ pub enum PcapError {
     Short { path: PathBuf, what: &'static str },
     #[error("{path}: is no pcap, and no pcapng (it begins with the number {magic:08x})")]
     Magic { path: PathBuf, magic: u32 },
-    #[error("{path}: link type {link} is not read (Ethernet 1, raw IP 101, Linux cooked 113 are)")]
+    #[error(
+        "{path}: link type {link} is not read (Ethernet 1, raw IP 101, Linux cooked 113 and 276, loopback 0 and 108, PPP 9 are)"
+    )]
     Link { path: PathBuf, link: u32 },
     #[error("{path}: frame {frame} claims {bytes} bytes; the file is broken there")]
     Frame {

@@ -116,6 +116,11 @@ impl Frames {
         }
     }
 
+    /// Frames that have been read.
+    pub(crate) fn count(&self) -> u64 {
+        self.frames
+    }
+
     /// The file, as it was given.
     pub fn path(&self) -> &Path {
         &self.path

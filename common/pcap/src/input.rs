@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opens a file, plain or gzip, and follows how much of it has been read.
+//! Opens a file, plain or packed, and follows how much of it has been read.
 
 use crate::error::PcapError;
-use flate2::read::MultiGzDecoder;
+use bzip2::bufread::MultiBzDecoder;
+use flate2::bufread::MultiGzDecoder;
+use liblzma::bufread::XzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -61,8 +64,17 @@ fn file(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
-/// Opens a file, or standard input, through gzip if it begins as gzip does. Who reads in small pieces
-/// brings a buffer of their own.
+/// Memory that a file may ask for to be unpacked: what zstd's `--ultra` and xz's `-9` need.
+const MAX_WINDOW_LOG: u32 = 27;
+const MAX_XZ_BYTES: u64 = 128 << 20;
+
+fn xz<R: BufRead>(file: R) -> std::io::Result<XzDecoder<R>> {
+    let stream = Stream::new_stream_decoder(MAX_XZ_BYTES, CONCATENATED)?;
+    Ok(XzDecoder::new_stream(file, stream))
+}
+
+/// Opens a file, or standard input, unpacked if it begins as gzip, zstd, bzip2 or xz does. Who
+/// reads in small pieces brings a buffer of their own.
 ///
 /// # Errors
 /// When it cannot be opened.
@@ -79,11 +91,16 @@ pub fn open(path: &Path) -> Result<(Box<dyn Read>, Position), PcapError> {
     };
     let read = position.read.clone();
     let mut file = BufReader::with_capacity(PROBE_BYTES, Counted { file, read });
-    let compressed = file.fill_buf().map_err(io)?.starts_with(&[0x1f, 0x8b]);
-    let input: Box<dyn Read> = if compressed {
-        Box::new(MultiGzDecoder::new(file))
-    } else {
-        Box::new(file)
+    let input: Box<dyn Read> = match file.fill_buf().map_err(io)? {
+        [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            let mut unpacked = zstd::Decoder::with_buffer(file).map_err(io)?;
+            unpacked.window_log_max(MAX_WINDOW_LOG).map_err(io)?;
+            Box::new(unpacked)
+        }
+        [b'B', b'Z', b'h', ..] => Box::new(MultiBzDecoder::new(file)),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Box::new(xz(file).map_err(io)?),
+        _ => Box::new(file),
     };
     Ok((input, position))
 }

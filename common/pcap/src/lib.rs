@@ -18,18 +18,21 @@
 mod classic;
 mod datagrams;
 mod error;
+mod fragments;
 mod frames;
 mod input;
 mod pcapng;
 mod step;
 mod udp;
+mod unread;
 mod writer;
 
 pub use datagrams::{Datagram, Datagrams};
 pub use error::PcapError;
 pub use frames::{Frame, Frames};
 pub use input::{Position, STDIN, open};
-pub use udp::{ETHERNET, LINUX_SLL, RAW};
+pub use udp::{ETHERNET, LINUX_SLL, LINUX_SLL2, RAW};
+pub use unread::{Reason, Unread};
 pub use writer::Writer;
 
 /// No frame is larger; more is a broken file.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds the UDP datagram in a captured frame.
+//! Finds the UDP datagram in a captured frame, through the tunnels around it.
 
+use crate::unread::Reason;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
+use tidemark_layers::{Ip, NoIp, ethernet, payload, ppp, tunnel};
 
 /// Link type of Ethernet.
 pub const ETHERNET: u32 = 1;
@@ -10,12 +12,42 @@ pub const ETHERNET: u32 = 1;
 pub const RAW: u32 = 101;
 /// Link type of `tcpdump -i any`, first version.
 pub const LINUX_SLL: u32 = 113;
+/// Its second version, which tcpdump writes since 4.99.
+pub const LINUX_SLL2: u32 = 276;
+/// Loopback of BSD: the address family in four bytes.
+const NULL: u32 = 0;
+const LOOP: u32 = 108;
+/// Packets of one version of IP alone.
+const IPV4: u32 = 228;
+const IPV6: u32 = 229;
+const PPP: u32 = 9;
+
+const UDP: u8 = 17;
+const UDP_HEADER_BYTES: usize = 8;
+/// Nested tunnels that are looked through.
+const MAX_TUNNELS: usize = 4;
+const MAX_EXTENSIONS: usize = 8;
+
+/// Whether frames of a link type are read.
+pub(crate) fn is_known(link: u32) -> bool {
+    matches!(
+        link,
+        ETHERNET | RAW | LINUX_SLL | LINUX_SLL2 | NULL | LOOP | IPV4 | IPV6 | PPP
+    )
+}
 
 fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     bytes
         .get(at..)
         .and_then(|b| b.first_chunk::<2>())
         .map(|b| u16::from_be_bytes(*b))
+}
+
+fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes
+        .get(at..)
+        .and_then(|b| b.first_chunk::<4>())
+        .map(|b| u32::from_be_bytes(*b))
 }
 
 /// A UDP datagram within a frame.
@@ -29,52 +61,189 @@ pub(crate) struct UdpDatagram {
     pub payload: Range<usize>,
 }
 
-/// Finds the UDP datagram in a frame of one of the link types above. `None` when
-/// there is none, or not a whole one.
-pub(crate) fn find_udp(frame: &[u8], link: u32) -> Option<UdpDatagram> {
-    let (mut ethertype, mut at) = match link {
-        ETHERNET => (be16(frame, 12)?, 14),
-        LINUX_SLL => (be16(frame, 14)?, 16),
-        _ => (
-            if frame.first()? >> 4 == 6 {
-                0x86dd
-            } else {
-                0x0800
-            },
-            0,
-        ),
+/// The packet that a piece is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Whole {
+    pub src: IpAddr,
+    pub dst: IpAddr,
+    pub id: u32,
+    pub protocol: u8,
+}
+
+/// A piece of an IP packet.
+#[derive(Debug)]
+pub(crate) struct Fragment {
+    pub whole: Whole,
+    /// Its place in the bytes that follow the IP header.
+    pub offset: usize,
+    pub is_last: bool,
+    /// Its place in the frame.
+    pub bytes: Range<usize>,
+}
+
+/// The contents of a frame.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Datagram(UdpDatagram),
+    Fragment(Fragment),
+}
+
+/// Finds the UDP datagram in a frame of a known link type, or a part of one.
+///
+/// # Errors
+/// When there is none, or not a whole one.
+pub(crate) fn find_udp(frame: &[u8], link: u32) -> Result<Found, Reason> {
+    let ip = match link {
+        ETHERNET => ethernet(frame, 0),
+        LINUX_SLL => cooked(frame, 14, 16),
+        LINUX_SLL2 => cooked(frame, 0, 20),
+        NULL | LOOP => Ok(Ip {
+            at: 4,
+            version: version(frame, 4),
+        }),
+        PPP => match frame {
+            // With address and control, as over a serial line.
+            [0xff, 3, ..] => ppp(frame, 2),
+            _ => ppp(frame, 0),
+        },
+        _ => Ok(Ip {
+            at: 0,
+            version: version(frame, 0),
+        }),
     };
-    while matches!(ethertype, 0x8100 | 0x88a8) {
-        ethertype = be16(frame, at + 2)?;
-        at += 4;
+    in_ip(frame, ip.map_err(no_ip)?, 0)
+}
+
+fn version(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).map_or(4, |first| first >> 4)
+}
+
+fn cooked(frame: &[u8], ethertype_at: usize, at: usize) -> Result<Ip, NoIp> {
+    let ethertype = be16(frame, ethertype_at).ok_or(NoIp::Cut("Linux cooked"))?;
+    payload(frame, ethertype, at)
+}
+
+fn no_ip(e: NoIp) -> Reason {
+    match e {
+        NoIp::Cut(_) => Reason::Cut,
+        NoIp::Other(_) => Reason::NotIp,
     }
-    let (src, udp_at) = match ethertype {
-        0x0800 => {
-            let header = frame.get(at..)?.first_chunk::<20>()?;
-            let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
-            if header[0] >> 4 != 4 || header[9] != 17 || fragment != 0 {
-                return None;
+}
+
+/// From an IP packet on. Lengths are those of its header: frames have padding and trailers.
+fn in_ip(bytes: &[u8], ip: Ip, tunnels: usize) -> Result<Found, Reason> {
+    let header = bytes.get(ip.at..).unwrap_or_default();
+    let (src, dst, mut protocol, mut at, end, mut fragment) = match (ip.version, version(header, 0))
+    {
+        (4, 4) => {
+            let h = header.first_chunk::<20>().ok_or(Reason::Cut)?;
+            let header_bytes = 4 * usize::from(h[0] & 15);
+            // 0: it was left to the network card.
+            let total = match u16::from_be_bytes([h[2], h[3]]) {
+                0 => header.len(),
+                total => total.into(),
+            };
+            let flags = u16::from_be_bytes([h[6], h[7]]);
+            if header_bytes < 20 || total < header_bytes {
+                return Err(Reason::Broken);
             }
-            let src = Ipv4Addr::new(header[12], header[13], header[14], header[15]);
-            (IpAddr::V4(src), at + usize::from(header[0] & 15) * 4)
+            let address = |n: usize| IpAddr::V4(Ipv4Addr::new(h[n], h[n + 1], h[n + 2], h[n + 3]));
+            let piece = (
+                u32::from(u16::from_be_bytes([h[4], h[5]])),
+                8 * usize::from(flags & 0x1fff),
+                flags & 0x2000 == 0,
+            );
+            let end = ip.at + total;
+            let fragment = (flags & 0x3fff != 0).then_some(piece);
+            (
+                address(12),
+                address(16),
+                h[9],
+                ip.at + header_bytes,
+                end,
+                fragment,
+            )
         }
-        0x86dd => {
-            let header = frame.get(at..)?.first_chunk::<40>()?;
-            if header[6] != 17 {
-                return None;
-            }
-            let src: [u8; 16] = header[8..24].try_into().ok()?;
-            (IpAddr::V6(Ipv6Addr::from(src)), at + 40)
+        (6, 6) => {
+            let h = header.first_chunk::<40>().ok_or(Reason::Cut)?;
+            let address = |n: usize| {
+                let octets: Option<&[u8; 16]> = h.get(n..).and_then(|b| b.first_chunk());
+                IpAddr::V6(Ipv6Addr::from(octets.copied().unwrap_or_default()))
+            };
+            let end = ip.at + 40 + usize::from(u16::from_be_bytes([h[4], h[5]]));
+            (address(8), address(24), h[6], ip.at + 40, end, None)
         }
-        _ => return None,
+        _ if header.is_empty() => return Err(Reason::Cut),
+        _ => return Err(Reason::Broken),
     };
-    let dst_port = be16(frame, udp_at + 2)?;
-    // The UDP length, not the frame's: frames have padding and trailers.
-    let length = usize::from(be16(frame, udp_at + 4)?);
-    let end = udp_at + length;
-    (length >= 8 && end <= frame.len()).then_some(UdpDatagram {
+    if ip.version == 6 {
+        for _ in 0..MAX_EXTENSIONS {
+            let length = match protocol {
+                0 | 43 | 60 => 8 * (usize::from(*bytes.get(at + 1).ok_or(Reason::Cut)?) + 1),
+                44 => {
+                    let word = be16(bytes, at + 2).ok_or(Reason::Cut)?;
+                    let id = be32(bytes, at + 4).ok_or(Reason::Cut)?;
+                    if word & 0xfff9 != 0 {
+                        fragment = Some((id, usize::from(word & 0xfff8), word & 1 == 0));
+                    }
+                    8
+                }
+                _ => break,
+            };
+            protocol = *bytes.get(at).ok_or(Reason::Cut)?;
+            at += length;
+        }
+    }
+    if let Some((id, offset, is_last)) = fragment {
+        if end > bytes.len() {
+            return Err(Reason::Cut);
+        }
+        return Ok(Found::Fragment(Fragment {
+            whole: Whole {
+                src,
+                dst,
+                id,
+                protocol,
+            },
+            offset,
+            is_last,
+            bytes: at..end.max(at),
+        }));
+    }
+    in_transport(bytes, protocol, src, at, tunnels)
+}
+
+/// From a transport header on.
+pub(crate) fn in_transport(
+    bytes: &[u8],
+    protocol: u8,
+    src: IpAddr,
+    at: usize,
+    tunnels: usize,
+) -> Result<Found, Reason> {
+    if let Some(within) = tunnel(bytes, protocol, at) {
+        return match within {
+            Ok(ip) if tunnels < MAX_TUNNELS => in_ip(bytes, ip, tunnels + 1),
+            Ok(_) => Err(Reason::NotUdp),
+            Err(e) => Err(no_ip(e)),
+        };
+    }
+    if protocol != UDP {
+        return Err(Reason::NotUdp);
+    }
+    let (Some(dst_port), Some(length)) = (be16(bytes, at + 2), be16(bytes, at + 4)) else {
+        return Err(Reason::Cut);
+    };
+    let end = at + usize::from(length);
+    if usize::from(length) < UDP_HEADER_BYTES {
+        return Err(Reason::Broken);
+    }
+    if end > bytes.len() {
+        return Err(Reason::Cut);
+    }
+    Ok(Found::Datagram(UdpDatagram {
         src,
         dst_port,
-        payload: udp_at + 8..end,
-    })
+        payload: at + UDP_HEADER_BYTES..end,
+    }))
 }

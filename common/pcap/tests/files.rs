@@ -297,7 +297,10 @@ fn datagrams_of_links_that_are_known() {
         assert_eq!(d.src.to_string(), "192.0.2.10");
     }
     assert!(datagrams.next_datagram().unwrap().is_none());
-    assert_eq!((datagrams.other_frames, datagrams.truncated()), (1, false));
+    assert_eq!(
+        (datagrams.unread.total(), datagrams.truncated()),
+        (1, false)
+    );
     // Another link's bytes are not taken for IP.
     file.extend(little.interface(147, Some(9), 0));
     file.extend(little.enhanced(1, 15, 33, &frame[14..]));
@@ -334,6 +337,19 @@ fn a_packed_file_is_read_as_the_plain_one() {
             .all(|(i, f)| f.time_ns == i as u64)
     );
     assert_eq!(Frames::open(&packed).and_then(all).unwrap().0, frames);
+    let zst = zstd::encode_all(&file[..], 3).unwrap();
+    let mut bz2 = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    bz2.write_all(&file).unwrap();
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
+    xz.write_all(&file).unwrap();
+    for bytes in [zst, bz2.finish().unwrap(), xz.finish().unwrap()] {
+        std::fs::write(&packed, &bytes).unwrap();
+        assert_eq!(Frames::open(&packed).and_then(all).unwrap().0, frames);
+        // Cut, it ends in an error or within a frame.
+        std::fs::write(&packed, &bytes[..bytes.len() / 2]).unwrap();
+        let cut = Frames::open(&packed).and_then(all);
+        assert!(cut.is_err() || cut.is_ok_and(|(_, truncated)| truncated));
+    }
 }
 
 proptest! {

@@ -8,10 +8,12 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod absent;
 mod event;
 mod flow;
 mod join;
 
+pub use absent::Absent;
 pub use event::{Event, EventRow, FlowRow, HostMoment};
 pub use flow::FlowKey;
 pub use join::Join;
@@ -20,7 +22,27 @@ use std::sync::Arc;
 
 include!("generated/rows.rs");
 
+/// Stands for the egress port of a packet whose report does not tell it; no port has
+/// this number, which on the wire says "not available".
+pub const UNKNOWN_PORT: u32 = u32::MAX;
+
 impl PostcardRow {
+    /// Puts in the place of absent times and ports what stands for them: a packet is
+    /// counted at the time that is known of it.
+    pub fn stand_in(&mut self) {
+        if self.absent.has(Absent::EGRESS_PORT) {
+            self.port = UNKNOWN_PORT;
+        }
+        if self.absent.has(Absent::INGRESS_TIME) {
+            self.ingress_ns = self.egress_ns;
+        }
+        if self.dropped {
+            self.absent = self.absent.without(Absent::EGRESS_TIME);
+        } else if self.absent.has(Absent::EGRESS_TIME) {
+            self.egress_ns = self.ingress_ns;
+        }
+    }
+
     /// Egress time, or ingress time of a dropped packet.
     #[inline]
     pub fn time_ns(&self) -> u64 {
@@ -29,6 +51,20 @@ impl PostcardRow {
         } else {
             self.egress_ns
         }
+    }
+
+    /// The queue met; `None` where the report does not tell it.
+    #[inline]
+    pub fn occupancy(&self) -> Option<u64> {
+        self.absent.unless(Absent::OCCUPANCY, self.occupancy_bytes)
+    }
+
+    /// Time in the node; `None` where one of its times is not known, and of a drop.
+    #[inline]
+    pub fn delay_ns(&self) -> Option<u64> {
+        let times = Absent::INGRESS_TIME.with(Absent::EGRESS_TIME, true);
+        let known = !self.dropped && !self.absent.has(times);
+        known.then(|| self.egress_ns.saturating_sub(self.ingress_ns))
     }
 }
 

@@ -73,8 +73,8 @@ pub struct Packets {
     pub ingress_ns: Vec<u64>,
     /// Departure; 0 for a packet dropped.
     pub egress_ns: Vec<u64>,
-    /// Occupancy that it met, bytes.
-    pub occupancy_bytes: Vec<u64>,
+    /// Occupancy that it met, bytes; null where its report does not tell it.
+    pub occupancy_bytes: Vec<Option<u64>>,
     /// Flow id given by the collector.
     pub flow_id: Vec<u64>,
     /// Whether it was dropped.

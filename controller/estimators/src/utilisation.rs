@@ -81,7 +81,11 @@ fn scale(r: &LinkInterval) -> u64 {
 /// Utilisation; `rtt_s` gives the length of the windows of the 1st percentile.
 pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64>) -> Utilisation {
     let capacity = window.capacity_bytes_per_s();
-    let non_empty = (t.arrivals > 0).then(|| 1.0 - t.met_empty as f64 / t.arrivals as f64);
+    // Of a queue whose occupancy no report tells, nothing is known.
+    let mut measured = window.intervals.iter().filter(|r| r.arrivals > 0);
+    let is_told = measured.any(|r| r.occupancy_bytes.is_some());
+    let non_empty =
+        (t.arrivals > 0 && is_told).then(|| 1.0 - t.met_empty as f64 / t.arrivals as f64);
     let Some(c) = capacity.filter(|_| window.recorded_s() > 0.0 && !window.silent) else {
         return Utilisation {
             mean: None,
@@ -152,7 +156,7 @@ pub(crate) fn delay_ms(window: &LinkWindow<'_>) -> Quantiles {
         window,
         1e-6,
         |r| r.delay_ns.as_ref(),
-        |r| (r.delay_sum_ns, u64::from(r.packets), r.delay_max_ns),
+        |r| (r.delay_sum_ns, r.delay_max_ns),
     )
 }
 
@@ -162,13 +166,7 @@ pub(crate) fn occupancy_bytes(window: &LinkWindow<'_>) -> Quantiles {
         window,
         1.0,
         |r| r.occupancy_bytes.as_ref(),
-        |r| {
-            (
-                r.occupancy_sum_bytes,
-                u64::from(r.arrivals),
-                r.occupancy_max_bytes,
-            )
-        },
+        |r| (r.occupancy_sum_bytes, r.occupancy_max_bytes),
     )
 }
 
@@ -213,17 +211,19 @@ fn distribution<'a>(
     window: &LinkWindow<'a>,
     factor: f64,
     histogram: impl Fn(&'a LinkInterval) -> Option<&'a Histogram>,
-    sums: impl Fn(&LinkInterval) -> (u64, u64, u64),
+    sums: impl Fn(&LinkInterval) -> (u64, u64),
 ) -> Quantiles {
     let mut counts = Counts::new();
-    let (mut sum, mut count, mut max) = (0u64, 0u64, 0u64);
+    let (mut sum, mut max) = (0u64, 0u64);
     for r in &window.intervals {
         if let Some(h) = histogram(r) {
             counts.merge(h);
         }
-        let (s, n, m) = sums(r);
-        (sum, count, max) = (sum + s, count + n, max.max(m));
+        let (s, m) = sums(r);
+        (sum, max) = (sum + s, max.max(m));
     }
+    // Packets whose report did not tell are not in it.
+    let count = counts.total();
     if count == 0 {
         return Quantiles::default();
     }

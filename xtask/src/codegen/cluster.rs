@@ -70,8 +70,8 @@ fn table(rest: &str) -> Result<Vec<String>> {
     // By flow where there is one. A record of the audit log that is sent twice must
     // meet itself.
     let sharding = match name {
-        "postcards" | "tcp_probe" => "cityHash64(flow_id)",
-        "events" => "cityHash64(ifNull(flow_id, 0))",
+        "tcp_probe" => "cityHash64(flow_id)",
+        "postcards" | "events" => "cityHash64(ifNull(flow_id, 0))",
         "limit_changes" => "cityHash64(record)",
         _ => "rand()",
     };

@@ -9,6 +9,10 @@ impl Stored for PostcardRow {
         self.order
     }
 
+    fn complete(&mut self) {
+        self.stand_in();
+    }
+
     fn columns() -> Vec<Column<Self>> {
         columns! { PostcardRow;
             "order" U64 Delta |r| Some(r.order), |w, v| w.order = v.unwrap_or_default();
@@ -16,24 +20,24 @@ impl Stored for PostcardRow {
             "node_id" U32 Delta |r| Some(r.node_id), |w, v| w.node_id = v.unwrap_or_default();
             "hw_id" U8 Delta |r| Some(r.hw_id), |w, v| w.hw_id = v.unwrap_or_default();
             "report_sequence" U32 Delta |r| Some(r.sequence), |w, v| w.sequence = v.unwrap_or_default();
-            "flow_id" U64 Dictionary |r| Some(r.flow_id), |w, v| w.flow_id = v.unwrap_or_default();
-            "ingress_port" U32 Delta |r| Some(r.ingress_port), |w, v| w.ingress_port = v.unwrap_or_default();
-            "egress_port" U32 Delta |r| Some(r.port), |w, v| w.port = v.unwrap_or_default();
-            "queue" U8 Delta |r| Some(r.queue), |w, v| w.queue = v.unwrap_or_default();
-            "ingress_ns" U64 Delta |r| Some(r.ingress_ns), |w, v| w.ingress_ns = v.unwrap_or_default();
-            "egress_ns" U64 Delta ?null |r| (!r.dropped).then_some(r.egress_ns), |w, v| w.egress_ns = v.unwrap_or_default();
-            "occupancy_bytes" U64 Delta |r| Some(r.occupancy_bytes), |w, v| w.occupancy_bytes = v.unwrap_or_default();
-            "limit_bytes" U64 Delta |r| Some(r.limit_bytes), |w, v| w.limit_bytes = v.unwrap_or_default();
-            "ip_bytes" U32 Dictionary |r| Some(r.ip_bytes), |w, v| w.ip_bytes = v.unwrap_or_default();
+            "flow_id" U64 Dictionary ?null |r| r.absent.unless(Absent::PACKET, r.flow_id), |w, v| w.flow_id = w.absent.or_default(Absent::PACKET, v);
+            "ingress_port" U32 Delta ?null |r| r.absent.unless(Absent::INGRESS_PORT, r.ingress_port), |w, v| w.ingress_port = w.absent.or_default(Absent::INGRESS_PORT, v);
+            "egress_port" U32 Delta ?null |r| r.absent.unless(Absent::EGRESS_PORT, r.port), |w, v| w.port = w.absent.or_default(Absent::EGRESS_PORT, v);
+            "queue" U8 Delta ?null |r| r.absent.unless(Absent::QUEUE, r.queue), |w, v| w.queue = w.absent.or_default(Absent::QUEUE, v);
+            "ingress_ns" U64 Delta ?null |r| r.absent.unless(Absent::INGRESS_TIME, r.ingress_ns), |w, v| w.ingress_ns = w.absent.or_default(Absent::INGRESS_TIME, v);
+            "egress_ns" U64 Delta ?null |r| r.absent.unless(Absent::EGRESS_TIME, r.egress_ns).filter(|_| !r.dropped), |w, v| w.egress_ns = w.absent.or_default(Absent::EGRESS_TIME, v);
+            "occupancy_bytes" U64 Delta ?null |r| r.absent.unless(Absent::OCCUPANCY, r.occupancy_bytes), |w, v| w.occupancy_bytes = w.absent.or_default(Absent::OCCUPANCY, v);
+            "limit_bytes" U64 Delta ?null |r| (r.limit_bytes > 0).then_some(r.limit_bytes), |w, v| w.limit_bytes = v.unwrap_or_default();
+            "ip_bytes" U32 Dictionary ?null |r| r.absent.unless(Absent::PACKET, r.ip_bytes), |w, v| w.ip_bytes = w.absent.or_default(Absent::PACKET, v);
             "wire_overhead_bytes" U32 Delta |r| Some(r.wire_overhead_bytes), |w, v| w.wire_overhead_bytes = v.unwrap_or_default();
-            "payload_bytes" U32 Dictionary |r| Some(r.payload_bytes), |w, v| w.payload_bytes = v.unwrap_or_default();
-            "tcp_seq" U32 Delta |r| Some(r.tcp_seq), |w, v| w.tcp_seq = v.unwrap_or_default();
-            "tcp_ack" U32 Dictionary |r| Some(r.tcp_ack), |w, v| w.tcp_ack = v.unwrap_or_default();
-            "tcp_flags" U8 Dictionary |r| Some(r.tcp_flags), |w, v| w.tcp_flags = v.unwrap_or_default();
-            "ecn" U8 Delta |r| Some(r.ecn), |w, v| w.ecn = v.unwrap_or_default();
+            "payload_bytes" U32 Dictionary ?null |r| r.absent.unless(Absent::PACKET, r.payload_bytes), |w, v| w.payload_bytes = w.absent.or_default(Absent::PACKET, v);
+            "tcp_seq" U32 Delta ?null |r| r.absent.unless(Absent::PACKET, r.tcp_seq), |w, v| w.tcp_seq = w.absent.or_default(Absent::PACKET, v);
+            "tcp_ack" U32 Dictionary ?null |r| r.absent.unless(Absent::PACKET, r.tcp_ack), |w, v| w.tcp_ack = w.absent.or_default(Absent::PACKET, v);
+            "tcp_flags" U8 Dictionary ?null |r| r.absent.unless(Absent::PACKET, r.tcp_flags), |w, v| w.tcp_flags = w.absent.or_default(Absent::PACKET, v);
+            "ecn" U8 Delta ?null |r| r.absent.unless(Absent::PACKET, r.ecn), |w, v| w.ecn = w.absent.or_default(Absent::PACKET, v);
             "ce_marked" Bool Plain |r| Some(r.ce_marked), |w, v| w.ce_marked = v.unwrap_or_default();
             "dropped" Bool Plain |r| Some(r.dropped), |w, v| w.dropped = v.unwrap_or_default();
-            "drop_reason" U8 Delta |r| Some(r.drop_reason), |w, v| w.drop_reason = v.unwrap_or_default();
+            "drop_reason" U8 Delta ?null |r| (r.dropped).then_some(r.drop_reason), |w, v| w.drop_reason = v.unwrap_or_default();
             "sampling_shift" U8 Delta |r| Some(r.sampling_shift), |w, v| w.sampling_shift = v.unwrap_or_default();
             "retransmitted" Bool Plain |r| Some(r.retransmitted), |w, v| w.retransmitted = v.unwrap_or_default();
             "feedback_rtt_us" U32 Dictionary ?null |r| (r.feedback_rtt_us > 0).then_some(r.feedback_rtt_us), |w, v| w.feedback_rtt_us = v.unwrap_or_default();

@@ -24,7 +24,7 @@ use tidemark_capture::{
     AnyRow, CaptureMeta, CaptureWriter, FORMAT, FlatEvent, Merged, NamedProbe, WriterOptions,
 };
 use tidemark_collector::import::{ImportOptions, import};
-use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
+use tidemark_pipeline::{Absent, Event, EventRow, PostcardRow, ProbeRow};
 
 const GOLDEN: [&str; 2] = ["bscl_n60_bdp", "reno_n16_sqrt"];
 /// Rows that both are given at a time.
@@ -227,6 +227,8 @@ trait Stored {
         Self: Sized;
     #[expect(dead_code, reason = "nothing is read")]
     fn order(&self) -> u64;
+    #[expect(dead_code, reason = "nothing is read")]
+    fn complete(&mut self) {}
 }
 
 trait Kind {

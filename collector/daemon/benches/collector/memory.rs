@@ -146,7 +146,7 @@ fn child(case: &Case) {
         } else {
             ""
         },
-        100.0 * stats.matched_fraction(),
+        100.0 * stats.matched_fraction().unwrap_or(f64::NAN),
         stats.flows_evicted,
     );
 }

@@ -25,24 +25,36 @@ pub(super) fn run(args: ImportArgs) -> Result<()> {
     } else {
         print_import(&report)?;
     }
-    Ok(())
+    Ok(report.frames.something()?)
 }
 
 fn print_import(r: &ImportReport) -> Result<()> {
+    print(format_args!("frames    {}", r.frames))?;
     print(format_args!(
         "reports   {} received, {} lost, {} malformed datagrams",
         r.reports.received, r.reports.lost, r.reports.malformed
     ))?;
+    if r.reports.unnumbered > 0 {
+        print(format_args!(
+            "          of {} datagrams loss cannot be told: their exporters do not number them",
+            r.reports.unnumbered
+        ))?;
+    }
+    print(format_args!("packets   {}", r.packets))?;
     print(format_args!(
         "tcp_probe {} samples, {} malformed lines",
         r.tcp_probe.samples, r.tcp_probe.malformed
     ))?;
-    print(format_args!(
-        "join      {} of {} data packets of probed flows ({:.3} %)",
-        r.join.matched,
-        r.join.candidates,
-        100.0 * r.join.matched_fraction
-    ))?;
+    if let Some(fraction) = r.join.matched_fraction {
+        print(format_args!(
+            "join      {} of {} data packets of probed flows ({:.3} %)",
+            r.join.matched,
+            r.join.candidates,
+            100.0 * fraction
+        ))?;
+    } else {
+        print(format_args!("join      no data packet of a probed flow"))?;
+    }
     for c in &r.clocks {
         print(format_args!(
             "clock     node {} is {:.6} s ahead of {}, drifting {:.3} ppm",

@@ -180,7 +180,7 @@ impl Shown {
             packet_memory_bytes: kept.bytes,
             packets_not_kept: kept.refused,
             arrivals_not_counted: histograms.refused,
-            join_matched_ratio: s.stats.matched_fraction(),
+            join_matched_ratio: s.stats.matched_fraction().unwrap_or(f64::NAN),
         }
     }
 }

@@ -5,6 +5,7 @@ mod align;
 mod report;
 mod trace;
 
+use crate::account::{FrameAccount, RowAccount};
 use crate::config;
 use crate::status::{JoinStatus, ReportStatus};
 use anyhow::{Context, Result};
@@ -172,11 +173,12 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
     let mut snapshot = crate::engine::Snapshot::default();
     let mut progress = Progress::new("datagrams", options.progress);
     let mut last_ns = 0;
-    let mut cards_malformed = 0;
+    let mut account = FrameAccount::default();
     let mut packets = 0u64;
     let position = pcap.position().clone();
     while let Some(packet) = pcap.next_datagram()? {
         if !options.port.is_empty() && !options.port.contains(&packet.dst_port) {
+            account.other_port();
             continue;
         }
         last_ns = packet.time_ns;
@@ -191,7 +193,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
                     let report = card.report(options.cards_node, packet.time_ns, &inner);
                     pipeline.push_report(packet.src, &report, packet.time_ns);
                 }
-                None => cards_malformed += 1,
+                None => account.no_card(),
             }
         } else {
             let datagrams = int_report::datagrams(packet.payload).map(|payload| Datagram {
@@ -201,6 +203,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
             });
             let datagrams = datagrams.inspect(|_| snapshot.datagrams += 1);
             pipeline.push_datagrams(datagrams, |_, e| {
+                account.refused(&e);
                 if let Some(n) = snapshot.malformed.get_mut(e.index()) {
                     *n += 1;
                 }
@@ -222,6 +225,9 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
     pipeline.finish();
     let clocks = pipeline.clocks();
     snapshot.stats = pipeline.stats();
+    account.end(&pcap);
+    account.reports = snapshot.stats.reports;
+    account.hops = snapshot.stats.hops;
     let mut writer = pipeline.into_sink().0;
     let meta = writer.meta_mut();
     meta.clocks.clone_from(&clocks);
@@ -229,13 +235,9 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
     let written = writer.finish(crate::time::unix_ns())?;
     Ok(ImportReport {
         out: options.out.clone(),
-        reports: {
-            let status = ReportStatus::new(&snapshot, 0);
-            ReportStatus {
-                malformed: status.malformed + cards_malformed,
-                ..status
-            }
-        },
+        reports: ReportStatus::new(&snapshot, 0),
+        frames: account,
+        packets: RowAccount::new(&snapshot.stats),
         tcp_probe: trace.report,
         join: JoinStatus::new(&snapshot.stats, 0),
         clocks: clocks.iter().map(Into::into).collect(),
@@ -243,7 +245,6 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
         capture: CaptureReport {
             rows: written.written(),
             rows_lost: written.lost(),
-            other_frames: pcap.other_frames,
             pcap_truncated: pcap.truncated(),
         },
         pipeline: snapshot.stats,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The outcome of an import.
 
+use crate::account::{FrameAccount, RowAccount};
 use crate::status::{ClockReport, JoinStatus, ReportStatus};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -11,8 +12,12 @@ use tidemark_pipeline::Stats;
 pub struct ImportReport {
     /// Directory of the capture.
     pub out: PathBuf,
+    /// Frames of the pcap and what became of them.
+    pub frames: FrameAccount,
     /// Reports and what became of them.
     pub reports: ReportStatus,
+    /// Rows of packets, and why a report has none.
+    pub packets: RowAccount,
     /// The text trace.
     pub tcp_probe: TraceReport,
     /// Packets matched with the state of their sender.
@@ -49,8 +54,6 @@ pub struct CaptureReport {
     pub rows: u64,
     /// Rows that could not be written.
     pub rows_lost: u64,
-    /// Frames of the pcap that are no report datagrams.
-    pub other_frames: u64,
     /// The pcap ends within a frame.
     pub pcap_truncated: bool,
 }

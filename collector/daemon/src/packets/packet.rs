@@ -9,6 +9,7 @@ pub(super) struct Packet {
     pub ingress_ns: u64,
     /// 0 when dropped.
     pub egress_ns: u64,
+    /// All ones where it is not known.
     pub occupancy_bytes: u64,
     pub flow_id: u64,
     /// An IP packet is no longer than this can say.
@@ -23,8 +24,8 @@ impl From<&PostcardRow> for Packet {
     fn from(row: &PostcardRow) -> Self {
         Self {
             ingress_ns: row.ingress_ns,
-            egress_ns: if row.dropped { 0 } else { row.egress_ns },
-            occupancy_bytes: row.occupancy_bytes,
+            egress_ns: if row.dropped { 0 } else { row.egress_ns.max(1) },
+            occupancy_bytes: row.occupancy().unwrap_or(u64::MAX),
             flow_id: row.flow_id,
             ip_bytes: u16::try_from(row.ip_bytes).unwrap_or(u16::MAX),
             ce_marked: row.ce_marked,

@@ -23,6 +23,8 @@ pub(super) struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     queue_occupancy: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    hop_latency: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ingress_ts: Option<u64>,
@@ -81,6 +83,7 @@ impl Line {
             egress_port: r.egress_port,
             queue_id: r.queue_id,
             queue_occupancy: r.queue_occupancy,
+            hop_latency: r.hop_latency,
             limit: r.limit,
             ingress_ts: r.ingress_ts,
             egress_ts: r.egress_ts,

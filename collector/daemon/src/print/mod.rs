@@ -6,6 +6,7 @@ mod line;
 #[cfg(test)]
 mod tests;
 
+use crate::account::FrameAccount;
 use anyhow::{Context, Result};
 use clap::Args;
 use daemon_kit::cli::stdout;
@@ -40,19 +41,26 @@ pub(crate) struct PrintArgs {
 struct Printer<W> {
     out: W,
     left: Option<u64>,
+    account: FrameAccount,
 }
 
 impl<W: Write> Printer<W> {
     /// The lines of one datagram. False when no more are wanted.
     fn datagram(&mut self, exporter: IpAddr, payload: &[u8]) -> io::Result<bool> {
         let mut written = Ok(());
+        let (mut reports, mut hops) = (0, 0);
         let decoded = int_report::decode(payload, |report| {
+            reports += u64::from(report.hop.is_none_or(|hop| !hop.further));
+            hops += u64::from(report.hop.is_some());
             if written.is_ok() {
                 written = self.line(&Line::new(exporter, &report));
             }
         });
         written?;
+        self.account.reports += reports;
+        self.account.hops += hops;
         if let Err(error) = decoded {
+            self.account.refused(&error);
             self.line(&Malformed {
                 exporter,
                 error: error.to_string(),
@@ -77,12 +85,15 @@ pub(crate) fn run(args: &PrintArgs) -> Result<()> {
     let mut printer = Printer {
         out: BufWriter::new(stdout()),
         left: args.count,
+        account: FrameAccount::default(),
     };
     let printed = match &args.pcap {
         Some(path) => from_file(path, &args.port, &mut printer),
         None => from_socket(args.listen, &mut printer),
     };
-    printed.and_then(|()| Ok(printer.out.flush()?))
+    // Lines say why where nothing was read.
+    printer.out.flush()?;
+    printed
 }
 
 fn from_file(path: &Path, ports: &[u16], printer: &mut Printer<impl Write>) -> Result<()> {
@@ -90,6 +101,9 @@ fn from_file(path: &Path, ports: &[u16], printer: &mut Printer<impl Write>) -> R
     let is_live = path == Path::new(STDIN);
     while let Some(d) = datagrams.next_datagram()? {
         let wanted = ports.is_empty() || ports.contains(&d.dst_port);
+        if !wanted {
+            printer.account.other_port();
+        }
         if wanted && !printer.datagram(d.src, d.payload)? {
             break;
         }
@@ -100,6 +114,9 @@ fn from_file(path: &Path, ports: &[u16], printer: &mut Printer<impl Write>) -> R
     if datagrams.truncated() {
         eprintln!("{}: ends within a frame", path.display());
     }
+    printer.account.end(&datagrams);
+    printer.account.something()?;
+    eprintln!("{}", printer.account);
     Ok(())
 }
 

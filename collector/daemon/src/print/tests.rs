@@ -11,6 +11,7 @@ fn printed(payloads: &[&[u8]], count: Option<u64>) -> Vec<Value> {
     let mut printer = Printer {
         out: Vec::new(),
         left: count,
+        account: FrameAccount::default(),
     };
     for payload in payloads {
         if !printer.datagram(EXPORTER, payload).unwrap() {

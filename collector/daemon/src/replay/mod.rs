@@ -8,7 +8,7 @@ use crate::agent::Pusher;
 use crate::import::Trace;
 use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
-use daemon_kit::cli::{Progress, Usage, print, print_json};
+use daemon_kit::cli::{NothingRead, Progress, Usage, print, print_json};
 use daemon_kit::credentials::AccessArgs;
 use rows::{CaptureSource, Item, Recorded};
 use serde::Serialize;
@@ -112,6 +112,10 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
             "{} datagrams and {} samples of {:.3} s sent in {:.3} s; {} rows skipped",
             report.datagrams, report.events, report.recorded_s, report.took_s, report.skipped
         ))?;
+    }
+    if report.datagrams == 0 && report.events == 0 {
+        let nothing = "nothing was read: no datagram to send was in the input";
+        return Err(NothingRead::new(nothing).into());
     }
     Ok(())
 }

@@ -101,10 +101,7 @@ impl CaptureSource {
                 self.skipped += 1;
                 continue;
             };
-            let inner = Inner {
-                packet,
-                kind: *kind,
-            };
+            let inner = Inner::new(packet, *kind);
             reports.push(report(row, &node, inner, reports.is_empty()));
         }
         match encode(&reports) {

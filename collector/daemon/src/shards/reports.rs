@@ -5,7 +5,7 @@ use super::NodeShards;
 use crate::engine::Input;
 use crate::receive::{Message, Received};
 use crate::source::Gatherer;
-use int_report::peek_header;
+use int_report::{carries_hops, peek_header};
 use std::sync::mpsc::SyncSender;
 
 /// Gives what one receiving thread has received to the engines.
@@ -55,7 +55,11 @@ impl ReportSender {
         let mut before = None;
         for (n, datagram) in message.datagrams().enumerate() {
             // What has no header is malformed, and counted by the first.
-            let shard = peek_header(datagram).map_or(0, |h| self.nodes.of(h.node_id));
+            let shard = match peek_header(datagram) {
+                // The hops of all paths have their place together: each is of many reporters.
+                Some(_) if carries_hops(datagram) => 0,
+                header => header.map_or(0, |h| self.nodes.of(h.node_id)),
+            };
             if let Some(before) = before.filter(|&b| b != shard) {
                 let at = n * length;
                 self.add(before, message, rx_unix_ns, start, at);

@@ -7,6 +7,7 @@ mod command_line;
 mod common;
 mod credentials;
 mod doctor;
+mod field;
 mod full_disk;
 mod import;
 mod live;

@@ -17,6 +17,9 @@ pub enum Outcome {
     Late,
     /// Seen before.
     Duplicate,
+    /// The number of the one before, on another datagram: the sender does not number, and
+    /// nobody can tell what is lost.
+    Unnumbered,
     /// Too far behind to tell late from duplicate; loss is not corrected.
     Stale,
     /// The sender began again.
@@ -38,6 +41,8 @@ pub struct Counts {
     pub late: u64,
     /// Datagrams that came again.
     pub duplicate: u64,
+    /// Datagrams with the number of another one.
+    pub unnumbered: u64,
     /// Datagrams too old to be told from repeated ones.
     pub stale: u64,
     /// Times that the numbers began again.
@@ -56,6 +61,7 @@ impl Counts {
         self.lost += other.lost;
         self.late += other.late;
         self.duplicate += other.duplicate;
+        self.unnumbered += other.unnumbered;
         self.stale += other.stale;
         self.restarts += other.restarts;
         self.ambiguous_gaps += other.ambiguous_gaps;
@@ -83,6 +89,8 @@ impl Default for StreamConfig {
     }
 }
 
+/// A first number that comes so often without a time is no number.
+const REPEATS_WITHOUT_CLOCK: u64 = 8;
 /// Numbers that a stream without a clock may be ahead: nothing tells its rate.
 const MAX_JUMP_WITHOUT_CLOCK: u32 = 65_536;
 /// "Goes on from it": at most this far.
@@ -122,6 +130,8 @@ pub struct Stream {
     span: u32,
     started: bool,
     newest_ns: Option<u64>,
+    /// Time of the datagram with the highest number.
+    highest_ns: Option<u64>,
     /// Smoothed distance of datagrams, for judging silences.
     interval_ns: f64,
     /// A silence in which half the range of numbers would have passed.
@@ -208,6 +218,10 @@ impl Stream {
         if self.clock_stepped_back(time_ns) {
             return self.restart(sequence, time_ns);
         }
+        if ahead == 0 && self.is_another(time_ns) {
+            self.counts.unnumbered += 1;
+            return Outcome::Unnumbered;
+        }
         let behind = (self.mask.wrapping_sub(ahead).wrapping_add(1)) & self.mask;
         // A longer jump, or one that the rate cannot explain, is believed once the next
         // datagram goes on from it. One that was forged or damaged all the same is
@@ -231,6 +245,7 @@ impl Stream {
         self.span = 1;
         self.mark(sequence);
         self.newest_ns = time_ns;
+        self.highest_ns = time_ns;
         self.interval_ns = 0.0;
     }
 
@@ -324,6 +339,16 @@ impl Stream {
         low && ahead >= self.half || !explained
     }
 
+    /// Whether a datagram with the highest number is another one than that: one that comes
+    /// again says the same.
+    fn is_another(&self, time_ns: Option<u64>) -> bool {
+        let only_number = self.span == 1;
+        match (time_ns, self.highest_ns) {
+            (Some(now), Some(then)) => now != then || only_number && self.counts.unnumbered > 0,
+            _ => only_number && self.counts.duplicate >= REPEATS_WITHOUT_CLOCK,
+        }
+    }
+
     fn within_window(&mut self, sequence: u32, behind: u32) -> Outcome {
         if self.is_marked(sequence) {
             self.counts.duplicate += 1;
@@ -373,6 +398,7 @@ impl Stream {
 
     #[inline(always)]
     fn note_time(&mut self, time_ns: Option<u64>, ahead: u32) {
+        self.highest_ns = time_ns;
         let Some(now) = time_ns else { return };
         let Some(newest) = self.newest_ns else {
             self.newest_ns = Some(now);

@@ -376,3 +376,32 @@ fn what_is_counted_does_not_depend_on_where_numbers_wrap() {
         }
     }
 }
+
+#[test]
+fn a_number_that_never_changes_is_none() {
+    let mut s = stream(32);
+    assert_eq!(s.observe(7, Some(100)), Outcome::First);
+    assert_eq!(s.observe(7, Some(100)), Outcome::Duplicate);
+    for time_ns in [110, 120, 120, 130] {
+        assert_eq!(s.observe(7, Some(time_ns)), Outcome::Unnumbered);
+    }
+    let counts = s.counts;
+    assert_eq!(
+        (counts.unnumbered, counts.duplicate, counts.lost),
+        (4, 1, 0)
+    );
+    // Without a time, it shows by its being the only one.
+    let mut s = stream(32);
+    let outcomes: Vec<_> = (0..11).map(|_| s.observe(0, None)).collect();
+    assert_eq!(
+        outcomes[8..],
+        [Outcome::Duplicate, Outcome::Unnumbered, Outcome::Unnumbered]
+    );
+    // Of who numbers, the last one may come again.
+    let mut s = stream(32);
+    for n in 0..10 {
+        s.observe(n, Some(u64::from(n) * 10));
+    }
+    assert_eq!(s.observe(9, Some(90)), Outcome::Duplicate);
+    assert_eq!(s.observe(10, Some(100)), Outcome::InOrder);
+}

@@ -5,10 +5,7 @@ use crate::{Inner, InnerError, InnerKind, InnerPacket, parse_inner};
 const TCP: &str = "9c401389 00000001 00000002 50d82000 00000000";
 
 fn parse(kind: InnerKind, text: &str) -> Result<InnerPacket, InnerError> {
-    parse_inner(&Inner {
-        packet: &hex(text),
-        kind,
-    })
+    parse_inner(&Inner::new(&hex(text), kind))
 }
 
 #[test]
@@ -33,18 +30,18 @@ fn ipv4_with_options_and_tcp_options() {
 #[test]
 fn ethernet_with_vlan_tags_and_without() {
     let ip = format!("45000028 00004000 40060000 0a000001 0a000002 {TCP}");
-    for tags in ["", "8100 0005", "88a8 0005 8100 0006"] {
+    for tags in [
+        "",
+        "8100 0005",
+        "88a8 0005 8100 0006",
+        "81000005 81000005 81000005",
+    ] {
         let packet = parse(
             InnerKind::Ethernet,
             &format!("000000000001 000000000002 {tags} 0800 {ip}"),
         );
         assert_eq!(packet.unwrap().payload_bytes, 0, "tags {tags:?}");
     }
-    let three = parse(
-        InnerKind::Ethernet,
-        &format!("000000000001 000000000002 81000005 81000005 81000005 0800 {ip}"),
-    );
-    assert_eq!(three, Err(InnerError::NotIp { ethertype: 0x8100 }));
     let arp = parse(InnerKind::Ethernet, "000000000001 000000000002 0806 0001");
     assert_eq!(arp, Err(InnerError::NotIp { ethertype: 0x0806 }));
 }
@@ -154,10 +151,7 @@ fn every_cut_is_an_error_and_not_a_guess() {
         "450005dc 00004000 40060000 0a000001 0a000002 {TCP}"
     ));
     for length in 0..whole.len() {
-        let inner = Inner {
-            packet: &whole[..length],
-            kind: InnerKind::Ipv4,
-        };
+        let inner = Inner::new(&whole[..length], InnerKind::Ipv4);
         let result = parse_inner(&inner);
         // Ports, numbers, data offset and flags are there from 34 bytes on.
         match length {
@@ -207,4 +201,68 @@ fn impossible_lengths_and_versions() {
     );
     assert_eq!(parse(InnerKind::None, ""), Err(InnerError::NoPacket));
     assert_eq!(parse(InnerKind::Opaque, "00"), Err(InnerError::NotAPacket));
+}
+
+/// Labels, sessions and tunnels, as a report cuts them: flow and payload are of the packet
+/// within, the length on the wire is of the packet that goes over it.
+#[test]
+fn what_is_within() {
+    let tcp = format!("450005dc 00004000 40060000 0a000001 0a000002 {TCP}");
+    let macs = "000000000001 000000000002";
+    let udp =
+        |port: &str| format!("4500060e 00000000 40110000 c0a80001 c0a80002 0001{port} 05fa0000");
+    let cases = [
+        (
+            InnerKind::Ethernet,
+            format!("{macs} 8847 00064140 {tcp}"),
+            0,
+        ),
+        (
+            InnerKind::Ethernet,
+            format!("{macs} 8864 11000007 05de 0021 {tcp}"),
+            0,
+        ),
+        (
+            InnerKind::Ipv4,
+            format!("450005f0 00000000 40040000 c0a80001 c0a80002 {tcp}"),
+            20,
+        ),
+        (
+            InnerKind::Ipv4,
+            format!("450005f4 00000000 402f0000 c0a80001 c0a80002 00000800 {tcp}"),
+            24,
+        ),
+        (
+            InnerKind::Ipv4,
+            format!("{} 08000000 00000700 {macs} 0800 {tcp}", udp("12b5")),
+            50,
+        ),
+        (
+            InnerKind::Ipv4,
+            format!("{} 00006558 00000700 {macs} 0800 {tcp}", udp("17c1")),
+            50,
+        ),
+        (
+            InnerKind::Ipv4,
+            format!("{} 30ff05dc 00000001 {tcp}", udp("0868")),
+            50,
+        ),
+    ];
+    for (kind, text, beyond) in cases {
+        let packet = parse(kind, &text).unwrap();
+        let flow = (packet.src_port, packet.dst_port, packet.protocol);
+        assert_eq!(flow, (40000, 5001, 6), "{text}");
+        assert_eq!(
+            (packet.ip_bytes, packet.beyond_bytes, packet.payload_bytes),
+            (1500, beyond, 1460),
+            "{text}"
+        );
+    }
+    // Cut before the packet within: the tunnel itself.
+    let cut = parse(
+        InnerKind::Ipv4,
+        &format!("{} 08000000 00000700 {macs}", udp("12b5")),
+    )
+    .unwrap();
+    assert_eq!((cut.dst_port, cut.protocol), (4789, 17));
 }

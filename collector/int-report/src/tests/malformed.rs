@@ -170,6 +170,7 @@ fn labels_match_their_positions() {
             version: 0,
             code: 0,
         },
+        DecodeError::NotAReport { what: "" },
     ];
     for (position, error) in errors.iter().enumerate() {
         assert_eq!(error.index(), position);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+mod embedded;
 mod exhaustive;
 mod golden;
 mod inner;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::{all, hex, old_encoder};
-use crate::{DecodeError, Inner, InnerKind, Report, peek_header};
+use crate::{DecodeError, Inner, InnerKind, Report, decode, peek_header};
 
 const ETHERNET_UDP: &str = "000000000001 000000000002 0800
     4500002c 00004000 401100bf 0a000101 0a000202 03e807d0 00180000";
@@ -28,12 +28,10 @@ fn v1_with_every_optional_word() {
             queue_id: Some(2),
             queue_occupancy: Some(64),
             ingress_ts: Some(100),
+            hop_latency: Some(50),
             egress_ts: Some(200),
             drop_reason: Some(71),
-            inner: Inner {
-                packet: &payload[40..],
-                kind: InnerKind::Ipv4
-            },
+            inner: Inner::new(&payload[40..], InnerKind::Ipv4),
             first_in_datagram: true,
             ..Report::default()
         }
@@ -101,10 +99,7 @@ fn v0_5_switch_local() {
             queue_occupancy: Some(100),
             ingress_ts: Some(1000),
             egress_ts: Some(2000),
-            inner: Inner {
-                packet: &payload[28..],
-                kind: InnerKind::Ethernet
-            },
+            inner: Inner::new(&payload[28..], InnerKind::Ethernet),
             first_in_datagram: true,
             ..Report::default()
         }
@@ -134,8 +129,11 @@ fn v0_5_drop() {
 
 #[test]
 fn v0_5_without_a_body_and_with_extensions() {
-    let bare = hex("00000001 00000002 00000003 aabb");
+    let bare = hex("00200001 00000002 00000003 aabb");
     assert_eq!(all(&bare).unwrap()[0].inner.packet, [0xaa, 0xbb]);
+    // Without a flag and without a packet, nothing says that it is a report.
+    let other = hex("00000001 00000002 00000003 aabb");
+    assert!(matches!(all(&other), Err(DecodeError::NotAReport { .. })));
     let sink = hex("04000001 00000002 00000003 0000004d 45");
     let reports = all(&sink).unwrap();
     assert_eq!(
@@ -210,4 +208,75 @@ fn the_header_alone_can_be_read() {
     );
     assert_eq!(peek_header(&hex("30000000 00000000")), None);
     assert_eq!(peek_header(&[0x20, 0, 0]), None);
+}
+
+/// First bytes of what comes to ports that reports are waited for on, too.
+#[test]
+fn other_protocols_are_no_reports() {
+    let others = [
+        (
+            "sFlow 5",
+            "00000005 00000001 c6120001 00000000 0000002a 000f4240 00000001 00000001 00000088 00000001 00000007",
+        ),
+        (
+            "NetFlow 5",
+            "00050001 000003e8 5f5e1000 00000000 0000002a 00000000 0a000001 0a000002 00000000 00010002 00000001",
+        ),
+        (
+            "NetFlow 9",
+            "00090001 000003e8 5f5e1000 0000002a 00000000 00000048 01000010 00080004 000c0004 00070002 000b0002",
+        ),
+        (
+            "IPFIX",
+            "000a0040 5f5e1000 0000002a 00000007 00020030 01000008 00080004 000c0004 00070002 000b0002 00040001",
+        ),
+        (
+            "DNS",
+            "14230100 00010000 00000000 03777777 07657861 6d706c65 03636f6d 00000100 01",
+        ),
+        (
+            "DNS",
+            "24230100 00010000 00000000 03777777 07657861 6d706c65 03636f6d 00000100 01",
+        ),
+        (
+            "DNS",
+            "02208180 00010001 00000000 03777777 07657861 6d706c65 03636f6d 00000100 01",
+        ),
+        (
+            "mDNS",
+            "00000000 00010000 00000000 055f6874 7470045f 74637005 6c6f6361 6c00000c 0001",
+        ),
+        (
+            "DHCP",
+            "01010600 3903f326 00000000 00000000 00000000 00000000 00000000 000c29aa bbcc0000 00000000 00000000",
+        ),
+        (
+            "DHCP",
+            "02010600 3903f326 00000000 00000000 0a000002 0a000001 00000000 000c29aa bbcc0000 00000000 00000000",
+        ),
+        (
+            "NTP",
+            "23020aec 00000b6c 00000d4e c0a80101 e8d4a510 00000000 e8d4a510 00000000 e8d4a510 00000000 e8d4a510",
+        ),
+        (
+            "SNMP",
+            "30290201 01040670 75626c69 63a01c02 04000000 01020100 02010030 0e300c06 082b0601 02010101 000500",
+        ),
+        (
+            "syslog",
+            "3c33343e 4f637420 31312032 323a3134 3a313520 6d796d61 6368696e 65207375 3a206661 696c6564",
+        ),
+        (
+            "RADIUS",
+            "01050040 00112233 44556677 8899aabb ccddeeff 01067573 65720212 00112233 44556677 8899aabb ccdd",
+        ),
+        ("STUN", "00010000 2112a442 00112233 44556677 8899aabb"),
+        ("TFTP", "00016669 6c652e62 696e006f 63746574 00"),
+    ];
+    for (name, bytes) in others {
+        let bytes = hex(bytes);
+        let mut seen = 0;
+        let result = decode(&bytes, |_| seen += 1);
+        assert!(result.is_err() && seen == 0, "{name}: {result:?}, {seen}");
+    }
 }

@@ -57,6 +57,19 @@ fn kind() -> impl Strategy<Value = InnerKind> {
     ]
 }
 
+/// Bytes that begin as a packet of a kind does.
+fn packet_of(kind: InnerKind, mut bytes: Vec<u8>) -> Vec<u8> {
+    let (at, begin): (usize, &[u8]) = match kind {
+        InnerKind::Ethernet => (12, &[0x88, 0xb5]),
+        InnerKind::Ipv4 => (0, &[0x45]),
+        _ => (0, &[0x60]),
+    };
+    if let Some(place) = bytes.get_mut(at..at + begin.len()) {
+        place.copy_from_slice(begin);
+    }
+    bytes
+}
+
 proptest! {
     #[test]
     fn what_is_encoded_is_decoded(
@@ -64,6 +77,10 @@ proptest! {
         reports in prop::collection::vec(
             (v2_report(), kind(), prop::collection::vec(any::<u8>(), 4..120)), 1..12),
     ) {
+        let reports: Vec<_> = reports
+            .into_iter()
+            .map(|(report, kind, packet)| (report, kind, packet_of(kind, packet)))
+            .collect();
         let reports: Vec<Report<'_>> = reports
             .iter()
             .enumerate()
@@ -75,7 +92,7 @@ proptest! {
                     sequence,
                     node_id,
                     first_in_datagram: index == 0,
-                    inner: Inner { packet: &packet[..end], kind: *kind },
+                    inner: Inner::new(&packet[..end], *kind),
                     ..*report
                 }
             })
@@ -95,6 +112,7 @@ proptest! {
         ingress_port in option::of(0u32..0xffff),
         packet in prop::collection::vec(any::<u8>(), 0..80),
     ) {
+        let packet = packet_of(InnerKind::Ipv6, packet);
         let report = Report {
             version: 1,
             sequence_bits: 32,
@@ -108,7 +126,7 @@ proptest! {
             sampling_shift: None,
             policy_flags: None,
             first_in_datagram: true,
-            inner: Inner { packet: &packet, kind: InnerKind::Ipv6 },
+            inner: Inner::new(&packet, InnerKind::Ipv6),
             ..report
         };
         let payload = old_encoder::v1(&report).unwrap();
@@ -128,7 +146,7 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut in any::<prop::sample::Index>(),
     ) {
-        let report = Report { inner: Inner { packet: &packet, kind: InnerKind::Ipv4 }, ..report };
+        let report = Report { inner: Inner::new(&packet, InnerKind::Ipv4), ..report };
         let mut payload = encode(&[report]).unwrap();
         for (place, value) in damage {
             let place = place.index(payload.len());
@@ -164,7 +182,7 @@ fn check_all(payload: &[u8]) -> Result<(), TestCaseError> {
     });
     prop_assert!(inside);
     match result {
-        Ok(count) => prop_assert_eq!(count, seen),
+        Ok(count) => prop_assert!(count <= seen),
         Err(error) => prop_assert!(error.index() < DecodeError::LABELS.len()),
     }
     Ok(())

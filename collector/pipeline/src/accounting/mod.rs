@@ -24,6 +24,7 @@ use int_report::{InnerPacket, Report};
 use refusals::Refusals;
 use rustc_hash::FxHashMap;
 use std::net::{IpAddr, Ipv4Addr};
+use tidemark_rows::Absent;
 use time::TimeError;
 
 /// Nodes that reports may name without the configuration's naming them. Those
@@ -42,6 +43,8 @@ pub(crate) struct Packet<'a> {
     /// written in pieces waits for them.
     pub ingress_ns: u64,
     pub egress_ns: u64,
+    /// Which of both times is not known.
+    pub absent: Absent,
     pub report: &'a Report<'a>,
     pub inner: &'a InnerPacket,
     pub hint: Option<FlowHint>,
@@ -104,6 +107,7 @@ impl Accounting {
         let streams = self.streams.total();
         stats.reports_lost = streams.lost;
         stats.reports_late = streams.late;
+        stats.reports_unnumbered = streams.unnumbered;
         stats.reports_stale = streams.stale;
         stats.reports_implausible_sequence = streams.implausible;
         stats.stream_restarts = streams.restarts;
@@ -120,12 +124,9 @@ impl Accounting {
         stats: &mut Stats,
     ) -> Option<Accepted> {
         let report = received.report;
-        let Some(index) = self.index(config, report.node_id, received.rx_ns) else {
-            stats.reports_unconfigured_node += 1;
-            stats.nodes_refused += 1;
-            self.refusals.add(received, RefusalReason::UnknownNode);
-            return None;
-        };
+        // Who reports a hop answers for it.
+        let reporter_id = report.hop.map_or(report.node_id, |hop| hop.reporter_id);
+        let index = self.known(config, reporter_id, received, stats)?;
         let node = self.nodes.get_mut(usize::from(index))?;
         if !node.allows(received.exporter) {
             stats.reports_refused_exporter += 1;
@@ -146,13 +147,21 @@ impl Accounting {
             self.refusals.add(received, reason);
             return None;
         }
-        if received.tagged.is_some() && node.tag.is_none() {
+        let has_key = node.tag.is_some();
+        if received.tagged.is_some() && !has_key {
             stats.reports_tag_unchecked += 1;
         }
+        let index = match report.hop {
+            Some(_) => self.known(config, report.node_id, received, stats)?,
+            None => index,
+        };
+        let node = self.nodes.get_mut(usize::from(index))?;
         if !node.configured {
             stats.reports_unconfigured_node += 1;
         }
         let times = node.time.times(report, received.rx_ns);
+        let has_time = report.ingress_ts.is_some() || report.egress_ts.is_some();
+        stats.reports_without_time += u64::from(!has_time);
         if let Ok(times) = &times {
             if times.restarted {
                 // What begins a clock is no double, whatever its number: who does
@@ -160,7 +169,8 @@ impl Accounting {
                 self.streams.clock_restarted(report.node_id);
                 (self.duplicate, self.replayed) = (false, false);
             }
-            let tag = node.tag.as_mut();
+            // Of a hop, the tag is that of the reporter, whose time it may not have.
+            let tag = node.tag.as_mut().filter(|_| report.hop.is_none());
             if tag.is_some_and(|tag| tag.is_replayed(report.hw_id, times)) {
                 stats.reports_refused_replayed += 1;
                 return None;
@@ -173,18 +183,19 @@ impl Accounting {
                 let key = StreamKey {
                     // Who holds the key is one exporter, whatever its address: a
                     // recording sent again from another one is a recording.
-                    exporter: match node.tag.is_some() {
+                    exporter: match has_key {
                         true => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
                         false => *received.exporter,
                     },
-                    node_id: report.node_id,
+                    node_id: reporter_id,
                     hw_id: report.hw_id,
                     sequence_bits: report.sequence_bits,
                 };
-                let time_ns = times.ok().map(|t| t.egress_ns.max(t.ingress_ns));
+                let times = times.ok().filter(|_| has_time);
+                let time_ns = times.map(|t| t.egress_ns.max(t.ingress_ns));
                 let outcome = self.streams.observe(key, report.sequence, time_ns);
                 self.duplicate = outcome == Some(Outcome::Duplicate);
-                self.replayed = node.tag.is_some() && outcome == Some(Outcome::Stale);
+                self.replayed = has_key && outcome == Some(Outcome::Stale);
                 node.lost_before = node.lost_before.saturating_add(lost_by(outcome));
             }
         }
@@ -198,15 +209,29 @@ impl Accounting {
         }
         match times {
             Ok(times) => Some(Accepted { node: index, times }),
-            Err(TimeError::Missing) => {
-                stats.reports_without_time += 1;
-                None
-            }
             Err(TimeError::Implausible) => {
                 stats.reports_implausible_time += 1;
                 None
             }
         }
+    }
+
+    /// Index of a node that may report; counts what no node of that id may.
+    #[inline(always)]
+    fn known(
+        &mut self,
+        config: &Config,
+        node_id: u32,
+        received: &Received<'_>,
+        stats: &mut Stats,
+    ) -> Option<u16> {
+        let index = self.index(config, node_id, received.rx_ns);
+        if index.is_none() {
+            stats.reports_unconfigured_node += 1;
+            stats.nodes_refused += 1;
+            self.refusals.add(received, RefusalReason::UnknownNode);
+        }
+        index
     }
 
     /// The node's clock restarted.

@@ -79,6 +79,15 @@ impl Reception {
         self.pace == Pace::Other
     }
 
+    /// The node's clock when something is received that left without delay; the
+    /// clock of reception where nothing is known of the node's.
+    pub(super) fn node_ns(&self, rx_ns: u64) -> u64 {
+        match self.first_ns {
+            Some(_) => rx_ns.saturating_add_signed(self.ahead_ns),
+            None => rx_ns,
+        }
+    }
+
     /// What drift allows by now, ns.
     fn limit_ns(&self, rx_ns: u64) -> i64 {
         let elapsed = rx_ns.saturating_sub(self.rx_ns) / DRIFT;

@@ -4,6 +4,7 @@
 use super::reception::Reception;
 use crate::config::NodeConfig;
 use int_report::Report;
+use tidemark_rows::Absent;
 
 /// Reports may be this much older than the youngest.
 const MAX_BACKWARD_NS: u64 = 2_000_000_000;
@@ -33,13 +34,13 @@ pub(crate) struct Times {
     pub egress_ns: u64,
     /// The node's clock restarted with this report.
     pub restarted: bool,
+    /// Which of both is not known; the other stands in its place.
+    pub absent: Absent,
 }
 
 /// Why a report has no usable time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimeError {
-    /// Neither timestamp is in the report.
-    Missing,
     /// Too far from the node's other reports.
     Implausible,
 }
@@ -153,6 +154,7 @@ impl NodeTime {
                 ingress_ns,
                 egress_ns,
                 restarted: false,
+                absent: Absent::NOTHING,
             });
         }
         self.times_slow(report, rx_ns)
@@ -164,31 +166,60 @@ impl NodeTime {
         } else {
             report.egress_ts.or(report.ingress_ts)
         };
-        let raw = latest.ok_or(TimeError::Missing)?;
+        let latency_ns = report
+            .hop_latency
+            .map(|ticks| u64::from(ticks).saturating_mul(self.tick_ns));
+        let Some(raw) = latest else {
+            return Ok(self.by_reception(report.dropped, latency_ns, rx_ns));
+        };
         let (time_ns, restarted) = self.follow(raw, rx_ns)?;
         if report.dropped {
             return Ok(Times {
                 ingress_ns: time_ns,
                 egress_ns: 0,
                 restarted,
+                absent: Absent::NOTHING,
             });
         }
+        // Hop latency stands in for either time.
         let delay_ns = match (report.ingress_ts, report.egress_ts) {
-            (Some(ingress), Some(egress)) => self.delay_ns(ingress, egress),
-            _ => 0,
+            (Some(ingress), Some(egress)) => Some(self.delay_ns(ingress, egress)),
+            _ => latency_ns,
         };
+        let is_arrival = report.egress_ts.is_none();
+        let (ingress_ns, egress_ns) = match delay_ns {
+            Some(delay_ns) if is_arrival => (time_ns, time_ns.saturating_add(delay_ns)),
+            _ => (time_ns.saturating_sub(delay_ns.unwrap_or(0)), time_ns),
+        };
+        let unknown = delay_ns.is_none();
         Ok(Times {
-            ingress_ns: time_ns.saturating_sub(delay_ns),
-            // 0 is kept for "dropped".
-            egress_ns: time_ns.max(1),
+            ingress_ns,
+            egress_ns,
             restarted,
+            absent: Absent::NOTHING
+                .with(Absent::EGRESS_TIME, unknown && is_arrival)
+                .with(Absent::INGRESS_TIME, unknown && !is_arrival),
         })
+    }
+
+    /// Times of a report without any: it left when the report was received, as the node's
+    /// clock stood then as far as that is known.
+    fn by_reception(&self, dropped: bool, latency_ns: Option<u64>, rx_ns: u64) -> Times {
+        let time_ns = self.reception.node_ns(rx_ns);
+        let ingress_ns = time_ns.saturating_sub(latency_ns.unwrap_or(0));
+        let unknown = latency_ns.is_none() && !dropped;
+        Times {
+            ingress_ns,
+            egress_ns: if dropped { 0 } else { time_ns },
+            restarted: false,
+            absent: Absent::NOTHING.with(Absent::INGRESS_TIME, unknown),
+        }
     }
 
     /// Moves the time axis to a timestamp. Returns its time in ns, and whether
     /// the clock restarted.
     fn follow(&mut self, raw: u64, rx_ns: u64) -> Result<(u64, bool), TimeError> {
-        let mut ticks = self.unwrap(raw);
+        let mut ticks = self.unwrap(raw, rx_ns);
         let mut time_ns = ticks.saturating_mul(self.tick_ns);
         if time_ns > MAX_TIME_NS {
             return Err(TimeError::Implausible);
@@ -196,7 +227,9 @@ impl NodeTime {
         let (mut restarted, mut lags) = (false, false);
         if self.last_ticks.is_some() {
             let back = self.max_ns.saturating_sub(time_ns);
-            let forward = time_ns.saturating_sub(self.max_ns);
+            // Beyond the time that has passed since.
+            let silent_ns = rx_ns.saturating_sub(self.last_rx_ns);
+            let forward = time_ns.saturating_sub(self.max_ns.saturating_add(silent_ns));
             let early = self.reception.is_early(time_ns, rx_ns, self.max_ns);
             let far = match self.reception.is_settled() {
                 true => early,
@@ -268,19 +301,25 @@ impl NodeTime {
         self.suspects >= RESTART_CONFIRMATIONS && lasts_ns >= SILENCE_NS
     }
 
-    /// A timestamp without its wraps, nearest to the last one.
+    /// A timestamp without its wraps: nearest to the last one and the time received since,
+    /// in which the clock may have wrapped.
     #[inline]
-    fn unwrap(&self, raw: u64) -> u64 {
+    fn unwrap(&self, raw: u64, rx_ns: u64) -> u64 {
         let raw = raw & self.mask;
         // 64 bits do not wrap in the life of a switch.
         let Some(last) = self.last_ticks.filter(|_| self.mask != u64::MAX) else {
             return raw;
         };
-        let forward = raw.wrapping_sub(last) & self.mask;
+        let silent_ns = match self.reception.is_of_other_pace() {
+            true => 0,
+            false => rx_ns.saturating_sub(self.last_rx_ns),
+        };
+        let near = last.saturating_add(silent_ns / self.tick_ns);
+        let forward = raw.wrapping_sub(near) & self.mask;
         if forward <= self.mask / 2 {
-            last.saturating_add(forward)
+            near.saturating_add(forward)
         } else {
-            last.saturating_sub((self.mask - forward).saturating_add(1))
+            near.saturating_sub((self.mask - forward).saturating_add(1))
         }
     }
 

@@ -58,7 +58,7 @@ fn a_time_without_its_wraps_is_the_nearest_one() {
                 let last = wraps * range + last;
                 time.last_ticks = Some(last);
                 for &raw in &raws {
-                    let unwrapped = time.unwrap(raw);
+                    let unwrapped = time.unwrap(raw, 0);
                     let distance = i128::from(raw) - i128::from(last % range);
                     let half = i128::from(range / 2);
                     let nearest = (distance + half).rem_euclid(2 * half) - half;
@@ -352,4 +352,88 @@ proptest! {
             prop_assert_eq!(&fast, &slow);
         }
     }
+}
+
+proptest! {
+    /// Any pauses, of clocks that wrap while nothing is received: reception tells
+    /// how often they did.
+    #[test]
+    fn clocks_of_32_bits_are_right_after_any_pause(
+        us: bool,
+        start_s in 0u64..20_000,
+        pauses_ms in prop::collection::vec(prop_oneof![1u64..300, 1_000u64..70_000, 70_000u64..7_200_000], 1..40),
+        drift_ppm in 0u64..100,
+        late_us in prop::collection::vec(0u64..20_000, 40),
+    ) {
+        let unit = if us { TimeUnit::Us } else { TimeUnit::Ns };
+        let mut time = node_time(unit, 32);
+        let (mut node_ns, mut rx_ns) = (start_s * 1_000_000_000, 5 << 50);
+        let mut first = None;
+        for (pause_ms, late_us) in pauses_ms.into_iter().zip(late_us) {
+            let ns = pause_ms * 1_000_000;
+            node_ns += ns + ns / 1_000_000 * drift_ppm;
+            rx_ns += ns;
+            let ticks = |ns: u64| (ns / unit.ns()) & 0xffff_ffff;
+            let sent = report(Some(ticks(node_ns)), Some(ticks(node_ns + 20_000)), false);
+            let times = time.times(&sent, rx_ns + late_us * 1_000).unwrap();
+            prop_assert_eq!(times.egress_ns - times.ingress_ns, 20_000);
+            let first = *first.get_or_insert((node_ns, times.ingress_ns));
+            let passed = (node_ns - first.0).abs_diff(times.ingress_ns - first.1);
+            prop_assert!(passed < 1_000, "{passed}");
+            prop_assert!(!times.restarted);
+        }
+    }
+}
+
+#[test]
+fn hop_latency_stands_in_for_either_time() {
+    let mut time = node_time(TimeUnit::Us, 32);
+    let with = |ingress_ts, egress_ts, hop_latency| Report {
+        hop_latency,
+        ..report(ingress_ts, egress_ts, false)
+    };
+    let mut seen = |r: &Report<'_>| {
+        let t = time.times(r, 9_000_000).unwrap();
+        (t.ingress_ns, t.egress_ns, t.absent)
+    };
+    let nothing = Absent::NOTHING;
+    assert_eq!(
+        seen(&with(Some(100), None, Some(51))),
+        (100_000, 151_000, nothing)
+    );
+    assert_eq!(
+        seen(&with(None, Some(160), Some(51))),
+        (109_000, 160_000, nothing)
+    );
+    // One that is there counts for more.
+    assert_eq!(
+        seen(&with(Some(160), Some(170), Some(51))),
+        (160_000, 170_000, nothing)
+    );
+    assert_eq!(
+        seen(&with(Some(180), None, None)),
+        (180_000, 180_000, Absent::EGRESS_TIME)
+    );
+    assert_eq!(
+        seen(&with(None, Some(190), None)),
+        (190_000, 190_000, Absent::INGRESS_TIME)
+    );
+}
+
+#[test]
+fn a_report_without_any_time_counts_when_it_is_received() {
+    let mut time = node_time(TimeUnit::Ns, 64);
+    let bare = Report {
+        hop_latency: Some(7),
+        ..report(None, None, false)
+    };
+    let times = time.times(&bare, 500).unwrap();
+    assert_eq!((times.ingress_ns, times.egress_ns), (493, 500));
+    // By the node's clock, once that is known.
+    time.times(&report(Some(2_000), Some(2_010), false), 1_010)
+        .unwrap();
+    let times = time.times(&bare, 1_500).unwrap();
+    assert_eq!((times.ingress_ns, times.egress_ns), (2_493, 2_500));
+    let times = time.times(&report(None, None, true), 1_500).unwrap();
+    assert_eq!((times.ingress_ns, times.egress_ns), (2_500, 0));
 }

@@ -5,6 +5,7 @@ use super::allowance::DelayAllowance;
 use super::histogram::Buckets;
 use crate::rows::PostcardRow;
 use tidemark_proto::telemetry::LinkInterval;
+use tidemark_rows::Absent;
 
 /// An egress queue that the configuration does not name is forgotten after as
 /// long without a packet.
@@ -39,12 +40,14 @@ impl LinkTotals {
             r.drops += 1;
             r.drop_ip_bytes += u64::from(row.ip_bytes);
         }
-        if row.occupancy_bytes == 0 {
-            r.met_empty += 1;
+        if !row.absent.has(Absent::OCCUPANCY) {
+            if row.occupancy_bytes == 0 {
+                r.met_empty += 1;
+            }
+            self.occupancy.record(row.occupancy_bytes);
+            r.occupancy_max_bytes = r.occupancy_max_bytes.max(row.occupancy_bytes);
+            r.occupancy_sum_bytes += row.occupancy_bytes;
         }
-        self.occupancy.record(row.occupancy_bytes);
-        r.occupancy_max_bytes = r.occupancy_max_bytes.max(row.occupancy_bytes);
-        r.occupancy_sum_bytes += row.occupancy_bytes;
         self.limit_bytes = Some(row.limit_bytes);
     }
 
@@ -67,10 +70,11 @@ impl LinkTotals {
         if row.ce_marked {
             r.ce_marked += 1;
         }
-        let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
-        self.delay.record(delay_ns);
-        r.delay_max_ns = r.delay_max_ns.max(delay_ns);
-        r.delay_sum_ns = r.delay_sum_ns.saturating_add(delay_ns);
+        if let Some(delay_ns) = row.delay_ns() {
+            self.delay.record(delay_ns);
+            r.delay_max_ns = r.delay_max_ns.max(delay_ns);
+            r.delay_sum_ns = r.delay_sum_ns.saturating_add(delay_ns);
+        }
         self.sampling_shift = Some(row.sampling_shift.into());
     }
 

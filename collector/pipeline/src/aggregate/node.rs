@@ -11,6 +11,7 @@ use crate::prefetch;
 use crate::rows::{PostcardRow, ProbeRow};
 use std::collections::BTreeSet;
 use tidemark_proto::telemetry::{Drop, Watermark};
+use tidemark_rows::Absent;
 
 /// Memory of the intervals that are open at a node, bytes. Beyond it the oldest are
 /// handed on before their time.
@@ -134,7 +135,9 @@ impl NodeIntervals {
             && self.last_packet.has(time_ns)
             && let Some(interval) = self.open.get_mut(self.last_packet.offset)
         {
-            interval.flows.packet(row);
+            if !row.absent.has(Absent::PACKET) {
+                interval.flows.packet(row);
+            }
             let totals = interval.link(link);
             totals.arrival(row);
             totals.lost(row.lost_before);
@@ -220,7 +223,9 @@ impl NodeIntervals {
         let Some(at_end) = self.open.get_mut(end) else {
             return;
         };
-        at_end.flows.packet(row);
+        if !row.absent.has(Absent::PACKET) {
+            at_end.flows.packet(row);
+        }
         let totals = at_end.link(link);
         if same {
             totals.arrival(row);

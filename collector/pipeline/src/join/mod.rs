@@ -35,6 +35,7 @@ use hand_over::HandOvers;
 use packet::Candidate;
 use queue::{JoinSlot, PacketQueue};
 use std::collections::VecDeque;
+use tidemark_rows::{Absent, UNKNOWN_PORT};
 
 /// What the join layer knows of one node.
 #[derive(Debug)]
@@ -146,7 +147,7 @@ impl Joiner {
         let Some((row, join_slot)) = self.queue.push() else {
             return;
         };
-        let port = report.egress_port.unwrap_or(0);
+        let port = report.egress_port.unwrap_or(UNKNOWN_PORT);
         fill_row(row, packet, node, flow.id);
         *join_slot = JoinSlot {
             flow: slot,
@@ -180,6 +181,20 @@ impl Joiner {
         // What lies between the packets of a sample is not known.
         if joins && (concerns || flow.awaits_feedback) && row.sampling_shift == 0 {
             row.feedback_rtt_us = flow.feedback_us(&observed(packet, port, row));
+        }
+    }
+
+    /// Queues the row of a packet of which nothing can be read: its flow is not known.
+    #[cold]
+    pub(crate) fn without_flow(&mut self, packet: &Packet<'_>, node: &mut Node) {
+        node_at(&mut self.nodes, packet.node, &self.hosts).queued += 1;
+        if let Some((row, join_slot)) = self.queue.push() {
+            fill_row(row, packet, node, 0);
+            row.absent = row.absent.with(Absent::PACKET, true);
+            *join_slot = JoinSlot {
+                node: packet.node,
+                ..JoinSlot::default()
+            };
         }
     }
 
@@ -306,6 +321,7 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64
         retransmitted,
         feedback_rtt_us,
         lost_before,
+        absent,
         // Set when the row is handed on.
         order: _,
         join: _,
@@ -320,7 +336,7 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64
     *sequence = report.sequence;
     *flow_id = id;
     *ingress_port = report.ingress_port.unwrap_or(0);
-    *port = report.egress_port.unwrap_or(0);
+    *port = report.egress_port.unwrap_or(UNKNOWN_PORT);
     *queue = report.queue_id.unwrap_or(0);
     *ingress_ns = packet.ingress_ns;
     *egress_ns = packet.egress_ns;
@@ -330,7 +346,9 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64
         Some(limit) => node.depth_bytes(limit),
     };
     *ip_bytes = inner.ip_bytes;
-    *wire_overhead_bytes = node.wire_overhead_bytes(report.egress_port.unwrap_or(0));
+    *wire_overhead_bytes = node.wire_overhead_bytes(*port)
+        + inner.beyond_bytes
+        + report.hop.map_or(0, |hop| hop.carried_bytes.into());
     *payload_bytes = inner.payload_bytes;
     *tcp_seq = inner.tcp_seq;
     *tcp_ack = inner.tcp_ack;
@@ -343,4 +361,10 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64
     *retransmitted = false;
     *feedback_rtt_us = 0;
     *lost_before = node.take_lost();
+    *absent = packet
+        .absent
+        .with(Absent::INGRESS_PORT, report.ingress_port.is_none())
+        .with(Absent::EGRESS_PORT, report.egress_port.is_none())
+        .with(Absent::QUEUE, report.queue_id.is_none())
+        .with(Absent::OCCUPANCY, report.queue_occupancy.is_none());
 }

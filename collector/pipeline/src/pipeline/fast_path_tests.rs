@@ -134,10 +134,7 @@ impl Traffic {
             ingress_ts: Some(self.time_ns),
             egress_ts: (!dropped).then_some(egress_ns),
             drop_reason: dropped.then_some(71),
-            inner: Inner {
-                packet: &packet,
-                kind,
-            },
+            inner: Inner::new(&packet, kind),
             ..postcard(NODE, self.number, (2, 1), &packet)
         };
         let second = Report {

@@ -16,9 +16,26 @@ use crate::prefetch::distance;
 use crate::rows::{Event, FlowRow, Sink};
 use crate::stats::Stats;
 use crate::wire::{Contents, Datagram, Received, Stage, Staged};
-use int_report::{DecodeError, FlowKey, Report, parse_inner};
-use std::net::IpAddr;
+use int_report::{DecodeError, FlowKey, InnerPacket, Report, parse_inner};
+use std::net::{IpAddr, Ipv4Addr};
 use timers::Timers;
+
+/// Of a report whose packet cannot be read.
+const NO_PACKET: InnerPacket = InnerPacket {
+    src: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    dst: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    protocol: 0,
+    src_port: 0,
+    dst_port: 0,
+    ip_bytes: 0,
+    beyond_bytes: 0,
+    payload_bytes: 0,
+    tcp_seq: 0,
+    tcp_ack: 0,
+    tcp_flags: 0,
+    ecn: 0,
+    fragment: false,
+};
 
 /// From datagrams and tcp_probe events to rows and interval records.
 ///
@@ -251,7 +268,15 @@ impl<S: Sink> Pipeline<S> {
 
     #[inline(always)]
     fn take(&mut self, received: &Received<'_>) {
-        self.stats.reports += 1;
+        match received.report.hop {
+            None => self.stats.reports += 1,
+            Some(hop) => {
+                self.stats.reports += u64::from(!hop.further);
+                self.stats.hops += 1;
+                self.stats.hops_further += u64::from(hop.further);
+                self.stats.hops_left_out += u64::from(hop.left_out);
+            }
+        }
         if received.rx_ns > self.timers.now_rx_ns {
             self.timers.now_rx_ns = received.rx_ns;
             self.release_events(received.rx_ns);
@@ -273,20 +298,16 @@ impl<S: Sink> Pipeline<S> {
         if times.restarted {
             self.restart(node, times.ingress_ns, received.rx_ns);
         }
-        let inner = match received.inner {
-            Ok(inner) => inner,
-            Err(e) => {
-                if let Some(n) = self.stats.inner_errors.get_mut(e.index()) {
-                    *n += 1;
-                }
-                return;
-            }
+        let (inner, unread) = match received.inner {
+            Ok(inner) => (inner, None),
+            Err(e) => (&NO_PACKET, Some(e.index())),
         };
         let packet = Packet {
             node,
             rx_ns: received.rx_ns,
             ingress_ns: times.ingress_ns,
             egress_ns: times.egress_ns,
+            absent: times.absent,
             report: received.report,
             inner,
             hint: received.hint,
@@ -295,6 +316,13 @@ impl<S: Sink> Pipeline<S> {
             return;
         };
         if !node.is_of_queue(&packet, &mut self.stats) {
+            return;
+        }
+        if let Some(reason) = unread {
+            if let Some(n) = self.stats.inner_errors.get_mut(reason) {
+                *n += 1;
+            }
+            self.join.without_flow(&packet, node);
             return;
         }
         let (slot, changed) = self.flows.packet(&packet, &mut self.stats);

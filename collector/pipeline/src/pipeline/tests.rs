@@ -275,7 +275,7 @@ fn two_hosts_get_a_mapping_each() {
         // Half the difference of the paths: nothing can tell that apart.
         assert!(error_ms.abs() < 10.0, "{error_ms} {c:?}");
     }
-    assert!(p.stats().matched_fraction() > 0.99);
+    assert!(p.stats().matched_fraction().unwrap() > 0.99);
 }
 
 #[test]

@@ -4,10 +4,14 @@
 
 use clap::Command;
 use clap::error::{Error, ErrorKind};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 /// Exit status of a command that was called wrongly, as clap has it.
 const USAGE: u8 = 2;
+
+/// Exit status of a command that read nothing.
+const NOTHING_READ: u8 = 3;
 
 /// Arguments that make no sense, alone or together.
 #[derive(Debug, thiserror::Error)]
@@ -38,9 +42,26 @@ impl Usage {
     }
 }
 
+/// A command that reads found nothing to read in its input: no error, and no success.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NothingRead(String);
+
+impl NothingRead {
+    /// Says what was there instead.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
 /// Prints the error that ended a command on standard error; the exit status: 2 where it
-/// was called wrongly, else 1.
+/// was called wrongly, 3 where it read nothing, else 1.
 pub fn failed(e: &anyhow::Error) -> ExitCode {
+    if e.is::<NothingRead>() {
+        // Nothing to do about a terminal that is gone.
+        let _ = writeln!(std::io::stderr(), "warning: {}", in_words(e));
+        return ExitCode::from(NOTHING_READ);
+    }
     if e.is::<Usage>() {
         print_error(&format!(
             "{}\n\nFor more information, try '--help'.",
@@ -103,5 +124,7 @@ mod tests {
         let failure = format!("{:?}", ExitCode::from(1));
         assert_eq!(status(&anyhow!("disk full")), failure);
         assert_ne!(usage, failure);
+        let nothing = anyhow!(NothingRead::new("0 of 3 frames"));
+        assert_eq!(status(&nothing), format!("{:?}", ExitCode::from(3)));
     }
 }

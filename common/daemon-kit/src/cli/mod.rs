@@ -13,7 +13,7 @@ pub mod testing;
 pub mod units;
 
 pub use colours::colours;
-pub use errors::{Usage, failed, in_words, print_error};
+pub use errors::{NothingRead, Usage, failed, in_words, print_error};
 pub use output::{Output, is_closed, print, print_json, stdout};
 pub use program::{LevelFilter, ended, start_log};
 pub use progress::Progress;

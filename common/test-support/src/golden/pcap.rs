@@ -17,7 +17,7 @@ pub(crate) fn read(file: &Path) -> io::Result<Vec<Report>> {
             payload: d.payload.to_vec(),
         });
     }
-    if datagrams.truncated() || datagrams.other_frames > 0 {
+    if datagrams.truncated() || datagrams.unread.total() > 0 {
         let what = format!("{}: the pcap is cut off, or not of reports", file.display());
         return Err(invalid(what));
     }

@@ -1954,8 +1954,8 @@ export interface components {
              * @description Node id of the switch.
              */
             node: number;
-            /** @description Occupancy that it met, bytes. */
-            occupancy_bytes: number[];
+            /** @description Occupancy that it met, bytes; null where its report does not tell it. */
+            occupancy_bytes: (number | null)[];
             /**
              * Format: uint64
              * @description Arrival of the oldest packet that the collector remembers of the port; null

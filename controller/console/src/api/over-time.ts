@@ -54,7 +54,7 @@ export function packets(v: unknown, startNs: number) {
     time: Float64Array.from(arrived, seconds),
     /** Departure; of a packet dropped its arrival. */
     left: Float64Array.from(arrived, (t, i) => seconds(left[i] || t)),
-    occupancy: Float64Array.from(list(o.occupancy_bytes), count),
+    occupancy: Float64Array.from(list(o.occupancy_bytes), (n) => number(n) ?? NaN),
     dropped: Uint8Array.from(list(o.dropped), flag),
     ce: Uint8Array.from(list(o.ce_marked), flag),
     flow: Float64Array.from(list(o.flow_id), count),

@@ -112,7 +112,11 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
         to_ns,
         ingress_ns: b.ingress_ns,
         egress_ns: b.egress_ns,
-        occupancy_bytes: b.occupancy_bytes,
+        occupancy_bytes: b
+            .occupancy_bytes
+            .into_iter()
+            .map(|bytes| (bytes != u64::MAX).then_some(bytes))
+            .collect(),
         flow_id: b.flow_id,
         dropped: b.dropped,
         ip_bytes: b.ip_bytes,

@@ -100,7 +100,10 @@ impl Recording {
         Ok(PacketBatch {
             ingress_ns: rows.iter().map(|r| r.ingress_ns).collect(),
             egress_ns: rows.iter().map(egress).collect(),
-            occupancy_bytes: rows.iter().map(|r| r.occupancy_bytes).collect(),
+            occupancy_bytes: rows
+                .iter()
+                .map(|r| r.occupancy().unwrap_or(u64::MAX))
+                .collect(),
             flow_id: rows.iter().map(|r| r.flow_id).collect(),
             dropped: rows.iter().map(|r| r.dropped).collect(),
             ip_bytes: rows.iter().map(|r| r.ip_bytes).collect(),

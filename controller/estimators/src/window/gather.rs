@@ -17,7 +17,8 @@ const BUSY_INTERVALS: usize = 20;
 /// wire: its capacity. `None` where that was seen too rarely.
 fn drain_rate_bps(intervals: &[&LinkInterval]) -> Option<u64> {
     let never_empty = |r: &LinkInterval| {
-        r.met_empty == 0 && r.arrivals > r.drops && r.packets > 0 && r.reports_lost == 0
+        let is_told = r.occupancy_bytes.is_some();
+        is_told && r.met_empty == 0 && r.arrivals > r.drops && r.packets > 0 && r.reports_lost == 0
     };
     let (mut bytes, mut ns, mut count) = (0.0, 0.0, 0);
     for w in intervals.windows(3) {

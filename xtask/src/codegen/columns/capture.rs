@@ -20,6 +20,11 @@ impl Table {
                      columns! {{ {row};\n",
             row = self.stored(),
         );
+        if self.absent {
+            let complete =
+                "fn complete(&mut self) {\n        self.stand_in();\n    }\n\n    fn columns()";
+            s = s.replacen("fn columns()", complete, 1);
+        }
         let added = self.columns.iter().filter(|c| c.added);
         let added: Vec<&str> = added.map(|c| c.name.as_str()).collect();
         if !added.is_empty() {
@@ -30,6 +35,7 @@ impl Table {
             let place = self.place(c);
             let optional = c.kinds.is_some();
             let get = match (&c.null, c.is_text(), optional) {
+                _ if c.absent.is_some() => self.unless_absent(c, &place),
                 (_, true, true) => format!("r.{place}.as_deref()"),
                 (_, true, false) => format!("Some(&*r.{place})"),
                 (_, false, true) => format!("r.{place}"),
@@ -42,6 +48,10 @@ impl Table {
                 (true, true) => "text(v)".to_owned(),
                 (true, false) if self.named.is_none() => "text(v).unwrap_or_default()".to_owned(),
                 (false, true) => "v".to_owned(),
+                _ if c.absent.is_some() => {
+                    let flag = c.absent.as_deref().unwrap_or_default();
+                    format!("w.absent.or_default(Absent::{flag}, v)")
+                }
                 _ if c.r#type == "join" => "Join::from_code(v.unwrap_or_default())".to_owned(),
                 _ => "v.unwrap_or_default()".to_owned(),
             };
@@ -50,7 +60,7 @@ impl Table {
                 (false, "Join") => "U8".to_owned(),
                 (false, number) => capitalised(number),
             };
-            let null = if optional || c.null.is_some() {
+            let null = if optional || c.null.is_some() || c.absent.is_some() {
                 " ?null"
             } else {
                 ""

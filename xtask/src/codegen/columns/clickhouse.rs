@@ -27,6 +27,7 @@ impl Table {
             let place = self.place(c);
             let optional = c.kinds.is_some();
             let (how, get) = match (&c.null, c.is_text(), optional) {
+                _ if c.absent.is_some() => ("opt", self.unless_absent(c, &place)),
                 (_, true, true) => ("text", format!("r.{place}.as_deref().unwrap_or_default()")),
                 (_, true, false) => ("text", format!("&r.{place}")),
                 (_, false, true) => ("opt", format!("r.{place}")),
@@ -55,7 +56,7 @@ impl Table {
     pub(super) fn sql(&self) -> Result<String> {
         let mut s = String::new();
         for c in &self.columns {
-            let kind = match (c.r#type.as_str(), c.null.is_some() || c.kinds.is_some()) {
+            let kind = match (c.r#type.as_str(), c.is_nullable()) {
                 ("text", _) => "LowCardinality(String)".to_owned(),
                 ("string", _) => "String".to_owned(),
                 (_, true) => format!("Nullable({})", c.sql_number()?),

@@ -22,8 +22,7 @@ impl Table {
                 (false, number) => number,
             };
             let null = c
-                .null
-                .as_ref()
+                .null_when()
                 .map_or(String::new(), |n| format!(", null {n}"));
             write!(s, "| `{}` | {kind}{null} | ", c.name)?;
             if kinds {

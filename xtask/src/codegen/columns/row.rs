@@ -56,7 +56,7 @@ impl Table {
                 (true, Some(_)) => "index into the capture's list of hosts",
                 _ => &c.meaning,
             };
-            let null = match (&c.null, &c.kinds) {
+            let null = match (c.null_when(), &c.kinds) {
                 (Some(null), _) => format!("; null {null}"),
                 (None, Some(kinds)) => format!("; of {}", kinds.join(", ")),
                 (None, None) => String::new(),
@@ -67,6 +67,9 @@ impl Table {
                 "    /// {}{null}.\n    {name}: {kind},",
                 capitalised(meaning)
             )?;
+        }
+        if self.absent {
+            s += "    /// Which of these values are absent; they are 0.\n    pub absent: Absent,\n";
         }
         Ok(s + "}\n")
     }

@@ -18,6 +18,9 @@ pub(super) struct Table {
     /// File of the row struct of a table that is in ClickHouse alone, and is sent as
     /// lines of JSON.
     pub json_row: Option<String>,
+    /// The row says itself which of its values are absent.
+    #[serde(default)]
+    pub absent: bool,
     pub columns: Vec<Column>,
     #[serde(default)]
     pub conditions: BTreeMap<String, String>,
@@ -30,6 +33,8 @@ pub(super) struct Column {
     pub field: Option<String>,
     pub r#type: String,
     pub null: Option<String>,
+    /// Flag of an absent value.
+    pub absent: Option<String>,
     pub kinds: Option<Vec<String>>,
     pub parquet: Option<String>,
     pub clickhouse: Option<String>,
@@ -53,6 +58,11 @@ impl Table {
         for c in &self.columns {
             c.number().with_context(|| c.name.clone())?;
             c.layout().with_context(|| c.name.clone())?;
+            ensure!(
+                c.absent.is_none() || self.absent,
+                "{}: `absent` is of a table with it",
+                c.name
+            );
             if let Some(null) = &c.null {
                 ensure!(
                     self.conditions.contains_key(null),
@@ -76,11 +86,35 @@ impl Table {
             _ => c.field().to_owned(),
         }
     }
+
+    /// The value at a place of a row that knows which of its values are absent.
+    pub(super) fn unless_absent(&self, c: &Column, place: &str) -> String {
+        let flag = c.absent.as_deref().unwrap_or_default();
+        let there = format!("r.absent.unless(Absent::{flag}, {})", c.value(place));
+        match &c.null {
+            Some(null) => format!("{there}.filter(|_| {})", self.conditions[null]),
+            None => there,
+        }
+    }
 }
 
 impl Column {
     pub(super) fn field(&self) -> &str {
         self.field.as_ref().unwrap_or(&self.name)
+    }
+
+    /// Whether rows may lack a value.
+    pub(super) fn is_nullable(&self) -> bool {
+        self.null.is_some() || self.kinds.is_some() || self.absent.is_some()
+    }
+
+    /// In words, when a row has no value.
+    pub(super) fn null_when(&self) -> Option<String> {
+        match (&self.null, &self.absent) {
+            (Some(null), Some(_)) => Some(format!("{null} or not known")),
+            (Some(null), None) => Some(null.clone()),
+            (None, absent) => absent.as_ref().map(|_| "where not known".to_owned()),
+        }
     }
 
     pub(super) fn is_text(&self) -> bool {

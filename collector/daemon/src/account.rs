@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Everything that a command reads adds up: frames are reports or have a reason, reports are
+//! rows or have a reason.
+
+use daemon_kit::cli::NothingRead;
+use int_report::DecodeError;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use tidemark_pcap::{Datagrams, Reason};
+use tidemark_pipeline::Stats;
+
+/// Frames without a report, and reports without a row, by reason.
+type Reasons = BTreeMap<&'static str, u64>;
+
+/// Datagrams of another protocol, as told from damaged reports.
+const OTHER_PROTOCOL: &str = "other_protocol";
+/// To ports that were not asked for.
+const OTHER_PORT: &str = "other_port";
+const MALFORMED: &str = "malformed";
+
+/// Keys in words that follow a number.
+const WORDS: [(&str, &str); 13] = [
+    (OTHER_PROTOCOL, "of other protocols"),
+    (OTHER_PORT, "to other ports"),
+    (MALFORMED, "malformed"),
+    ("duplicate", "duplicates"),
+    ("unknown_node", "of unknown nodes"),
+    ("unknown_exporter", "of unknown exporters"),
+    ("no_tag", "without a tag"),
+    ("wrong_tag", "with a wrong tag"),
+    ("replayed", "sent again"),
+    ("implausible_time", "with an impossible time"),
+    ("not_of_queue", "drops for other reasons than the queue"),
+    ("drop_summary", "sums of losses between hosts"),
+    ("no_card", "of no card"),
+];
+
+fn words(key: &str) -> &str {
+    let frames = Reason::ALL.iter().find(|r| r.label() == key);
+    let known = || WORDS.iter().find(|(k, _)| *k == key).map(|(_, w)| *w);
+    frames.map(|r| r.words()).or_else(known).unwrap_or(key)
+}
+
+/// The frames of a capture file and their reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FrameAccount {
+    /// Frames read.
+    pub frames: u64,
+    /// Reports in them; a datagram may hold several.
+    pub reports: u64,
+    /// Records of hops in these reports, where packets carried their metadata.
+    pub hops: u64,
+    /// Frames without a report; datagrams, where a frame holds several.
+    pub without_report: Reasons,
+}
+
+impl FrameAccount {
+    /// A datagram to a port that was not asked for.
+    pub fn other_port(&mut self) {
+        self.count(OTHER_PORT);
+    }
+
+    /// A datagram that is none of a card.
+    pub fn no_card(&mut self) {
+        self.count("no_card");
+    }
+
+    /// A datagram that cannot be decoded to its end.
+    pub fn refused(&mut self, error: &DecodeError) {
+        self.count(match error {
+            DecodeError::UnknownVersion { .. }
+            | DecodeError::BadHeaderLength { .. }
+            | DecodeError::UnknownNextProtocol { .. }
+            | DecodeError::NotAReport { .. } => OTHER_PROTOCOL,
+            _ => MALFORMED,
+        });
+    }
+
+    fn count(&mut self, key: &'static str) {
+        *self.without_report.entry(key).or_default() += 1;
+    }
+
+    /// The file has been read to its end.
+    pub fn end(&mut self, pcap: &Datagrams) {
+        self.frames = pcap.frames();
+        for (reason, frames) in pcap.unread.counts().filter(|c| c.1 > 0) {
+            self.without_report.insert(reason.label(), frames);
+        }
+    }
+
+    /// `Err` where nothing was read: who asked for it gets told.
+    ///
+    /// # Errors
+    /// With the frames and their reasons.
+    pub fn something(&self) -> Result<(), NothingRead> {
+        match self.reports {
+            0 => Err(NothingRead::new(format!("nothing was read: {self}"))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for FrameAccount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} frames: {} reports", self.frames, self.reports)?;
+        if self.hops > 0 {
+            write!(f, ", {} hop records", self.hops)?;
+        }
+        reasons(f, &self.without_report)
+    }
+}
+
+/// Reports, or the records of their hops, and their rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RowAccount {
+    /// Reports; of those with hops, the records of these.
+    pub records: u64,
+    /// Rows of packets.
+    pub rows: u64,
+    /// Records without a row.
+    pub without_row: Reasons,
+    /// Rows without a flow: the packet in their report cannot be read.
+    pub without_flow: u64,
+}
+
+impl RowAccount {
+    /// From the counters of a pipeline at its end.
+    pub fn new(s: &Stats) -> Self {
+        let reasons = [
+            ("duplicate", s.reports_duplicate),
+            ("unknown_node", s.nodes_refused),
+            ("unknown_exporter", s.reports_refused_exporter),
+            ("no_tag", s.reports_refused_no_tag),
+            ("wrong_tag", s.reports_refused_wrong_tag),
+            ("replayed", s.reports_refused_replayed),
+            ("implausible_time", s.reports_implausible_time),
+            ("not_of_queue", s.drops_not_of_queue),
+            ("drop_summary", s.drop_summaries),
+        ];
+        Self {
+            records: s.reports + s.hops_further,
+            rows: s.postcard_rows,
+            without_row: reasons.into_iter().filter(|r| r.1 > 0).collect(),
+            without_flow: s.inner_errors.iter().sum(),
+        }
+    }
+}
+
+impl fmt::Display for RowAccount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} records: {} rows", self.records, self.rows)?;
+        reasons(f, &self.without_row)?;
+        match self.without_flow {
+            0 => Ok(()),
+            n => write!(f, "; {n} rows without a flow, whose packet cannot be read"),
+        }
+    }
+}
+
+fn reasons(f: &mut fmt::Formatter<'_>, all: &Reasons) -> fmt::Result {
+    for (i, (key, n)) in all.iter().enumerate() {
+        let before = if i == 0 { " (" } else { ", " };
+        write!(f, "{before}{n} {}", words(key))?;
+    }
+    if all.is_empty() {
+        Ok(())
+    } else {
+        write!(f, ")")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_told_with_its_reasons() {
+        let mut account = FrameAccount {
+            frames: 51,
+            reports: 51,
+            ..FrameAccount::default()
+        };
+        assert_eq!(account.to_string(), "51 frames: 51 reports");
+        assert!(account.something().is_ok());
+        account.reports = 0;
+        account.without_report.insert(Reason::Cut.label(), 50);
+        account.refused(&DecodeError::NotAReport { what: "" });
+        let said = "51 frames: 0 reports (50 cut by the snapshot length, 1 of other protocols)";
+        assert_eq!(account.to_string(), said);
+        let nothing = account.something().unwrap_err().to_string();
+        assert_eq!(nothing, format!("nothing was read: {said}"));
+    }
+
+    #[test]
+    fn every_reason_has_words() {
+        let rows = RowAccount::new(&Stats {
+            reports: 5,
+            postcard_rows: 3,
+            reports_duplicate: 1,
+            drops_not_of_queue: 1,
+            ..Stats::default()
+        });
+        let said = "5 records: 3 rows (1 duplicates, 1 drops for other reasons than the queue)";
+        assert_eq!(rows.to_string(), said);
+        for reason in Reason::ALL {
+            assert_ne!(words(reason.label()), reason.label());
+        }
+    }
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+//! INT-MD: metadata of several hops that the original packet carries behind its TCP or
+//! UDP header, versions 1.0, 2.0 and 2.1. A report of such a packet becomes one record
+//! for each hop, the last hop first, as the stack has them.
+//!
+//! ```text
+//! shim     1.0: type (8) = 1, reserved (8), length (8), DSCP and reserved (8)
+//!          2.x: type (4) = 1, next protocol (2), reserved (2), length (8),
+//!               original UDP port, or IP protocol, or DSCP (16)
+//! header   version (4), flags and reserved (15), words per hop (5), hops left (8);
+//!          instructions (16), of 2.x the domain (16) and its own instructions (32)
+//! hops     for each: its words, in the order of the instructions
+//! ```
+//!
+//! Nothing in a packet says for certain that it carries a stack: DSCP values and ports
+//! are the operator's. Shim, header and lengths have to agree instead.
+
+use crate::bytes::{Words, be16, be32, port_pair, queue_word};
+use crate::inner::{TCP, UDP, network};
+use crate::report::{Hop, Inner, Report, Stack};
+use crate::v2::available;
+use crate::{decode, fast_path};
+use tidemark_layers::{Ip, tunnel};
+
+/// Hop-by-hop, the type of INT-MD.
+const TYPE_MD: u8 = 1;
+/// Nested tunnels that are looked through.
+const MAX_TUNNELS: usize = 4;
+/// A marker that some programs put before the shim.
+const PROBE_MARKER_BYTES: usize = 8;
+
+/// Instructions, and the metadata that they ask for.
+mod instruction {
+    pub(super) const NODE: u16 = 0x8000;
+    pub(super) const PORTS: u16 = 0x4000;
+    pub(super) const LATENCY: u16 = 0x2000;
+    pub(super) const QUEUE: u16 = 0x1000;
+    pub(super) const INGRESS_TIME: u16 = 0x0800;
+    pub(super) const EGRESS_TIME: u16 = 0x0400;
+    pub(super) const PORTS2: u16 = 0x0200;
+    pub(super) const TIMES: u16 = INGRESS_TIME | EGRESS_TIME;
+}
+use instruction::{EGRESS_TIME, INGRESS_TIME, LATENCY, NODE, PORTS, PORTS2, QUEUE, TIMES};
+
+/// A stack, found in a packet.
+#[derive(Clone, Copy, Debug)]
+struct Found<'a> {
+    instructions: u16,
+    /// Timestamps are of 64 bits.
+    wide_times: bool,
+    hop_bytes: usize,
+    /// Hops that the lengths tell of; fewer may be there.
+    hops: usize,
+    /// From the first hop on.
+    metadata: &'a [u8],
+    /// Shim and headers, without any hop.
+    head_bytes: usize,
+    stack: Stack,
+}
+
+/// Whether a datagram holds records of other nodes than the one that sends it.
+#[must_use]
+pub fn carries_hops(payload: &[u8]) -> bool {
+    let mut found = false;
+    if fast_path(payload).is_none() {
+        // A malformed rest does not matter.
+        let _ = decode(payload, |report| found |= report.hop.is_some());
+    }
+    found
+}
+
+/// Hands on a report, or the records of the hops whose stack its packet carries.
+#[inline(never)]
+pub(crate) fn expand<'a>(report: Report<'a>, f: &mut impl FnMut(Report<'a>)) {
+    let Some(found) = find(&report.inner) else {
+        return f(report);
+    };
+    let report = Report {
+        inner: Inner {
+            stack: found.stack,
+            ..report.inner
+        },
+        ..report
+    };
+    let hops = || {
+        found
+            .metadata
+            .chunks_exact(found.hop_bytes)
+            .take(found.hops)
+    };
+    let named = found.instructions & NODE != 0;
+    // Of hops without a name, the last one is the node that reports.
+    let records = if named {
+        hops().count()
+    } else {
+        hops().count().min(1)
+    };
+    let left_out = u8::try_from(found.hops - records).unwrap_or(u8::MAX);
+    let mut next = Hop {
+        reporter_id: report.node_id,
+        left_out,
+        ..Hop::default()
+    };
+    let mut emit = |record: Report<'a>, carried_bytes: usize| {
+        let carried_bytes = u16::try_from(carried_bytes).unwrap_or(u16::MAX);
+        f(Report {
+            hop: Some(Hop {
+                carried_bytes,
+                ..next
+            }),
+            first_in_datagram: report.first_in_datagram && !next.further,
+            ..record
+        });
+        next = Hop {
+            further: true,
+            left_out: 0,
+            ..next
+        };
+    };
+    let mut first = true;
+    for (place, words) in hops().take(records).enumerate() {
+        let mut hop = Report {
+            version: report.version,
+            node_id: report.node_id,
+            hw_id: report.hw_id,
+            sequence: report.sequence,
+            sequence_bits: report.sequence_bits,
+            congested: report.congested && place == 0,
+            dropped: report.dropped && place == 0,
+            drop_reason: report.drop_reason.filter(|_| place == 0),
+            tracked: report.tracked,
+            inner: report.inner,
+            ..Report::default()
+        };
+        // As many words as the instructions ask for: `find` has compared them.
+        if read_hop(&mut hop, words, &found).is_none() {
+            continue;
+        }
+        if first && has_own_metadata(&report) {
+            if hop.node_id == report.node_id {
+                fill(&mut hop, &report);
+            } else {
+                emit(report, 0);
+            }
+        }
+        first = false;
+        // The last hop takes the stack off; before it, each link carries what has been put
+        // in so far.
+        let carried = match place {
+            0 => 0,
+            _ => found.head_bytes + (found.hops - place) * found.hop_bytes,
+        };
+        emit(hop, carried);
+    }
+    if first {
+        emit(report, 0);
+    }
+}
+
+/// Whether a report says more than its header has to.
+fn has_own_metadata(report: &Report<'_>) -> bool {
+    let header_has_time = report.version < 2;
+    report.egress_port.is_some()
+        || report.ingress_port.is_some()
+        || report.queue_id.is_some()
+        || report.queue_occupancy.is_some()
+        || report.hop_latency.is_some()
+        || report.egress_ts.is_some()
+        || report.drop_reason.is_some()
+        || !header_has_time && report.ingress_ts.is_some()
+}
+
+/// Takes from the report of a node values that the stack lacks.
+fn fill(hop: &mut Report<'_>, report: &Report<'_>) {
+    hop.ingress_port = hop.ingress_port.or(report.ingress_port);
+    hop.egress_port = hop.egress_port.or(report.egress_port);
+    hop.queue_id = hop.queue_id.or(report.queue_id);
+    hop.queue_occupancy = hop.queue_occupancy.or(report.queue_occupancy);
+    hop.hop_latency = hop.hop_latency.or(report.hop_latency);
+    hop.ingress_ts = hop.ingress_ts.or(report.ingress_ts);
+    hop.egress_ts = hop.egress_ts.or(report.egress_ts);
+}
+
+fn read_hop(hop: &mut Report<'_>, words: &[u8], found: &Found<'_>) -> Option<()> {
+    let mut words = Words(words);
+    let has = |bit| found.instructions & bit != 0;
+    let time = |words: &mut Words<'_>| match found.wide_times {
+        true => words.u64().map(available),
+        false => words.u32().map(|t| (t != u32::MAX).then_some(u64::from(t))),
+    };
+    if has(NODE) {
+        hop.node_id = words.u32()?;
+    }
+    if has(PORTS) {
+        (hop.ingress_port, hop.egress_port) = port_pair(words.u32()?);
+    }
+    if has(LATENCY) {
+        hop.hop_latency = Some(words.u32()?).filter(|&l| l != u32::MAX);
+    }
+    if has(QUEUE) {
+        (hop.queue_id, hop.queue_occupancy) = queue_word(words.u32()?);
+    }
+    if has(INGRESS_TIME) {
+        hop.ingress_ts = time(&mut words)?;
+    }
+    if has(EGRESS_TIME) {
+        hop.egress_ts = time(&mut words)?;
+    }
+    if has(PORTS2) {
+        let mut id = || Some(Some(words.u32()?).filter(|&id| id != u32::MAX));
+        let (ingress, egress) = (id()?, id()?);
+        hop.ingress_port = hop.ingress_port.or(ingress);
+        hop.egress_port = hop.egress_port.or(egress);
+    }
+    Some(())
+}
+
+/// The stack that a packet carries, if one does.
+fn find<'a>(inner: &Inner<'a>) -> Option<Found<'a>> {
+    let bytes = inner.packet;
+    let mut ip = network(inner).ok()?;
+    for _ in 0..MAX_TUNNELS {
+        let (protocol, at) = transport(bytes, ip)?;
+        if let Some(Ok(carried)) = tunnel(bytes, protocol, at) {
+            ip = carried;
+            continue;
+        }
+        let header_bytes = match protocol {
+            TCP => 4 * usize::from(bytes.get(at + 12)? >> 4),
+            UDP => 8,
+            _ => return None,
+        };
+        let place = |behind: usize| at_place(bytes, protocol, at + behind);
+        // Some programs know no TCP options, and some mark the packet before the shim.
+        return place(header_bytes)
+            .or_else(|| place(20).filter(|_| protocol == TCP))
+            .or_else(|| {
+                let mut found = place(header_bytes + PROBE_MARKER_BYTES)?;
+                found.head_bytes += PROBE_MARKER_BYTES;
+                found.stack.bytes += PROBE_MARKER_BYTES as u16;
+                Some(found)
+            });
+    }
+    None
+}
+
+/// Protocol and place of the transport header of a packet that is no later fragment.
+fn transport(bytes: &[u8], ip: Ip) -> Option<(u8, usize)> {
+    let header = bytes.get(ip.at..)?;
+    match (ip.version, header.first()? >> 4) {
+        (4, 4) => {
+            let fragment = be16(header, 6)? & 0x1fff;
+            let length = 4 * usize::from(header.first()? & 0xf);
+            (fragment == 0 && length >= 20).then_some((*header.get(9)?, ip.at + length))
+        }
+        (6, 6) => Some((*header.get(6)?, ip.at + 40)),
+        _ => None,
+    }
+}
+
+/// Reads shim and header at a place, if they are there.
+fn at_place(bytes: &[u8], protocol: u8, at: usize) -> Option<Found<'_>> {
+    let shim = be32(bytes, at)?.to_be_bytes();
+    let (length, next) = match shim {
+        [TYPE_MD, 0, length, _] => (length, 0),
+        [first, length, ..] if first >> 4 == TYPE_MD && first & 3 == 0 => (length, first >> 2 & 3),
+        _ => return None,
+    };
+    let word = be32(bytes, at + 4)?;
+    let (version, hop_words) = (word >> 28, (word >> 8 & 0x1f) as usize);
+    let instructions = be16(bytes, at + 8)?;
+    let domain = be16(bytes, at + 10)?;
+    let (header_words, wide, reserved) = match version {
+        // With replication, C, E, M and ten reserved bits.
+        1 => (2, false, word & 0x007f_e000 | u32::from(domain)),
+        // D, E, M and twelve reserved bits.
+        2 => (3, true, word & 0x01ff_e000),
+        _ => return None,
+    };
+    if reserved != 0 || hop_words == 0 || instructions == 0 {
+        return None;
+    }
+    // Version 2 is written with the times of version 1, too.
+    let wide_times = match (words_of(instructions, wide), words_of(instructions, false)) {
+        (words, _) if words == hop_words || words < hop_words && domain != 0 => wide,
+        (_, narrow) if narrow == hop_words => false,
+        _ => return None,
+    };
+    // Version 1 counts the shim; some of either version count as the other does.
+    let length = usize::from(length);
+    let counted = if version == 1 { 1 } else { 0 };
+    let all_words = [length.checked_sub(counted), length.checked_sub(1 - counted)];
+    // Beyond whole hops, there may be metadata that only the source adds.
+    let is_whole = |words: &usize| {
+        *words >= header_words && (domain != 0 || (words - header_words).is_multiple_of(hop_words))
+    };
+    let words = all_words.into_iter().flatten().find(is_whole)?;
+    let head_bytes = 4 + 4 * header_words;
+    let stack_bytes = 4 + 4 * words;
+    let (dst_port, original) = match (next, protocol) {
+        (0, _) => (None, None),
+        (1, UDP) => (Some(be16(bytes, at + 2)?), None),
+        (2, UDP) => (None, Some((*bytes.get(at + 3)?, at + stack_bytes))),
+        _ => return None,
+    };
+    Some(Found {
+        instructions,
+        wide_times,
+        hop_bytes: 4 * hop_words,
+        hops: (words - header_words) / hop_words,
+        metadata: bytes.get(at + head_bytes..).unwrap_or_default(),
+        head_bytes,
+        stack: Stack {
+            bytes: u16::try_from(stack_bytes).ok()?,
+            dst_port,
+            original: original.and_then(|(protocol, at)| Some((protocol, u16::try_from(at).ok()?))),
+        },
+    })
+}
+
+/// Words of a hop.
+fn words_of(instructions: u16, wide_times: bool) -> usize {
+    let wide = if wide_times { TIMES | PORTS2 } else { PORTS2 };
+    (instructions.count_ones() + (instructions & wide).count_ones()) as usize
+}

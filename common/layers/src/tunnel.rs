@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tunnels over IP: IP in IP, GRE, ERSPAN, MPLS, and over UDP VXLAN, Geneve, GTP-U.
+
+use crate::link::{ethernet, payload};
+use crate::{Ip, NoIp, be16, by_version};
+
+const UDP: u8 = 17;
+const UDP_HEADER_BYTES: usize = 8;
+/// Transparent Ethernet bridging.
+const ETHERNET: u16 = 0x6558;
+const MPLS: u16 = 0x8847;
+
+/// The packet that a transport header of `protocol` at `at` carries, if it is of a tunnel;
+/// `None` where it is of none that is known.
+pub fn tunnel(bytes: &[u8], protocol: u8, at: usize) -> Option<Result<Ip, NoIp>> {
+    match protocol {
+        4 => Some(Ok(Ip { at, version: 4 })),
+        41 => Some(Ok(Ip { at, version: 6 })),
+        47 => Some(gre(bytes, at)),
+        137 => Some(payload(bytes, MPLS, at)),
+        UDP => over_udp(bytes, be16(bytes, at + 2)?, at + UDP_HEADER_BYTES),
+        _ => None,
+    }
+}
+
+/// By its destination port, and by what the header has to have: a port alone is no proof.
+#[inline]
+fn over_udp(bytes: &[u8], port: u16, at: usize) -> Option<Result<Ip, NoIp>> {
+    match port {
+        // VXLAN, and the port that Linux took before there was one.
+        4789 | 8472 => match byte(bytes, at)? {
+            8 => Some(ethernet(bytes, at + 8)),
+            _ => None,
+        },
+        // With a next protocol.
+        4790 => match (byte(bytes, at)? & 0x0c, byte(bytes, at + 3)?) {
+            (0x0c, 1) => Some(Ok(Ip {
+                at: at + 8,
+                version: 4,
+            })),
+            (0x0c, 2) => Some(Ok(Ip {
+                at: at + 8,
+                version: 6,
+            })),
+            (0x0c, 3) => Some(ethernet(bytes, at + 8)),
+            _ => None,
+        },
+        6081 => geneve(bytes, at),
+        2152 => gtp_u(bytes, at),
+        6635 => Some(payload(bytes, MPLS, at)),
+        _ => None,
+    }
+}
+
+fn byte(bytes: &[u8], at: usize) -> Option<u8> {
+    bytes.get(at).copied()
+}
+
+fn geneve(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
+    let first = byte(bytes, at)?;
+    let ethertype = be16(bytes, at + 2)?;
+    let inner = at + 8 + 4 * usize::from(first & 0x3f);
+    (first >> 6 == 0).then(|| by_ethertype(bytes, ethertype, inner))
+}
+
+/// User packets of a mobile network; the IP packet says itself which it is.
+fn gtp_u(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
+    let flags = byte(bytes, at)?;
+    if flags & 0xf0 != 0x30 || byte(bytes, at + 1)? != 0xff {
+        return None;
+    }
+    let mut inner = at + 8;
+    if flags & 7 != 0 {
+        let mut next = byte(bytes, inner + 3)?;
+        inner += 4;
+        // Extension headers, each of so many words; the last byte names the next.
+        while next != 0 {
+            let length = 4 * usize::from(byte(bytes, inner)?);
+            if flags & 4 == 0 || length == 0 {
+                return None;
+            }
+            inner += length;
+            next = byte(bytes, inner - 1)?;
+        }
+    }
+    by_version(bytes, inner).map(Ok)
+}
+
+fn gre(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
+    const CUT: NoIp = NoIp::Cut("GRE");
+    let flags = be16(bytes, at).ok_or(CUT)?;
+    let ethertype = be16(bytes, at + 2).ok_or(CUT)?;
+    // Routing, and any version but 0.
+    if flags & 0x4007 != 0 {
+        return Err(NoIp::Other(ethertype));
+    }
+    let options = (flags & 0xb000).count_ones() as usize;
+    let inner = at + 4 + 4 * options;
+    let has_sequence = flags & 0x1000 != 0;
+    match ethertype {
+        // ERSPAN: type I has neither a number nor a header of its own.
+        0x88be if !has_sequence => ethernet(bytes, inner),
+        0x88be => ethernet(bytes, inner + 8),
+        0x22eb => {
+            let platform = byte(bytes, inner + 11).ok_or(NoIp::Cut("ERSPAN"))? & 1;
+            ethernet(bytes, inner + 12 + 8 * usize::from(platform))
+        }
+        _ => by_ethertype(bytes, ethertype, inner),
+    }
+}
+
+fn by_ethertype(bytes: &[u8], ethertype: u16, at: usize) -> Result<Ip, NoIp> {
+    match ethertype {
+        ETHERNET => ethernet(bytes, at),
+        _ => payload(bytes, ethertype, at),
+    }
+}

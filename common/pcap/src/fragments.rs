@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Puts fragments of IP packets together. Bounded: of packets that never become whole, the
+//! oldest is given up.
+
+use crate::udp::{Fragment, Whole};
+use std::collections::VecDeque;
+
+/// Packets that wait for pieces.
+const MAX_PACKETS: usize = 64;
+/// No IP packet carries more.
+const MAX_BYTES: usize = 65_535;
+/// Pieces of a packet; the shortest are of 8 bytes, and nobody sends these.
+const MAX_PIECES: usize = 128;
+
+#[derive(Debug)]
+struct Pieces {
+    whole: Whole,
+    /// Offset and bytes, in any order.
+    pieces: Vec<(usize, Vec<u8>)>,
+    /// Once the last has come.
+    length: Option<usize>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Fragments(VecDeque<Pieces>);
+
+impl Fragments {
+    /// Adds a piece; all bytes behind the IP header once they are there.
+    pub(crate) fn add(&mut self, f: &Fragment, bytes: &[u8]) -> Option<Vec<u8>> {
+        let end = f.offset + bytes.len();
+        if end > MAX_BYTES {
+            return None;
+        }
+        let place = match self.0.iter().position(|p| p.whole == f.whole) {
+            Some(place) => place,
+            None => {
+                if self.0.len() == MAX_PACKETS {
+                    self.0.pop_front();
+                }
+                self.0.push_back(Pieces {
+                    whole: f.whole,
+                    pieces: Vec::new(),
+                    length: None,
+                });
+                self.0.len() - 1
+            }
+        };
+        let packet = self.0.get_mut(place)?;
+        if f.is_last {
+            packet.length = Some(end);
+        }
+        if packet.pieces.len() < MAX_PIECES && packet.pieces.iter().all(|p| p.0 != f.offset) {
+            packet.pieces.push((f.offset, bytes.to_vec()));
+        }
+        let all = packet.all()?;
+        self.0.remove(place);
+        Some(all)
+    }
+}
+
+impl Pieces {
+    fn all(&mut self) -> Option<Vec<u8>> {
+        let length = self.length?;
+        self.pieces.sort_unstable_by_key(|p| p.0);
+        let mut all = Vec::with_capacity(length);
+        for (offset, bytes) in &self.pieces {
+            // Pieces that overlap are an old attack; one that leaves a gap waits.
+            if *offset != all.len() {
+                return None;
+            }
+            all.extend_from_slice(bytes);
+        }
+        (all.len() == length).then_some(all)
+    }
+}
