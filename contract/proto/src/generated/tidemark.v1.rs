@@ -523,8 +523,10 @@ pub struct Histogram {
 pub struct LinkInterval {
     #[prost(uint32, tag = "1")]
     pub node_id: u32,
+    /// All ones where reports do not tell it.
     #[prost(uint32, tag = "2")]
     pub port: u32,
+    /// 0 where reports do not tell it.
     #[prost(uint32, tag = "3")]
     pub queue: u32,
     #[prost(uint64, tag = "4")]
@@ -552,7 +554,7 @@ pub struct LinkInterval {
     /// Arrivals that met an empty queue.
     #[prost(uint32, tag = "14")]
     pub met_empty: u32,
-    /// Occupancy met by arrivals, in bytes.
+    /// Occupancy met by arrivals, in bytes; none where no report tells it.
     #[prost(message, optional, tag = "15")]
     pub occupancy_bytes: ::core::option::Option<Histogram>,
     #[prost(uint64, tag = "16")]
@@ -810,8 +812,10 @@ pub struct PacketBatch {
     /// 0 for dropped packets.
     #[prost(uint64, repeated, tag = "2")]
     pub egress_ns: ::prost::alloc::vec::Vec<u64>,
+    /// All ones where the report does not tell it.
     #[prost(uint64, repeated, tag = "3")]
     pub occupancy_bytes: ::prost::alloc::vec::Vec<u64>,
+    /// 0 where the packet cannot be read.
     #[prost(uint64, repeated, tag = "4")]
     pub flow_id: ::prost::alloc::vec::Vec<u64>,
     #[prost(bool, repeated, tag = "5")]

@@ -29,7 +29,7 @@ impl Life {
                 life.first_ns = r.start_ns;
             }
             life.packets += u64::from(r.packets);
-            life.last_ns = r.start_ns + r.duration_ns;
+            life.last_ns = r.start_ns.saturating_add(r.duration_ns);
             life.closed |= r.fin_or_rst;
         }
         life.packets = (life.packets as f64 * sampling) as u64;
