@@ -14,9 +14,7 @@ fn refused(s: &Stats) -> u64 {
     s.nodes_refused
         + s.reports_refused_exporter
         + s.reports_duplicate
-        + s.reports_without_time
         + s.reports_implausible_time
-        + s.inner_errors.iter().sum::<u64>()
         + s.drop_summaries
         + s.drops_not_of_queue
 }
