@@ -2,9 +2,8 @@
 //! How many of the LBP flows are active at a time.
 
 use super::flows::Flow;
-use crate::window::LinkWindow;
 
-/// The times at which LBP flows begin and end within the window.
+/// The times at which LBP flows begin and end to send within the window.
 pub(super) struct Activity {
     always: f64,
     starts_ns: Vec<u64>,
@@ -12,7 +11,7 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    pub fn of(window: &LinkWindow<'_>, lbp: &[&Flow<'_, '_>]) -> Self {
+    pub fn of(lbp: &[&Flow<'_, '_>]) -> Self {
         let mut all = Self {
             always: 0.0,
             starts_ns: Vec::new(),
@@ -22,9 +21,8 @@ impl Activity {
             if f.weight() >= 1.0 {
                 all.always += 1.0;
             } else {
-                all.starts_ns
-                    .push(f.window.life.first_ns.max(window.from_ns));
-                all.ends_ns.push(f.window.life.last_ns);
+                all.starts_ns.extend(f.stretches.iter().map(|s| s.0));
+                all.ends_ns.extend(f.stretches.iter().map(|s| s.1));
             }
         }
         all.starts_ns.sort_unstable();

@@ -97,6 +97,7 @@ fn active<'a, 'w>(window: &'w LinkWindow<'a>) -> impl Iterator<Item = &'w FlowWi
 /// An unprobed flow, weighed without knowing its window.
 fn needs_a_guess(c: &Classed<'_, '_>) -> bool {
     c.base_rtt.is_none()
+        && c.flow.is_tcp()
         && c.class.observed.is_some()
         && c.class.evidence == Evidence::Passive
         && c.flow.sampling <= 1.0

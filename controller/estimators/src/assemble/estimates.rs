@@ -9,6 +9,7 @@ use super::flows::Flow;
 use super::load::{load, window_of_most_bytes};
 use super::n_b::{evidence, lbp, n_b};
 use super::synchrony::{Facts, synchrony};
+use crate::classify::LinkContext;
 use crate::config::EstimatorConfig;
 use crate::fairness::{Fairness, fairness, windows};
 use crate::load::{LoadFacts, regime, saturable};
@@ -35,12 +36,13 @@ pub(super) fn estimates(
     window: &LinkWindow<'_>,
     t: &Totals,
     flows: &[Flow<'_, '_>],
+    context: &LinkContext,
     config: &EstimatorConfig,
 ) -> Parts {
     let lbp = lbp(flows);
     let lbp_ids: FxHashSet<u64> = lbp.iter().map(|f| f.estimate.flow).collect();
     let evidence = evidence(&lbp, flows);
-    let n_b = n_b(flows, evidence);
+    let n_b = n_b(flows, evidence, context);
     let base: Vec<(BaseRtt, f64)> = lbp
         .iter()
         .filter_map(|f| Some((f.base_rtt?, f.weight())))
@@ -133,7 +135,7 @@ pub(super) fn estimates(
             ),
             mean_loss_burst: burst.as_ref().map(|b| b.mean),
             median_loss_burst: burst.as_ref().map(|b| b.median),
-            q: q(&events, n_b.value, &Activity::of(window, &lbp), evidence),
+            q: q(&events, n_b.value, &Activity::of(&lbp), evidence),
             delta,
             delta_low: fair.map(|f| f.low),
             delta_high: fair.map(|f| f.high),

@@ -2,6 +2,7 @@
 //! Every flow of the window with its class and rates.
 
 use super::classed::{Classed, Known, classed, classed_again};
+use super::pauses::Pauses;
 use crate::classify::{LinkContext, Past};
 use crate::config::EstimatorConfig;
 use crate::rtt::BaseRtt;
@@ -16,6 +17,8 @@ pub(super) struct Flow<'a, 'w> {
     pub estimate: FlowEstimate,
     pub base_rtt: Option<BaseRtt>,
     past: Option<Past>,
+    /// From when to when it sent in the window, pauses left out, ns.
+    pub stretches: Vec<(u64, u64)>,
     /// Wire bytes that left in the window.
     pub wire_bytes: u64,
     /// Wire bytes that arrived in the window.
@@ -35,6 +38,11 @@ impl Flow<'_, '_> {
 
     pub fn is_lbp(&self) -> bool {
         self.estimate.class == FlowClass::Lbp
+    }
+
+    /// Datagrams, of which it is not known whether they react to a queue.
+    pub fn is_unknown(&self) -> bool {
+        self.estimate.class == FlowClass::Other && !self.window.is_tcp()
     }
 
     /// Part of the window that it counts for.
@@ -84,17 +92,25 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
     let reductions = c.past.as_ref().map_or(&[][..], |p| &p.reductions);
     let (mut packets, mut drops, mut wire_bytes, mut dropped_bytes) = (0u64, 0u64, 0u64, 0.0);
     let (mut first, mut last) = (u64::MAX, 0u64);
+    let pauses = Pauses::of(f, base_rtt);
+    let mut stretches: Vec<(u64, u64)> = Vec::new();
     for r in f.window().iter().filter(|r| r.packets + r.drops > 0) {
+        let end_ns = r.start_ns.saturating_add(r.duration_ns);
+        match stretches.last_mut() {
+            Some(going_on) if !pauses.are_between(going_on.1, r.start_ns) => going_on.1 = end_ns,
+            _ => stretches.push((r.start_ns, end_ns)),
+        }
         packets += u64::from(r.packets);
         drops += u64::from(r.drops);
         wire_bytes += r.wire_bytes;
         first = first.min(r.start_ns);
-        last = last.max(r.start_ns + r.duration_ns);
+        last = last.max(end_ns);
     }
     if packets > 0 {
         dropped_bytes = drops as f64 * wire_bytes as f64 / packets as f64;
     }
-    let active_s = last.saturating_sub(first) as f64 / 1e9;
+    let active_ns: u64 = stretches.iter().map(|s| s.1.saturating_sub(s.0)).sum();
+    let active_s = active_ns as f64 / 1e9;
     let probe = f.history.iter().rev().find_map(|r| r.probe.as_ref());
     // A flow of long RTT is silent for an RTT at either end of the window, but where it
     // begins or ends within it.
@@ -129,6 +145,7 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
         window: f,
         base_rtt,
         past: c.past,
+        stretches,
         wire_bytes,
         // Drops are all reported.
         offered_bytes: wire_bytes as f64 + dropped_bytes / f.sampling,

@@ -10,6 +10,7 @@ mod estimates;
 mod flows;
 mod load;
 mod n_b;
+mod pauses;
 mod synchrony;
 
 use crate::classify::{Classified, LinkContext};
@@ -38,7 +39,7 @@ pub(crate) fn link_and_recent_n_b(
     let (estimate, known) = link_and_known(&window, config);
     window.narrow(recent_ns);
     let context = context(&window, &utilisation::totals(&window), config);
-    let recent = n_b::of(&flows::again(&window, known, &context, config));
+    let recent = n_b::of(&flows::again(&window, known, &context, config), &context);
     (estimate, recent)
 }
 
@@ -47,7 +48,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
     let delay_ms = utilisation::delay_ms(window);
     let context = context(window, &t, config);
     let classed = flows::all(window, &context, config);
-    let parts = estimates::estimates(window, &t, &classed, config);
+    let parts = estimates::estimates(window, &t, &classed, &context, config);
     let rtt_s = parts.estimates.t_e_ms.map(|t| t.value / 1e3);
     let (flows, known): (Vec<_>, Vec<_>) = classed.into_iter().map(Flow::known).unzip();
     let classes = counts(flows.iter().map(|f| f.class));
@@ -91,7 +92,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
 pub(crate) fn n_b(window: &LinkWindow<'_>, config: &EstimatorConfig) -> Estimate {
     let context = context(window, &utilisation::totals(window), config);
     let flows = flows::all(window, &context, config);
-    n_b::of(&flows)
+    n_b::of(&flows, &context)
 }
 
 /// Each flow of the window with its class, unsorted.

@@ -3,6 +3,7 @@
 
 use super::class_error::ClassSum;
 use super::flows::Flow;
+use crate::classify::LinkContext;
 use crate::types::{Estimate, Evidence};
 
 /// Evidence of the flows that matter: the LBP flows, or all where there is none.
@@ -20,15 +21,25 @@ pub(super) fn lbp<'f, 'a, 'w>(flows: &'f [Flow<'a, 'w>]) -> Vec<&'f Flow<'a, 'w>
 }
 
 /// N_b of classified flows.
-pub(super) fn of(flows: &[Flow<'_, '_>]) -> Estimate {
-    n_b(flows, evidence(&lbp(flows), flows))
+pub(super) fn of(flows: &[Flow<'_, '_>], context: &LinkContext) -> Estimate {
+    n_b(flows, evidence(&lbp(flows), flows), context)
 }
 
 /// N_b: the LBP flows, each counted by the part of the window it was active.
 /// The interval is that of the sum of flows that are LBP with probability `p_lbp`
-/// (90 %), and holds the count.
-pub(super) fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence) -> Estimate {
+/// (90 %), and holds the count. Where something fills the link, and datagrams of unknown
+/// transport are more of it than the LBP flows are, each of them may be limited here.
+pub(super) fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence, context: &LinkContext) -> Estimate {
     let lbp = ClassSum::of(flows, Flow::is_lbp, Flow::weight);
     let all = flows.len() as u64;
-    Estimate::new(lbp.value, lbp.low(), lbp.high(), evidence, all)
+    let unknown = || flows.iter().filter(|f| f.is_unknown());
+    let bytes = |f: &Flow<'_, '_>| f.offered_bytes;
+    let of_lbp: f64 = flows.iter().filter(|f| f.is_lbp()).map(bytes).sum();
+    let in_doubt = if context.filled() && unknown().map(bytes).sum::<f64>() > of_lbp {
+        unknown().map(Flow::weight).sum()
+    } else {
+        0.0
+    };
+    let high = lbp.high() + in_doubt;
+    Estimate::new(lbp.value, lbp.low(), high, evidence, all)
 }

@@ -17,7 +17,18 @@ pub(crate) struct LinkContext {
     pub to_ns: u64,
 }
 
+/// Utilisation of a full link: the ends of a window and rounding left out.
+const FULL: f64 = 0.98;
+/// Load that does not react to a full queue loses more than this, or it leaves the link idle
+/// at times: that it just fills the link would be chance.
+const MOST_LOSS: f64 = 0.05;
+
 impl LinkContext {
+    /// Whether something fills the link that reacts to its queue.
+    pub fn filled(&self) -> bool {
+        self.utilisation.is_some_and(|u| u >= FULL) && self.drop_rate < MOST_LOSS
+    }
+
     /// Whether a greedy flow can have its bottleneck here.
     pub fn busy(&self) -> bool {
         self.non_empty >= 0.5 || self.utilisation.is_some_and(|u| u >= 0.9)

@@ -100,7 +100,7 @@ pub(crate) fn classify(
         past: None,
         observed: None,
     };
-    if let Some(v) = at_a_glance(flow, link, config) {
+    if let Some(v) = at_a_glance(flow, link, config).or_else(|| unclocked(flow, base)) {
         return classified(v);
     }
     let past = past.unwrap_or_else(|| Past::of(flow, base, config));
@@ -135,12 +135,11 @@ fn at_a_glance(
     link: &LinkContext,
     config: &EstimatorConfig,
 ) -> Option<Verdict> {
-    if !flow.is_tcp() {
-        Some(verdict(FlowClass::Other, 1.0, 0.0, "not TCP"))
-    } else if flow.life.packets <= OPENING_PACKETS && flow.history.iter().all(|r| r.syn) {
+    if flow.life.packets <= OPENING_PACKETS && flow.history.iter().all(|r| r.syn) {
         let why = "opened, nothing sent yet";
         Some(verdict(FlowClass::Short, 0.7, 0.0, why))
     } else if flow.history.iter().all(|r| r.payload_bytes == 0)
+        && flow.is_tcp()
         && flow.signals_ns.is_empty()
         && !is_sender(flow)
     {
@@ -157,6 +156,28 @@ fn is_sender(flow: &FlowWindow<'_>) -> bool {
     flow.info.is_some_and(|i| i.mss_bytes > 0 || i.probed)
 }
 
+/// Confidence that datagrams are not limited here whose packets follow none that left earlier:
+/// round trips of less than two bins of the clock are not seen. Where those of a full link are
+/// the larger part, N_b's range has room for each of them.
+const UNCLOCKED: f64 = 0.9;
+/// Probability that datagrams are limited here of which a part is seen: nothing tells.
+const P_SAMPLED: f64 = 0.2;
+
+/// Datagrams that no acknowledgements clock, as far as is seen: a transport that keeps a window
+/// (QUIC) sends a base round trip after its earlier packets left.
+fn unclocked(flow: &FlowWindow<'_>, base: Option<BaseRtt>) -> Option<Verdict> {
+    if flow.is_tcp() || base.is_some() {
+        return None;
+    }
+    Some(if flow.sampling > 1.0 {
+        let why = "not TCP; of a part of its packets it cannot be told what they follow";
+        verdict(FlowClass::Other, 1.0 - P_SAMPLED, P_SAMPLED, why)
+    } else {
+        let why = "not TCP, and its packets follow none of its own that left earlier";
+        verdict(FlowClass::Other, UNCLOCKED, 0.0, why)
+    })
+}
+
 /// Few packets, and over or only just begun.
 fn few_packets(
     flow: &FlowWindow<'_>,
@@ -170,7 +191,7 @@ fn few_packets(
     let ended = ended(flow, link);
     (ended || life.span_s() < PERSISTENT_S).then(|| {
         verdict(
-            FlowClass::Short,
+            brief(flow),
             if ended { 0.97 } else { 0.8 },
             if ended { 0.0 } else { 0.05 },
             format!(
@@ -180,6 +201,16 @@ fn few_packets(
             ),
         )
     })
+}
+
+/// Class of a flow that is over before anything limits it. Of a few datagrams it is not known
+/// whether anything ever would.
+fn brief(flow: &FlowWindow<'_>) -> FlowClass {
+    if flow.is_tcp() {
+        FlowClass::Short
+    } else {
+        FlowClass::Other
+    }
 }
 
 fn ended(flow: &FlowWindow<'_>, link: &LinkContext) -> bool {
@@ -208,7 +239,7 @@ fn by_definition(
         && flow.signals_ns.is_empty()
     {
         return Some(verdict(
-            FlowClass::Short,
+            brief(flow),
             0.7,
             0.1,
             "ended or began in slow start, no loss response",
@@ -234,5 +265,68 @@ fn by_log_odds(
         verdict(FlowClass::Wl, 0.8 * (1.0 - p), p, odds.why())
     } else {
         verdict(FlowClass::Rbp, 1.0 - p, p, odds.why())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_proto::telemetry::{FlowInfo, FlowInterval, FlowKey};
+
+    const UDP: u32 = 17;
+
+    fn base(seconds: f64) -> BaseRtt {
+        BaseRtt {
+            seconds,
+            transmission_s: 0.0,
+            error: 0.03,
+            evidence: Evidence::Passive,
+            guessed: false,
+        }
+    }
+
+    fn of_datagrams(base: Option<BaseRtt>, sampling: f64) -> Option<(FlowClass, f64)> {
+        let info = FlowInfo {
+            key: Some(FlowKey {
+                protocol: UDP,
+                ..FlowKey::default()
+            }),
+            ..FlowInfo::default()
+        };
+        let record = FlowInterval {
+            packets: 5,
+            ..FlowInterval::default()
+        };
+        let flow = FlowWindow {
+            info: Some(&info),
+            sampling,
+            ..FlowWindow::of_records(vec![&record])
+        };
+        unclocked(&flow, base).map(|v| (v.class, v.p_lbp))
+    }
+
+    #[test]
+    fn datagrams_with_a_clock_are_weighed_as_tcp_is() {
+        assert_eq!(of_datagrams(Some(base(0.04)), 1.0), None);
+        assert_eq!(of_datagrams(None, 1.0), Some((FlowClass::Other, 0.0)));
+        let (class, p) = of_datagrams(None, 8.0).unwrap();
+        assert!(class == FlowClass::Other && p > 0.0 && p < 0.5);
+    }
+
+    #[test]
+    fn a_full_link_that_loses_little_is_filled_by_what_reacts() {
+        let link = |utilisation, drop_rate| LinkContext {
+            non_empty: 1.0,
+            utilisation,
+            capacity_bytes_per_s: Some(1e6),
+            drop_rate,
+            signals: 0,
+            signal_rate: drop_rate,
+            to_ns: 1,
+        };
+        assert!(link(Some(0.995), 0.01).filled());
+        assert!(!link(Some(0.9), 0.01).filled());
+        assert!(!link(Some(1.0), 0.3).filled());
+        assert!(!link(None, 0.01).filled());
     }
 }

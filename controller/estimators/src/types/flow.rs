@@ -23,7 +23,7 @@ pub enum FlowClass {
     /// Never leaves slow start.
     #[serde(rename = "SHORT")]
     Short,
-    /// Not TCP.
+    /// Acknowledgements only, or datagrams that follow no clock of acknowledgements.
     #[serde(rename = "OTHER")]
     Other,
 }
@@ -92,7 +92,7 @@ pub struct FlowEstimate {
     pub packets: u64,
     /// Its packets dropped here in the window.
     pub drops: u64,
-    /// Part of the window during which it was active.
+    /// Part of the window during which it was active, pauses left out.
     pub active_fraction: f64,
     /// Last window, segments.
     pub cwnd: Option<u32>,

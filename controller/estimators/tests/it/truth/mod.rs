@@ -7,7 +7,7 @@ mod limit;
 pub(crate) mod reference;
 pub(crate) mod table;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use test_support::golden::{GOLDEN_RUNS, Run as Recorded};
@@ -15,8 +15,8 @@ use tidemark_estimators::{
     Estimator, EstimatorConfig, FlowClass, FlowEstimate, LinkEstimate, LinkId,
 };
 use tidemark_pipeline::{
-    Config, DepthUnit, NodeConfig, Pipeline, PortConfig, PostcardRow, ProbeRow, VecSink,
-    proto_nodes,
+    Config, DepthUnit, Event, EventRow, NodeConfig, Pipeline, PortConfig, PostcardRow, ProbeRow,
+    VecSink, proto_nodes,
 };
 
 pub(crate) const LINK: LinkId = LinkId {
@@ -179,6 +179,8 @@ pub(crate) struct Run {
     pub from_ns: u64,
     /// Length of an interval.
     pub interval_ns: u64,
+    /// From when to when each flow sent that pauses, node clock.
+    sending: HashMap<Key, Vec<(u64, u64)>>,
 }
 
 impl Run {
@@ -295,6 +297,7 @@ pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
         .unwrap();
     let warmup_s = truth["warmup_s"].as_f64().unwrap().max(view.from_s);
     Run {
+        sending: sending(&truth, &sink.events, &sink.postcards),
         zero_ns: (offset_s * 1e9) as u64,
         from_ns: ((offset_s + warmup_s) * 1e9) as u64,
         interval_ns: u64::from(view.interval_ms) * 1_000_000,
@@ -315,11 +318,7 @@ pub(crate) fn kind_of(truth: &serde_json::Value) -> HashMap<Key, (String, f64)> 
         .iter()
         .map(|f| {
             (
-                (
-                    f["src"].as_str().unwrap().to_owned(),
-                    f["sport"].as_u64().unwrap() as u16,
-                    f["dport"].as_u64().unwrap() as u16,
-                ),
+                true_key(f),
                 (
                     f["kind"].as_str().unwrap().to_owned(),
                     f["base_rtt_s"].as_f64().unwrap_or(0.0),
@@ -327,6 +326,15 @@ pub(crate) fn kind_of(truth: &serde_json::Value) -> HashMap<Key, (String, f64)> 
             )
         })
         .collect()
+}
+
+fn true_key(f: &serde_json::Value) -> Key {
+    let port = |key: &str| f[key].as_u64().unwrap() as u16;
+    (
+        f["src"].as_str().unwrap().to_owned(),
+        port("sport"),
+        port("dport"),
+    )
 }
 
 fn key_of(f: &FlowEstimate) -> Key {
@@ -390,13 +398,68 @@ fn active(flow: &serde_json::Value, from_s: f64, to_s: f64) -> f64 {
     }
 }
 
+/// A flow that sends for less than this part of its time pauses.
+const PAUSES: f64 = 0.85;
+/// Silences of so long are left out of its time.
+const PAUSE_NS: u64 = 500_000_000;
+
+/// From when to when the packets of the flows come whose application has nothing to send for a
+/// part of the time.
+fn sending(
+    truth: &serde_json::Value,
+    events: &[EventRow],
+    rows: &[PostcardRow],
+) -> HashMap<Key, Vec<(u64, u64)>> {
+    let number = |f: &serde_json::Value, key: &str| f[key].as_f64();
+    let end_s = truth["duration_s"].as_f64().unwrap_or(f64::NAN);
+    let warmup_s = truth["warmup_s"].as_f64().unwrap();
+    let pausing: HashSet<Key> = truth["flows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|f| {
+            let start_s = number(f, "start_s").unwrap_or(0.0).max(warmup_s);
+            let seconds = number(f, "stop_s").unwrap_or(end_s) - start_s;
+            number(f, "active_s").is_some_and(|s| s < PAUSES * seconds)
+        })
+        .map(true_key)
+        .collect();
+    let mut ids: HashMap<u64, Key> = HashMap::new();
+    for event in events {
+        if let Event::Flow(f) = &event.event {
+            let key = (f.key.src.to_string(), f.key.src_port, f.key.dst_port);
+            if pausing.contains(&key) {
+                ids.insert(f.flow_id, key);
+            }
+        }
+    }
+    let mut found: HashMap<Key, Vec<(u64, u64)>> = HashMap::new();
+    for row in rows.iter().filter(|r| r.port == LINK.port) {
+        if let Some(key) = ids.get(&row.flow_id) {
+            let all = found.entry(key.clone()).or_default();
+            match all.last_mut() {
+                Some(last) if row.ingress_ns < last.1 + PAUSE_NS => {
+                    last.1 = last.1.max(row.ingress_ns);
+                }
+                _ => all.push((row.ingress_ns, row.ingress_ns)),
+            }
+        }
+    }
+    found
+}
+
 /// True N_b and T_e (ms) over a window, each flow by the part
 /// of it in which it was active. T_e is not a number where N_b is 0.
 pub(crate) fn true_n_b_and_t_e(r: &Run, from_ns: u64, to_ns: u64) -> (f64, f64) {
     let at = |ns: u64| ns.saturating_sub(r.zero_ns) as f64 / 1e9;
     let (mut n, mut inverse) = (0.0, 0.0);
     for flow in r.truth["flows"].as_array().unwrap() {
-        let part = active(flow, at(from_ns), at(to_ns));
+        let mut part = active(flow, at(from_ns), at(to_ns));
+        if let Some(stretches) = r.sending.get(&true_key(flow)) {
+            let inside = |s: &(u64, u64)| s.1.min(to_ns).saturating_sub(s.0.max(from_ns));
+            let sent_ns: u64 = stretches.iter().map(inside).sum();
+            part = part.min(sent_ns as f64 / (to_ns - from_ns) as f64);
+        }
         if part > 0.0 {
             n += part;
             inverse += part / flow["base_rtt_s"].as_f64().unwrap();
