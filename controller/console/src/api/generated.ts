@@ -1085,7 +1085,7 @@ export interface components {
         Flow: {
             /**
              * Format: double
-             * @description Part of the window during which it was active.
+             * @description Part of the window during which it was active, pauses left out.
              */
             active_fraction: number;
             /**
@@ -1601,7 +1601,7 @@ export interface components {
         LinkFlow: {
             /**
              * Format: double
-             * @description Part of the window during which it was active.
+             * @description Part of the window during which it was active, pauses left out.
              */
             active_fraction: number;
             /**

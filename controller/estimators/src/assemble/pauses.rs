@@ -16,8 +16,8 @@ const ROUND_TRIPS: f64 = 3.0;
 /// A loss shows within so much time before the silence, in round trips: the rest of its
 /// window leaves first.
 const LOSS_BEFORE: f64 = 2.0;
-/// Where a part of the packets is reported, silences are as long by chance as some of the
-/// times between two reports: once in e^10.
+/// Silences of so many times the mean time between two reports come by chance, once in e^10,
+/// when a part of the packets is reported.
 const REPORTS_APART: f64 = 10.0;
 /// Longer timeouts are not begun with, ns (RFC 6298: 1 s, or a few round trips).
 const TIMEOUT_NS: u64 = 1_200_000_000;
