@@ -49,16 +49,15 @@ fn sent(file: &'static File, takes_gzip: bool) -> Response {
     if !file.gzip {
         return (headers, file.bytes).into_response();
     }
+    // A cache between keeps either form for those that take it.
+    let varies = [(header::VARY, "accept-encoding")];
     if takes_gzip {
-        let packed = [
-            (header::CONTENT_ENCODING, "gzip"),
-            (header::VARY, "accept-encoding"),
-        ];
-        return (headers, packed, file.bytes).into_response();
+        let packed = [(header::CONTENT_ENCODING, "gzip")];
+        return (headers, varies, packed, file.bytes).into_response();
     }
     let mut plain = Vec::new();
     match GzDecoder::new(file.bytes).read_to_end(&mut plain) {
-        Ok(_) => (headers, plain).into_response(),
+        Ok(_) => (headers, varies, plain).into_response(),
         Err(e) => (StatusCode::INTERNAL_SERVER_ERROR, e.to_string()).into_response(),
     }
 }
@@ -109,6 +108,8 @@ mod tests {
                 assert_eq!(answer.status(), StatusCode::OK, "{}", file.path);
                 let packed = answer.headers().contains_key(header::CONTENT_ENCODING);
                 assert_eq!(packed, file.gzip && takes != "identity", "{}", file.path);
+                let varies = answer.headers().contains_key(header::VARY);
+                assert_eq!(varies, file.gzip, "{}", file.path);
                 let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
                 let mut plain = Vec::new();
                 match packed {
