@@ -49,7 +49,12 @@ impl Fragments {
         if f.is_last {
             packet.length = Some(end);
         }
-        if packet.pieces.len() < MAX_PIECES && packet.pieces.iter().all(|p| p.0 != f.offset) {
+        // Pieces that overlap never make a whole, and would add up to more than a packet.
+        let held: usize = packet.pieces.iter().map(|p| p.1.len()).sum();
+        if held + bytes.len() <= MAX_BYTES
+            && packet.pieces.len() < MAX_PIECES
+            && packet.pieces.iter().all(|p| p.0 != f.offset)
+        {
             packet.pieces.push((f.offset, bytes.to_vec()));
         }
         let all = packet.all()?;
@@ -71,5 +76,33 @@ impl Pieces {
             all.extend_from_slice(bytes);
         }
         (all.len() == length).then_some(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    #[test]
+    fn pieces_that_overlap_hold_no_more_than_a_packet() {
+        let mut fragments = Fragments::default();
+        let whole = Whole {
+            src: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            dst: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            id: 1,
+            protocol: 17,
+        };
+        for i in 0..100 {
+            let piece = Fragment {
+                whole,
+                offset: 8 * i,
+                is_last: false,
+                bytes: 0..0,
+            };
+            assert!(fragments.add(&piece, &[0; 60_000]).is_none());
+        }
+        let held = fragments.0.iter().flat_map(|p| &p.pieces);
+        assert!(held.map(|p| p.1.len()).sum::<usize>() <= MAX_BYTES);
     }
 }
