@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Big-endian reads that cannot panic.
 
-/// Four bytes at `offset`; `None` beyond the end.
-#[inline(always)]
-pub(crate) fn be32(data: &[u8], offset: usize) -> Option<u32> {
-    let chunk = data.get(offset..)?.first_chunk::<4>()?;
-    Some(u32::from_be_bytes(*chunk))
-}
-
-/// Two bytes at `offset`; `None` beyond the end.
-#[inline(always)]
-pub(crate) fn be16(data: &[u8], offset: usize) -> Option<u16> {
-    let chunk = data.get(offset..)?.first_chunk::<2>()?;
-    Some(u16::from_be_bytes(*chunk))
-}
+pub(crate) use tidemark_layers::{be16, be32};
 
 /// Takes words off the front of a slice.
 #[derive(Clone, Copy)]

@@ -37,10 +37,18 @@ pub enum NoIp {
     Other(u16),
 }
 
-/// Two bytes; `None` beyond the end.
-fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+/// Two bytes in network order; `None` beyond the end.
+#[inline(always)]
+pub fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     let two = bytes.get(at..)?.first_chunk::<2>()?;
     Some(u16::from_be_bytes(*two))
+}
+
+/// Four bytes in network order; `None` beyond the end.
+#[inline(always)]
+pub fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..)?.first_chunk::<4>()?;
+    Some(u32::from_be_bytes(*four))
 }
 
 /// An IP packet by its own first four bits.

@@ -4,7 +4,7 @@
 use crate::unread::Reason;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
-use tidemark_layers::{Ip, NoIp, ethernet, payload, ppp, tunnel};
+use tidemark_layers::{Ip, NoIp, be16, be32, ethernet, payload, ppp, tunnel};
 
 /// Link type of Ethernet.
 pub const ETHERNET: u32 = 1;
@@ -34,20 +34,6 @@ pub(crate) fn is_known(link: u32) -> bool {
         link,
         ETHERNET | RAW | LINUX_SLL | LINUX_SLL2 | NULL | LOOP | IPV4 | IPV6 | PPP
     )
-}
-
-fn be16(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes
-        .get(at..)
-        .and_then(|b| b.first_chunk::<2>())
-        .map(|b| u16::from_be_bytes(*b))
-}
-
-fn be32(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes
-        .get(at..)
-        .and_then(|b| b.first_chunk::<4>())
-        .map(|b| u32::from_be_bytes(*b))
 }
 
 /// A UDP datagram within a frame.
