@@ -63,7 +63,10 @@ export class VerdictDrawing implements Picture {
   private draw(): void {
     const { link } = this;
     const width = this.element.clientWidth;
-    if (!link || this.empty()) return this.show('');
+    if (!link || this.empty()) {
+      this.show('');
+      return;
+    }
     const ask = `${theme()} ${width}`;
     if (this.waiting || width < 120 || ask === this.asked) return;
     this.waiting = true;
@@ -85,7 +88,8 @@ export class VerdictDrawing implements Picture {
     this.shown = svg;
     if (svg === '') {
       this.element.replaceChildren();
-      return this.onAxis(null);
+      this.onAxis(null);
+      return;
     }
     // No script of a parsed document runs.
     const root = new DOMParser().parseFromString(svg, 'image/svg+xml').documentElement;
