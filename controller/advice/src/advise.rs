@@ -123,7 +123,8 @@ fn decide(
         }
     }
     let confident = chances.iter().filter(|(goal, _)| needs.of(*goal).is_some());
-    advice.chance = Some(confident.map(|c| c.1).fold(1.0, f64::min));
+    let short = f64::from(u8::from(direction::delay_kept(limit.bytes, &needs)));
+    advice.chance = Some(confident.map(|c| c.1).fold(short, f64::min));
     advice.interval_bytes = Some(direction::interval(s, &needs, &limit, &given_up));
     advice.feasible = given_up.is_empty();
     if !given_up.is_empty() {
@@ -150,6 +151,7 @@ impl Advice {
     fn set(&mut self, limit: &Limit, s: &Situation<'_>) {
         self.rule = limit.rule.clone();
         self.decided_by = limit.decided_by;
+        self.towards_bytes = limit.towards.map(|b| b.ceil() as u64);
         self.limit_bytes = Some(limit.bytes as u64);
         self.limit_packets = Some(limit.bytes / s.traffic.segment_bytes);
         self.limit_ms = Some(limit.bytes / s.drain_bytes_per_s() * 1e3);

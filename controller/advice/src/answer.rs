@@ -87,10 +87,13 @@ pub struct Advice {
     /// Probability asked for, with which each target is to be met.
     #[serde(default)]
     pub confidence_asked: f64,
-    /// Probability that each target on utilisation and loss is met at `limit_bytes`: the
-    /// smallest of them.
+    /// Probability that each target is met at `limit_bytes`: the smallest of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<f64>,
+    /// The limit that `limit_bytes` is a step towards, bytes, where that is too far from the
+    /// limits measured; left out elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub towards_bytes: Option<u64>,
     /// All targets are expected to hold.
     pub feasible: bool,
     /// Targets given up where they cannot.
@@ -150,6 +153,7 @@ impl Advice {
             interval_bytes: self.interval_bytes,
             confidence_asked: self.confidence_asked,
             chance: self.chance,
+            towards_bytes: self.towards_bytes,
             feasible: self.feasible,
             infeasible: self.infeasible.clone(),
             predicted: self.predicted,

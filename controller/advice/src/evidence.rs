@@ -91,7 +91,11 @@ fn alike(a: &Traffic, b: &Traffic) -> bool {
 
 /// Two measurements as one: `a` of so many windows, and one more.
 fn merged(mut a: Traffic, b: &Traffic, windows: u32) -> Traffic {
-    a.seconds = a.seconds.min(MOST_S - b.seconds.min(0.5 * MOST_S));
+    let kept_s = a.seconds.min(MOST_S - b.seconds.min(0.5 * MOST_S));
+    let mut batches = a.batches;
+    batches.fade(kept_s / a.seconds);
+    batches.add(b.batches);
+    a.seconds = kept_s;
     let (sa, sb) = (a.seconds, b.seconds);
     let w = sb / (sa + sb);
     let mean = |x: f64, y: f64| x + (y - x) * w;
@@ -202,6 +206,7 @@ fn merged(mut a: Traffic, b: &Traffic, windows: u32) -> Traffic {
             (Some(x), Some(y)) => Some(occupancy(&x, y)),
             (x, y) => y.clone().or(x),
         },
+        batches,
         seconds: sa + sb,
         understood: share(a.understood, b.understood),
         reports_lost: share(a.reports_lost, b.reports_lost),

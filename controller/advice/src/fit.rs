@@ -11,6 +11,8 @@ pub(crate) struct Limit {
     pub bytes: f64,
     pub rule: Option<RuleId>,
     pub decided_by: Option<Goal>,
+    /// The limit that it is a step towards, bytes.
+    pub towards: Option<f64>,
 }
 
 /// Not below the smallest limit, or what the delay bound allows of it; not above
@@ -26,6 +28,7 @@ pub(crate) fn fit(
         bytes: kept.bytes,
         rule: kept.rule.clone(),
         decided_by: kept.decided_by,
+        towards: None,
     };
     let capped = needs.delay.as_ref();
     let capped = capped.filter(|d| kept.delay_kept && d.bytes < smallest);
@@ -42,6 +45,7 @@ pub(crate) fn fit(
                     bytes,
                     rule: Some(delay.by.clone()),
                     decided_by: Some(Goal::Delay),
+                    towards: None,
                 }
             }
             None => {
@@ -53,6 +57,7 @@ pub(crate) fn fit(
                     bytes: smallest,
                     rule: Some(RuleId::Smallest),
                     decided_by: None,
+                    towards: None,
                 }
             }
         };
@@ -69,6 +74,7 @@ pub(crate) fn fit(
             bytes,
             rule: Some(RuleId::Largest),
             decided_by: None,
+            towards: None,
         };
     }
     let unit = s.options.unit_bytes.max(1.0);

@@ -14,6 +14,7 @@ use crate::models::reductions::overshoot_bytes;
 use crate::models::sampling::{LOSS_BETWEEN_RUNS, UTILISATION_BETWEEN_RUNS, Z90, others};
 use crate::models::{Curve, MODELS, Model, envelope, formula};
 use crate::prediction::{MeasuredLimit, Prediction, WhatIfPoint};
+use std::f64::consts::SQRT_2;
 use tidemark_rules::error::{RuleError, not_negative, positive};
 use tidemark_rules::{Range, RuleId, Traffic};
 
@@ -128,21 +129,30 @@ impl<'a> Outlook<'a> {
         let m = self.m;
         let here = self.in_force.zip(m.observed).map(|(limit, o)| {
             let events = if o.drops > 0 { m.loss_events() } else { 0.0 };
-            (limit, o.utilisation, o.loss_rate, o.delay_mean_ms, events)
+            let used_error = m.batches.utilisation_error().unwrap_or(0.0);
+            (
+                limit,
+                (o.utilisation, used_error),
+                o.loss_rate,
+                o.delay_mean_ms,
+                events,
+            )
         });
         let tried = others(m).map(|t| {
             (
                 t.limit_bytes,
-                t.utilisation,
+                (t.utilisation, 0.0),
                 t.loss_rate,
                 t.delay_mean_ms,
                 t.loss_events,
             )
         });
         here.into_iter().chain(tried).map(
-            |(limit_bytes, used, lost, delay_mean_ms, loss_events)| {
+            |(limit_bytes, (used, used_error), lost, delay_mean_ms, loss_events)| {
                 let sampled = Z90 * LOSS_BETWEEN_RUNS.hypot(loss_events.max(1.0).powf(-0.5));
-                let idle = ((1.0 - used) * sampled).max(UTILISATION_BETWEEN_RUNS);
+                let idle = ((1.0 - used) * sampled)
+                    .max(UTILISATION_BETWEEN_RUNS)
+                    .max(used_error);
                 MeasuredLimit {
                     limit_bytes,
                     utilisation: Range::new(used, used - idle, (used + idle).min(used.max(1.0))),
@@ -298,7 +308,12 @@ impl<'a> Outlook<'a> {
             self.open(ln_bytes),
         );
         let at = |v: f64| (curve.value + (v - curve.value) * open + off).clamp(0.0, 1.0);
-        Ok(Range::new(at(curve.value), at(curve.low), at(curve.high)))
+        let mut used = Range::new(at(curve.value), at(curve.low), at(curve.high));
+        // Of two spans each is off by chance.
+        let by_chance = SQRT_2 * self.m.batches.utilisation_error().unwrap_or(0.0);
+        used.widen((used.value - by_chance).max(0.0));
+        used.widen((used.value + by_chance).min(1.0));
+        Ok(used)
     }
 
     /// Largest queueing delay to expect at a limit, ms.

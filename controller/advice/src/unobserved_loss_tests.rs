@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-use crate::{advise, predict};
+use crate::{Verdict, advise, predict};
 use tidemark_rules::range::Range;
 use tidemark_rules::rule::RuleId;
 use tidemark_rules::targets::{Options, Targets};
@@ -59,6 +59,30 @@ fn a_single_flow_needs_all_of_its_bdp() {
     let b = a.limit_bytes.unwrap() as f64;
     // As much, and not less than half of what is in force in one step.
     assert!((0.9 * bdp..1.25 * bdp).contains(&b), "{b} {:#?}", a.reasons);
+}
+
+/// A step that does not reach what the targets ask for claims no chance to meet them.
+#[test]
+fn a_step_names_the_limit_that_it_goes_towards() {
+    let mut m = eight(472_000.0, 10);
+    m.congestion_control = tidemark_rules::traffic::CongestionControl::Unknown;
+    let targets = Targets {
+        delay_ms: Some(10.0),
+        utilisation: 0.9,
+        ..Targets::default()
+    };
+    let a = advise(&m, &targets, &Options::default());
+    let (set, towards) = (a.limit_bytes.unwrap(), a.towards_bytes.unwrap());
+    assert!(set >= 236_000 && towards < 130_000, "{:#?}", a.reasons);
+    assert_eq!(a.chance, Some(0.0));
+    let headline = Verdict::by(&a, &m, &targets).headline();
+    assert!(headline.contains("(a step towards "), "{headline}");
+    let near = advise(
+        &eight(120_000.0, 3),
+        &Targets::default(),
+        &Options::default(),
+    );
+    assert_eq!(near.towards_bytes, None, "{:#?}", near.reasons);
 }
 
 #[test]

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rules, predictions and the advice made of them.
+//! Advice and what becomes of it.
 
 use serde::{Deserialize, Serialize};
 use tidemark_advice::{Advice, Verdict};
-use tidemark_rules::{Limit, RuleResult, Targets};
-
-/// The rules at one link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Rules {
-    /// Node id of the switch.
-    pub node: u32,
-    /// Egress port.
-    pub port: u32,
-    /// Every rule; empty before the first advice.
-    pub rules: Vec<RuleResult>,
-}
+use tidemark_rules::{Limit, Targets};
 
 /// The advice of a link, and whether it could be applied now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

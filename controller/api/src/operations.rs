@@ -53,8 +53,6 @@ operations! {
     GetEstimates: Get "/links/{node}/{port}/estimates" (LinkPath, SeriesQuery, Nothing) -> EstimateHistory
     /// Flows of the window with class, rate, window, RTT
     GetFlows: Get "/flows" (Nothing, FlowsQuery, Nothing) -> Flows
-    /// Every sizing rule with buffer, inputs and assumptions
-    GetRules: Get "/rules" (Nothing, LinkQuery, Nothing) -> Rules
     /// The conclusion on a link's buffer, with its curve, or its picture
     GetVerdict: Get "/verdict" (Nothing, VerdictQuery, Nothing) -> VerdictState {
         const MEDIA: &'static [&'static str] = &[

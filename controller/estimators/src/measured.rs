@@ -84,6 +84,7 @@ impl LinkEstimate {
             understood: self.understood(),
             reports_lost: self.lost_share(),
             occupancy: self.occupancy.clone(),
+            batches: self.batches,
             ..Traffic::default()
         }
     }

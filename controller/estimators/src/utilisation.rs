@@ -6,6 +6,7 @@ use crate::types::{Occupancy, Quantiles, Utilisation};
 use crate::window::LinkWindow;
 use tidemark_proto::histogram::Counts;
 use tidemark_proto::telemetry::{Histogram, LinkInterval};
+use tidemark_rules::{BATCH_S, Batches};
 
 /// RTTs in one window of the utilisation's 1st percentile (UTB §5.1).
 const RTTS_PER_WINDOW: f64 = 10.0;
@@ -114,6 +115,35 @@ pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64
 fn used(utilisation: f64, t: &Totals) -> f64 {
     let reported = utilisation / t.per_report;
     utilisation.min(reported.max(1.0))
+}
+
+/// Drops, arrivals and utilisation of the consecutive parts of [`BATCH_S`] or little more
+/// that have records of all of their time; none where the capacity is not known.
+pub(crate) fn batches(window: &LinkWindow<'_>) -> Batches {
+    let mut batches = Batches::default();
+    let length_ns = window.to_ns.saturating_sub(window.from_ns);
+    let count = (length_ns as f64 / 1e9 / BATCH_S) as u64;
+    let Some(capacity) = window.capacity_bytes_per_s().filter(|_| count > 0) else {
+        return batches;
+    };
+    let part_ns = length_ns / count;
+    let part = |time_ns: u64| time_ns.saturating_sub(window.from_ns) / part_ns;
+    let mut rows = window.intervals.iter().peekable();
+    for at in 0..count {
+        let (mut drops, mut arrivals, mut wire_bytes) = (0.0, 0.0, 0.0);
+        while let Some(r) = rows.next_if(|r| part(r.start_ns) <= at) {
+            let scale = scale(r) as f64;
+            drops += f64::from(r.drops);
+            arrivals += f64::from(r.arrivals.saturating_sub(r.drops)) * scale + f64::from(r.drops);
+            wire_bytes += r.wire_bytes as f64 * scale;
+        }
+        let whole = |gap: &std::ops::Range<u64>| part(gap.end - 1) < at || part(gap.start) > at;
+        if window.gaps.iter().all(whole) {
+            let full = capacity * part_ns as f64 / 1e9;
+            batches.take(drops, arrivals, wire_bytes / full);
+        }
+    }
+    batches
 }
 
 /// However long the window and short the RTT, no more parts than this.

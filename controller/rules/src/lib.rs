@@ -82,6 +82,6 @@ pub use range::Range;
 pub use rule::{Condition, Input, Rule, RuleId, RuleResult};
 pub use targets::{Goal, Options, Targets};
 pub use traffic::{
-    CongestionControl, FlowMix, LossMix, Observed, Occupancy, Regime, Synchrony, Traffic,
-    TriedLimit,
+    BATCH_S, Batches, CongestionControl, FlowMix, LossMix, Observed, Occupancy, Regime, Synchrony,
+    Traffic, TriedLimit,
 };

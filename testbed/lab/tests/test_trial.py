@@ -223,7 +223,7 @@ class Offered:
 
     def __init__(self, rules, advice):
         self.progress = Progress()
-        self.answers = {"/rules": {"rules": rules}, "/advice": {"advice": advice}}
+        self.answers = {"/advice": {"advice": {**advice, "rules": rules}}}
         self.controller = self
         path = FILES / "trial" / "trial-reno1.toml"
         point = grid.points(load.read(path), str(path))[0]

@@ -154,6 +154,7 @@ pub(crate) fn held(
             } else {
                 limit.rule
             },
+            towards: (!kept).then_some(limit.bytes),
             ..limit
         };
     }
@@ -167,9 +168,22 @@ pub(crate) fn held(
             .bytes
             .clamp(in_force / FIRST_STEP, in_force * FIRST_STEP))
         .ceil();
-        return Limit { bytes, ..limit };
+        let towards = Some(limit.bytes);
+        return Limit {
+            bytes,
+            towards,
+            ..limit
+        };
     }
     limit
+}
+
+/// Whether a limit keeps the delay bound: the queue of a full one is as long as it.
+pub(crate) fn delay_kept(bytes: f64, needs: &Needs) -> bool {
+    needs
+        .delay
+        .as_ref()
+        .is_none_or(|d| bytes <= d.bytes * (1.0 + SAME))
 }
 
 /// The smallest limit of a first step down that loss leaves room for; `None` where `to` is

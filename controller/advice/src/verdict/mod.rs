@@ -109,6 +109,9 @@ pub struct Verdict {
     pub packet_bytes: Option<f64>,
     /// Probability that each is met at `set_bytes`: the smallest of them.
     pub chance: Option<f64>,
+    /// The limit that `set_bytes` is a step towards, bytes; null where it is no step.
+    #[serde(default)]
+    pub towards_bytes: Option<u64>,
     /// The answer's reason, one sentence.
     pub because: String,
     /// The way to the answer, in sentences.
@@ -155,6 +158,7 @@ impl Verdict {
             drain_bytes_per_s: Some(traffic.drain_bytes_per_s()).filter(|&d| d > 0.0),
             packet_bytes: Some(traffic.segment_bytes).filter(|&b| b > 0.0),
             chance: advice.chance,
+            towards_bytes: advice.towards_bytes,
             because: String::new(),
             reasons: advice.reasons.clone(),
             measured: outlook.iter().flat_map(Outlook::measurements).collect(),

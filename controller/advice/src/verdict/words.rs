@@ -25,10 +25,12 @@ impl Verdict {
         let range = self.low_bytes.zip(self.high_bytes);
         parts.extend(range.map(|(l, h)| format!("{} to {} serve", bytes(l), bytes(h))));
         let set = self.set_bytes.map(|set| {
-            let sure = self
-                .chance
-                .map_or(String::new(), |p| format!(" ({:.0} % sure)", p * 100.0));
-            format!("; set {}{sure}", bytes(set))
+            let why = match (self.towards_bytes, self.chance) {
+                (Some(aim), _) => format!(" (a step towards {})", bytes(aim)),
+                (None, Some(p)) => format!(" ({:.0} % sure)", p * 100.0),
+                (None, None) => String::new(),
+            };
+            format!("; set {}{why}", bytes(set))
         });
         let answer = match self.in_force_bytes {
             None if set.is_some() => "buffer".to_owned(),
@@ -132,6 +134,11 @@ impl Verdict {
             Answer::Fine => format!(
                 "at {in_force} {there}: {} missed, and no other limit is expected to do better{but}",
                 labels(missed).join(" and ")
+            ),
+            _ if self.towards_bytes.is_some() => format!(
+                "at {in_force} {there}; {} is a step towards {}, which is too far from what was measured{but}",
+                size(set),
+                size(self.towards_bytes.unwrap_or(0) as f64)
             ),
             Answer::TooBig | Answer::TooSmall => format!(
                 "at {in_force} {there}; {} meets the targets with a probability of {:.0} %{but}",

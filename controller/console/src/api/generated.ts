@@ -328,23 +328,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/rules": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Every sizing rule with buffer, inputs and assumptions */
-        get: operations["GetRules"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/status": {
         parameters: {
             query?: never;
@@ -422,8 +405,7 @@ export interface components {
         Advice: {
             /**
              * Format: double
-             * @description Probability that each target on utilisation and loss is met at `limit_bytes`: the
-             *     smallest of them.
+             * @description Probability that each target is met at `limit_bytes`: the smallest of them.
              */
             chance?: number | null;
             /**
@@ -488,6 +470,12 @@ export interface components {
             rules?: components["schemas"]["Rule"][];
             /** @description Influence of N_b, α and Δ on the limit. Left out where `rules` is. */
             sensitivity?: components["schemas"]["Sensitivity"][];
+            /**
+             * Format: uint64
+             * @description The limit that `limit_bytes` is a step towards, bytes, where that is too far from the
+             *     limits measured; left out elsewhere.
+             */
+            towards_bytes?: number | null;
         };
         /** @description An advice that was applied. */
         AdviceApplied: {
@@ -585,6 +573,44 @@ export interface components {
         };
         /** @description What becomes of a change whose record cannot be written. */
         AuditPolicy: "required" | "best_effort";
+        /** @description Sums over batches of equal length: drops, arrivals and utilisation of each. */
+        Batches: {
+            /**
+             * Format: double
+             * @description Sum of their arrivals.
+             */
+            arrivals: number;
+            /**
+             * Format: double
+             * @description Sum of the squares of their arrivals.
+             */
+            arrivals_squared: number;
+            /**
+             * Format: double
+             * @description Batches.
+             */
+            count: number;
+            /**
+             * Format: double
+             * @description Sum of drops times arrivals.
+             */
+            drops_by_arrivals: number;
+            /**
+             * Format: double
+             * @description Sum of the squares of their drops.
+             */
+            drops_squared: number;
+            /**
+             * Format: double
+             * @description Sum of their utilisations, fractions.
+             */
+            utilisation: number;
+            /**
+             * Format: double
+             * @description Sum of the squares of their utilisations.
+             */
+            utilisation_squared: number;
+        };
         /** @description One record of the audit log. */
         Change: {
             /** @description The limit before it, where known. */
@@ -1489,6 +1515,8 @@ export interface components {
              * @description Packets that came to the queue, those dropped included, sampling undone.
              */
             arrivals: number;
+            /** @description Parts of the window, which tell the sampling errors of loss and utilisation. */
+            batches?: components["schemas"]["Batches"];
             /**
              * Format: uint64
              * @description Capacity in bits/s; measured where it is not configured; 0 when neither
@@ -2430,21 +2458,6 @@ export interface components {
             /** @description Its name for people. */
             name: string;
         };
-        /** @description The rules at one link. */
-        Rules: {
-            /**
-             * Format: uint32
-             * @description Node id of the switch.
-             */
-            node: number;
-            /**
-             * Format: uint32
-             * @description Egress port.
-             */
-            port: number;
-            /** @description Every rule; empty before the first advice. */
-            rules: components["schemas"]["Rule"][];
-        };
         /** @description Whether the flows' maximum rates can reach capacity (OI §3.2). */
         Saturable: {
             /**
@@ -2815,6 +2828,11 @@ export interface components {
             set_bytes: number | null;
             /** @description The targets that the answer is held against. */
             targets: components["schemas"]["Targets"];
+            /**
+             * Format: uint64
+             * @description The limit that `set_bytes` is a step towards, bytes; null where it is no step.
+             */
+            towards_bytes: number | null;
             /** @description Model of the utilisation between them. */
             utilisation_by: string | null;
             /**
@@ -2906,6 +2924,7 @@ export type ApplyRequest = components['schemas']['ApplyRequest'];
 export type Assumption = components['schemas']['Assumption'];
 export type AuditLog = components['schemas']['AuditLog'];
 export type AuditPolicy = components['schemas']['AuditPolicy'];
+export type Batches = components['schemas']['Batches'];
 export type Change = components['schemas']['Change'];
 export type Changes = components['schemas']['Changes'];
 export type ClassCounts = components['schemas']['ClassCounts'];
@@ -2987,7 +3006,6 @@ export type ReportsRequest = components['schemas']['ReportsRequest'];
 export type ReportsSet = components['schemas']['ReportsSet'];
 export type Rule = components['schemas']['Rule'];
 export type RuleTick = components['schemas']['RuleTick'];
-export type Rules = components['schemas']['Rules'];
 export type Saturable = components['schemas']['Saturable'];
 export type Sensitivity = components['schemas']['Sensitivity'];
 export type Series = components['schemas']['Series'];
@@ -3587,33 +3605,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Phase"];
-                };
-            };
-            "4XX": components["responses"]["Error"];
-            "5XX": components["responses"]["Error"];
-        };
-    };
-    GetRules: {
-        parameters: {
-            query?: {
-                /** @description Node id of the switch. */
-                node?: number;
-                /** @description Egress port. */
-                port?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Every sizing rule with buffer, inputs and assumptions */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Rules"];
                 };
             };
             "4XX": components["responses"]["Error"];

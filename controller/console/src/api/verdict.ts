@@ -22,6 +22,8 @@ export function verdict(v: unknown) {
     highBytes: number(o.high_bytes),
     /** Probability that every target is met at `setBytes`. */
     chance: number(o.chance),
+    /** The limit that `setBytes` is a step towards. */
+    towardsBytes: number(o.towards_bytes),
     because: string(o.because),
     measured: list(o.measured).flatMap((m) => measured(m) ?? []),
     curve: curve(o.curve),

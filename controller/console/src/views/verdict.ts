@@ -56,7 +56,8 @@ export class VerdictView implements Panel {
     const keep = v?.answer === 'fine';
     this.put('in-force', size(v?.inForceBytes ?? s.limit), elsewhere(v?.inForceBytes ?? s.limit));
     this.put('advised', low === null || high === null ? MISSING : interval(size(low), size(high)), '');
-    this.put('set', keep ? 'keep it' : size(set), v?.chance == null ? '' : `${chanceText(v.chance)} chance to meet the targets`);
+    const chance = v?.chance == null ? '' : `${chanceText(v.chance)} chance to meet the targets`;
+    this.put('set', keep ? 'keep it' : size(set), v?.towardsBytes == null ? chance : `a step towards ${size(v.towardsBytes)}`);
     text(this.evidence, v ? evidenceText(v) : '');
     this.picture.update(s);
   }

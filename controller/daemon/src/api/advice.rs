@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rules, advice and its predictions.
+//! Advice and its predictions.
 
 use super::error::ApiError;
 use super::route::{Call, Reply};
@@ -7,19 +7,9 @@ use super::to_end::to_its_end;
 use super::{App, select};
 use axum::http::StatusCode;
 use std::sync::Arc;
-use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetRules, GetVerdict};
-use tidemark_api::{AdviceApplied, AdviceState, LinkQuery, Rules, VerdictState};
+use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetVerdict};
+use tidemark_api::{AdviceApplied, AdviceState, LinkQuery, VerdictState};
 use tidemark_picture::{Figure, Format, Layout, about, render, theme};
-
-pub(super) async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
-    let id = select::one(&app.core, call.query)?;
-    let advice = app.core.link(id).and_then(|l| l.advice);
-    Ok(Rules {
-        node: id.node_id,
-        port: id.port,
-        rules: advice.map_or_else(Vec::new, |a| a.rules.clone()),
-    })
-}
 
 pub(super) async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceState, ApiError> {
     let id = select::one(&app.core, call.query)?;

@@ -63,7 +63,6 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
         .serve(telemetry::flows)
         .serve(history::windows)
         .serve(history::estimates)
-        .serve(advice::rules)
         .serve(advice::verdict)
         .serve(advice::advice)
         .serve(advice::apply)

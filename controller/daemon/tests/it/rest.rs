@@ -118,10 +118,9 @@ async fn series_rules_advice() {
     );
     assert_eq!(lab.get("/links/10/9/distribution").await.0, 404);
 
-    let (_, rules) = lab.get("/rules").await;
-    let rules = rules["rules"].as_array().unwrap();
-    assert!(rules.iter().any(|r| r["id"] == "bscl"));
     let (_, a) = lab.get("/advice?node=10&port=5").await;
+    let rules = a["advice"]["rules"].as_array().unwrap();
+    assert!(rules.iter().any(|r| r["id"] == "bscl"));
     assert_eq!(a["can_apply"], true, "{a}");
     assert!(a["advice"]["limit_bytes"].as_u64().unwrap() >= 6000);
     assert_eq!(a["targets"]["delay_ms"], 30.0);

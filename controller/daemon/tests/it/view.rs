@@ -167,8 +167,8 @@ fn a_run_is_shown_as_analyze_has_it() {
         analyzed["advice"]["limit_bytes"]
     );
     assert_eq!(link["capture_start_ns"], analyzed["capture_start_ns"]);
-    let (_, rules) = view.get("/rules");
-    assert_eq!(rules["rules"], analyzed["rules"]);
+    let (_, advice) = view.get("/advice");
+    assert_eq!(advice["advice"]["rules"], analyzed["rules"]);
 
     // Over time: what the same span of the capture gives, at the capture's own times.
     let (_, history) = view.get("/links/10/1/estimates");

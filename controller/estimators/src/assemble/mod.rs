@@ -76,6 +76,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
         delay_ms,
         occupancy_bytes: utilisation::occupancy_bytes(window),
         occupancy: utilisation::occupancy(window),
+        batches: utilisation::batches(window),
         reports_lost: t.reports_lost,
         unrecorded_s: window.unrecorded_s(),
         loss_events: parts.loss_events,

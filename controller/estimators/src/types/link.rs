@@ -5,7 +5,7 @@ use super::estimate::Estimates;
 use super::flow::FlowEstimate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tidemark_rules::Occupancy;
+use tidemark_rules::{Batches, Occupancy};
 
 /// An egress queue's link: a port of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -148,6 +148,9 @@ pub struct LinkEstimate {
     /// changed in the window, or is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<Occupancy>,
+    /// Parts of the window, which tell the sampling errors of loss and utilisation.
+    #[serde(default, skip_serializing_if = "Batches::is_empty")]
+    pub batches: Batches,
     /// Reports that did not reach the collector.
     pub reports_lost: u64,
     /// Time within the window of which no record came from the collector, s: the

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The measured traffic of one link: what every rule and prediction is given.
 
+mod batches;
 mod flow_mix;
 mod loss_mix;
 mod observation;
 mod tried;
 
+pub use batches::{BATCH_S, Batches};
 pub use flow_mix::FlowMix;
 pub use loss_mix::LossMix;
 pub use tried::TriedLimit;
@@ -123,6 +125,9 @@ pub struct Traffic {
     /// changed in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<Occupancy>,
+    /// Parts of the time of `observed`, which tell its sampling errors.
+    #[serde(default, skip_serializing_if = "Batches::is_empty")]
+    pub batches: Batches,
 }
 
 fn is_zero(value: &f64) -> bool {
@@ -148,14 +153,18 @@ impl Traffic {
     }
 
     /// Loss events at the limit in force: drops over L̄ = α·N_b, at least 1. Drops
-    /// come in bursts of L̄, and bursts are what is counted.
+    /// come in bursts of L̄, and bursts are what is counted. Bursts that depend on each
+    /// other are no more than the spread of the batches has room for.
     pub fn loss_events(&self) -> f64 {
         let burst = if self.alpha_measured {
             (self.alpha.value * self.n_b.value).max(1.0)
         } else {
             1.0
         };
-        (self.observed.map_or(0, |o| o.drops) as f64 / burst).max(1.0)
+        let observed = self.observed.unwrap_or_default();
+        let spread = self.batches.loss_events(observed.loss_rate);
+        let bursts = observed.drops as f64 / burst;
+        bursts.min(spread.unwrap_or(f64::INFINITY)).max(1.0)
     }
 
     /// Whether flows wait for this link.

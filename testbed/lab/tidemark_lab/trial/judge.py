@@ -96,9 +96,8 @@ class Trial(Judge):
 
     def offered(self, live: Live) -> list[Candidate]:
         """The limits that the controller's rules ask for now, and its advice."""
-        query = at_controller.query(live.links.places[0])
-        rules = live.controller.get(f"/rules?{query}")["rules"]
         advice = live.links.advice(0).get("advice")
+        rules = advice["rules"] if advice else []
         if self.rules:
             known = [*(str(rule["id"]) for rule in rules), candidates.ADVICE]
             if unknown := sorted(set(self.rules) - set(known)):

@@ -11,6 +11,7 @@
 use crate::models::reductions::occupancy_known;
 use crate::models::sampling::Z90;
 use crate::models::{Curves, Model};
+use std::f64::consts::SQRT_2;
 use tidemark_rules::ngi::{finite_buffer_loss, tail_of_loss};
 use tidemark_rules::range::Range;
 use tidemark_rules::traffic::{Occupancy, Traffic};
@@ -50,6 +51,8 @@ const TAIL_POINTS: usize = 2;
 /// Drops that come with one burst: what is counted is bursts. Linux sends ten
 /// segments at once.
 const BURST_PKTS: f64 = 10.0;
+/// A count of none says that there was about this much.
+const FEWEST_BURSTS: f64 = 0.5;
 /// Lower end over the value: a smaller queue is emptied more often.
 const LOW: f64 = 0.5;
 /// Beyond what was met, the exponent of T may be off by this (relative).
@@ -59,6 +62,8 @@ const BEYOND: f64 = 0.5;
 #[derive(Clone, Debug)]
 pub(crate) struct OpenLoop {
     load: f64,
+    /// The load of another span differs by this by chance, either way.
+    load_error: f64,
     arrivals: f64,
     /// (bytes, ln T) as met, T falling, from (0, 0) on; never empty.
     met: Vec<(f64, f64)>,
@@ -86,6 +91,7 @@ impl OpenLoop {
         met.retain(|p| p.1 > at_limit);
         Some(Self {
             load,
+            load_error: m.batches.utilisation_error().unwrap_or(0.0) * SQRT_2,
             arrivals,
             met,
             limit: (limit_bytes, at_limit),
@@ -145,15 +151,27 @@ impl OpenLoop {
             let bursts = ln_tail.min(0.0) / self.load.ln();
             finite_buffer_loss(self.load, bursts).unwrap_or(1.0)
         };
-        let events = (t.value.exp() * self.arrivals / BURST_PKTS).max(1.0);
-        let error = Z90 / events.sqrt();
+        let bursts = (t.value.exp() * self.arrivals / BURST_PKTS).max(FEWEST_BURSTS);
+        let more = of_poisson(bursts);
+        // T is a power of the load.
+        let at_load =
+            |load: f64, ln_tail: f64| ln_tail * load.clamp(1e-9, 1.0).ln() / self.load.ln();
+        let low = at_load(self.load - self.load_error, t.low);
+        let high = at_load(self.load + self.load_error, t.high);
         let limit_bytes = self.limit.0;
         let near = 1.0 - (bytes / limit_bytes).clamp(0.0, 1.0);
-        let lowest = loss(t.low) * (1.0 - (1.0 - LOW) * near) / (1.0 + error);
+        let lowest = loss(low) * (1.0 - (1.0 - LOW) * near) / more;
         // At the limit in force losses were counted; below it, who meets it loses.
-        let met = loss(t.high) + near.sqrt() * (t.high.exp() - loss(t.high)).max(0.0);
-        Range::new(loss(t.value), lowest, (met * (1.0 + error)).min(1.0))
+        let met = loss(high) + near.sqrt() * (high.exp() - loss(high)).max(0.0);
+        Range::new(loss(t.value), lowest, (met * more).min(1.0))
     }
+}
+
+/// Upper end of the 90 % interval of a mean of which so many events came, over their
+/// number (Wilson's interval for a Poisson count).
+fn of_poisson(events: f64) -> f64 {
+    let half = 0.5 * Z90 * Z90;
+    1.0 + (half + Z90 * (events + 0.5 * half).sqrt()) / events
 }
 
 /// ln T between two points.
