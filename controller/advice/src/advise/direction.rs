@@ -158,7 +158,9 @@ pub(crate) fn held(
             ..limit
         };
     }
-    let far = !(1.0 / FIRST_STEP..=FIRST_STEP).contains(&ratio);
+    // Nearly as far is no other limit.
+    let farthest = FIRST_STEP * (1.0 + SAME);
+    let far = !(1.0 / farthest..=farthest).contains(&ratio);
     if far && !follows_a_law(s, outlook) && m.tried.is_empty() {
         reasons.push(format!(
             "not the {:.0} bytes in one step: the flows' response to the limit is not known, and no other limit was tried",

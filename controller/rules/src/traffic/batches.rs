@@ -74,7 +74,9 @@ impl Batches {
 
     /// Counts as only so many, of all that there are.
     pub fn fade(&mut self, share: f64) {
-        self.sums().map(|sum| *sum *= share);
+        for sum in self.sums() {
+            *sum *= share;
+        }
     }
 
     /// Standard error of a mean over batches, from the sum of the squares of their
