@@ -32,6 +32,11 @@ CONGESTION_CONTROLS = {
     "dctcp": "Dctcp",
     "vegas": "Vegas",
     "westwood": "WestwoodPlus",
+    "yeah": "Yeah",
+    "illinois": "Illinois",
+    "hybla": "Hybla",
+    "veno": "Veno",
+    "ledbat": "Ledbat",
 }
 # What is under way when the last phase ends still arrives.
 TAIL_S = 0.5

@@ -22,6 +22,11 @@ CongestionControl = Literal[
     "dctcp",
     "vegas",
     "westwood",
+    "yeah",
+    "illinois",
+    "hybla",
+    "veno",
+    "ledbat",
 ]
 
 
