@@ -26,8 +26,9 @@ const CUBIC: f64 = 1.07;
 /// How uncertain the exponent of an additive law is, relative.
 const ADDITIVE_ERROR: f64 = 0.15;
 /// That of a law that was not recognised reaches from and to this, relative: simulated
-/// Westwood+, Illinois and H-TCP go with up to 2 times the exponent of additive increase.
-const UNKNOWN_LOW: f64 = 0.2;
+/// Westwood+, Illinois and H-TCP go with up to 2 times the exponent of additive increase,
+/// Hybla loses 2.2 and 2.0 % at a limit and at twice it.
+const UNKNOWN_LOW: f64 = 0.0;
 const UNKNOWN_HIGH: f64 = 2.5;
 /// How uncertain CUBIC's exponent of w is: simulated links of 100 CUBIC flows lose
 /// the same at one to eight times the buffer, where RTT^(-1/3) falls by a half.
