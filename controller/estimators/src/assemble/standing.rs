@@ -2,9 +2,9 @@
 //! The queue's own word stands above what is concluded of single flows.
 //!
 //! A queue that serves whenever it holds a packet, and never empties, has a flow that is
-//! limited here (UTB Lemma 2), and who is limited here fills what the others leave. Where the
+//! limited here (UTB Lemma 2), and who is limited here fills what the others leave. If the
 //! flows that losses limit have little of a full link, others hold its queue: those that react
-//! to delay ([`Flow::p_by_delay`]); and where no flow is found at all, the likeliest is one.
+//! to delay ([`Flow::p_by_delay`]); and if no flow is found at all, the likeliest is one.
 
 use super::flows::Flow;
 use crate::classify::LinkContext;
@@ -12,7 +12,7 @@ use crate::types::FlowClass;
 
 /// With less of what left, the LBP flows do not hold the queue.
 const LEAST_OF_LINK: f64 = 0.5;
-/// What a flow of which nothing speaks for this link has of a chance.
+/// Chance of a flow of which nothing speaks for this link.
 const LEAST_P: f64 = 0.01;
 
 /// Flows that the queue says are limited here become LBP flows.

@@ -26,7 +26,7 @@ fn never_empties(e: &LinkEstimate) -> bool {
         && e.loss_rate.is_some_and(|l| l < 0.05)
 }
 
-/// What in an estimate contradicts the queue.
+/// Parts of an estimate that contradict the queue.
 fn contradictions(e: &LinkEstimate) -> Vec<String> {
     let x = &e.estimates;
     let mut found = Vec::new();
@@ -48,7 +48,7 @@ fn contradictions(e: &LinkEstimate) -> Vec<String> {
         .map(|f| (f.rate_bps * f.active_fraction.min(1.0)) as u64)
         .sum();
     let left = 1.0 - others as f64 / e.capacity_bps as f64;
-    // What leaves is counted by flow, what the link carries by report.
+    // Bytes that leave are counted by flow, those of the link by report.
     ask(
         x.c_e_share.high >= left - 0.03,
         format!("C_e/C {:?}, the others leave {left:.3}", x.c_e_share),
