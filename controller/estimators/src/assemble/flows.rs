@@ -3,6 +3,7 @@
 
 use super::classed::{Classed, Known, classed, classed_again};
 use super::pauses::Pauses;
+use super::standing;
 use crate::classify::{LinkContext, Past};
 use crate::config::EstimatorConfig;
 use crate::rtt::BaseRtt;
@@ -17,6 +18,12 @@ pub(super) struct Flow<'a, 'w> {
     pub estimate: FlowEstimate,
     pub base_rtt: Option<BaseRtt>,
     past: Option<Past>,
+    /// Probability that it is LBP where flows that react to delay hold the queue.
+    pub p_by_delay: Option<f64>,
+    /// That a flow is limited here was known, and not which: it is the likeliest.
+    pub chosen: bool,
+    /// Its class was weighed: it follows from no definition.
+    weighed: bool,
     /// From when to when it sent in the window, pauses left out, ns.
     pub stretches: Vec<(u64, u64)>,
     /// Wire bytes that left in the window.
@@ -45,6 +52,11 @@ impl Flow<'_, '_> {
         self.estimate.class == FlowClass::Other && !self.window.is_tcp()
     }
 
+    /// Whether it may be limited here, whatever its class is.
+    pub fn is_open(&self) -> bool {
+        self.weighed || self.is_unknown()
+    }
+
     /// Part of the window that it counts for.
     pub fn weight(&self) -> f64 {
         self.estimate.active_fraction.min(1.0)
@@ -56,10 +68,7 @@ pub(super) fn all<'a, 'w>(
     context: &LinkContext,
     config: &EstimatorConfig,
 ) -> Vec<Flow<'a, 'w>> {
-    classed(window, context, config)
-        .into_iter()
-        .map(|c| one(window, c))
-        .collect()
+    each(window, classed(window, context, config), context)
 }
 
 /// The flows of a window that was narrowed, by what is `known` of those of the whole.
@@ -69,10 +78,21 @@ pub(super) fn again<'a, 'w>(
     context: &LinkContext,
     config: &EstimatorConfig,
 ) -> Vec<Flow<'a, 'w>> {
-    classed_again(window, known, context, config)
-        .into_iter()
-        .map(|c| one(window, c))
-        .collect()
+    each(
+        window,
+        classed_again(window, known, context, config),
+        context,
+    )
+}
+
+fn each<'a, 'w>(
+    window: &'w LinkWindow<'a>,
+    classed: Vec<Classed<'a, 'w>>,
+    context: &LinkContext,
+) -> Vec<Flow<'a, 'w>> {
+    let mut flows: Vec<_> = classed.into_iter().map(|c| one(window, c)).collect();
+    standing::heed(&mut flows, context);
+    flows
 }
 
 /// Its five-tuple as text, where the collector described it.
@@ -145,6 +165,9 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
         window: f,
         base_rtt,
         past: c.past,
+        p_by_delay: c.p_by_delay,
+        chosen: false,
+        weighed: c.observed.is_some(),
         stretches,
         wire_bytes,
         // Drops are all reported.

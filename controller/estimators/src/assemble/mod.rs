@@ -11,6 +11,7 @@ mod flows;
 mod load;
 mod n_b;
 mod pauses;
+mod standing;
 mod synchrony;
 
 use crate::classify::{Classified, LinkContext};

@@ -27,19 +27,29 @@ pub(super) fn of(flows: &[Flow<'_, '_>], context: &LinkContext) -> Estimate {
 
 /// N_b: the LBP flows, each counted by the part of the window it was active.
 /// The interval is that of the sum of flows that are LBP with probability `p_lbp`
-/// (90 %), and holds the count. Where something fills the link, and datagrams of unknown
-/// transport are more of it than the LBP flows are, each of them may be limited here.
+/// (90 %), and holds the count. Of a full link that the LBP flows have the smaller part of,
+/// each other flow may be limited here whose transport is not known; where the queue alone
+/// tells that one is, each whose class follows from no definition. A queue that never empties
+/// has one at any time.
 pub(super) fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence, context: &LinkContext) -> Estimate {
     let lbp = ClassSum::of(flows, Flow::is_lbp, Flow::weight);
     let all = flows.len() as u64;
-    let unknown = || flows.iter().filter(|f| f.is_unknown());
+    let chosen = flows.iter().any(|f| f.chosen);
+    let may_be = |f: &Flow<'_, '_>| f.is_unknown() || (chosen && f.is_open());
+    let unknown = || flows.iter().filter(|f| !f.is_lbp() && may_be(f));
     let bytes = |f: &Flow<'_, '_>| f.offered_bytes;
     let of_lbp: f64 = flows.iter().filter(|f| f.is_lbp()).map(bytes).sum();
-    let in_doubt = if context.filled() && unknown().map(bytes).sum::<f64>() > of_lbp {
+    let full = context.filled() || context.never_empties();
+    let in_doubt = if full && (chosen || unknown().map(bytes).sum::<f64>() > of_lbp) {
         unknown().map(Flow::weight).sum()
     } else {
         0.0
     };
     let high = lbp.high() + in_doubt;
-    Estimate::new(lbp.value, lbp.low(), high, evidence, all)
+    let least = if context.never_empties() {
+        lbp.value.min(1.0)
+    } else {
+        0.0
+    };
+    Estimate::new(lbp.value, lbp.low().max(least), high, evidence, all)
 }

@@ -19,6 +19,8 @@ pub(crate) struct LinkContext {
 
 /// Utilisation of a full link: the ends of a window and rounding left out.
 const FULL: f64 = 0.98;
+/// Part of the arrivals that meet a queue which never empties, but for the ends of a window.
+const NEVER_EMPTY: f64 = 0.99;
 /// Load that does not react to a full queue loses more than this, or it leaves the link idle
 /// at times: that it just fills the link would be chance.
 const MOST_LOSS: f64 = 0.05;
@@ -27,6 +29,11 @@ impl LinkContext {
     /// Whether something fills the link that reacts to its queue.
     pub fn filled(&self) -> bool {
         self.utilisation.is_some_and(|u| u >= FULL) && self.drop_rate < MOST_LOSS
+    }
+
+    /// Whether packets wait all of the time.
+    pub fn never_empties(&self) -> bool {
+        self.non_empty >= NEVER_EMPTY && self.utilisation.is_some_and(|u| u >= FULL)
     }
 
     /// Whether a greedy flow can have its bottleneck here.

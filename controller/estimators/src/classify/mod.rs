@@ -16,6 +16,7 @@ mod other_limit;
 mod past;
 mod receiver_window;
 mod timeouts;
+mod waits_here;
 mod weights;
 
 use crate::config::EstimatorConfig;
@@ -33,6 +34,7 @@ pub use log_odds::log_odds;
 pub use observation::Observation;
 use other_limit::window_limited;
 pub(crate) use past::Past;
+use waits_here::p_by_delay;
 pub use weights::{WeightKind, Weights};
 
 pub(crate) struct Classified {
@@ -47,6 +49,8 @@ pub(crate) struct Classified {
     /// What its log-odds rest on; `None` where its class follows from the
     /// definitions.
     pub observed: Option<Observation>,
+    /// Probability that it is LBP where flows that react to delay hold the queue.
+    pub p_by_delay: Option<f64>,
 }
 
 /// Idle for longer than this, a flow has ended, closed or not.
@@ -99,6 +103,7 @@ pub(crate) fn classify(
         },
         past: None,
         observed: None,
+        p_by_delay: None,
     };
     if let Some(v) = at_a_glance(flow, link, config).or_else(|| unclocked(flow, base)) {
         return classified(v);
@@ -121,8 +126,10 @@ pub(crate) fn classify(
         });
         by_log_odds(flow, link, reductions, &f, observed)
     });
+    let by_delay = observed.as_ref().and_then(|_| p_by_delay(flow, base, &f));
     Classified {
         recognised,
+        p_by_delay: by_delay,
         past: Some(past),
         observed,
         ..classified(v)

@@ -7,6 +7,7 @@ mod calibrated;
 mod calibration;
 mod congestion_control;
 mod ns3;
+mod queues_word;
 mod sim;
 mod synthetic;
 #[path = "../../calibration/training.rs"]

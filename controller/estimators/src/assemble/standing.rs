@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The queue's own word stands above what is concluded of single flows.
+//!
+//! A queue that serves whenever it holds a packet, and never empties, has a flow that is
+//! limited here (UTB Lemma 2), and who is limited here fills what the others leave. If the
+//! flows that losses limit have little of a full link, others hold its queue: those that react
+//! to delay ([`Flow::p_by_delay`]); and if no flow is found at all, the likeliest is one.
+
+use super::flows::Flow;
+use crate::classify::LinkContext;
+use crate::types::FlowClass;
+
+/// With less of what left, the LBP flows do not hold the queue.
+const LEAST_OF_LINK: f64 = 0.5;
+/// Chance of a flow of which nothing speaks for this link.
+const LEAST_P: f64 = 0.01;
+
+/// Flows that the queue says are limited here become LBP flows.
+pub(super) fn heed(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
+    if !context.filled() {
+        return;
+    }
+    let bytes = |f: &Flow<'_, '_>| f.wire_bytes as f64;
+    let all: f64 = flows.iter().map(bytes).sum();
+    let of_lbp: f64 = flows.iter().filter(|f| f.is_lbp()).map(bytes).sum();
+    if of_lbp >= LEAST_OF_LINK * all {
+        return;
+    }
+    for f in flows.iter_mut() {
+        if let Some(p) = f.p_by_delay.filter(|&p| p > f.estimate.p_lbp) {
+            f.becomes_lbp(p, "its packets wait here alone, and flows that react to loss do not fill the link: it reacts to delay");
+        }
+    }
+    if context.never_empties() {
+        find_one(flows);
+    }
+}
+
+/// Makes the likeliest flows LBP flows until one is in progress: likely by its evidence, and
+/// by its part of what left. Flows whose class follows from the definitions are none.
+fn find_one(flows: &mut [Flow<'_, '_>]) {
+    let chance = |f: &Flow<'_, '_>| f.estimate.p_lbp.max(LEAST_P) * f.wire_bytes as f64;
+    loop {
+        let found: f64 = flows.iter().filter(|f| f.is_lbp()).map(Flow::weight).sum();
+        let open = || flows.iter().filter(|f| f.is_open() && !f.is_lbp());
+        let sum: f64 = open().map(chance).sum();
+        let best = open().map(|f| (f.estimate.flow, chance(f)));
+        let Some((id, of_best)) = best.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+            return;
+        };
+        if found >= 1.0 {
+            return;
+        }
+        if let Some(f) = flows.iter_mut().find(|f| f.estimate.flow == id) {
+            f.chosen = true;
+            f.becomes_lbp(
+                (of_best / sum).max(0.5),
+                "the queue never empties, so that a flow is limited here: this one most likely",
+            );
+        }
+    }
+}
+
+impl Flow<'_, '_> {
+    fn becomes_lbp(&mut self, p: f64, why: &str) {
+        let estimate = &mut self.estimate;
+        estimate.class = FlowClass::Lbp;
+        estimate.p_lbp = p;
+        estimate.confidence = p;
+        estimate.why = if estimate.why.is_empty() {
+            why.to_owned()
+        } else {
+            format!("{why}; {}", estimate.why)
+        };
+    }
+}
