@@ -207,6 +207,18 @@ test_support::shared_data_test! {
         let (said, _, status) = read("A12-sflow-netflow9-ipfix-dns.pcap", "nodes.toml");
         assert_eq!((&said["frames"]["without_report"]["other_protocol"], status), (&80.into(), Some(3)));
 
+        let out = dir.path().join("perf");
+        let perf = Command::new(BINARY)
+            .args(["import", "--json", "--pcap"])
+            .arg(field.join("A00-v05-reference.pcap"))
+            .arg("--tcp-probe")
+            .arg(field.join("B02-perf-script.txt"))
+            .arg("--out")
+            .arg(&out)
+            .output()
+            .unwrap();
+        assert_eq!(answer(&perf)["tcp_probe"]["samples"], 40, "{perf:?}");
+
         // Hop by hop, in the units of the switches.
         let hops = std::fs::read_to_string(field.join("A01-expected-hops.csv")).unwrap();
         let rows_of = |name: &str| rows(&dir.path().join(format!("nodes-us.toml-{name}")));
