@@ -13,6 +13,7 @@ mod encode;
 mod error;
 pub mod export;
 mod file;
+mod form;
 mod locate;
 mod meta;
 mod open;

@@ -219,6 +219,8 @@ test_support::shared_data_test! {
             .unwrap();
         assert_eq!(answer(&perf)["tcp_probe"]["samples"], 40, "{perf:?}");
 
+        assert_eq!(rows(&field.join("F02-rewritten-by-pyarrow")).len(), 51);
+
         // Hop by hop, in the units of the switches.
         let hops = std::fs::read_to_string(field.join("A01-expected-hops.csv")).unwrap();
         let rows_of = |name: &str| rows(&dir.path().join(format!("nodes-us.toml-{name}")));
