@@ -22,9 +22,7 @@ use std::sync::Arc;
 
 include!("generated/rows.rs");
 
-/// Stands for the egress port of a packet whose report does not tell it; no port has
-/// this number, which on the wire says "not available".
-pub const UNKNOWN_PORT: u32 = u32::MAX;
+pub use tidemark_proto::UNKNOWN_PORT;
 
 impl PostcardRow {
     /// Puts in the place of absent times and ports what stands for them: a packet is
