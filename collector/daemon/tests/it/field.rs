@@ -78,7 +78,7 @@ fn imported(payloads: &[Vec<u8>]) -> (Output, Vec<PostcardRow>, tempfile::TempDi
 
 /// A report of version 1.0 about a packet with a stack of two hops; the second has neither
 /// ports nor queue nor latency.
-fn with_stack(sequence: u8) -> Vec<u8> {
+pub(crate) fn with_stack(sequence: u8) -> Vec<u8> {
     hex(&format!(
         "14000040 00000008 000000{sequence:02x} 3a6e9c{sequence:02x}
         020000000002 020000000001 0800
