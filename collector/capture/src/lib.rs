@@ -19,6 +19,7 @@ mod meta;
 mod open;
 mod packets;
 mod page_compressor;
+mod page_limits;
 mod pages;
 mod reader;
 mod replay;

@@ -100,3 +100,30 @@ fn a_row_without_a_value_that_all_have_is_an_error() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+/// A page whose header says that it unpacks to gigabytes.
+#[test]
+fn a_page_that_unpacks_to_gigabytes_is_refused_with_the_limit() {
+    let dir = capture("pyarrow");
+    let path = dir.path().join("postcards-0000.parquet");
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Behind the file's name: the type and the size, each a field of 32 bits.
+    assert_eq!(bytes[4], 0x15);
+    let size = 4 + 2;
+    assert_eq!(
+        (bytes[size], bytes[size + 1] & 0x80, bytes[size + 2] & 0x80),
+        (0x15, 0x80, 0)
+    );
+    // All behind it moves: the header is refused before that matters.
+    bytes.splice(size + 1..size + 3, [0xfe, 0xff, 0xff, 0xff, 0x0f]);
+    std::fs::write(&path, bytes).unwrap();
+    let mut merged = Merged::open(dir.path()).unwrap();
+    let error = loop {
+        match merged.next_row() {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("the file was read to its end"),
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.contains("268435456 are the limit"), "{error}");
+}
