@@ -3,6 +3,7 @@
 //! without a sign and takes decimals, pandas makes floating point of numbers that may be
 //! absent, and every program lets any column be absent.
 
+use crate::levels;
 use parquet::basic::{ConvertedType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
@@ -184,8 +185,8 @@ fn each<T: DataType>(
     rows: usize,
     cell: impl Fn(T::T) -> Result<Cell>,
 ) -> Result<Vec<Option<Cell>>> {
-    let (stored, levels) = crate::table::read(column, rows)?;
-    crate::table::spread(stored.into_iter().map(cell), levels)
+    let (stored, levels) = levels::read(column, rows)?;
+    levels::spread(stored.into_iter().map(cell), levels)
 }
 
 #[cfg(test)]

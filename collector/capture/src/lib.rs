@@ -14,6 +14,7 @@ mod error;
 pub mod export;
 mod file;
 mod form;
+mod levels;
 mod locate;
 mod meta;
 mod open;

@@ -3,6 +3,7 @@
 //! per table.
 
 use crate::form::{Cell, Form};
+use crate::levels::{read, spread};
 use crate::values::Values;
 use parquet::basic::{LogicalType, Repetition};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -87,48 +88,6 @@ pub trait Kind {
         let (stored, levels) = read(column, rows)?;
         spread(stored.into_iter().map(Self::value), levels)
     }
-}
-
-/// Values in their rows, by the levels.
-pub(crate) fn spread<V>(
-    mut values: impl Iterator<Item = Result<V>>,
-    levels: Vec<i16>,
-) -> Result<Vec<Option<V>>> {
-    if levels.is_empty() {
-        return values.map(|v| v.map(Some)).collect();
-    }
-    let value = |level| if level == 0 { None } else { values.next() };
-    levels
-        .into_iter()
-        .map(value)
-        .map(Option::transpose)
-        .collect()
-}
-
-/// Of a column that has a value in every row.
-pub(crate) fn all_there<V>(values: &[Option<V>]) -> Result<()> {
-    match values.iter().position(Option::is_none) {
-        Some(row) => Err(ParquetError::General(format!(
-            "has no value in row {row} of its batch, and every row has one"
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// The values there are, and the level of each row, 0 where it has none; no levels in a
-/// column where all have one.
-pub(crate) fn read<T: DataType>(
-    column: &mut ColumnReaderImpl<T>,
-    rows: usize,
-) -> Result<(Vec<T::T>, Vec<i16>)> {
-    let mut values = Vec::with_capacity(rows);
-    let mut levels = Vec::new();
-    let (read, _, _) = column.read_records(rows, Some(&mut levels), None, &mut values)?;
-    if read < rows {
-        let end = format!("ends {} rows before its row group", rows - read);
-        return Err(ParquetError::EOF(end));
-    }
-    Ok((values, levels))
 }
 
 /// Gathers what is a number of some kind.
@@ -300,7 +259,7 @@ macro_rules! columns {
                     let values = <$crate::table::$kind as $crate::table::Kind>::read(
                         column, form, rows.len())?;
                     if ![$(columns!(@null $null))?].contains(&true) {
-                        $crate::table::all_there(&values)?;
+                        $crate::levels::all_there(&values)?;
                     }
                     for ($w, $v) in rows.iter_mut().zip(values) { $set }
                     Ok(())

@@ -17,12 +17,11 @@ pub use absent::Absent;
 pub use event::{Event, EventRow, FlowRow, HostMoment};
 pub use flow::FlowKey;
 pub use join::Join;
+pub use tidemark_proto::UNKNOWN_PORT;
 
 use std::sync::Arc;
 
 include!("generated/rows.rs");
-
-pub use tidemark_proto::UNKNOWN_PORT;
 
 impl PostcardRow {
     /// Puts in the place of absent times and ports what stands for them: a packet is

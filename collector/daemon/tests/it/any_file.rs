@@ -29,7 +29,7 @@ fn reports() -> Vec<u8> {
     std::fs::read(path.path()).unwrap()
 }
 
-/// The same frames as a section of pcapng.
+/// These frames as a section of pcapng.
 fn as_pcapng(pcap: &[u8]) -> Vec<u8> {
     let block = |kind: u32, body: &[u8]| {
         let mut body = body.to_vec();
@@ -146,7 +146,7 @@ proptest! {
     }
 }
 
-/// What is damaged above is read whole as it is.
+/// Undamaged, every form of them is read whole.
 #[test]
 fn both_forms_are_read_to_their_end() {
     for pcap in [reports(), as_pcapng(&reports()), packed(&reports())] {

@@ -7,7 +7,7 @@ use super::tracefs;
 use crate::format::{Format, FormatError};
 use crate::layout::Layout;
 
-/// A tracepoint beside `tcp_probe` that a kernel does not have.
+/// A tracepoint other than `tcp_probe` that a kernel does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// `tcp_retransmit_skb`
