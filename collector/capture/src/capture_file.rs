@@ -3,9 +3,11 @@
 //! where, also where the library would panic.
 
 use crate::error::CaptureError;
+use crate::page_limits;
 use crate::pages::{ReadPages, said};
 use crate::seal;
 use bytes::Bytes;
+use parquet::basic::Compression;
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
@@ -72,6 +74,7 @@ impl CaptureFile {
             let pages = || {
                 let bytes = Arc::new(ChunkBytes {
                     start,
+                    compression: chunk.compression(),
                     bytes: bytes.clone(),
                 });
                 let rows = self.rows_of_group(group);
@@ -162,6 +165,7 @@ impl FileBytes {
 /// A column chunk in memory, by its places in the file.
 struct ChunkBytes {
     start: u64,
+    compression: Compression,
     bytes: Bytes,
 }
 
@@ -175,7 +179,11 @@ impl ChunkReader for ChunkBytes {
     type T = <Bytes as ChunkReader>::T;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        self.bytes.get_read(start.saturating_sub(self.start))
+        // The library reads the header of a page here.
+        let at = start.saturating_sub(self.start);
+        let header = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..));
+        page_limits::check(header.unwrap_or_default(), self.compression)?;
+        self.bytes.get_read(at)
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {

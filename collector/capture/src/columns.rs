@@ -3,6 +3,7 @@
 //! stored, absent ones absent. `docs/reference/capture-format.md` has names and units.
 
 use crate::error::CaptureError;
+use crate::form::Form;
 use crate::meta::CaptureMeta;
 use crate::open::{Open, Table};
 use crate::reader::files;
@@ -194,11 +195,11 @@ impl Open {
     ) -> Result<Vec<Cells>, CaptureError> {
         let group = self.group();
         let columns = types.zip(&mut self.chunks).map(|(cell_type, chunk)| {
-            let Some((place, chunk)) = chunk else {
+            let Some((place, form, chunk)) = chunk else {
                 return Ok(Cells::none(cell_type, rows));
             };
             self.file
-                .read(group, *place, || Cells::read(cell_type, chunk, rows))
+                .read(group, *place, || Cells::read(cell_type, *form, chunk, rows))
         });
         let columns = columns.collect();
         self.rows_left -= rows;
@@ -221,18 +222,19 @@ impl Cells {
     /// The next `rows` values.
     fn read(
         cell_type: CellType,
+        form: Form,
         chunk: &mut ColumnReader,
         rows: usize,
     ) -> Result<Self, ParquetError> {
         use CellType as T;
         Ok(match cell_type {
-            T::U8 | T::U16 | T::U32 => Self::Unsigned(widened(U32::read(chunk, rows)?)),
-            T::U64 => Self::Unsigned(U64::read(chunk, rows)?),
-            T::I32 => Self::Signed(widened(I32::read(chunk, rows)?)),
-            T::I64 => Self::Signed(I64::read(chunk, rows)?),
-            T::F64 => Self::Float(F64::read(chunk, rows)?),
-            T::Bool => Self::Truth(Bool::read(chunk, rows)?),
-            T::Text => Self::Text(Text::read(chunk, rows)?),
+            T::U8 | T::U16 | T::U32 => Self::Unsigned(widened(U32::read(chunk, form, rows)?)),
+            T::U64 => Self::Unsigned(U64::read(chunk, form, rows)?),
+            T::I32 => Self::Signed(widened(I32::read(chunk, form, rows)?)),
+            T::I64 => Self::Signed(I64::read(chunk, form, rows)?),
+            T::F64 => Self::Float(F64::read(chunk, form, rows)?),
+            T::Bool => Self::Truth(Bool::read(chunk, form, rows)?),
+            T::Text => Self::Text(Text::read(chunk, form, rows)?),
         })
     }
 

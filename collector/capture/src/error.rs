@@ -57,6 +57,11 @@ pub enum CaptureError {
         place: String,
         what: String,
     },
+    #[error(
+        "row {0} stands after rows that follow it: files that were written again have to keep \
+         their rows in the order of the column `order`"
+    )]
+    Order(u64),
     #[error("events: row {0} is of an unknown kind or lacks columns")]
     Event(u64),
     #[error("{path}: {source}")]

@@ -3,6 +3,7 @@
 
 use crate::capture_file::CaptureFile;
 use crate::error::CaptureError;
+use crate::form::Form;
 use crate::table::{Stored, schema};
 use parquet::column::reader::ColumnReader;
 use parquet::file::metadata::RowGroupMetaData;
@@ -37,9 +38,9 @@ impl Table {
 pub(crate) struct Open {
     pub file: CaptureFile,
     next_group: usize,
-    /// Of the present row group, one for each column of the table, with its place in
-    /// the file; none of a column that the file is older than.
-    pub chunks: Vec<Option<(usize, ColumnReader)>>,
+    /// Of the present row group, one for each column of the table, with its place and form
+    /// in the file; none of a column that the file is older than.
+    pub chunks: Vec<Option<(usize, Form, ColumnReader)>>,
     pub rows_left: usize,
 }
 
@@ -97,14 +98,10 @@ impl Open {
                 }
                 return Err(self.wrong(name, "is missing"));
             };
-            let found = there.column(place);
-            if found.physical_type() != expected.physical_type()
-                || found.logical_type_ref() != expected.logical_type_ref()
-            {
-                return Err(self.wrong(name, "has another type"));
-            }
+            let form = Form::of(&there.column(place), expected);
+            let form = form.map_err(|what| self.wrong(name, what))?;
             let chunk = self.file.column(self.next_group, place)?;
-            chunks.push(Some((place, chunk)));
+            chunks.push(Some((place, form, chunk)));
         }
         self.rows_left = self.file.rows_of_group(self.next_group);
         self.chunks = chunks;

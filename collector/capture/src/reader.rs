@@ -26,7 +26,29 @@ pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureErro
         }
     }
     found.sort();
-    Ok(found.into_iter().map(|(_, path)| path).collect())
+    let mut files = Vec::new();
+    for (_, path) in found {
+        // Spark and others write a folder of parts under the name that they were given.
+        if path.is_dir() {
+            files.extend(parts(&path)?);
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+/// The Parquet files in a folder, by name.
+fn parts(dir: &Path) -> Result<Vec<PathBuf>, CaptureError> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(CaptureError::io(dir))? {
+        let path = entry.map_err(CaptureError::io(dir))?.path();
+        if path.extension().is_some_and(|e| e == "parquet") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// How many rows a table has, by the ends of its files.
@@ -61,8 +83,8 @@ impl Open {
         let mut rows = vec![R::default(); self.rows_left.min(BATCH_ROWS)];
         let group = self.group();
         for (column, chunk) in columns.iter().zip(&mut self.chunks) {
-            if let Some((place, chunk)) = chunk {
-                let read = || (column.read)(chunk, &mut rows);
+            if let Some((place, form, chunk)) = chunk {
+                let read = || (column.read)(chunk, *form, &mut rows);
                 self.file.read(group, *place, read)?;
             }
         }
@@ -156,6 +178,8 @@ pub struct Merged {
     probes: Rows<NamedProbe>,
     events: Rows<FlatEvent>,
     read: u64,
+    /// Least position that the next row can have.
+    least: u64,
 }
 
 impl Merged {
@@ -167,6 +191,7 @@ impl Merged {
             probes: Rows::open(dir)?,
             events: Rows::open(dir)?,
             read: 0,
+            least: 0,
         })
     }
 
@@ -194,6 +219,10 @@ impl Merged {
         let t = order(self.probes.peek()?.map(Stored::order));
         let e = order(self.events.peek()?.map(Stored::order));
         let least = p.min(t).min(e);
+        if least < self.least {
+            return Err(CaptureError::Order(least));
+        }
+        self.least = least;
         self.read += u64::from(least < u64::MAX);
         if p == least
             && let Some(row) = self.postcards.take()

@@ -71,9 +71,9 @@ impl Replay {
         &self.meta
     }
 
-    /// Rows that the capture should hold before the last one read, and does not:
-    /// lost when it was written, or files that are gone. What came after the last
-    /// row cannot be known; see [`CaptureMeta::ended_unix_ns`].
+    /// Rows that the capture should hold, and does not: lost when it was written, or files
+    /// that are gone. In one that was not closed, what came after the last row cannot be
+    /// known; see [`CaptureMeta::ended_unix_ns`]. No interval record is of their time.
     /// `None` where rows were left out on purpose.
     pub fn rows_missing(&self) -> Option<u64> {
         (!self.meta.known_nodes_only).then_some(self.rows_missing)
@@ -94,7 +94,11 @@ impl Replay {
 
     fn row(&mut self, row: AnyRow) {
         let order = row.order();
-        self.rows_missing += order.saturating_sub(self.next_order);
+        let missing = order.saturating_sub(self.next_order);
+        self.rows_missing += missing;
+        if missing > 0 && !self.meta.known_nodes_only {
+            self.aggregator.rows_missing();
+        }
         self.next_order = order.saturating_add(1);
         match row {
             AnyRow::Postcard(r) => {
@@ -105,6 +109,8 @@ impl Replay {
                 let candidate = r.join != tidemark_pipeline::Join::None;
                 self.seen.join_candidates += u64::from(candidate);
                 self.seen.join_matched += u64::from(r.join.matched());
+                self.aggregator
+                    .resume(&r, &mut |update| self.ready.push_back(update));
                 self.aggregator
                     .postcard(&r, &mut |update| self.ready.push_back(update));
             }
@@ -119,6 +125,16 @@ impl Replay {
                     .event(&r, &mut |update| self.ready.push_back(update));
             }
         }
+    }
+
+    /// Rows after the last one read, of a capture that was closed.
+    fn missing_at_end(&self) -> u64 {
+        let closed = self.meta.stats.as_ref();
+        let closed = closed.filter(|_| self.meta.ended_unix_ns.is_some());
+        closed.map_or(0, |s| {
+            let rows = s.postcard_rows + s.probe_rows + s.event_rows;
+            rows.saturating_sub(self.next_order)
+        })
     }
 
     /// Totals: those of the writer where it ended properly, else of the rows.
@@ -157,6 +173,7 @@ impl Iterator for Replay {
             match self.rows.next_row() {
                 Ok(Some(row)) => self.row(row),
                 Ok(None) => {
+                    self.rows_missing += self.missing_at_end();
                     self.stage = Stage::Status;
                     self.aggregator
                         .finish(&mut |update| self.ready.push_back(update));

@@ -2,6 +2,8 @@
 //! Rows to columns of values and back from column chunks, by one list of columns
 //! per table.
 
+use crate::form::{Cell, Form};
+use crate::levels::{read, spread};
 use crate::values::Values;
 use parquet::basic::{LogicalType, Repetition};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -65,40 +67,27 @@ pub trait Kind {
         to: &mut Values,
     );
     fn value(stored: <Self::Stored as DataType>::T) -> Result<Self::Value>;
-    /// The next `rows` values.
-    fn read(column: &mut ColumnReader, rows: usize) -> Result<Vec<Option<Self::Value>>> {
+    /// A value in another form.
+    fn converted(cell: Cell) -> Result<Self::Value>;
+    /// The next `rows` values of a column in this form.
+    fn read(
+        column: &mut ColumnReader,
+        form: Form,
+        rows: usize,
+    ) -> Result<Vec<Option<Self::Value>>> {
+        if form != Form::Own {
+            let cells = form.cells(column, rows)?.into_iter();
+            return cells
+                .map(|cell| cell.map(Self::converted).transpose())
+                .collect();
+        }
         let Some(column) = Self::Stored::reader(column) else {
             let stored = Self::Stored::get_physical_type();
             return Err(ParquetError::General(format!("is not stored as {stored}")));
         };
         let (stored, levels) = read(column, rows)?;
-        let mut stored = stored.into_iter().map(Self::value);
-        if levels.is_empty() {
-            return stored.map(|v| v.map(Some)).collect();
-        }
-        let value = |level| if level == 0 { None } else { stored.next() };
-        levels
-            .into_iter()
-            .map(value)
-            .map(Option::transpose)
-            .collect()
+        spread(stored.into_iter().map(Self::value), levels)
     }
-}
-
-/// The values there are, and the level of each row, 0 where it has none; no levels in a
-/// column where all have one.
-fn read<T: DataType>(
-    column: &mut ColumnReaderImpl<T>,
-    rows: usize,
-) -> Result<(Vec<T::T>, Vec<i16>)> {
-    let mut values = Vec::with_capacity(rows);
-    let mut levels = Vec::new();
-    let (read, _, _) = column.read_records(rows, Some(&mut levels), None, &mut values)?;
-    if read < rows {
-        let end = format!("ends {} rows before its row group", rows - read);
-        return Err(ParquetError::EOF(end));
-    }
-    Ok((values, levels))
 }
 
 /// Gathers what is a number of some kind.
@@ -128,7 +117,7 @@ fn gather<R, V>(
 
 /// Numbers as 64 bits: unsigned ones filled with zeros, signed with their sign.
 macro_rules! numbers {
-    ($($name:ident: $number:ty, $stored:ty, $logical:expr, $bits:expr, $value:expr;)*) => {$(
+    ($($name:ident: $number:ty, $stored:ty, $logical:expr, $bits:expr, $value:expr, $cell:expr;)*) => {$(
         pub(crate) struct $name;
 
         impl Kind for $name {
@@ -149,18 +138,21 @@ macro_rules! numbers {
             fn value(stored: <$stored as DataType>::T) -> Result<$number> {
                 Ok($value(stored))
             }
+            fn converted(cell: Cell) -> Result<$number> {
+                $cell(cell)
+            }
         }
     )*};
 }
 numbers! {
-    U8: u8, Int32Type, unsigned(8), u64::from, |v| v as u8;
-    U16: u16, Int32Type, unsigned(16), u64::from, |v| v as u16;
-    U32: u32, Int32Type, unsigned(32), u64::from, |v| v as u32;
-    U64: u64, Int64Type, unsigned(64), |v| v, |v| v as u64;
-    I32: i32, Int32Type, None, |v| i64::from(v) as u64, |v| v;
-    I64: i64, Int64Type, None, |v| v as u64, |v| v;
-    F64: f64, DoubleType, None, f64::to_bits, |v| v;
-    Bool: bool, BoolType, None, u64::from, |v| v;
+    U8: u8, Int32Type, unsigned(8), u64::from, |v| v as u8, Cell::whole;
+    U16: u16, Int32Type, unsigned(16), u64::from, |v| v as u16, Cell::whole;
+    U32: u32, Int32Type, unsigned(32), u64::from, |v| v as u32, Cell::whole;
+    U64: u64, Int64Type, unsigned(64), |v| v, |v| v as u64, Cell::whole;
+    I32: i32, Int32Type, None, |v| i64::from(v) as u64, |v| v, Cell::whole;
+    I64: i64, Int64Type, None, |v| v as u64, |v| v, Cell::whole;
+    F64: f64, DoubleType, None, f64::to_bits, |v| v, |c: Cell| Ok(c.float());
+    Bool: bool, BoolType, None, u64::from, |v| v, |c: Cell| c.whole::<u8>().map(|v| v != 0);
 }
 
 fn unsigned(bit_width: i8) -> Option<LogicalType> {
@@ -196,10 +188,13 @@ impl Kind for Text {
     fn value(stored: ByteArray) -> Result<Arc<str>> {
         stored.as_utf8().map(Arc::from)
     }
+    fn converted(_: Cell) -> Result<Arc<str>> {
+        Err(ParquetError::General("holds numbers, not text".into()))
+    }
 }
 
 /// Sets a column of the next rows.
-type ReadColumn<R> = fn(&mut ColumnReader, &mut [R]) -> Result<()>;
+type ReadColumn<R> = fn(&mut ColumnReader, Form, &mut [R]) -> Result<()>;
 
 /// One column of a table of `R`.
 pub struct Column<R> {
@@ -260,9 +255,12 @@ macro_rules! columns {
                     <$crate::table::$kind as $crate::table::Kind>::gather(
                         rows, nullable, |$r| $get, to);
                 },
-                |column, rows| {
-                    let values =
-                        <$crate::table::$kind as $crate::table::Kind>::read(column, rows.len())?;
+                |column, form, rows| {
+                    let values = <$crate::table::$kind as $crate::table::Kind>::read(
+                        column, form, rows.len())?;
+                    if ![$(columns!(@null $null))?].contains(&true) {
+                        $crate::levels::all_there(&values)?;
+                    }
                     for ($w, $v) in rows.iter_mut().zip(values) { $set }
                     Ok(())
                 },

@@ -2,6 +2,7 @@
 //! Everything that a command reads adds up: frames are reports or have a reason, reports are
 //! rows or have a reason.
 
+use crate::engine::Snapshot;
 use daemon_kit::cli::NothingRead;
 use int_report::DecodeError;
 use serde::Serialize;
@@ -81,6 +82,33 @@ impl FrameAccount {
         *self.without_report.entry(key).or_default() += 1;
     }
 
+    /// Of datagrams instead of frames, from the counters of an engine.
+    pub fn of_datagrams(s: &Snapshot) -> Self {
+        let mut account = Self {
+            frames: s.datagrams,
+            reports: s.stats.reports,
+            hops: s.stats.hops,
+            ..Self::default()
+        };
+        for (label, &datagrams) in DecodeError::LABELS.iter().zip(&s.malformed) {
+            let other = [
+                "unknown_version",
+                "bad_header_length",
+                "unknown_next_protocol",
+                "not_a_report",
+            ];
+            let reason = if other.contains(label) {
+                OTHER_PROTOCOL
+            } else {
+                MALFORMED
+            };
+            if datagrams > 0 {
+                *account.without_report.entry(reason).or_default() += datagrams;
+            }
+        }
+        account
+    }
+
     /// The file has been read to its end.
     pub fn end(&mut self, pcap: &Datagrams) {
         self.frames = pcap.frames();
@@ -122,6 +150,8 @@ pub struct RowAccount {
     pub without_row: Reasons,
     /// Rows without a flow: the packet in their report cannot be read.
     pub without_flow: u64,
+    /// Records that wait for their sample, of a collector that runs.
+    pub waiting: u64,
 }
 
 impl RowAccount {
@@ -143,6 +173,7 @@ impl RowAccount {
             rows: s.postcard_rows,
             without_row: reasons.into_iter().filter(|r| r.1 > 0).collect(),
             without_flow: s.inner_errors.iter().sum(),
+            waiting: 0,
         }
     }
 }

@@ -19,6 +19,8 @@ const BIG_ENDIAN: u32 = LITTLE_ENDIAN.swap_bytes();
 const SECTION_HEADER_BYTES: usize = 12;
 /// Blocks that hold no frame may be large: names, keys of TLS sessions.
 const MAX_BLOCK_BYTES: u32 = 16 << 20;
+/// Interfaces of a section; a file of more is made to fill memory.
+const MAX_INTERFACES: usize = 65_536;
 /// Of an enhanced packet block, before the frame.
 const PACKET_HEADER_BYTES: usize = 28;
 /// A block that holds a frame in a form that the standard gave up in 2014.
@@ -71,6 +73,11 @@ impl PcapNg {
         let (_, block) = block.map_err(|_| Broken::Block("a block contradicts its length"))?;
         match block {
             Block::SectionHeader(_) => self.interfaces.clear(),
+            Block::InterfaceDescription(_) if self.interfaces.len() >= MAX_INTERFACES => {
+                return Err(Broken::Block(
+                    "more than 65536 interfaces in one section, which is the limit",
+                ));
+            }
             Block::InterfaceDescription(i) => {
                 self.interfaces.push(Interface::new(&i, self.big_endian)?);
             }

@@ -396,3 +396,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_list_of_interfaces_without_end_is_refused() {
+    let order = ORDERS[0];
+    let one = order.interface(1, None, 0);
+    let mut file = order.section();
+    file.extend(one.repeat(65_536));
+    let frames = |bytes: Vec<u8>| {
+        let mut frames = Frames::from_reader(Box::new(Cursor::new(bytes))).unwrap();
+        frames.next_frame().map(|f| f.is_some())
+    };
+    assert!(!frames(file.clone()).unwrap());
+    file.extend(one);
+    let error = frames(file).unwrap_err().to_string();
+    assert!(error.contains("more than 65536 interfaces"), "{error}");
+}

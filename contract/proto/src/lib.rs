@@ -5,6 +5,7 @@
 //! * [`switch`]: port rate, delay and depth of the embedded switch.
 //! * [`p4`], [`google`]: the part of P4Runtime in use; [`p4info`] reads P4Info files.
 //! * [`bfrt_proto`]: the part of Barefoot Runtime in use.
+//! * [`ShownPort`]: egress ports that may not be known.
 //! * [`histogram`]: the buckets of [`telemetry::Histogram`].
 //! * [`text_format`]: protobuf text format.
 //!
@@ -16,7 +17,10 @@
 
 pub mod histogram;
 pub mod p4info;
+mod port;
 pub mod text_format;
+
+pub use port::{ShownPort, UNKNOWN_PORT, known_port};
 
 /// `tidemark.v1`: the telemetry stream.
 #[allow(clippy::all, missing_docs, rustdoc::all)]

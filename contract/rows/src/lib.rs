@@ -17,14 +17,11 @@ pub use absent::Absent;
 pub use event::{Event, EventRow, FlowRow, HostMoment};
 pub use flow::FlowKey;
 pub use join::Join;
+pub use tidemark_proto::UNKNOWN_PORT;
 
 use std::sync::Arc;
 
 include!("generated/rows.rs");
-
-/// Stands for the egress port of a packet whose report does not tell it; no port has
-/// this number, which on the wire says "not available".
-pub const UNKNOWN_PORT: u32 = u32::MAX;
 
 impl PostcardRow {
     /// Puts in the place of absent times and ports what stands for them: a packet is

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use tidemark_advice::{Advice, Verdict, advise};
 use tidemark_estimators::{LinkEstimate, LinkId};
+use tidemark_proto::known_port;
 use tidemark_rules::{Options, Targets, Traffic};
 
 /// The estimates of one link over one span.
@@ -144,6 +145,7 @@ impl Link {
         let mut v = json!(e);
         // The mean in front, as loss_rate is; its other forms under another name.
         v["utilisation_parts"] = v["utilisation"].take();
+        v["port"] = json!(known_port(e.port));
         v["utilisation"] = json!(e.utilisation.mean);
         v["capture_start_ns"] = json!(first_ns);
         v["from_s"] = json!(e.from_ns.saturating_sub(first_ns) as f64 / 1e9);

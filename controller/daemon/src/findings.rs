@@ -3,6 +3,7 @@
 
 use daemon_kit::doctor::Finding;
 use tidemark_api::{Collector, Link, Status, Switch};
+use tidemark_proto::ShownPort;
 
 /// Above this share of reports lost no advice is applied (`control.max_report_loss`
 /// says less or more).
@@ -157,7 +158,7 @@ fn switch(s: &Switch) -> Vec<Finding> {
 }
 
 fn link(l: &Link) -> Finding {
-    let check = format!("link {}:{}", l.node, l.port);
+    let check = format!("link {}:{}", l.node, ShownPort(l.port));
     match (l.age_s, l.node_age_s, l.lag_s) {
         (None, ..) => Finding::warning(check, "no report yet", "is there traffic at this port?"),
         (Some(age), Some(node), _) if l.stale && node < age => Finding::ok(

@@ -4,4 +4,6 @@
 
 mod crash;
 mod damage;
+mod missing;
 mod old_capture;
+mod rewritten;

@@ -76,7 +76,7 @@ fn golden_rows() -> (Vec<PostcardRow>, Vec<NamedProbe>) {
         let out = dir.path().join("capture");
         import(&ImportOptions {
             pcap: dir.path().join("reports.pcap.gz"),
-            tcp_probe: Some(dir.path().join("tcp_probe.txt.gz")),
+            tcp_probe: vec![dir.path().join("tcp_probe.txt.gz").as_path().into()],
             out: out.clone(),
             ..ImportOptions::default()
         })

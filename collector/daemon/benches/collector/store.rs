@@ -33,7 +33,7 @@ pub(crate) fn bytes_per_postcard() {
         let out = dir.path().join("capture");
         let report = import(&ImportOptions {
             pcap: run.join("reports.pcap.gz"),
-            tcp_probe: Some(run.join("tcp_probe.txt.gz")),
+            tcp_probe: vec![run.join("tcp_probe.txt.gz").as_path().into()],
             out: out.clone(),
             ..ImportOptions::default()
         })

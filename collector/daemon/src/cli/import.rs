@@ -45,6 +45,29 @@ fn print_import(r: &ImportReport) -> Result<()> {
         "tcp_probe {} samples, {} malformed lines",
         r.tcp_probe.samples, r.tcp_probe.malformed
     ))?;
+    if r.tcp_probe.out_of_order > 0 || r.tcp_probe.lost > 0 {
+        print(format_args!(
+            "          {} out of the order of time, now in order; {} overwritten before they were read",
+            r.tcp_probe.out_of_order, r.tcp_probe.lost
+        ))?;
+    }
+    if r.pipeline.samples_late > 0 {
+        print(format_args!(
+            "          {} samples too late for the packets they belong to",
+            r.pipeline.samples_late
+        ))?;
+    }
+    for h in r
+        .tcp_probe
+        .hosts
+        .iter()
+        .filter(|_| r.tcp_probe.hosts.len() > 1)
+    {
+        print(format_args!(
+            "          {} samples of {}",
+            h.samples, h.host
+        ))?;
+    }
     if let Some(fraction) = r.join.matched_fraction {
         print(format_args!(
             "join      {} of {} data packets of probed flows ({:.3} %)",

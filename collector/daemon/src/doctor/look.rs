@@ -45,7 +45,7 @@ pub(super) fn receive_buffer(config: &Config) -> Finding {
 pub(super) fn capabilities(config: &Config, tcp_probe: &Finding) -> Finding {
     let mut needs = Vec::new();
     if config.tcp_probe.enabled {
-        let opened = tcp_probe.verdict == Verdict::Ok;
+        let opened = tcp_probe.verdict != Verdict::Problem;
         needs.extend([(Need::Tracepoints, opened), (Need::Tracefs, opened)]);
     }
     let wanted_bytes = config.receive.buffer_bytes as u64;
@@ -85,7 +85,18 @@ pub(super) fn tcp_probe(config: &Config) -> Finding {
         );
     }
     match PerfReader::open(&probe_options(&config.tcp_probe)) {
-        Ok(_) => Finding::ok(check, "the tracepoints can be read"),
+        Ok(reader) => match reader.missing() {
+            [] => Finding::ok(check, "the tracepoints can be read"),
+            missing => {
+                let lost: Vec<_> = missing.iter().map(|m| m.lost()).collect();
+                let found = format!("can be read; {}", lost.join("; "));
+                Finding::warning(
+                    check,
+                    found,
+                    "nothing needs to be done; a later kernel has them",
+                )
+            }
+        },
         Err(e) => Finding::problem(check, "cannot be read", e.to_string()),
     }
 }

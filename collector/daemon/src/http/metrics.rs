@@ -14,6 +14,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
 use tidemark_clickhouse::SinkMetrics;
 use tidemark_pipeline::Stats;
+use tidemark_proto::ShownPort;
 use tidemark_proto::telemetry::ClockMapping;
 
 /// Reads what is shown whenever it is asked.
@@ -222,7 +223,10 @@ fn distributions(
     let bounds: Vec<f64> = bounds.iter().map(|&b| b as f64 / per_unit).collect();
     let values = of_links.links.iter().map(|((node, port), link)| {
         let Distribution { counts, sum } = get(link);
-        let labels = [("node", node.to_string()), ("port", port.to_string())];
+        let labels = [
+            ("node", node.to_string()),
+            ("port", ShownPort(*port).to_string()),
+        ];
         let sum = *sum as f64 / per_unit;
         (labels, encode::Distribution { sum, counts })
     });

@@ -2,6 +2,7 @@
 //! What the HTTP server shows, and `/status`.
 
 use super::clickhouse::ClickHouseStatus;
+use crate::account::{FrameAccount, RowAccount};
 use crate::agent::{AgentStatus, Agents};
 use crate::engine::SharedSnapshot;
 use crate::hub::{Hub, SubscriberStatus};
@@ -50,6 +51,10 @@ pub struct Status {
     pub instance: String,
     /// Reports and what became of them.
     pub reports: ReportStatus,
+    /// Datagrams, as `frames`, and what became of them.
+    pub datagrams: FrameAccount,
+    /// Rows of packets, and why a report has none.
+    pub packets: RowAccount,
     /// Where refused reports come from, the first sources.
     pub refused_sources: Vec<tidemark_pipeline::RefusedSource>,
     /// Packets matched with the state of their sender.
@@ -110,6 +115,11 @@ impl Shown {
             version: self.version.to_owned(),
             instance: self.instance.clone(),
             reports: ReportStatus::new(&s, self.counters.sockets().kernel_drops),
+            datagrams: FrameAccount::of_datagrams(&s),
+            packets: RowAccount {
+                waiting: s.packets_waiting,
+                ..RowAccount::new(&s.stats)
+            },
             refused_sources: s.refused_sources,
             join: JoinStatus::new(&s.stats, s.packets_waiting),
             tcp_probe: self.counters.probe(),

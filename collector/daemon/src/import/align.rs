@@ -3,7 +3,7 @@
 //! as exactly as is needed to read the two files side by side; the pipeline
 //! finds the rest.
 
-use super::trace::Trace;
+use super::trace::Traces;
 use anyhow::Result;
 use int_report::{FlowKey, Report, parse_inner};
 use rustc_hash::FxHashMap;
@@ -23,11 +23,10 @@ const SAME_NS: i64 = 2_000_000_000;
 /// acknowledged: by how much the trace's clock is ahead of the pcap's, about, ns; 0 where
 /// it is one clock, as far as can be seen. `None` where nothing in the two files belongs
 /// together.
-pub(super) fn align(pcap: &Path, trace: &Path) -> Result<Option<i64>> {
+pub(super) fn align(pcap: &Path, mut trace: Traces) -> Result<Option<i64>> {
     let mut acked: FxHashMap<(FlowKey, u32), u64> = FxHashMap::default();
-    let mut trace = Trace::open(Some(trace))?;
     for _ in 0..MAX_SAMPLES {
-        let Some(event) = trace.until(u64::MAX)? else {
+        let Some((_, _, event)) = trace.until(u64::MAX)? else {
             break;
         };
         if let Event::Probe(s) = &event {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes a capture from a pcap of reports and a tcp_probe text trace.
+//! Makes a capture from a pcap of reports and text traces of tcp_probe.
 
 mod align;
 mod report;
@@ -19,14 +19,13 @@ use tidemark_pcap::{Datagrams, STDIN};
 use tidemark_pipeline::{Datagram, EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::Update;
 
-pub(crate) use trace::Trace;
+pub(crate) use trace::{TraceSet, Traces};
 
-pub use report::{CaptureReport, ImportReport, TraceReport};
+pub use report::{CaptureReport, HostReport, ImportReport, TraceReport};
+pub use trace::TraceSource;
 
 /// Nobody waits for an import: slow flows get their time.
 const JOIN_WAIT_MS: u32 = 5000;
-/// Name of the host that a trace is of.
-const HOST: &str = "trace";
 
 /// What to import.
 #[derive(Clone, Debug, Args)]
@@ -35,9 +34,10 @@ pub struct ImportOptions {
     /// standard input.
     #[arg(long)]
     pub pcap: PathBuf,
-    /// Output of trace_pipe with tcp_probe enabled (.gz allowed).
-    #[arg(long)]
-    pub tcp_probe: Option<PathBuf>,
+    /// tcp_probe as text: output of trace_pipe, `trace-cmd report` or `perf script`, packed
+    /// or not. Once for each host, and for each file of a host that has several.
+    #[arg(long, value_name = "[HOST=]FILE")]
+    pub tcp_probe: Vec<TraceSource>,
     /// TOML file with the [nodes] of the collector's configuration.
     #[arg(long)]
     pub nodes: Option<PathBuf>,
@@ -69,7 +69,7 @@ impl Default for ImportOptions {
     fn default() -> Self {
         Self {
             pcap: PathBuf::new(),
-            tcp_probe: None,
+            tcp_probe: Vec::new(),
             nodes: None,
             out: PathBuf::new(),
             port: Vec::new(),
@@ -102,10 +102,10 @@ impl Sink for ImportSink {
 /// # Errors
 /// When an input cannot be read or the capture not be written.
 pub fn import(options: &ImportOptions) -> Result<ImportReport> {
-    let files = [Some(&options.pcap), options.tcp_probe.as_ref()];
-    let has_stdin = files.into_iter().flatten().any(|f| f == Path::new(STDIN));
+    let traces = options.tcp_probe.iter().map(|source| &source.path);
+    let has_stdin = traces.chain([&options.pcap]).any(|f| f == Path::new(STDIN));
     Usage::unless(
-        !has_stdin || options.tcp_probe.is_none(),
+        !has_stdin || options.tcp_probe.is_empty(),
         "--pcap and --tcp-probe together are read twice, and standard input can be read once: give files",
     )?;
     let mut nodes = match &options.nodes {
@@ -122,20 +122,14 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
                 ..NodeConfig::default()
             });
     }
-    let alignment = match &options.tcp_probe {
-        Some(trace) => align::align(&options.pcap, trace)?,
-        None => None,
-    };
-    if alignment.is_none() && options.tcp_probe.is_some() {
-        tracing::warn!("no sample of the trace fits a report of the pcap: is it of the same run?");
-    }
-    let trace_ahead_ns = alignment.unwrap_or(0);
+    let mut traces = TraceSet::look(&options.tcp_probe)?;
+    traces.align(|trace| align::align(&options.pcap, trace))?;
     let mut config = tidemark_pipeline::Config {
         nodes,
         interval_ms: options.interval_ms,
-        join: options.tcp_probe.is_some(),
+        join: !options.tcp_probe.is_empty(),
         join_wait_ms: JOIN_WAIT_MS,
-        local_host: (alignment == Some(0)).then(|| HOST.to_owned()),
+        local_host: traces.local().map(str::to_owned),
         ..tidemark_pipeline::Config::default()
     };
     let checked = config.validate().and_then(|()| config.read_keys());
@@ -149,7 +143,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
     };
     checked.with_context(in_file)?;
     let mut pcap = Datagrams::open(&options.pcap)?;
-    let mut trace = Trace::open(options.tcp_probe.as_deref())?;
+    let mut traces = traces.open()?;
     let meta = CaptureMeta {
         format: tidemark_capture::FORMAT,
         tidemark_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -182,8 +176,8 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
             continue;
         }
         last_ns = packet.time_ns;
-        while let Some(event) = trace.until(packet.time_ns.saturating_add_signed(trace_ahead_ns))? {
-            pipeline.push_event(HOST, event);
+        while let Some((host, _, event)) = traces.until(packet.time_ns)? {
+            pipeline.push_event(host, event);
         }
         if options.cards == Some(packet.dst_port) {
             snapshot.datagrams += 1;
@@ -214,12 +208,9 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
             progress.tick(snapshot.datagrams, position.fraction());
         }
     }
-    while let Some(event) = trace.until(u64::MAX)? {
-        let at_ns = event
-            .time_ns()
-            .saturating_add_signed(trace_ahead_ns.saturating_neg());
+    while let Some((host, at_ns, event)) = traces.until(u64::MAX)? {
         pipeline.advance(last_ns.max(at_ns));
-        pipeline.push_event(HOST, event);
+        pipeline.push_event(host, event);
     }
     progress.end(snapshot.datagrams);
     pipeline.finish();
@@ -238,7 +229,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
         reports: ReportStatus::new(&snapshot, 0),
         frames: account,
         packets: RowAccount::new(&snapshot.stats),
-        tcp_probe: trace.report,
+        tcp_probe: traces.report(),
         join: JoinStatus::new(&snapshot.stats, 0),
         clocks: clocks.iter().map(Into::into).collect(),
         flows: snapshot.stats.flows,

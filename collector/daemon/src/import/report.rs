@@ -18,7 +18,7 @@ pub struct ImportReport {
     pub reports: ReportStatus,
     /// Rows of packets, and why a report has none.
     pub packets: RowAccount,
-    /// The text trace.
+    /// The text traces.
     pub tcp_probe: TraceReport,
     /// Packets matched with the state of their sender.
     pub join: JoinStatus,
@@ -32,7 +32,7 @@ pub struct ImportReport {
     pub pipeline: Stats,
 }
 
-/// What a text trace held.
+/// Contents of the text traces.
 #[derive(Debug, Default, Serialize)]
 pub struct TraceReport {
     /// Lines read.
@@ -43,8 +43,35 @@ pub struct TraceReport {
     pub samples: u64,
     /// Lines that could not be read.
     pub malformed: u64,
-    /// Events the trace says were overwritten before they were read.
+    /// Events the trace says were overwritten before they were read; at least.
     pub lost: u64,
+    /// Events that stood after a later one; they were put in order.
+    pub out_of_order: u64,
+    /// Of each host.
+    pub hosts: Vec<HostReport>,
+}
+
+impl TraceReport {
+    pub(super) fn add(&mut self, part: &Self) {
+        self.lines += part.lines;
+        self.events += part.events;
+        self.samples += part.samples;
+        self.malformed += part.malformed;
+        self.lost += part.lost;
+        self.out_of_order += part.out_of_order;
+    }
+}
+
+/// One host's trace.
+#[derive(Debug, Serialize)]
+pub struct HostReport {
+    /// Its name.
+    pub host: String,
+    /// Its samples.
+    pub samples: u64,
+    /// By how much its clock was ahead of the pcap's when the two were put side by side, s;
+    /// null where no sample fits a report.
+    pub ahead_s: Option<f64>,
 }
 
 /// What an import stored.

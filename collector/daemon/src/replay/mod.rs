@@ -5,7 +5,7 @@
 mod rows;
 
 use crate::agent::Pusher;
-use crate::import::Trace;
+use crate::import::{TraceSet, Traces};
 use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
 use daemon_kit::cli::{NothingRead, Progress, Usage, print, print_json};
@@ -30,7 +30,7 @@ pub(crate) struct ReplayArgs {
     /// Reports of a capture file, pcap or pcapng (.gz allowed); `-` is standard input.
     #[arg(long, group = "source")]
     pcap: Option<PathBuf>,
-    /// Text trace that belongs to the pcap (.gz allowed); needs --agent.
+    /// Text trace that belongs to the pcap, as `import` takes it; needs --agent.
     #[arg(long, requires = "pcap", requires = "agent")]
     tcp_probe: Option<PathBuf>,
     /// Reports, and with --agent samples, of a run, or of its capture.
@@ -70,7 +70,7 @@ pub(crate) struct ReplayReport {
 
 struct PcapSource {
     pcap: Datagrams,
-    trace: Trace,
+    trace: Traces,
     ports: Vec<u16>,
     /// Read, but samples come before it.
     next: Option<(u64, Vec<u8>)>,
@@ -88,8 +88,8 @@ impl Recorded for PcapSource {
             }
         }
         let until = self.next.as_ref().map_or(u64::MAX, |n| n.0);
-        if let Some(event) = self.trace.until(until)? {
-            self.last_ns = self.last_ns.max(event.time_ns());
+        if let Some((_, at_ns, event)) = self.trace.until(until)? {
+            self.last_ns = self.last_ns.max(at_ns);
             return Ok(Some((self.last_ns, Item::Event(event))));
         }
         Ok(self.next.take().map(|(time_ns, payload)| {
@@ -127,7 +127,10 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
     let mut source: Box<dyn Recorded> = match (&args.pcap, &args.capture) {
         (Some(path), _) => Box::new(PcapSource {
             pcap: Datagrams::open(path)?,
-            trace: Trace::open(args.tcp_probe.as_deref())?,
+            trace: {
+                let sources: Vec<_> = args.tcp_probe.iter().map(|p| p.as_path().into()).collect();
+                TraceSet::look(&sources)?.open()?
+            },
             ports: args.port.clone(),
             next: None,
             last_ns: 0,

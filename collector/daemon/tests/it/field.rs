@@ -78,7 +78,7 @@ fn imported(payloads: &[Vec<u8>]) -> (Output, Vec<PostcardRow>, tempfile::TempDi
 
 /// A report of version 1.0 about a packet with a stack of two hops; the second has neither
 /// ports nor queue nor latency.
-fn with_stack(sequence: u8) -> Vec<u8> {
+pub(crate) fn with_stack(sequence: u8) -> Vec<u8> {
     hex(&format!(
         "14000040 00000008 000000{sequence:02x} 3a6e9c{sequence:02x}
         020000000002 020000000001 0800
@@ -206,6 +206,20 @@ test_support::shared_data_test! {
         }
         let (said, _, status) = read("A12-sflow-netflow9-ipfix-dns.pcap", "nodes.toml");
         assert_eq!((&said["frames"]["without_report"]["other_protocol"], status), (&80.into(), Some(3)));
+
+        let out = dir.path().join("perf");
+        let perf = Command::new(BINARY)
+            .args(["import", "--json", "--pcap"])
+            .arg(field.join("A00-v05-reference.pcap"))
+            .arg("--tcp-probe")
+            .arg(field.join("B02-perf-script.txt"))
+            .arg("--out")
+            .arg(&out)
+            .output()
+            .unwrap();
+        assert_eq!(answer(&perf)["tcp_probe"]["samples"], 40, "{perf:?}");
+
+        assert_eq!(rows(&field.join("F02-rewritten-by-pyarrow")).len(), 51);
 
         // Hop by hop, in the units of the switches.
         let hops = std::fs::read_to_string(field.join("A01-expected-hops.csv")).unwrap();

@@ -460,6 +460,95 @@ test_support::shared_data_test! {
     }
 }
 
+/// Senders on two hosts, each with its own clock: one trace as `perf script` prints it, and
+/// one of `trace-cmd report` whose second half stands first.
+#[test]
+fn traces_of_several_hosts_tools_and_orders_join_as_one_trace_does() {
+    use std::fmt::Write as _;
+    let data = golden("reno_n16_sqrt");
+    let dir = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    let trace = std::fs::File::open(data.path().join("tcp_probe.txt.gz")).unwrap();
+    let mut trace = flate2::read::GzDecoder::new(trace);
+    std::io::Read::read_to_string(&mut trace, &mut text).unwrap();
+    let mut hosts = [String::new(), String::new()];
+    let mut ports = Vec::new();
+    for line in text.lines() {
+        let Some((head, fields)) = line.split_once(": tcp_probe: ") else {
+            continue;
+        };
+        let (s, fraction) = head.rsplit(' ').next().unwrap().split_once('.').unwrap();
+        let source = fields.split_once(" dest=").unwrap().0.to_owned();
+        if !ports.contains(&source) {
+            ports.push(source.clone());
+        }
+        let s: u64 = s.parse().unwrap();
+        if ports.iter().position(|p| *p == source).unwrap() % 2 == 0 {
+            writeln!(
+                hosts[0],
+                "   iperf3  3829 [003] {}.{fraction}:          tcp:tcp_probe: {fields}",
+                s + 500_000
+            )
+            .unwrap();
+        } else {
+            writeln!(
+                hosts[1],
+                "  iperf3-3829  [003]  {}.{fraction}: tcp_probe:            {fields}",
+                s + 7000
+            )
+            .unwrap();
+        }
+    }
+    assert!(ports.len() >= 2, "{ports:?}");
+    let lines: Vec<&str> = hosts[1].lines().collect();
+    let (first, second) = lines.split_at(lines.len() / 2);
+    let swapped = [second, first].concat().join("\n");
+    let files = ["a.txt", "b.txt"].map(|name| dir.path().join(name));
+    std::fs::write(&files[0], &hosts[0]).unwrap();
+    std::fs::write(&files[1], swapped).unwrap();
+    let import = |traces: &[std::path::PathBuf], out: &str| -> serde_json::Value {
+        let mut command = Command::new(BINARY);
+        command.args(["import", "--json", "--pcap"]);
+        command.arg(data.path().join("reports.pcap.gz"));
+        for trace in traces {
+            command.arg("--tcp-probe").arg(trace);
+        }
+        let output = command.arg("--out").arg(dir.path().join(out)).output();
+        serde_json::from_slice(&output.unwrap().stdout).unwrap()
+    };
+    let one = import(&[data.path().join("tcp_probe.txt.gz")], "one");
+    let two = import(&files, "two");
+    assert_eq!(one["tcp_probe"]["samples"], two["tcp_probe"]["samples"]);
+    let late = second.len().min(first.len()) as u64 / 2;
+    assert!(
+        two["tcp_probe"]["out_of_order"].as_u64().unwrap() > late,
+        "{two}"
+    );
+    assert_eq!(two["pipeline"]["samples_late"], 0);
+    assert!(
+        two["join"]["matched_fraction"].as_f64().unwrap() >= 0.99,
+        "{}",
+        two["join"]
+    );
+    let candidates = |r: &serde_json::Value| r["join"]["candidates"].as_u64().unwrap();
+    assert!(candidates(&two) * 100 >= candidates(&one) * 99);
+    let hosts = two["tcp_probe"]["hosts"].as_array().unwrap();
+    let ahead: Vec<_> = hosts
+        .iter()
+        .map(|h| {
+            (
+                h["host"].as_str().unwrap(),
+                h["ahead_s"].as_f64().unwrap().round(),
+            )
+        })
+        .collect();
+    let base = one["tcp_probe"]["hosts"][0]["ahead_s"]
+        .as_f64()
+        .unwrap()
+        .round();
+    assert_eq!(ahead, [("a", base + 500_000.0), ("b", base + 7000.0)]);
+}
+
 #[test]
 fn a_damaged_capture_ends_an_export_with_file_and_page() {
     let data = golden("one_newreno_1bdp");

@@ -80,6 +80,20 @@ async fn reports_go_all_the_way() {
         ("/reports/malformed", 1),
     ]);
     assert_eq!(status["subscribers"][0]["name"], "test");
+    // All that came is a row, waits to be one, or has a reason.
+    let number = |v: &serde_json::Value| v.as_u64().unwrap();
+    let datagrams = &status["datagrams"];
+    assert_eq!(datagrams["without_report"]["malformed"], 1, "{datagrams}");
+    assert_eq!(datagrams["reports"], status["reports"]["received"]);
+    let packets = &status["packets"];
+    let without: u64 = packets["without_row"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(number)
+        .sum();
+    let told = number(&packets["rows"]) + number(&packets["waiting"]) + without;
+    assert_eq!(told, number(&packets["records"]), "{packets}");
     let metrics = c.get("/metrics");
     assert!(
         metrics.contains(&format!("tidemark_collector_reports_total {PACKETS}\n")),

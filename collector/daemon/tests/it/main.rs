@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 mod agent;
+mod any_file;
 mod command_line;
 mod common;
 mod credentials;

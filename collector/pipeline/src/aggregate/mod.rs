@@ -42,6 +42,8 @@ pub struct Aggregator {
     last_node: usize,
     gathered: Update,
     outside: OutOfWindow,
+    /// Nodes of which rows are missing before their next packet.
+    missing: Vec<u32>,
 }
 
 impl Aggregator {
@@ -58,6 +60,7 @@ impl Aggregator {
             last_node: 0,
             gathered: Update::default(),
             outside: OutOfWindow::default(),
+            missing: Vec::new(),
         }
     }
 
@@ -127,6 +130,26 @@ impl Aggregator {
         let node = self.nodes.get(i);
         if let Some(to_ns) = node.and_then(|n| n.due_before(row.ingress_ns)) {
             self.close(row.node_id, to_ns, out);
+        }
+    }
+
+    /// Rows that came here next are missing. Until each node's next packet nothing is told of
+    /// it: that time is unknown, and not idle.
+    pub fn rows_missing(&mut self) {
+        self.missing = self.nodes.iter().map(|n| n.node_id).collect();
+    }
+
+    /// To be called before a packet, where rows can be missing.
+    #[inline]
+    pub fn resume(&mut self, row: &PostcardRow, out: &mut dyn FnMut(Update)) {
+        let Some(place) = self.missing.iter().position(|&id| id == row.node_id) else {
+            return;
+        };
+        self.missing.swap_remove(place);
+        // Few rows are missing where its time is open still.
+        if self.node(row.node_id).is_beyond(row.ingress_ns) {
+            self.close(row.node_id, u64::MAX, out);
+            self.node(row.node_id).restart();
         }
     }
 
@@ -203,7 +226,8 @@ impl Aggregator {
             Event::Host { .. } => {}
             Event::Clock(mapping) => self.gathered.clocks.push(mapping.clone()),
             Event::Watermark { node_id, time_ns } => {
-                self.close(*node_id, *time_ns, out);
+                let unknown = self.missing.contains(node_id);
+                self.close(*node_id, if unknown { u64::MAX } else { *time_ns }, out);
                 return;
             }
             Event::Restart { node_id, .. } => {

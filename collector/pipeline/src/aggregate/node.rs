@@ -87,6 +87,11 @@ impl NodeIntervals {
         self.window_moved();
     }
 
+    /// Whether a time is after all that is open.
+    pub(super) fn is_beyond(&self, time_ns: u64) -> bool {
+        self.open.end_ns().is_some_and(|end_ns| time_ns >= end_ns)
+    }
+
     /// How long after the end of an interval packets of it may come.
     fn wait_ns(&self) -> u64 {
         self.config.reorder_ns + self.longest_delay_ns + self.longest_delay_ns / 4

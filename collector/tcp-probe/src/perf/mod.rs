@@ -8,6 +8,7 @@ mod error;
 mod filter;
 mod options;
 mod tracefs;
+mod tracepoints;
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -16,15 +17,16 @@ use std::time::Duration;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::event::Event;
-use crate::format::{Format, FormatError};
 use crate::layout::Layout;
 use crate::ring::Record;
 use cpu_ring::{CpuRing, Totals};
+use tracepoints::Tracepoints;
 
 pub use clock::Clock;
 pub use error::OpenError;
 pub use filter::{AddressRange, Filter, FilterError};
 pub use options::Options;
+pub use tracepoints::Missing;
 
 /// How often the kernel is asked what was lost: records tell too, but only once
 /// there is room for them.
@@ -52,6 +54,7 @@ pub struct Counts {
 pub struct PerfReader {
     rings: Vec<CpuRing>,
     layout: Layout,
+    missing: Vec<Missing>,
     filter: Filter,
     clock: Clock,
     offset: clock::Offset,
@@ -70,32 +73,18 @@ impl PerfReader {
     /// Opens the tracepoints on every online CPU and starts them.
     ///
     /// # Errors
-    /// When tracefs is not mounted, a tracepoint is missing or has fields that
+    /// When tracefs is not mounted, `tcp_probe` is missing, a tracepoint has fields that
     /// are not understood, or the right to trace is missing; the message says
-    /// what to do.
+    /// what to do. Without one of the other tracepoints it works, see [`PerfReader::missing`].
     pub fn open(options: &Options) -> Result<Self, OpenError> {
         options.check_sizes()?;
-        let tracefs = tracefs::find(options)?;
-        let mut layout = Layout::default();
-        let mut ids = Vec::new();
-        type Set = fn(&mut Layout, &Format) -> Result<(), FormatError>;
-        let wanted: [(bool, &str, Set); 3] = [
-            (true, "tcp_probe", Layout::set_probe),
-            (
-                options.retransmits,
-                "tcp_retransmit_skb",
-                Layout::set_retransmit,
-            ),
-            (
-                options.cong_states,
-                "tcp_cong_state_set",
-                Layout::set_cong_state,
-            ),
-        ];
-        for (_, name, set) in wanted.into_iter().filter(|w| w.0) {
-            let format = tracefs::format(&tracefs, name)?;
-            set(&mut layout, &format)?;
-            ids.push((name, format.id));
+        let Tracepoints {
+            layout,
+            ids,
+            missing,
+        } = Tracepoints::find(options)?;
+        for event in &missing {
+            tracing::warn!("{}", event.lost());
         }
         let mut rings = Vec::new();
         for cpu in tracefs::online_cpus()? {
@@ -110,6 +99,7 @@ impl PerfReader {
         Ok(Self {
             rings,
             layout,
+            missing,
             filter: options.filter.clone(),
             clock: options.clock,
             offset: clock::Offset::new(options.clock),
@@ -231,6 +221,12 @@ impl PerfReader {
         if now_ns.saturating_sub(self.asked_lost_ns) >= ASK_LOST_NS {
             self.ask_lost();
         }
+    }
+
+    /// Tracepoints that were asked for, and that this kernel does not have.
+    #[must_use]
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
     }
 
     /// All totals.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lines of `trace_pipe` or `trace`, from kernel 4.16 to today.
+//! Lines of `trace_pipe` or `trace`, from kernel 4.16 to today, of `trace-cmd report`, and of
+//! `perf script`. [`foreign`] knows by name what is none of these.
 //!
 //! Fields are found by name, so that those added over time (`family`, `mark`,
 //! `sock_cookie`, `skbaddr`, …) and those to come do not matter; `data_len` was
@@ -8,6 +9,7 @@
 mod error;
 mod fast_path;
 mod fields;
+mod foreign;
 mod scan;
 
 use int_report::FlowKey;
@@ -16,6 +18,7 @@ use crate::event::{CongStateEvent, Event, RetransmitEvent, Sample, flow};
 use fields::{SocketEnds, tokens};
 
 pub use error::LineError;
+pub use foreign::foreign;
 
 /// Parses one line. `None` for comments, empty lines, other tracepoints and
 /// notices such as `CPU:1 [LOST 12 EVENTS]` (see [`lost_events`]).
@@ -51,18 +54,41 @@ pub fn parse_line(line: &[u8]) -> Result<Option<Event>, LineError> {
     }))
 }
 
-/// Number of events of a notice `CPU:n [LOST m EVENTS]`, which the kernel
-/// prints when its buffer overran.
+/// Time and nothing else of a line that [`parse_line`] gives an event for; ns.
+#[inline]
+#[must_use]
+pub fn time_ns(line: &[u8]) -> Option<u64> {
+    scan::find_event(line)?.time_ns
+}
+
+/// Whether a line is of any event, known or not, as a trace prints them.
+#[must_use]
+pub fn is_of_a_trace(line: &[u8]) -> bool {
+    scan::is_of_a_trace(line)
+}
+
+/// Number of events of a notice that a buffer overran: `CPU:n [LOST m EVENTS]` of the
+/// kernel, `CPU:n [m EVENTS DROPPED]` of trace-cmd, `PERF_RECORD_LOST lost m` of perf. A
+/// notice without a number is of at least one.
 #[must_use]
 pub fn lost_events(line: &[u8]) -> Option<u64> {
-    let rest = line.trim_ascii().strip_prefix(b"CPU:")?;
-    let at = rest.windows(6).position(|window| window == b"[LOST ")?;
-    let digits = rest.get(at + 6..)?;
-    let end = digits.iter().position(|b| !b.is_ascii_digit())?;
-    if digits.get(end..) != Some(b" EVENTS]") {
-        return None;
+    let line = line.trim_ascii();
+    if let Some(at) = memchr::memmem::find(line, b"PERF_RECORD_LOST") {
+        let rest = line.get(at + "PERF_RECORD_LOST".len()..)?;
+        let words = rest.split(u8::is_ascii_whitespace);
+        return Some(words.filter_map(scan::decimal).next().unwrap_or(1));
     }
-    scan::decimal(digits.get(..end)?)
+    let rest = line.strip_prefix(b"CPU:")?;
+    let notice = rest.get(memchr::memchr(b'[', rest)? + 1..)?;
+    let notice = notice.strip_suffix(b"]")?;
+    let number = match notice {
+        b"LOST EVENTS" | b"EVENTS DROPPED" => return Some(1),
+        _ => notice
+            .strip_prefix(b"LOST ")
+            .and_then(|n| n.strip_suffix(b" EVENTS"))
+            .or_else(|| notice.strip_suffix(b" EVENTS DROPPED"))?,
+    };
+    scan::decimal(number)
 }
 
 fn probe(time_ns: u64, fields: &[u8]) -> Result<Sample, LineError> {

@@ -24,8 +24,48 @@ const NAMES: [(&[u8], Kind); 3] = [
     (b"tcp_cong_state_set: ", Kind::CongState),
 ];
 
+/// Tracepoint and fields of what follows a time stamp.
+#[inline]
+fn named(rest: &[u8]) -> Option<(Kind, &[u8])> {
+    NAMES
+        .iter()
+        .find_map(|(name, kind)| Some((*kind, rest.strip_prefix(*name)?)))
+}
+
+/// As `perf script` prints a name: after spaces, perhaps the event's period, and its group.
+fn named_by_perf(rest: &[u8]) -> Option<(Kind, &[u8])> {
+    let rest = rest.trim_ascii_start();
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    named(
+        rest.get(digits..)?
+            .trim_ascii_start()
+            .strip_prefix(b"tcp:")?,
+    )
+}
+
+/// Whether a line is of any event that has a time: `… seconds.fraction: name: …`.
+pub(super) fn is_of_a_trace(line: &[u8]) -> bool {
+    let mut from = 0;
+    while let Some(at) = find_colon_space(line, from) {
+        from = at + 1;
+        if stamp(line, at).is_some() {
+            return true;
+        }
+    }
+    false
+}
+
+/// The time that ends at `end`.
+fn stamp(line: &[u8], end: usize) -> Option<u64> {
+    let before = line.get(..end)?;
+    let start = before.iter().rposition(|&b| b == b' ').map_or(0, |p| p + 1);
+    timestamp_ns(before.get(start..)?)
+}
+
 /// Splits `comm-pid [cpu] flags time: name: fields`. The command may contain
 /// anything, also spaces and colons: the name counts only after ` time: `.
+/// `trace-cmd report` fills the name up with spaces; `perf script` puts them before it, and
+/// the group.
 #[inline]
 pub(super) fn find_event(line: &[u8]) -> Option<Found<'_>> {
     if line.first() == Some(&b'#') {
@@ -36,19 +76,14 @@ pub(super) fn find_event(line: &[u8]) -> Option<Found<'_>> {
     while let Some(at) = find_colon_space(line, from) {
         from = at + 1;
         let rest = line.get(at + 2..)?;
-        let Some((kind, fields)) = NAMES
-            .iter()
-            .find_map(|(name, kind)| Some((*kind, rest.strip_prefix(*name)?)))
-        else {
+        let Some((kind, fields)) = named(rest).or_else(|| named_by_perf(rest)) else {
             continue;
         };
-        let before = line.get(..at)?;
-        let start = before.iter().rposition(|&b| b == b' ').map_or(0, |p| p + 1);
-        let time_ns = timestamp_ns(before.get(start..)?);
+        let time_ns = stamp(line, at);
         let found = Found {
             kind,
             time_ns,
-            fields: trim_end(fields),
+            fields: trim_end(fields).trim_ascii_start(),
         };
         if time_ns.is_some() {
             return Some(found);

@@ -107,6 +107,32 @@ fn time_stamps_of_any_precision() {
     }
 }
 
+/// One event as the tools print it: `perf script` has the group and prints 0 without `0x`.
+#[test]
+fn perf_and_trace_cmd_print_the_same_event() {
+    let fields = "family=AF_INET src=10.0.1.1:40000 dest=10.0.2.2:5001 mark=0 data_len=0 \
+        snd_nxt=0x3c78 snd_una=0 snd_cwnd=10 ssthresh=2147483647 snd_wnd=65536 srtt=20000 \
+        rcv_wnd=65483 sock_cookie=bf skbaddr=0xffff888100000000 skaddr=0xffff888200000000";
+    let expected = sample(&format!(
+        "iperf3-3829 [003] ..s2. 1169.820000: tcp_probe: {fields}"
+    ));
+    assert_eq!((expected.snd_una, expected.snd_cwnd), (0, 10));
+    for head in [
+        "            iperf3  3829 [003]   1169.820000:          tcp:tcp_probe: ",
+        "a b: c 3829/3830 [003] 1169.820000000:          1 tcp:tcp_probe: ",
+        "  1169.820000: tcp:tcp_probe: ",
+        "          iperf3-3829  [003]  1169.820000: tcp_probe:            ",
+        "  host.dat:          iperf3-3829  [003] ..s2.  1169.820000: tcp_probe:            ",
+    ] {
+        let line = format!("{head}{fields}");
+        assert_eq!(sample(&line), expected, "{line}");
+        assert_eq!(time_ns(line.as_bytes()), Some(1_169_820_000_000));
+    }
+    let lost = "x 1 [000] 5.000001: tcp:tcp_retransmit_skb: family=AF_INET sport=22 dport=5 \
+        saddr=10.0.0.1 daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2";
+    assert!(matches!(event(lost), Event::Retransmit(_)));
+}
+
 #[test]
 fn commands_may_contain_anything() {
     for comm in ["a b: c", "tcp_probe", "x: tcp_probe: ", "]: 5.0: y", "#1"] {
@@ -186,7 +212,14 @@ fn notices_of_loss() {
     assert_eq!(lost_events(b"CPU:12 [LOST 1 EVENTS]"), Some(1));
     assert_eq!(lost_events(LINUX_6_18.as_bytes()), None);
     assert_eq!(lost_events(b"CPU:1 [LOST x EVENTS]"), None);
-    assert_eq!(lost_events(b"CPU:1 [LOST EVENTS]"), None);
+    // A number that is not known is at least one.
+    assert_eq!(lost_events(b"CPU:1 [LOST EVENTS]"), Some(1));
+    assert_eq!(lost_events(b"CPU:1 [EVENTS DROPPED]"), Some(1));
+    assert_eq!(lost_events(b"CPU:7 [204600 EVENTS DROPPED]"), Some(204_600));
+    assert_eq!(
+        lost_events(b"iperf3 3829 [003] 1169.82: PERF_RECORD_LOST lost 12"),
+        Some(12)
+    );
 }
 
 #[test]

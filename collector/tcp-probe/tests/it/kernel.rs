@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
-use tcp_probe::perf::{Clock, Filter, Options, PerfReader};
+use tcp_probe::perf::{Clock, Filter, Missing, Options, PerfReader};
 use tcp_probe::{Event, Sample};
 
 fn open(options: &Options) -> PerfReader {
@@ -151,6 +151,29 @@ fn follows_a_transfer_over_ipv4() {
 #[test]
 fn follows_a_transfer_over_ipv6() {
     follows_a_transfer("::1");
+}
+
+/// As on Linux 5.10 to 5.18: the other tracepoints of this kernel, without that one.
+#[test]
+fn a_kernel_without_congestion_states_is_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    for event in ["tcp_probe", "tcp_retransmit_skb"] {
+        let there = format!("/sys/kernel/tracing/events/tcp/{event}/format");
+        let format = std::fs::read(&there)
+            .unwrap_or_else(|error| panic!("this test reads {there} as root: {error}"));
+        let copy = dir.path().join("events/tcp").join(event);
+        std::fs::create_dir_all(&copy).unwrap();
+        std::fs::write(copy.join("format"), format).unwrap();
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut reader = open(&Options {
+        tracefs: Some(dir.path().to_path_buf()),
+        ..filtered_to(listener.local_addr().unwrap().port())
+    });
+    assert_eq!(reader.missing(), [Missing::CongStates]);
+    let (client, _) = transfer(&listener, 100_000);
+    let events = drain_until(&mut reader, |e| !samples_of(e, client).is_empty());
+    assert!(!events.iter().any(|e| matches!(e, Event::CongState(_))));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use tidemark_advice::verdict::size;
 use tidemark_api::operations::{ApplyAdvice, GetStatus, SetLimit};
 use tidemark_api::{ApplyRequest, LimitAction, LimitRequest, Link, LinkPath, Nothing};
+use tidemark_proto::ShownPort;
 use tidemark_rules::Limit;
 
 /// A running controller.
@@ -282,7 +283,7 @@ fn row(l: &Link) -> [String; 9] {
     let verdict = l.verdict.as_ref();
     let buffer = table::dash_or(verdict, |v| table::answer(v) + &above);
     [
-        format!("{}:{}", l.node, l.port),
+        format!("{}:{}", l.node, ShownPort(l.port)),
         l.name.clone(),
         limit(l),
         percent(e.and_then(|e| e.utilisation.mean)),

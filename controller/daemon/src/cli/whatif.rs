@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use tidemark_advice::{WhatIfPoint, what_if};
 use tidemark_analysis::Asked;
 use tidemark_estimators::LinkId;
+use tidemark_proto::known_port;
 use tidemark_rules::{Traffic, digits};
 
 #[derive(Debug, Args)]
@@ -102,12 +103,15 @@ pub(super) fn curve(m: &Traffic, points: u16) -> anyhow::Result<Vec<WhatIfPoint>
 
 /// One line of CSV for each point.
 pub(super) fn csv(link: Option<LinkId>, m: &Traffic, curve: &[WhatIfPoint]) -> Vec<String> {
-    let of = |f: fn(LinkId) -> u32| link.map_or(String::new(), |l| f(l).to_string());
+    let of = |f: fn(LinkId) -> Option<u32>| {
+        let number = link.and_then(f);
+        number.map_or(String::new(), |n| n.to_string())
+    };
     curve
         .iter()
         .map(|p| {
             let x = &p.predicted;
-            let mut cells = vec![of(|l| l.node_id), of(|l| l.port)];
+            let mut cells = vec![of(|l| Some(l.node_id)), of(|l| known_port(l.port))];
             cells.extend(
                 [
                     p.buffer_bytes,
@@ -176,7 +180,7 @@ pub(super) fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
             }
         } else if args.json {
             all.push(json!({
-                "node": id.node_id, "port": id.port, "cut": link.cut, "curve": points,
+                "node": id.node_id, "port": known_port(id.port), "cut": link.cut, "curve": points,
             }));
         } else {
             print(format!("link {id}"))?;

@@ -9,6 +9,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
 use tidemark_control::Outcome;
+use tidemark_proto::ShownPort;
 
 /// Everything there is at one moment.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl Collector for Exporter {
         let names = s.links.iter().map(|l| {
             [
                 ("node", l.link.node_id.to_string()),
-                ("port", l.link.port.to_string()),
+                ("port", ShownPort(l.link.port).to_string()),
                 ("node_name", l.node_name.clone()),
                 ("port_name", l.port_name.clone()),
             ]
@@ -34,7 +35,7 @@ impl Collector for Exporter {
             let values = s.links.iter().filter_map(|l| {
                 let link = [
                     ("node", l.link.node_id.to_string()),
-                    ("port", l.link.port.to_string()),
+                    ("port", ShownPort(l.link.port).to_string()),
                 ];
                 Some((link, Number::Real(get(l)?)))
             });

@@ -4,7 +4,8 @@
 use super::estimate::Estimates;
 use super::flow::FlowEstimate;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use tidemark_proto::{ShownPort, UNKNOWN_PORT, known_port};
 use tidemark_rules::{Batches, Occupancy};
 
 /// An egress queue's link: a port of a node.
@@ -12,8 +13,21 @@ use tidemark_rules::{Batches, Occupancy};
 pub struct LinkId {
     /// Node, as configured at the switch.
     pub node_id: u32,
-    /// Egress port of the node.
+    /// Egress port of the node; null in JSON where reports do not tell it.
+    #[serde(serialize_with = "write_port", deserialize_with = "read_port")]
     pub port: u32,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+fn write_port<S: Serializer>(port: &u32, to: S) -> Result<S::Ok, S::Error> {
+    known_port(*port).serialize(to)
+}
+
+fn read_port<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(UNKNOWN_PORT))
 }
 
 impl LinkId {
@@ -25,7 +39,7 @@ impl LinkId {
 
 impl std::fmt::Display for LinkId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.node_id, self.port)
+        write!(f, "{}:{}", self.node_id, ShownPort(self.port))
     }
 }
 
@@ -173,4 +187,18 @@ pub struct LinkEstimate {
     pub flows: Vec<FlowEstimate>,
     /// What limits the answer: missing capacity, lost reports, sampling, …
     pub caveats: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_that_is_not_known_has_no_number() {
+        let link = LinkId::new(7, UNKNOWN_PORT);
+        assert_eq!(link.to_string(), "7:unknown");
+        let json = serde_json::to_string(&link).unwrap();
+        assert_eq!(json, r#"{"node_id":7,"port":null}"#);
+        assert_eq!(serde_json::from_str::<LinkId>(&json).unwrap(), link);
+    }
 }

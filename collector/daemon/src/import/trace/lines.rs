@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The lines of a text trace, each of bounded length.
+
+use anyhow::{Context, Result, bail};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use tidemark_pcap::open;
+
+/// No line of a trace is longer; of one that is, nothing is kept.
+const MAX_LINE_BYTES: usize = 64 * 1024;
+
+pub(super) struct Lines {
+    path: PathBuf,
+    input: BufReader<Box<dyn Read>>,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    /// # Errors
+    /// When the file cannot be opened, or begins like something else by name.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let mut lines = Self {
+            path: path.to_path_buf(),
+            input: BufReader::with_capacity(1 << 18, open(path)?.0),
+            line: Vec::new(),
+        };
+        let start = lines.input.fill_buf();
+        let start = start.with_context(|| path.display().to_string())?;
+        if let Some(name) = tcp_probe::text::foreign(start) {
+            bail!("{}: not a text trace but {name}", path.display());
+        }
+        Ok(lines)
+    }
+
+    /// The next line without its end; `None` at the end of the file. One that is too long is
+    /// given by its beginning, with `true`.
+    pub(super) fn next_line(&mut self) -> Result<Option<(&[u8], bool)>> {
+        self.line.clear();
+        let mut read = self.read_part()?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let too_long = read == MAX_LINE_BYTES && self.line.last() != Some(&b'\n');
+        while read == MAX_LINE_BYTES && self.line.last() != Some(&b'\n') {
+            self.line.clear();
+            read = self.read_part()?;
+        }
+        while self.line.last().is_some_and(|b| matches!(b, b'\n' | b'\r')) {
+            self.line.pop();
+        }
+        Ok(Some((&self.line, too_long)))
+    }
+
+    fn read_part(&mut self) -> Result<usize> {
+        let mut part = self.input.by_ref().take(MAX_LINE_BYTES as u64);
+        let read = part.read_until(b'\n', &mut self.line);
+        read.with_context(|| self.path.display().to_string())
+    }
+}
