@@ -90,7 +90,7 @@ mod tests {
     }
 
     /// Veno and HighSpeed reduce a little further than Reno; Illinois, Westwood+ and H-TCP
-    /// by what the path is like. Of 128 simulated flows of theirs 5 had another's name.
+    /// by what the path is like. Of 128 simulated flows 5 had another's name.
     #[test]
     fn controls_that_are_not_known_have_no_name() {
         for ratio in [0.44, 0.46, 0.56, 0.6, 0.78] {

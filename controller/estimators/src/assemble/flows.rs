@@ -3,7 +3,6 @@
 
 use super::classed::{Classed, Known, classed, classed_again};
 use super::pauses::Pauses;
-use super::standing;
 use crate::classify::{LinkContext, Past};
 use crate::config::EstimatorConfig;
 use crate::rtt::BaseRtt;
@@ -68,7 +67,7 @@ pub(super) fn all<'a, 'w>(
     context: &LinkContext,
     config: &EstimatorConfig,
 ) -> Vec<Flow<'a, 'w>> {
-    each(window, classed(window, context, config), context)
+    each(window, classed(window, context, config))
 }
 
 /// The flows of a window that was narrowed, by what is `known` of those of the whole.
@@ -78,21 +77,11 @@ pub(super) fn again<'a, 'w>(
     context: &LinkContext,
     config: &EstimatorConfig,
 ) -> Vec<Flow<'a, 'w>> {
-    each(
-        window,
-        classed_again(window, known, context, config),
-        context,
-    )
+    each(window, classed_again(window, known, context, config))
 }
 
-fn each<'a, 'w>(
-    window: &'w LinkWindow<'a>,
-    classed: Vec<Classed<'a, 'w>>,
-    context: &LinkContext,
-) -> Vec<Flow<'a, 'w>> {
-    let mut flows: Vec<_> = classed.into_iter().map(|c| one(window, c)).collect();
-    standing::heed(&mut flows, context);
-    flows
+fn each<'a, 'w>(window: &'w LinkWindow<'a>, classed: Vec<Classed<'a, 'w>>) -> Vec<Flow<'a, 'w>> {
+    classed.into_iter().map(|c| one(window, c)).collect()
 }
 
 /// Its five-tuple as text, where the collector described it.

@@ -40,7 +40,10 @@ pub(crate) fn link_and_recent_n_b(
     let (estimate, known) = link_and_known(&window, config);
     window.narrow(recent_ns);
     let context = context(&window, &utilisation::totals(&window), config);
-    let recent = n_b::of(&flows::again(&window, known, &context, config), &context);
+    let recent = {
+        let flows = flows::again(&window, known, &context, config);
+        n_b::of(&standing::heed(flows, &context), &context)
+    };
     (estimate, recent)
 }
 
@@ -48,7 +51,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
     let t = utilisation::totals(window);
     let delay_ms = utilisation::delay_ms(window);
     let context = context(window, &t, config);
-    let classed = flows::all(window, &context, config);
+    let classed = standing::heed(flows::all(window, &context, config), &context);
     let parts = estimates::estimates(window, &t, &classed, &context, config);
     let rtt_s = parts.estimates.t_e_ms.map(|t| t.value / 1e3);
     let (flows, known): (Vec<_>, Vec<_>) = classed.into_iter().map(Flow::known).unzip();
@@ -93,7 +96,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
 /// N_b alone, the same as that of [`link`]: what it costs is the classes of the flows.
 pub(crate) fn n_b(window: &LinkWindow<'_>, config: &EstimatorConfig) -> Estimate {
     let context = context(window, &utilisation::totals(window), config);
-    let flows = flows::all(window, &context, config);
+    let flows = standing::heed(flows::all(window, &context, config), &context);
     n_b::of(&flows, &context)
 }
 

@@ -15,11 +15,18 @@ const LEAST_OF_LINK: f64 = 0.5;
 /// Chance of a flow of which nothing speaks for this link.
 const LEAST_P: f64 = 0.01;
 
-/// Flows that the queue says are limited here become LBP flows.
-pub(super) fn heed(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
-    if !context.filled() {
-        return;
+/// The flows, of which those that the queue says are limited here are LBP flows.
+pub(super) fn heed<'a, 'w>(
+    mut flows: Vec<Flow<'a, 'w>>,
+    context: &LinkContext,
+) -> Vec<Flow<'a, 'w>> {
+    if context.filled() {
+        heed_full(&mut flows, context);
     }
+    flows
+}
+
+fn heed_full(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
     let bytes = |f: &Flow<'_, '_>| f.wire_bytes as f64;
     let all: f64 = flows.iter().map(bytes).sum();
     let of_lbp: f64 = flows.iter().filter(|f| f.is_lbp()).map(bytes).sum();
