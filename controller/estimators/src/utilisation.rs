@@ -90,6 +90,7 @@ pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64
     let Some(c) = capacity.filter(|_| window.recorded_s() > 0.0 && !window.silent) else {
         return Utilisation {
             mean: None,
+            sampling_error: None,
             non_empty,
             p01: None,
             windows: 0,
@@ -105,11 +106,30 @@ pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64
     });
     Utilisation {
         mean: Some(used(t.wire_bytes as f64 / (c * window.recorded_s()), t)),
+        sampling_error: t
+            .sampled
+            .then(|| sampling_error_bytes(window) / (c * window.recorded_s())),
         non_empty,
         p01: quantile(&parts, 0.01),
         windows: parts.len() as u64,
     }
 }
+
+/// Half of the 90 % interval of the bytes that left: each reported packet stands for 2^shift,
+/// drawn on its own, so that it adds 2^shift(2^shift − 1) times its square to the variance
+/// (Horvitz and Thompson, 1952). Packets are taken for as long as the longest record's mean.
+fn sampling_error_bytes(window: &LinkWindow<'_>) -> f64 {
+    let mean = |r: &LinkInterval| r.wire_bytes as f64 / f64::from(r.packets.max(1));
+    let longest = window.intervals.iter().map(|r| mean(r)).fold(0.0, f64::max);
+    let variance = |r: &&LinkInterval| {
+        let stands_for = scale(r) as f64;
+        r.wire_bytes as f64 * longest * stands_for * (stands_for - 1.0)
+    };
+    Z90 * window.intervals.iter().map(variance).sum::<f64>().sqrt()
+}
+
+/// Normal quantile of a two-sided 90 % interval.
+const Z90: f64 = 1.645;
 
 /// What is made up for lost reports does not exceed what the link can carry.
 fn used(utilisation: f64, t: &Totals) -> f64 {

@@ -2763,6 +2763,12 @@ export interface components {
              */
             p01: number | null;
             /**
+             * Format: double
+             * @description Half of the 90 % interval of `mean`, where one packet of several is reported; left
+             *     out where all are.
+             */
+            sampling_error?: number | null;
+            /**
              * Format: uint64
              * @description Number of these windows.
              */

@@ -159,9 +159,14 @@ fn text(link: &Link, (words, wide): (bool, bool), most_flows: usize) -> String {
             .map_or("not reported".into(), |b| format!("{b} bytes"))
     ));
     lines.extend(link.of.limits.iter().map(|l| format!("  note: {l}")));
+    let drawn = e.utilisation.sampling_error;
+    let drawn = drawn.map_or(String::new(), |by| format!(" (± {})", table::percent(by)));
     lines.push(format!(
         "  utilisation {}, loss {}, delay p50 {} p99 {} max {} ms",
-        table::dash_or(e.utilisation.mean, table::percent),
+        format_args!(
+            "{}{drawn}",
+            table::dash_or(e.utilisation.mean, table::percent)
+        ),
         table::dash_or(e.loss_rate, table::percent),
         table::or_dash(e.delay_ms.p50),
         table::or_dash(e.delay_ms.p99),

@@ -75,6 +75,10 @@ impl Default for LinkInfo {
 pub struct Utilisation {
     /// Bytes that left over capacity; `None` without a capacity.
     pub mean: Option<f64>,
+    /// Half of the 90 % interval of `mean`, where one packet of several is reported; left
+    /// out where all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling_error: Option<f64>,
     /// Fraction of packets that met a non-empty queue.
     pub non_empty: Option<f64>,
     /// 1st percentile over windows of 10 RTT.

@@ -259,6 +259,7 @@ fn other_windows_of_the_mixes(source: Source, spans_s: &[(f64, f64)]) {
 /// One packet in 8 reported: counts scaled, drops exact, the rest is said to be
 /// unknown.
 fn sampled_reports(source: Source) {
+    let (mut inside, mut windows) = (0, 0);
     for name in ["bscl_n60_bdp", "reno_n16_sqrt", "elastic_n2_b100"] {
         for probed in [true, false] {
             let view = View {
@@ -272,6 +273,20 @@ fn sampled_reports(source: Source) {
             };
             let (full, r) = (run(source, name, unsampled), run(source, name, view));
             let (a, b) = (full.estimate(), r.estimate());
+            let (from_ns, to_ns) = r.estimator.span(truth::LINK).unwrap();
+            for from_ns in (from_ns..to_ns - 1_000_000_000).step_by(1_000_000_000) {
+                let of = |r: &Run| {
+                    let to_ns = from_ns + 1_000_000_000;
+                    r.estimator
+                        .estimate(truth::LINK, from_ns, to_ns)
+                        .utilisation
+                };
+                let (whole, part) = (of(&full), of(&r));
+                let off = (whole.mean.unwrap() - part.mean.unwrap()).abs();
+                assert_eq!(whole.sampling_error, None);
+                inside += usize::from(off <= part.sampling_error.unwrap());
+                windows += 1;
+            }
             let j = judge(&r, &b);
             show(
                 name,
@@ -310,6 +325,9 @@ fn sampled_reports(source: Source) {
             }
         }
     }
+    let share = inside as f64 / windows as f64;
+    println!("utilisation inside its sampling error in {inside} of {windows}");
+    assert!((0.85..=1.0).contains(&share), "{inside} of {windows}");
 }
 
 /// Without a configured capacity the rate while packets wait stands in.
