@@ -2,21 +2,26 @@
 //! `tidemark-collector agent`.
 
 use super::client::run;
+use super::file;
 use super::options::AgentOptions;
 use anyhow::Result;
 use clap::Args;
 use daemon_kit::cli::{print, print_json};
 use daemon_kit::credentials::AccessArgs;
+use std::path::PathBuf;
 use tcp_probe::perf::{AddressRange, Clock, Filter, Options};
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgs {
     /// HOST:PORT of the collector's telemetry address, or https://HOST:PORT.
-    #[arg(long, env = "TIDEMARK_TO")]
-    to: String,
+    #[arg(long, env = "TIDEMARK_TO", required_unless_present = "out")]
+    to: Option<String>,
+    /// A new file in place of a collector: a text trace for `import --tcp-probe`.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Become this user once the tracepoints are open.
     #[arg(long, env = "TIDEMARK_USER")]
-    user: Option<String>,
+    pub(super) user: Option<String>,
     /// Name of this host; default its own.
     #[arg(long, env = "TIDEMARK_HOST")]
     host: Option<String>,
@@ -54,22 +59,33 @@ pub(crate) fn run_args(args: &AgentArgs) -> Result<()> {
             |u| u.nodename().to_string_lossy().into_owned(),
         )
     };
+    let probe = Options {
+        clock: args.clock,
+        ring_bytes: args.ring_bytes,
+        wakeup_bytes: (args.ring_bytes / 4).min(64 << 10) as u32,
+        filter: Filter {
+            ports: args.port.clone(),
+            addresses: args.address.clone(),
+        },
+        ..Options::default()
+    };
+    if let Some(out) = &args.out {
+        let report = file::run(out, args, &probe)?;
+        if args.json {
+            return print_json(&report);
+        }
+        return Ok(print(format_args!(
+            "{} events read, {} written, {} lost in the kernel's rings",
+            report.events, report.written, report.ring_lost
+        ))?);
+    }
     let report = run(&AgentOptions {
-        to: args.to.clone(),
+        to: args.to.clone().unwrap_or_default(),
         access: args.access.load(crate::time::unix_s())?,
         user: args.user.clone(),
         host: args.host.clone().unwrap_or_else(own_name),
         buffer_events: args.buffer_events,
-        probe: Options {
-            clock: args.clock,
-            ring_bytes: args.ring_bytes,
-            wakeup_bytes: (args.ring_bytes / 4).min(64 << 10) as u32,
-            filter: Filter {
-                ports: args.port.clone(),
-                addresses: args.address.clone(),
-            },
-            ..Options::default()
-        },
+        probe,
     })?;
     if args.json {
         print_json(&report)?;

@@ -10,6 +10,7 @@ mod args;
 mod buffer;
 mod client;
 mod convert;
+mod file;
 mod options;
 mod pusher;
 mod service;

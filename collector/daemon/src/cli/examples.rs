@@ -33,6 +33,10 @@ pub(super) const EXAMPLES: &[Example] = &[
         "Samples of this host's connections with port 5001.",
     ),
     Example::new(
+        "tidemark-collector agent --out far.txt --port 5001",
+        "Samples into a file, which import takes with --tcp-probe far=far.txt.",
+    ),
+    Example::new(
         "tidemark-collector print",
         "Reports that come to UDP port 32766, as JSON lines.",
     ),

@@ -20,9 +20,13 @@ struct Agent(Child);
 
 impl Agent {
     fn start(to: u16, port: u16) -> Self {
+        Self::start_with(&["--to", &format!("127.0.0.1:{to}")], port)
+    }
+
+    fn start_with(words: &[&str], port: u16) -> Self {
         let mut child = Command::new(BINARY)
-            .args(["agent", "--host", "far", "--json", "--to"])
-            .arg(format!("127.0.0.1:{to}"))
+            .args(["agent", "--host", "far", "--json"])
+            .args(words)
             .args(["--port", &port.to_string()])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -112,6 +116,45 @@ fn an_agent_delivers_also_what_came_before_the_collector() {
     );
     let metrics = c.get("/metrics");
     assert!(metrics.contains("tidemark_collector_agent_buffer_lost_total 0\n"));
+}
+
+/// Without a collector: each line of the file is read back, and no file is written over.
+#[test]
+fn an_agent_writes_a_file() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("far.txt");
+    let words = ["--out", path.to_str().unwrap()];
+    let agent = Agent::start_with(&words, port);
+    transfer(&listener);
+    let report = agent.stop();
+    let trace = std::fs::read(&path).unwrap();
+    let lines: Vec<_> = trace.split_inclusive(|&b| b == b'\n').collect();
+    let events = lines
+        .iter()
+        .filter_map(|l| tcp_probe::text::parse_line(l).unwrap());
+    let events: Vec<_> = events.collect();
+    assert_eq!(report["events"], events.len());
+    assert_eq!(report["written"], lines.len());
+    let samples = events
+        .iter()
+        .filter(|e| matches!(e, tcp_probe::Event::Probe(_)));
+    assert!(samples.count() > 2, "{}", String::from_utf8_lossy(&trace));
+    assert!(
+        events
+            .iter()
+            .all(|e| [e.flow().src_port, e.flow().dst_port].contains(&port))
+    );
+
+    let mut again = Command::new(BINARY);
+    let again = again.arg("agent").args(words).output().unwrap();
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(
+        !again.status.success() && said.contains("File exists"),
+        "{said}"
+    );
+    assert_eq!(std::fs::read(&path).unwrap(), trace);
 }
 
 /// A collector that does not want agents says so.

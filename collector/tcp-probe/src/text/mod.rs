@@ -11,6 +11,7 @@ mod fast_path;
 mod fields;
 mod foreign;
 mod scan;
+mod write;
 
 use int_report::FlowKey;
 
@@ -19,6 +20,7 @@ use fields::{SocketEnds, tokens};
 
 pub use error::LineError;
 pub use foreign::foreign;
+pub use write::Line;
 
 /// Parses one line. `None` for comments, empty lines, other tracepoints and
 /// notices such as `CPU:1 [LOST 12 EVENTS]` (see [`lost_events`]).
