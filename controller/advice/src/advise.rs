@@ -123,7 +123,7 @@ fn decide(
         }
     }
     let confident = chances.iter().filter(|(goal, _)| needs.of(*goal).is_some());
-    let short = f64::from(u8::from(direction::delay_kept(limit.bytes, &needs)));
+    let short = f64::from(u8::from(direction::delay_kept(&limit, &needs)));
     advice.chance = Some(confident.map(|c| c.1).fold(short, f64::min));
     advice.interval_bytes = Some(direction::interval(s, &needs, &limit, &given_up));
     advice.feasible = given_up.is_empty();

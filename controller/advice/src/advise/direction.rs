@@ -158,9 +158,7 @@ pub(crate) fn held(
             ..limit
         };
     }
-    // Nearly as far is no other limit.
-    let farthest = FIRST_STEP * (1.0 + SAME);
-    let far = !(1.0 / farthest..=farthest).contains(&ratio);
+    let far = !(1.0 / FIRST_STEP..=FIRST_STEP).contains(&ratio);
     if far && !follows_a_law(s, outlook) && m.tried.is_empty() {
         reasons.push(format!(
             "not the {:.0} bytes in one step: the flows' response to the limit is not known, and no other limit was tried",
@@ -180,12 +178,12 @@ pub(crate) fn held(
     limit
 }
 
-/// Whether a limit keeps the delay bound: the queue of a full one is as long as it.
-pub(crate) fn delay_kept(bytes: f64, needs: &Needs) -> bool {
-    needs
-        .delay
-        .as_ref()
-        .is_none_or(|d| bytes <= d.bytes * (1.0 + SAME))
+/// Whether a limit keeps the delay bound, as one that is no step does within what limits
+/// differ by.
+pub(crate) fn delay_kept(limit: &Limit, needs: &Needs) -> bool {
+    let slack = if limit.towards.is_some() { 0.0 } else { SAME };
+    let kept = |most: f64| limit.bytes <= most * (1.0 + slack);
+    needs.delay.as_ref().is_none_or(|d| kept(d.bytes))
 }
 
 /// The smallest limit of a first step down that loss leaves room for; `None` where `to` is

@@ -305,7 +305,7 @@ async fn auto_rests_after_a_failure() {
 /// target that is missed is.
 #[tokio::test]
 async fn auto_leaves_a_limit_that_serves() {
-    // Half of the limit would serve.
+    // About half of the limit would serve.
     const DEADBAND: f64 = 1.1;
     for (delay_ms, left) in [(30.0, false), (10.0, true)] {
         let mut lab = Lab::new(|c| {
@@ -316,8 +316,9 @@ async fn auto_leaves_a_limit_that_serves() {
         });
         lab.pass(24).await;
         let (_, a) = lab.get("/advice").await;
-        assert_eq!(a["advice"]["limit_bytes"], 125_000);
-        assert_eq!(in_force(&lab), if left { 125_000 } else { 250_000 });
+        let advised = a["advice"]["limit_bytes"].as_u64().unwrap();
+        assert!((125_000..=150_000).contains(&advised), "{a}");
+        assert_eq!(in_force(&lab), if left { advised } else { 250_000 });
     }
 }
 
