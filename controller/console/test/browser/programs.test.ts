@@ -74,8 +74,8 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
     for (const [i, of] of tiles.entries()) await same(() => tile(i), (l) => l.estimate && of(l.estimate.estimates));
     await same(() => page.locator('.readings .key-limit dd').textContent(), (l) => bytes(l.reported_limit_bytes));
     await same(() => page.locator('.class-counts').textContent().then((t) => Number.parseInt(t ?? '', 10)), (l) => l.estimate?.classes.lbp);
-    const { rules } = (await programs.get(`rules?node=${NODE}&port=${PORT}`)) as { rules: unknown[] };
-    await expect.poll(() => page.locator('.rules-list .rule').count()).toBe(rules.length);
+    const { advice } = (await programs.get(`advice?node=${NODE}&port=${PORT}`)) as { advice: { rules: unknown[] } };
+    await expect.poll(() => page.locator('.rules-list .rule').count()).toBe(advice.rules.length);
     const counters = ((await programs.get('status')) as { collectors: { status: { reports_received: number } }[] }).collectors[0]?.status.reports_received ?? 0;
     await expect.poll(async () => Number((await page.locator('.counters dd').first().textContent())?.replace(/\D/g, ''))).toBeGreaterThanOrEqual(counters);
   });
