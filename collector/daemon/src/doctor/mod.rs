@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `doctor`: looks at everything that a collector needs, and says what to do
-//! where something is not as it has to be.
+//! where something is wrong.
 
 mod judge;
 mod look;

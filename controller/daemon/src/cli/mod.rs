@@ -55,7 +55,7 @@ enum Command {
     Run(RunArgs),
     /// Check a configuration without starting.
     Validate(ConfigArg),
-    /// What is not as it has to be from switch to advice, and what to do about it;
+    /// Checks the chain from switch to advice and says what to do;
     /// changes nothing, and exits with 1 where something does not work.
     Doctor(doctor::DoctorArgs),
     /// Provision the configured switches and end.

@@ -9,7 +9,7 @@ use daemon_kit::doctor::Finding;
 
 const REMEDY: &str = "`tidemark-controller provision` with switches[].provision.reports, or docs/how-to/tofino.md, \"Mirror sessions\"";
 
-/// One finding for each session that is not as it has to be, or one for all.
+/// One finding for each session that is set wrong, or one for all.
 /// `port`: where reports leave, if the plan says.
 pub(super) async fn look(device: &Device<'_>, port: Option<u32>) -> Vec<Finding> {
     let table = match mirror_table(device.info) {
