@@ -21,7 +21,7 @@ pub(crate) struct AgentArgs {
     out: Option<PathBuf>,
     /// Become this user once the tracepoints are open.
     #[arg(long, env = "TIDEMARK_USER")]
-    pub(super) user: Option<String>,
+    user: Option<String>,
     /// Name of this host; default its own.
     #[arg(long, env = "TIDEMARK_HOST")]
     host: Option<String>,
@@ -70,7 +70,7 @@ pub(crate) fn run_args(args: &AgentArgs) -> Result<()> {
         ..Options::default()
     };
     if let Some(out) = &args.out {
-        let report = file::run(out, args, &probe)?;
+        let report = file::run(out, args.user.as_deref(), &probe)?;
         if args.json {
             return print_json(&report);
         }

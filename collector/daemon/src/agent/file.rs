@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The agent without a collector: a text trace that `import --tcp-probe` reads.
 
-use super::args::AgentArgs;
 use anyhow::{Context, Result};
 use daemon_kit::notify::Stop;
 use serde::Serialize;
@@ -28,10 +27,10 @@ pub(super) struct FileReport {
 ///
 /// # Errors
 /// The file exists or cannot be written, or the tracepoints cannot be opened.
-pub(super) fn run(out: &Path, args: &AgentArgs, probe: &Options) -> Result<FileReport> {
+pub(super) fn run(out: &Path, user: Option<&str>, probe: &Options) -> Result<FileReport> {
     let shown = format!("--out {}", out.display());
     let reader = PerfReader::open(probe).context("tcp_probe")?;
-    let given_up = daemon_kit::privileges::give_up("--user", args.user.as_deref())?;
+    let given_up = daemon_kit::privileges::give_up("--user", user)?;
     tracing::info!("goes on {given_up}");
     // Never over an earlier trace.
     let file = File::create_new(out).with_context(|| shown.clone())?;
