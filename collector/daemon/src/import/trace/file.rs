@@ -134,10 +134,6 @@ impl TraceFile {
     fn read(&mut self) -> Result<Option<Event>> {
         while let Some((line, too_long)) = self.lines.next_line()? {
             self.report.lines += 1;
-            if let Some(lost) = tcp_probe::text::lost_events(line) {
-                self.report.lost += lost;
-                continue;
-            }
             match tcp_probe::text::parse_line(line) {
                 _ if too_long => self.report.malformed += 1,
                 Ok(Some(event)) => {
@@ -147,7 +143,7 @@ impl TraceFile {
                     }
                     return Ok(Some(event));
                 }
-                Ok(None) => {}
+                Ok(None) => self.report.lost += tcp_probe::text::lost_events(line).unwrap_or(0),
                 Err(_) => self.report.malformed += 1,
             }
         }
