@@ -126,9 +126,6 @@ impl Form {
     }
 
     fn number(self, stored: i128) -> Result<Cell> {
-        let Self::Decimal { scale: 1.. } = self else {
-            return Ok(Cell::Whole(stored));
-        };
         let Self::Decimal { scale } = self else {
             return Ok(Cell::Whole(stored));
         };

@@ -6,9 +6,8 @@
 //! its logarithm (loss), each side with its own width.
 
 use tidemark_rules::Range;
+use tidemark_rules::quantiles::Z90;
 
-/// Normal quantile of the ends of a range.
-const END: f64 = 1.645;
 /// Constants of H. Shore's approximation of the normal quantile (1982): off by less
 /// than 0.01 between 0.5 and 0.99.
 const SHORE: (f64, f64) = (5.5556, 0.1186);
@@ -18,15 +17,15 @@ fn quantile(probability: f64) -> f64 {
     let p = probability.clamp(0.001, 0.999);
     let upper = |p: f64| SHORE.0 * (1.0 - ((1.0 - p) / p).powf(SHORE.1));
     if p < 0.5 {
-        -upper(1.0 - p) / END
+        -upper(1.0 - p) / Z90
     } else {
-        upper(p) / END
+        upper(p) / Z90
     }
 }
 
 /// Probability of a normal quantile in widths of a side.
 fn probability(widths: f64) -> f64 {
-    let z = (widths.abs() * END).min(SHORE.0 - 1e-6);
+    let z = (widths.abs() * Z90).min(SHORE.0 - 1e-6);
     let upper = 1.0 / (1.0 + (1.0 - z / SHORE.0).powf(1.0 / SHORE.1));
     if widths < 0.0 { 1.0 - upper } else { upper }
 }
@@ -89,8 +88,8 @@ mod tests {
             (0.99, 2.326),
             (0.1, -1.2816),
         ] {
-            assert!((quantile(p) * END - z).abs() < 0.012, "{p}");
-            assert!((probability(z / END) - p).abs() < 0.003, "{z}");
+            assert!((quantile(p) * Z90 - z).abs() < 0.012, "{p}");
+            assert!((probability(z / Z90) - p).abs() < 0.003, "{z}");
         }
     }
 

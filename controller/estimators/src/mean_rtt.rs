@@ -2,8 +2,8 @@
 //! Tₑ and T̄, the means of the base RTTs of the bottlenecked flows (BSCL eq. 12).
 
 use crate::rtt::BaseRtt;
-use crate::stats::Z90;
 use crate::types::{Estimate, Evidence};
+use tidemark_rules::quantiles::Z90;
 
 /// Fewer base RTTs than this, of less than half of the flows, are too few to
 /// stand for all: Tₑ is ruled by the shortest.

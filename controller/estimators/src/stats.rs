@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Small statistics.
 
+use tidemark_rules::quantiles::{Z90, t90};
+
 /// Quantile of unsorted values, linear between ranks; `None` when empty.
 pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let mut finite = Vec::with_capacity(values.len());
@@ -30,26 +32,6 @@ pub(crate) fn weighted_median(mut values: Vec<(f64, f64)>) -> Option<f64> {
 
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// Normal quantile of a two-sided 90 % range.
-pub(crate) const Z90: f64 = 1.645;
-
-/// Student's t of a two-sided 90 % range, for up to 10 degrees of freedom.
-const T90: [f64; 10] = [
-    6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,
-];
-
-/// The same for any number: beyond the table its expansion about the normal
-/// quantile, right to three digits.
-fn t90(degrees: usize) -> f64 {
-    let tabled = degrees.checked_sub(1).and_then(|i| T90.get(i));
-    tabled.copied().unwrap_or_else(|| {
-        let n = degrees.max(1) as f64;
-        let first = (Z90.powi(3) + Z90) / 4.0;
-        let second = (5.0 * Z90.powi(5) + 16.0 * Z90.powi(3) + 3.0 * Z90) / 96.0;
-        Z90 + first / n + second / (n * n)
-    })
 }
 
 /// Half width of the 90 % range of the mean (Student); that of one value is the
@@ -193,7 +175,6 @@ mod tests {
         assert_eq!(mean(&[]), None);
         // Of five values Student's t with four degrees of freedom.
         assert!((mean_error(&v) - 2.132 * (2.5f64 / 5.0).sqrt()).abs() < 1e-12);
-        assert!((t90(11) - 1.796).abs() < 2e-3 && (t90(30) - 1.697).abs() < 1e-3);
         // Halves that differ are two values, neighbours that do are as many.
         let slow: Vec<f64> = (0..80).map(|i| f64::from(i / 40)).collect();
         let fast: Vec<f64> = (0..80).map(|i| f64::from(i % 2)).collect();

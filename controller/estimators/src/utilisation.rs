@@ -6,6 +6,7 @@ use crate::types::{Occupancy, Quantiles, Utilisation};
 use crate::window::LinkWindow;
 use tidemark_proto::histogram::Counts;
 use tidemark_proto::telemetry::{Histogram, LinkInterval};
+use tidemark_rules::quantiles::Z90;
 use tidemark_rules::{BATCH_S, Batches};
 
 /// RTTs in one window of the utilisation's 1st percentile (UTB §5.1).
@@ -127,9 +128,6 @@ fn sampling_error_bytes(window: &LinkWindow<'_>) -> f64 {
     };
     Z90 * window.intervals.iter().map(variance).sum::<f64>().sqrt()
 }
-
-/// Normal quantile of a two-sided 90 % interval.
-const Z90: f64 = 1.645;
 
 /// What is made up for lost reports does not exceed what the link can carry.
 fn used(utilisation: f64, t: &Totals) -> f64 {

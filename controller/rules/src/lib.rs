@@ -67,6 +67,7 @@ pub mod error;
 pub mod limit;
 pub mod list;
 pub mod ngi;
+pub mod quantiles;
 pub mod range;
 pub mod rule;
 pub mod sawtooth;

@@ -76,7 +76,7 @@ fn write(
     crate::probe::read(reader, stop, |events, counts, last| {
         report.events += events.len() as u64;
         result = (|| {
-            let lost = counts.lost - report.ring_lost;
+            let lost = counts.lost.saturating_sub(report.ring_lost);
             report.ring_lost = counts.lost;
             if lost > 0 {
                 writeln!(out, "CPU:0 [LOST {lost} EVENTS]")?;

@@ -87,7 +87,7 @@ impl NodeIntervals {
         self.window_moved();
     }
 
-    /// Whether a time is after all that is open.
+    /// A time after the end of every open interval.
     pub(super) fn is_beyond(&self, time_ns: u64) -> bool {
         self.open.end_ns().is_some_and(|end_ns| time_ns >= end_ns)
     }

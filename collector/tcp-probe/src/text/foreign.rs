@@ -74,7 +74,7 @@ pub fn foreign(start: &[u8]) -> Option<&'static str> {
     of_tool.filter(|_| !has_probe(start)).map(|(_, name)| *name)
 }
 
-/// Whether any line is one that is read.
+/// True with one line that [`super::parse_line`] reads.
 fn has_probe(start: &[u8]) -> bool {
     let mut lines = start.split(|&b| b == b'\n');
     lines.any(|line| matches!(super::parse_line(line), Ok(Some(_))))

@@ -63,7 +63,7 @@ pub fn time_ns(line: &[u8]) -> Option<u64> {
     scan::find_event(line)?.time_ns
 }
 
-/// Whether a line is of any event, known or not, as a trace prints them.
+/// True of a line of any event, known or not, as a trace prints them.
 #[must_use]
 pub fn is_of_a_trace(line: &[u8]) -> bool {
     scan::is_of_a_trace(line)

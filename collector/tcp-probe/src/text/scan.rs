@@ -43,7 +43,7 @@ fn named_by_perf(rest: &[u8]) -> Option<(Kind, &[u8])> {
     )
 }
 
-/// Whether a line is of any event that has a time: `… seconds.fraction: name: …`.
+/// True of an event with a time: `… seconds.fraction: name: …`.
 pub(super) fn is_of_a_trace(line: &[u8]) -> bool {
     let mut from = 0;
     while let Some(at) = find_colon_space(line, from) {

@@ -178,8 +178,7 @@ pub(crate) fn held(
     limit
 }
 
-/// Whether a limit keeps the delay bound, as one that is no step does within what limits
-/// differ by.
+/// The delay bound holds at a limit; within [`SAME`] where the limit is no step.
 pub(crate) fn delay_kept(limit: &Limit, needs: &Needs) -> bool {
     let slack = if limit.towards.is_some() { 0.0 } else { SAME };
     let kept = |most: f64| limit.bytes <= most * (1.0 + slack);

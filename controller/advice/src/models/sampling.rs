@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Differences between measurements of one traffic, and the other limits that were measured.
 
+pub(crate) use tidemark_rules::quantiles::Z90;
 use tidemark_rules::traffic::{Traffic, TriedLimit};
 
 /// Limits nearer than this (relative) are the same.
@@ -14,8 +15,6 @@ const SAME_LIMIT: f64 = 0.02;
 pub(crate) const LOSS_BETWEEN_RUNS: f64 = 0.05;
 pub(crate) const UTILISATION_BETWEEN_RUNS: f64 = 0.0015;
 pub(crate) const DELAY_BETWEEN_RUNS: f64 = 0.04;
-/// Normal quantile of a two-sided 90 % interval.
-pub(crate) const Z90: f64 = 1.645;
 
 /// Limits tried that differ from the one in force.
 pub(crate) fn others(m: &Traffic) -> impl Iterator<Item = &TriedLimit> {

@@ -4,9 +4,10 @@
 use super::activity::Activity;
 use crate::loss_events::{LossEvent, loss_events};
 use crate::signals::Signal;
-use crate::stats::{Z90, log_errors_of_sizes, mean, mean_error_in_time, quantile};
+use crate::stats::{log_errors_of_sizes, mean, mean_error_in_time, quantile};
 use crate::types::{Estimate, Evidence};
 use rustc_hash::FxHashSet;
+use tidemark_rules::quantiles::Z90;
 
 /// The loss events of a window. What parts them is T_e, so that an error in T_e
 /// joins events or takes them apart.

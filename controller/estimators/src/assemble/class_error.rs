@@ -2,8 +2,8 @@
 //! What the uncertainty of the flows' classes does to sums over the LBP flows.
 
 use super::flows::Flow;
-use crate::stats::Z90;
 use crate::types::Evidence;
+use tidemark_rules::quantiles::Z90;
 
 /// Part of the error of a flow's class that it shares with the others: none where its sender
 /// was probed, some where not, most where nothing but drops is seen: these come to every flow

@@ -51,7 +51,7 @@ impl Flow<'_, '_> {
         self.estimate.class == FlowClass::Other && !self.window.is_tcp()
     }
 
-    /// Whether it may be limited here, whatever its class is.
+    /// Nothing but evidence speaks against its being limited here.
     pub fn is_open(&self) -> bool {
         self.weighed || self.is_unknown()
     }

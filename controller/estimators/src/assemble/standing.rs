@@ -46,25 +46,24 @@ fn heed_full(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
 /// Makes the likeliest flows LBP flows until one is in progress: likely by its evidence, and
 /// by its part of what left. Flows whose class follows from the definitions are none.
 fn find_one(flows: &mut [Flow<'_, '_>]) {
+    let mut found: f64 = flows.iter().filter(|f| f.is_lbp()).map(Flow::weight).sum();
     let chance = |f: &Flow<'_, '_>| f.estimate.p_lbp.max(LEAST_P) * f.wire_bytes as f64;
-    loop {
-        let found: f64 = flows.iter().filter(|f| f.is_lbp()).map(Flow::weight).sum();
-        let open = || flows.iter().filter(|f| f.is_open() && !f.is_lbp());
-        let sum: f64 = open().map(chance).sum();
-        let best = open().map(|f| (f.estimate.flow, chance(f)));
-        let Some((id, of_best)) = best.max_by(|a, b| a.1.total_cmp(&b.1)) else {
-            return;
-        };
+    let open = flows.iter_mut().filter(|f| f.is_open() && !f.is_lbp());
+    let mut open: Vec<_> = open.map(|f| (chance(f), f)).collect();
+    // A link can have very many flows: they are put in order once.
+    open.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut left: f64 = open.iter().map(|o| o.0).sum();
+    for (chance, f) in open {
         if found >= 1.0 {
             return;
         }
-        if let Some(f) = flows.iter_mut().find(|f| f.estimate.flow == id) {
-            f.chosen = true;
-            f.becomes_lbp(
-                (of_best / sum).max(0.5),
-                "the queue never empties, so that a flow is limited here: this one most likely",
-            );
-        }
+        f.chosen = true;
+        f.becomes_lbp(
+            (chance / left).max(0.5),
+            "the queue never empties, so that a flow is limited here: this one most likely",
+        );
+        found += f.weight();
+        left -= chance;
     }
 }
 

@@ -31,7 +31,7 @@ impl LinkContext {
         self.utilisation.is_some_and(|u| u >= FULL) && self.drop_rate < MOST_LOSS
     }
 
-    /// Whether packets wait all of the time.
+    /// Packets wait all of the time.
     pub fn never_empties(&self) -> bool {
         self.non_empty >= NEVER_EMPTY && self.utilisation.is_some_and(|u| u >= FULL)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a flow may be one that reacts to the delay of this queue, by where its packets
-//! wait and by how many it has in flight. Vegas, LEDBAT, and BBR with a deep buffer reduce
+//! Flows that may react to the delay of this queue, by the place where their packets wait
+//! and by the number in flight. Vegas, LEDBAT, and BBR with a deep buffer reduce
 //! without a loss anywhere, so that nothing of what losses say tells where they are limited.
 
 use super::facts::Facts;

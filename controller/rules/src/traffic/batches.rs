@@ -5,16 +5,13 @@
 //! depend on each other, parts of [`BATCH_S`] hardly. How far those parts differ says how
 //! far the mean of all is off. Sums are kept, so that windows add up.
 
+use crate::quantiles::{Z90, t90};
 use serde::{Deserialize, Serialize};
 
 /// Shortest time of a batch, s.
 pub const BATCH_S: f64 = 4.0;
 /// With fewer batches their spread is not known.
 const FEWEST: f64 = 5.0;
-/// Normal quantile of a two-sided 90 % interval, and what Student's adds to it:
-/// t ≈ z + (z³ + z)/4ν.
-const Z90: f64 = 1.645;
-
 /// Sums over batches of equal length: drops, arrivals and utilisation of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Batches {
@@ -83,7 +80,7 @@ impl Batches {
     /// differences from it, widened as Student's distribution is to the normal one.
     fn error(&self, squares: f64) -> Option<f64> {
         let free = self.count - 1.0;
-        let student = 1.0 + (Z90 * Z90 + 1.0) / (4.0 * free);
+        let student = t90(free as usize) / Z90;
         (self.count >= FEWEST).then(|| student * (squares.max(0.0) / free / self.count).sqrt())
     }
 

@@ -161,10 +161,11 @@ impl Traffic {
         } else {
             1.0
         };
-        let observed = self.observed.unwrap_or_default();
-        let spread = self.batches.loss_events(observed.loss_rate);
-        let bursts = observed.drops as f64 / burst;
-        bursts.min(spread.unwrap_or(f64::INFINITY)).max(1.0)
+        let events = self.observed.map_or(1.0, |o| {
+            let spread = self.batches.loss_events(o.loss_rate);
+            (o.drops as f64 / burst).min(spread.unwrap_or(f64::INFINITY))
+        });
+        events.max(1.0)
     }
 
     /// Whether flows wait for this link.

@@ -66,7 +66,7 @@ pub struct Synchrony {
 }
 
 /// Utilisation, loss and delay as measured at the limit in force.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Observed {
     /// Mean utilisation, fraction.
     pub utilisation: f64,

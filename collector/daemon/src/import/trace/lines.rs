@@ -12,6 +12,9 @@ const MAX_LINE_BYTES: usize = 64 * 1024;
 pub(super) struct Lines {
     path: PathBuf,
     input: BufReader<Box<dyn Read>>,
+    /// Bytes of the line that was given out of the buffer.
+    given: usize,
+    /// A line that reaches over the end of the buffer.
     line: Vec<u8>,
 }
 
@@ -22,6 +25,7 @@ impl Lines {
         let mut lines = Self {
             path: path.to_path_buf(),
             input: BufReader::with_capacity(1 << 18, open(path)?.0),
+            given: 0,
             line: Vec::new(),
         };
         let start = lines.input.fill_buf();
@@ -35,6 +39,15 @@ impl Lines {
     /// The next line without its end; `None` at the end of the file. One that is too long is
     /// given by its beginning, with `true`.
     pub(super) fn next_line(&mut self) -> Result<Option<(&[u8], bool)>> {
+        self.input.consume(std::mem::take(&mut self.given));
+        // Nearly every line lies whole in the buffer.
+        if let Some(end) = memchr::memchr(b'\n', self.input.buffer())
+            && end < MAX_LINE_BYTES
+        {
+            self.given = end + 1;
+            let line = self.input.buffer().get(..end).unwrap_or_default();
+            return Ok(Some((line.strip_suffix(b"\r").unwrap_or(line), false)));
+        }
         self.line.clear();
         let mut read = self.read_part()?;
         if read == 0 {

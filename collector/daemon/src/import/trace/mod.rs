@@ -226,9 +226,9 @@ mod tests {
 
     #[test]
     fn hosts_are_named_or_have_the_name_of_their_file() {
-        let named = source("h1=/tmp/a=b.txt");
+        let named = source("h1=runs/a=b.txt");
         assert_eq!(named.host.as_deref(), Some("h1"));
-        assert_eq!(named.path, Path::new("/tmp/a=b.txt"));
+        assert_eq!(named.path, Path::new("runs/a=b.txt"));
         let plain = source("runs/k=3/sender.txt.gz");
         assert_eq!(plain.host, None);
         assert_eq!(
