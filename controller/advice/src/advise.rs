@@ -89,7 +89,7 @@ fn decide(
     if let Some(present) = &mut advice.present {
         present.missed = direction::missed(s, &needs);
     }
-    let kept = priorities::reconcile(&needs, s.targets, reasons);
+    let kept = priorities::reconcile(&needs, s, reasons);
     let fitted = fit::fit(s, &needs, &kept, reasons);
     let limit = direction::held((s, outlook), &needs, &kept.given_up, fitted, reasons);
     let drain = s.drain_bytes_per_s();

@@ -82,6 +82,33 @@ fn priority_decides_what_is_given_up() {
 
 /// Where nothing asks for a buffer, and the delay bound allows fewer packets than
 /// the smallest limit has, the advice is what it allows, not none.
+/// SRB's example (§1): windows of a few segments lose more than 0.01 % whatever the buffer,
+/// so that a second of queueing is no answer.
+#[test]
+fn no_buffer_is_spent_on_a_loss_that_none_reaches() {
+    let m = Traffic::described(10e9, 0.25, 50_000.0, 1514.0);
+    let asked = |loss_rate: Option<f64>, delay_ms: Option<f64>| {
+        let targets = Targets {
+            loss_rate,
+            delay_ms,
+            confidence: 0.5,
+            ..Targets::default()
+        };
+        advise(&m, &targets, &Options::default())
+    };
+    let alone = asked(None, None);
+    for delay_ms in [None, Some(30.0)] {
+        let a = asked(Some(1e-4), delay_ms);
+        assert_eq!(a.limit_bytes, alone.limit_bytes, "{:#?}", a.reasons);
+        assert_eq!(a.infeasible.unwrap().given_up, [Goal::Loss]);
+    }
+    // A loss that some limit keeps goes before delay, as the priority says.
+    assert_eq!(
+        asked(Some(0.01), Some(30.0)).infeasible.unwrap().given_up,
+        [Goal::Delay]
+    );
+}
+
 #[test]
 fn a_delay_bound_below_the_smallest_limit_is_used_up() {
     let wanted = Targets {

@@ -2,8 +2,8 @@
 //! The choice between targets that cannot hold together.
 
 use crate::search::{Need, Needs};
-use tidemark_rules::rule::RuleId;
-use tidemark_rules::targets::{Goal, Targets};
+use tidemark_rules::rule::{RuleId, Situation};
+use tidemark_rules::targets::Goal;
 
 /// The limit that keeps the targets as far as their priorities allow.
 pub(crate) struct Reconciled {
@@ -15,13 +15,18 @@ pub(crate) struct Reconciled {
 }
 
 /// Keeps the targets in the operator's order; one that contradicts those kept
-/// is given up, and the limit goes as near to it as they allow.
-pub(crate) fn reconcile(needs: &Needs, targets: &Targets, reasons: &mut Vec<String>) -> Reconciled {
+/// is given up, and the limit goes as near to it as they allow. Where nothing was measured,
+/// no buffer is spent on a loss rate that none is expected to reach: the others decide.
+pub(crate) fn reconcile(needs: &Needs, s: &Situation<'_>, reasons: &mut Vec<String>) -> Reconciled {
+    let others = needs.utilisation.is_some() || needs.delay.is_some();
+    let in_vain = |goal: Goal, need: &Need| {
+        goal == Goal::Loss && s.traffic.observed.is_none() && need.likely_bytes.is_none() && others
+    };
     let mut floor: Option<(Need, Goal)> = None;
     let mut ceiling: Option<&Need> = None;
     let mut given_up = Vec::new();
     let mut floor_given_up = false;
-    for goal in targets.order() {
+    for goal in s.targets.order() {
         let Some(bound) = needs.of(goal) else {
             continue;
         };
@@ -40,6 +45,9 @@ pub(crate) fn reconcile(needs: &Needs, targets: &Targets, reasons: &mut Vec<Stri
                     ceiling = Some(bound);
                 }
             }
+        } else if in_vain(goal, bound) {
+            given_up.push(goal);
+            reasons.push("loss: it is given up, and the other targets decide".to_owned());
         } else if ceiling.is_some_and(|most| bound.within(most.bytes).is_none()) {
             given_up.push(goal);
             floor_given_up = true;

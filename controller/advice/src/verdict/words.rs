@@ -75,8 +75,9 @@ impl Verdict {
                     size(set as f64)
                 ),
                 None => format!(
-                    "nothing was measured: {} is what the models expect",
-                    size(set as f64)
+                    "nothing was measured: {} is what the models expect{}",
+                    size(set as f64),
+                    given_up(advice)
                 ),
             });
         };
@@ -121,19 +122,15 @@ impl Verdict {
         });
         let there = there.unwrap_or_else(|| "nothing was measured".into());
         let in_force = size(self.in_force_bytes.unwrap_or(0.0));
-        let labels = |goals: &[Goal]| goals.iter().map(|g| g.label()).collect::<Vec<_>>();
         let missed = advice.present.as_ref().map_or(&[][..], |p| &p.missed);
-        let but = advice.infeasible.as_ref().map_or(String::new(), |i| {
-            let given_up = labels(&i.given_up).join(" and ");
-            format!("; no limit is expected to meet {given_up}")
-        });
+        let but = given_up(advice);
         match self.answer {
             Answer::Fine if missed.is_empty() => {
                 format!("at {in_force} {there}: less buffer would gain little{but}")
             }
             Answer::Fine => format!(
                 "at {in_force} {there}: {} missed, and no other limit is expected to do better{but}",
-                labels(missed).join(" and ")
+                labels(missed)
             ),
             _ if self.towards_bytes.is_some() => format!(
                 "at {in_force} {there}; {} is a step towards {}, which is too far from what was measured{but}",
@@ -148,6 +145,21 @@ impl Verdict {
             Answer::CannotSay => String::new(),
         }
     }
+}
+
+fn labels(goals: &[Goal]) -> String {
+    goals
+        .iter()
+        .map(|g| g.label())
+        .collect::<Vec<_>>()
+        .join(" and ")
+}
+
+/// The targets that no limit is expected to meet, as the end of a sentence.
+fn given_up(advice: &Advice) -> String {
+    advice.infeasible.as_ref().map_or(String::new(), |i| {
+        format!("; no limit is expected to meet {}", labels(&i.given_up))
+    })
 }
 
 /// A limit on the way to the advised one that is near enough to be tried.
