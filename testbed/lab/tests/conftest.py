@@ -4,14 +4,23 @@ import os
 import pytest
 
 from tidemark_lab.machine import MOST_STOLEN_FRACTION, CpuTime
-from tidemark_lab.preflight import Paths
+from tidemark_lab.preflight import Paths, clean_stale
+
+
+@pytest.fixture(scope="session")
+def _nothing_stale():
+    """Removes the remains of a run that was killed: the first run would remove them within its
+    own test, which compares the namespaces before and after."""
+    clean_stale()
 
 
 @pytest.fixture(autouse=True)
 def _root_or_failure(request):
     """Tests that need root fail without it: a skip would look like a success."""
-    if request.node.get_closest_marker("root") and os.geteuid() != 0:
-        pytest.fail("needs root: sudo --preserve-env=PATH make test-lab")
+    if request.node.get_closest_marker("root"):
+        if os.geteuid() != 0:
+            pytest.fail("needs root: sudo --preserve-env=PATH make test-lab")
+        request.getfixturevalue("_nothing_stale")
 
 
 @pytest.fixture

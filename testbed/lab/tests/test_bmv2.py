@@ -297,4 +297,4 @@ def test_the_whole_loop_on_bmv2(tmp_path):
         assert one["truth"]["n_b"] == 6
     first, second = summary["phases"]
     assert first["advice"]["limit_bytes"] == second["limit_bytes"] != first["limit_bytes"]
-    assert netns.names() == before
+    assert netns.names() <= before

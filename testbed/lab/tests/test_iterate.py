@@ -229,7 +229,7 @@ def test_one_round_on_real_tcp(tmp_path: Path):
     short = ["--rounds", "1", "--seconds", "8", "--warmup", "8"]
     # The verdict is a matter of chance in so short a time.
     assert command.main(["run", *real, *short, "--out", str(tmp_path), *ports]) in (0, 1)
-    assert netns.names() == before
+    assert netns.names() <= before
     (run_dir,) = tmp_path.iterdir()
     (document,) = json.loads((run_dir / "iterate.json").read_text())["traffics"]
     done = document["rounds"]
