@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod departures;
 pub mod histogram;
 pub mod p4info;
 mod port;

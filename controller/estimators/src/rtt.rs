@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Base RTTs of flows.
 
+use crate::echo::Echo;
 use crate::feedback::feedback;
-use crate::self_clock::self_clock;
 use crate::stats::quantile;
 use crate::types::Evidence;
 use crate::window::FlowWindow;
-use tidemark_proto::telemetry::FlowInterval;
 
 /// A flow's base RTT with its relative error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +29,10 @@ const BASE_RTT_QUANTILE: f64 = 0.1;
 /// Relative errors of the two best sources: many samples, and a single packet.
 const PROBED_ERROR: f64 = 0.01;
 const HANDSHAKE_ERROR: f64 = 0.025;
+const ECHO_ERROR: f64 = 0.03;
+/// An echo of so many deviations tells the base RTT of a flow that is hardly clocked.
+const FAINT_Z: f64 = 6.0;
+const FAINT_ERROR: f64 = 0.15;
 /// A packet waits on its way for another that is just being sent: of links as fast as this
 /// one for half a transmission more or less. At 10 Mb/s that is 6 % of 10 ms.
 const TRANSMISSIONS: f64 = 0.5;
@@ -38,13 +41,16 @@ const MOST_ERROR: f64 = 0.5;
 
 /// T_i: a low quantile of (srtt − queueing delay here) over the history, or the
 /// handshake's where that is smaller: a flow that keeps a queue elsewhere hides
-/// its base RTT later. Without either, how soon losses and marks here are answered, the
-/// spacing of the first rounds of slow start, srtt less the delay here of whole records,
-/// or the clock of acknowledgements; else the smallest srtt.
+/// its base RTT later. Without either the echo of its departures, or how soon losses and
+/// marks here are answered; else the smallest srtt.
 /// Packets leave the queue when their transmission begins: all but the handshake, whose
 /// packets are small, have `transmission_s` of a packet of the flow in them.
 /// `None` when nothing is known.
-pub(crate) fn base_rtt(flow: &FlowWindow<'_>, transmission_s: f64) -> Option<BaseRtt> {
+pub(crate) fn base_rtt(
+    flow: &FlowWindow<'_>,
+    echo: Option<Echo>,
+    transmission_s: f64,
+) -> Option<BaseRtt> {
     // No more than half, whatever capacity is configured.
     let propagation = |seconds: f64| seconds - transmission_s.min(seconds / 2.0);
     let probes = || flow.history.iter().filter_map(|r| r.probe.as_ref());
@@ -73,7 +79,10 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>, transmission_s: f64) -> Option<Bas
         evidence,
         guessed: false,
     };
-    if let Some(us) = quantile(&differences, low) {
+    let clocked = echo.filter(Echo::clocks);
+    if let Some(us) = quantile(&differences, low)
+        && (flow.sampling <= 1.0 || (clocked.is_none() && handshake.is_none()))
+    {
         let seconds = propagation(us / 1e6);
         let seconds = handshake.map_or(seconds, |h| h.min(seconds));
         let error = with_waiting(error, seconds);
@@ -83,16 +92,17 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>, transmission_s: f64) -> Option<Bas
         let error = with_waiting(HANDSHAKE_ERROR, seconds);
         return Some(seen(seconds, error, Evidence::Passive));
     }
+    if let Some(echo) = clocked {
+        let seconds = propagation(echo.lag_s);
+        let error = with_waiting(ECHO_ERROR + echo.error(), seconds);
+        return Some(seen(seconds, error, Evidence::Passive));
+    }
     // Of a part of the packets neither can be told.
     if flow.sampling <= 1.0 {
-        let passive = Evidence::Passive;
-        let found = feedback(flow)
-            .or_else(|| slow_start(flow))
-            .map(|found| (found, passive))
-            .or_else(|| under_losses(flow).map(|found| (found, Evidence::Probed)))
-            .or_else(|| self_clock(flow).map(|found| (found, passive)));
-        if let Some(((seconds, error), evidence)) = found {
-            return Some(seen(propagation(seconds), error, evidence));
+        let faint = echo.filter(|e| e.z >= FAINT_Z);
+        let faint = faint.map(|e| (e.lag_s, FAINT_ERROR));
+        if let Some((seconds, error)) = feedback(flow).or(faint) {
+            return Some(seen(propagation(seconds), error, Evidence::Passive));
         }
     }
     // Includes queueing: an upper bound.
@@ -101,71 +111,10 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>, transmission_s: f64) -> Option<Bas
     Some(seen(seconds, MOST_ERROR, Evidence::Probed))
 }
 
-/// Round trips shorter than this many records cannot be told from their spacing.
-const LEAST_RECORDS: f64 = 3.0;
-
-/// Mean queueing delay of a record's packets, s.
-fn delay_s(r: &FlowInterval) -> f64 {
-    r.delay_sum_ns as f64 / f64::from(r.packets.max(1)) / 1e9
-}
-
-/// Records with a window that make the difference of srtt and delay known.
-const LEAST_DIFFERENCES: usize = 20;
-
-/// Of a flow that loses too often for its srtt and its delay here to agree sample by
-/// sample: the difference of the two, record by record. In a queue that is always
-/// full the delay hardly changes, so that its middle is right. Seconds and relative
-/// error.
-fn under_losses(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
-    let differences: Vec<f64> = flow
-        .history
-        .iter()
-        .filter(|r| r.packets > 0)
-        .filter_map(|r| {
-            let srtt_us = r.probe.as_ref()?.srtt_last_us;
-            let seconds = f64::from(srtt_us) / 1e6 - delay_s(r);
-            (srtt_us > 0 && seconds > 0.0).then_some(seconds)
-        })
-        .collect();
-    (differences.len() >= LEAST_DIFFERENCES)
-        .then(|| quantile(&differences, 0.5))
-        .flatten()
-        .map(|seconds| (seconds, 0.15))
-}
-
-/// Spacing of the first two rounds of slow start (Jiang, Dovrolis): the second
-/// begins when the first packet of the first is acknowledged, so it leaves here
-/// one base RTT and its own queueing delay later. Seconds and relative error.
-fn slow_start(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
-    let syn = flow.history.iter().position(|r| r.syn)?;
-    let mut rounds = flow
-        .history
-        .get(syn..)?
-        .iter()
-        .filter(|r| r.payload_bytes > 0);
-    let first = rounds.next()?;
-    let length = first.duration_ns.max(1);
-    let mut last = first.start_ns;
-    // The first round ends with the first silence.
-    let second = rounds.find(|r| {
-        let silence = r.start_ns.saturating_sub(last) > 2 * length;
-        last = r.start_ns;
-        silence
-    })?;
-    let spacing_s = second.start_ns.saturating_sub(first.start_ns) as f64 / 1e9;
-    let seconds = spacing_s - delay_s(second);
-    let length_s = length as f64 / 1e9;
-    let lossless = flow.drops_ns.iter().all(|&d| d > second.start_ns)
-        && first.retransmitted_packets + second.retransmitted_packets == 0;
-    // Delayed acknowledgements may add their timer only to a round of one.
-    (lossless && first.packets > 1 && seconds >= LEAST_RECORDS * length_s)
-        .then_some((seconds, f64::max(0.15, length_s / seconds)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_proto::telemetry::{FlowInfo, ProbeInterval};
+    use tidemark_proto::telemetry::{FlowInfo, FlowInterval, ProbeInterval};
 
     /// Of a flow with a handshake (0: not seen) and samples; seconds and error.
     fn told(handshake_us: u64, samples_us: &[u32], transmission_us: f64) -> Option<(f64, f64)> {
@@ -188,7 +137,7 @@ mod tests {
             info: Some(&info),
             ..FlowWindow::of_records(records.iter().collect())
         };
-        base_rtt(&flow, transmission_us / 1e6).map(|b| (b.seconds, b.error))
+        base_rtt(&flow, None, transmission_us / 1e6).map(|b| (b.seconds, b.error))
     }
 
     fn near(told: Option<(f64, f64)>, (seconds, error): (f64, f64)) {

@@ -17,6 +17,19 @@ pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(low + (high - low) * (position - below as f64))
 }
 
+/// Slope of the least-squares line through points (x, y); `None` where x does not change.
+pub(crate) fn slope(points: &[(f64, f64)]) -> Option<f64> {
+    let n = points.len() as f64;
+    let (x_sum, y_sum) = points
+        .iter()
+        .fold((0.0, 0.0), |(x, y), p| (x + p.0, y + p.1));
+    let (xx, xy) = points.iter().fold((0.0, 0.0), |(xx, xy), p| {
+        let (x, y) = (p.0 - x_sum / n, p.1 - y_sum / n);
+        (xx + x * x, xy + x * y)
+    });
+    (xx > 0.0).then(|| xy / xx)
+}
+
 /// The value that half of the weight is at or below, of (value, weight); `None` without
 /// weight.
 pub(crate) fn weighted_median(mut values: Vec<(f64, f64)>) -> Option<f64> {
@@ -126,6 +139,16 @@ mod tests {
         let low = *sorted.get(below)?;
         let high = *sorted.get((below + 1).min(last))?;
         Some(low + (high - low) * (position - below as f64))
+    }
+
+    #[test]
+    fn a_line_has_its_slope() {
+        let line: Vec<(f64, f64)> = (0..10)
+            .map(|i| (f64::from(i), 3.0 * f64::from(i)))
+            .collect();
+        assert!((slope(&line).unwrap() - 3.0).abs() < 1e-12);
+        assert_eq!(slope(&[(1.0, 0.0), (1.0, 3.0)]), None);
+        assert_eq!(slope(&[]), None);
     }
 
     #[test]

@@ -63,6 +63,7 @@
 
 pub mod bisection;
 pub mod bscl;
+pub mod dctcp;
 pub mod error;
 pub mod limit;
 pub mod list;

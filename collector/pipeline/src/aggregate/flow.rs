@@ -3,25 +3,27 @@
 
 use super::link::Span;
 use crate::rows::{Join, PostcardRow, ProbeRow};
+use crate::tcp_flags::{FIN, RST, SYN};
+use tidemark_proto::departures::{self, TENTHS};
 use tidemark_proto::telemetry::{FlowInterval, ProbeInterval};
 
+const FIN_OR_RST: u8 = FIN | RST;
+
 /// Running totals of a [`FlowInterval`]: two cache lines, the first for packets,
-/// the second for samples.
+/// the second for samples. Few packets have more to count: see [`Rare`].
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct FlowTotals {
     flow_id: u64,
     ip_bytes: u64,
-    wire_bytes: u64,
-    payload_bytes: u64,
     delay_sum_ns: u64,
+    /// Bytes of frames around the `ip_bytes`, and of headers in them.
+    frame_bytes: u32,
+    header_bytes: u32,
     port: u32,
     packets: u32,
     joined: u32,
-    unjoined: u32,
-    drops: u32,
-    retransmitted: u32,
-    ce_marked: u32,
+    departures: [u16; TENTHS],
     samples: u32,
     acked_bytes: u64,
     cwnd_first: u32,
@@ -40,6 +42,44 @@ pub(super) struct FlowTotals {
 
 const _: () = assert!(size_of::<FlowTotals>() == 128);
 
+/// What a flow has in few intervals.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rare {
+    /// TCP flags of packets that begin or end a connection.
+    flags: u8,
+    /// Shortest; 0 without any.
+    feedback_rtt_us: u32,
+    unjoined: u32,
+    drops: u32,
+    retransmitted: u32,
+    ce_marked: u32,
+}
+
+impl Rare {
+    /// Whether a packet has anything of it.
+    #[inline(always)]
+    pub(super) fn is_in(row: &PostcardRow) -> bool {
+        row.tcp_flags & (SYN | FIN_OR_RST) != 0
+            || row.feedback_rtt_us > 0
+            || row.dropped
+            || row.ce_marked
+            || row.retransmitted
+            || row.join == Join::Unmatched
+    }
+
+    pub(super) fn packet(&mut self, row: &PostcardRow) {
+        self.flags |= row.tcp_flags;
+        let us = row.feedback_rtt_us;
+        if us > 0 && (self.feedback_rtt_us == 0 || us < self.feedback_rtt_us) {
+            self.feedback_rtt_us = us;
+        }
+        self.unjoined += u32::from(row.join == Join::Unmatched);
+        self.drops += u32::from(row.dropped);
+        self.retransmitted += u32::from(row.retransmitted);
+        self.ce_marked += u32::from(row.ce_marked);
+    }
+}
+
 impl FlowTotals {
     pub(super) fn new(flow_id: u64, port: u32) -> Self {
         Self {
@@ -54,30 +94,22 @@ impl FlowTotals {
         self.flow_id == flow_id && self.port == port
     }
 
-    /// A packet of the flow left, or was dropped, in this interval.
+    /// A packet of the flow left in this tenth of the interval, or was dropped.
     #[inline]
-    pub(super) fn packet(&mut self, row: &PostcardRow) {
-        if row.dropped {
-            self.drops += 1;
-        } else {
+    pub(super) fn packet(&mut self, row: &PostcardRow, tenth: usize) {
+        if !row.dropped {
             self.packets += 1;
             self.ip_bytes += u64::from(row.ip_bytes);
-            self.wire_bytes += u64::from(row.ip_bytes) + u64::from(row.wire_overhead_bytes);
-            self.payload_bytes += u64::from(row.payload_bytes);
+            let (frame, header) = (&mut self.frame_bytes, &mut self.header_bytes);
+            *frame = frame.saturating_add(row.wire_overhead_bytes.into());
+            *header = header.saturating_add(row.ip_bytes.saturating_sub(row.payload_bytes).into());
             let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
             self.delay_sum_ns = self.delay_sum_ns.saturating_add(delay_ns);
+            if let Some(departures) = self.departures.get_mut(tenth) {
+                *departures = departures.saturating_add(1);
+            }
         }
-        if row.ce_marked {
-            self.ce_marked += 1;
-        }
-        if row.retransmitted {
-            self.retransmitted += 1;
-        }
-        match row.join {
-            Join::None => {}
-            Join::Unmatched => self.unjoined += 1,
-            Join::Sequence | Join::Time => self.joined += 1,
-        }
+        self.joined += u32::from(matches!(row.join, Join::Sequence | Join::Time));
     }
 
     /// A sample of the flow's sender fell into this interval.
@@ -112,7 +144,7 @@ impl FlowTotals {
         self.acked_bytes += u64::from(row.acked_bytes);
     }
 
-    pub(super) fn record(&self, node_id: u32, span: Span) -> FlowInterval {
+    pub(super) fn record(&self, rare: Rare, node_id: u32, span: Span) -> FlowInterval {
         FlowInterval {
             flow_id: self.flow_id,
             node_id,
@@ -121,14 +153,14 @@ impl FlowTotals {
             duration_ns: span.duration_ns,
             packets: self.packets,
             ip_bytes: self.ip_bytes,
-            wire_bytes: self.wire_bytes,
-            payload_bytes: self.payload_bytes,
-            drops: self.drops,
-            ce_marked: self.ce_marked,
-            retransmitted_packets: self.retransmitted,
+            wire_bytes: self.ip_bytes + u64::from(self.frame_bytes),
+            payload_bytes: self.ip_bytes.saturating_sub(self.header_bytes.into()),
+            drops: rare.drops,
+            ce_marked: rare.ce_marked,
+            retransmitted_packets: rare.retransmitted,
             delay_sum_ns: self.delay_sum_ns,
             joined: self.joined,
-            unjoined: self.unjoined,
+            unjoined: rare.unjoined,
             probe: (self.samples > 0).then_some(ProbeInterval {
                 samples: self.samples,
                 cwnd_first: self.cwnd_first,
@@ -145,9 +177,10 @@ impl FlowTotals {
                 base_rtt_min_us: self.base_rtt_min_us,
                 acked_bytes: self.acked_bytes,
             }),
-            syn: false,
-            fin_or_rst: false,
-            feedback_rtt_us: 0,
+            syn: rare.flags & SYN != 0,
+            fin_or_rst: rare.flags & FIN_OR_RST != 0,
+            feedback_rtt_us: rare.feedback_rtt_us,
+            departures: departures::pack(self.departures),
         }
     }
 }

@@ -6,14 +6,11 @@
 //! intervals"; `agrees_with_plain_counting` holds it equal to a map.
 
 use super::batch::Batch;
-use super::flow::FlowTotals;
+use super::flow::{FlowTotals, Rare};
 use super::link::Span;
 use crate::prefetch::{self, distance};
 use crate::rows::{PostcardRow, ProbeRow};
-use crate::tcp_flags::{FIN, RST, SYN};
-use tidemark_proto::telemetry::FlowInterval;
 
-const FIN_OR_RST: u8 = FIN | RST;
 const LEAST: usize = 64;
 
 /// Totals by flow and port, and an open hash table of their places.
@@ -28,25 +25,6 @@ pub(super) struct Flows {
     shift: u32,
     /// What few intervals have, by place: it would make the totals a line longer.
     rare: Vec<Rare>,
-}
-
-/// What a flow has in few intervals.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rare {
-    /// TCP flags of packets that begin or end a connection.
-    flags: u8,
-    /// Shortest; 0 without any.
-    feedback_rtt_us: u32,
-}
-
-impl Rare {
-    fn packet(&mut self, row: &PostcardRow) {
-        self.flags |= row.tcp_flags;
-        let us = row.feedback_rtt_us;
-        if us > 0 && (self.feedback_rtt_us == 0 || us < self.feedback_rtt_us) {
-            self.feedback_rtt_us = us;
-        }
-    }
 }
 
 /// Steps of looking ahead to a flow's turn, each a few rows after the one before.
@@ -135,14 +113,14 @@ impl Flows {
         }
     }
 
-    /// A packet of a flow left, or was dropped, in this interval.
+    /// A packet of a flow left in this tenth of the interval, or was dropped.
     #[inline]
-    pub(super) fn packet(&mut self, row: &PostcardRow) {
+    pub(super) fn packet(&mut self, row: &PostcardRow, tenth: usize) {
         let i = self.place(row.flow_id, row.port);
         if let Some(totals) = self.totals.get_mut(i) {
-            totals.packet(row);
+            totals.packet(row, tenth);
         }
-        if (row.tcp_flags & (SYN | FIN_OR_RST) != 0 || row.feedback_rtt_us > 0)
+        if Rare::is_in(row)
             && let Some(rare) = self.rare.get_mut(i)
         {
             rare.packet(row);
@@ -182,12 +160,7 @@ impl Flows {
             }
             let i = i as usize;
             if let (Some(totals), Some(rare)) = (self.totals.get(i), self.rare.get(i)) {
-                let record = FlowInterval {
-                    syn: rare.flags & SYN != 0,
-                    fin_or_rst: rare.flags & FIN_OR_RST != 0,
-                    feedback_rtt_us: rare.feedback_rtt_us,
-                    ..totals.record(node_id, span)
-                };
+                let record = totals.record(*rare, node_id, span);
                 to.push(record, self.order.len() - at - 1);
             }
         }
@@ -201,7 +174,8 @@ impl Flows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_proto::telemetry::Update;
+    use crate::tcp_flags::SYN;
+    use tidemark_proto::telemetry::{FlowInterval, Update};
 
     /// The records of an interval, in order.
     fn drained(f: &mut Flows) -> Vec<FlowInterval> {
@@ -222,11 +196,12 @@ mod tests {
     fn the_shortest_feedback_time_of_an_interval() {
         let mut f = Flows::default();
         for (flow_id, feedback_rtt_us) in [(1, 0), (1, 25_000), (2, 0), (1, 21_000), (1, 0)] {
-            f.packet(&PostcardRow {
+            let row = PostcardRow {
                 flow_id,
                 feedback_rtt_us,
                 ..PostcardRow::default()
-            });
+            };
+            f.packet(&row, 0);
         }
         let records = drained(&mut f);
         let told: Vec<u32> = records.iter().map(|r| r.feedback_rtt_us).collect();
@@ -245,7 +220,7 @@ mod tests {
                     tcp_flags: if n == 1234 { SYN } else { 0 },
                     ..PostcardRow::default()
                 };
-                f.packet(&row);
+                f.packet(&row, (n % 10) as usize);
             }
             let out = drained(&mut f);
             assert_eq!(out.len(), 1500, "{round}");

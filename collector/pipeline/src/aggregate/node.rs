@@ -10,6 +10,7 @@ use super::open::{CachedInterval, OpenIntervals, OutOfWindow};
 use crate::prefetch;
 use crate::rows::{PostcardRow, ProbeRow};
 use std::collections::BTreeSet;
+use tidemark_proto::departures::TENTHS;
 use tidemark_proto::telemetry::{Drop, Watermark};
 use tidemark_rows::Absent;
 
@@ -18,6 +19,12 @@ use tidemark_rows::Absent;
 const MAX_OPEN_BYTES: usize = 512 << 20;
 /// It is looked at each time so many rows have come.
 const ROWS_PER_LOOK: u32 = 65_536;
+
+/// The tenth of an interval that a time falls into.
+#[inline(always)]
+fn tenth(time_ns: u64, start_ns: u64, tenths_per_ns: f64) -> usize {
+    (time_ns.saturating_sub(start_ns) as f64 * tenths_per_ns) as usize
+}
 
 /// The open intervals of one node and what is carried from one to the next.
 ///
@@ -29,6 +36,7 @@ const ROWS_PER_LOOK: u32 = 65_536;
 pub(super) struct NodeIntervals {
     pub node_id: u32,
     config: AggregateConfig,
+    tenths_per_ns: f64,
     open: OpenIntervals,
     links: Links,
     /// Interval of the last packet: packets left about a round trip before the
@@ -60,6 +68,7 @@ impl NodeIntervals {
         Self {
             node_id,
             config,
+            tenths_per_ns: TENTHS as f64 / config.interval_ns as f64,
             open: OpenIntervals::new(&config),
             links: Links::new(named_ports),
             last_packet: CachedInterval::default(),
@@ -141,7 +150,8 @@ impl NodeIntervals {
             && let Some(interval) = self.open.get_mut(self.last_packet.offset)
         {
             if !row.absent.has(Absent::PACKET) {
-                interval.flows.packet(row);
+                let tenth = tenth(time_ns, self.last_packet.start_ns, self.tenths_per_ns);
+                interval.flows.packet(row, tenth);
             }
             let totals = interval.link(link);
             totals.arrival(row);
@@ -225,11 +235,13 @@ impl NodeIntervals {
             }
             end
         };
+        let start_ns = ended.saturating_mul(self.config.interval_ns);
+        let tenth = tenth(row.time_ns(), start_ns, self.tenths_per_ns);
         let Some(at_end) = self.open.get_mut(end) else {
             return;
         };
         if !row.absent.has(Absent::PACKET) {
-            at_end.flows.packet(row);
+            at_end.flows.packet(row, tenth);
         }
         let totals = at_end.link(link);
         if same {

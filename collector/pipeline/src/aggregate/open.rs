@@ -43,7 +43,7 @@ pub(super) struct OpenIntervals {
 /// An interval that was looked up, to be used while times fall into it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CachedInterval {
-    start_ns: u64,
+    pub start_ns: u64,
     /// 0 when none was looked up, or `offset` is no longer right.
     end_ns: u64,
     /// Place among the open intervals.

@@ -3,6 +3,7 @@ use super::*;
 use crate::rows::PostcardRow;
 use proptest::prelude::*;
 use std::collections::HashMap;
+use tidemark_proto::departures::{self, TENTHS};
 
 const CONFIG: AggregateConfig = AggregateConfig {
     interval_ns: 10,
@@ -106,7 +107,10 @@ proptest! {
         prop_assert!(plain.links.is_empty());
         for f in &update.flow_intervals {
             let found = [f.packets, f.drops, f.retransmitted_packets, f.ce_marked, f.payload_bytes as u32];
-            prop_assert_eq!(plain.flows.remove(&(f.start_ns / 10, f.flow_id, f.port)), Some(found));
+            let key = (f.start_ns / 10, f.flow_id, f.port);
+            let (expected, departures) = plain.flows.remove(&key).unwrap_or_default();
+            prop_assert_eq!(expected, found);
+            prop_assert_eq!(departures::unpack(f.departures), departures);
         }
         prop_assert!(plain.flows.is_empty());
     }
@@ -132,7 +136,7 @@ struct LinkSums {
 #[derive(Default)]
 struct Plain {
     links: HashMap<(u64, u32), LinkSums>,
-    flows: HashMap<(u64, u64, u32), [u32; 5]>,
+    flows: HashMap<(u64, u64, u32), ([u32; 5], [u32; TENTHS])>,
 }
 
 impl Plain {
@@ -146,7 +150,7 @@ impl Plain {
         let end = r.time_ns() / 10;
         let left = self.links.entry((end, r.port)).or_default();
         left.lost += i64::from(r.lost_before);
-        let flow = self.flows.entry((end, r.flow_id, r.port)).or_default();
+        let (flow, departures) = self.flows.entry((end, r.flow_id, r.port)).or_default();
         if r.dropped {
             flow[1] += 1;
         } else {
@@ -159,6 +163,7 @@ impl Plain {
             left.delays += 1;
             flow[0] += 1;
             flow[4] += r.payload_bytes;
+            departures[(r.egress_ns % 10) as usize] += 1;
         }
         flow[2] += u32::from(r.retransmitted);
         flow[3] += u32::from(r.ce_marked);

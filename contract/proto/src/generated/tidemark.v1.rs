@@ -630,6 +630,10 @@ pub struct FlowInterval {
     /// CWR) that came in the interval, less the queue: a sample of the base RTT. 0 without.
     #[prost(uint32, tag = "19")]
     pub feedback_rtt_us: u32,
+    /// Packets that left in each tenth of the interval: ten numbers of 6 bits, the first
+    /// lowest, times 2 to the power of the upper 4 bits. 0: not counted, or none left.
+    #[prost(fixed64, tag = "20")]
+    pub departures: u64,
 }
 /// The sender's TCP state over an interval, from tcp_probe.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -6,17 +6,19 @@ use crate::types::Evidence;
 use tidemark_rules::quantiles::Z90;
 
 /// Part of the error of a flow's class that it shares with the others: none where its sender
-/// was probed, some where not, most where nothing but drops is seen: these come to every flow
-/// whatever limits it. So wide that the training runs of the calibration have N_b in its
+/// was probed, some where not, most where little but drops is seen: these come to every flow
+/// whatever limits it. Reports of a part of the packets show little else. So wide that the training runs of the calibration have N_b in its
 /// range in nine of ten windows.
 const PROBED: f64 = 0.0;
 const INFERRED: f64 = 0.08;
 const DROPS_ALONE: f64 = 0.4;
 
 fn common_part(f: &Flow<'_, '_>) -> f64 {
-    if f.estimate.evidence != Evidence::Passive {
+    if f.window.sampling > 1.0 {
+        DROPS_ALONE
+    } else if f.estimate.evidence != Evidence::Passive {
         PROBED
-    } else if f.window.sampling > 1.0 || f.base_rtt.is_none_or(|b| b.guessed) {
+    } else if f.base_rtt.is_none_or(|b| b.guessed) {
         DROPS_ALONE
     } else {
         INFERRED

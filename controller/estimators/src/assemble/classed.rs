@@ -4,6 +4,7 @@
 
 use crate::classify::{Classified, LinkContext, Past, classify};
 use crate::config::EstimatorConfig;
+use crate::echo::{Echo, echo};
 use crate::rtt::{BaseRtt, base_rtt};
 use crate::stats::quantile;
 use crate::types::{Evidence, FlowClass};
@@ -13,6 +14,7 @@ use tidemark_rules::bscl::SQRT_CONSTANT;
 /// A flow with its class and what is known of its base RTT.
 pub(super) struct Classed<'a, 'w> {
     pub flow: &'w FlowWindow<'a>,
+    pub echo: Option<Echo>,
     pub base_rtt: Option<BaseRtt>,
     pub class: Classified,
 }
@@ -24,10 +26,12 @@ pub(super) fn classed<'a, 'w>(
 ) -> Vec<Classed<'a, 'w>> {
     let mut all: Vec<Classed<'a, 'w>> = active(window)
         .map(|flow| {
-            let base_rtt = base_rtt(flow, transmission_s(window, flow));
-            let class = classify(flow, base_rtt, None, context, config);
+            let echo = echo(flow);
+            let base_rtt = base_rtt(flow, echo, transmission_s(window, flow));
+            let class = classify(flow, echo, base_rtt, None, context, config);
             Classed {
                 flow,
+                echo,
                 base_rtt,
                 class,
             }
@@ -36,7 +40,7 @@ pub(super) fn classed<'a, 'w>(
     if let Some(window_law) = WindowLaw::of(&all, context) {
         for c in all.iter_mut().filter(|c| needs_a_guess(c)) {
             if let Some(base) = window_law.base_rtt(c.flow) {
-                c.class = classify(c.flow, Some(base), None, context, config);
+                c.class = classify(c.flow, c.echo, Some(base), None, context, config);
                 c.base_rtt = Some(base);
             }
         }
@@ -47,6 +51,7 @@ pub(super) fn classed<'a, 'w>(
 /// What a class over one window tells for a part of it: the flow's base RTT and its past.
 pub(crate) struct Known {
     pub flow: u64,
+    pub echo: Option<Echo>,
     pub base_rtt: Option<BaseRtt>,
     pub past: Option<Past>,
 }
@@ -63,13 +68,18 @@ pub(super) fn classed_again<'a, 'w>(
     active(window)
         .map(|flow| {
             while known.next_if(|k| k.flow < flow.id).is_some() {}
-            let (base_rtt, past) = match known.next_if(|k| k.flow == flow.id) {
-                Some(k) => (k.base_rtt, k.past),
-                None => (base_rtt(flow, transmission_s(window, flow)), None),
+            let (echo, base_rtt, past) = match known.next_if(|k| k.flow == flow.id) {
+                Some(k) => (k.echo, k.base_rtt, k.past),
+                None => {
+                    let echo = echo(flow);
+                    let base_rtt = base_rtt(flow, echo, transmission_s(window, flow));
+                    (echo, base_rtt, None)
+                }
             };
-            let class = classify(flow, base_rtt, past, context, config);
+            let class = classify(flow, echo, base_rtt, past, context, config);
             Classed {
                 flow,
+                echo,
                 base_rtt,
                 class,
             }

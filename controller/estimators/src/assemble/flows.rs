@@ -5,6 +5,7 @@ use super::classed::{Classed, Known, classed, classed_again};
 use super::pauses::Pauses;
 use crate::classify::{LinkContext, Past};
 use crate::config::EstimatorConfig;
+use crate::echo::Echo;
 use crate::rtt::BaseRtt;
 use crate::types::{FlowClass, FlowEstimate, FlowKeyText};
 use crate::window::{FlowWindow, LinkWindow};
@@ -16,6 +17,7 @@ pub(super) struct Flow<'a, 'w> {
     pub window: &'w FlowWindow<'a>,
     pub estimate: FlowEstimate,
     pub base_rtt: Option<BaseRtt>,
+    echo: Option<Echo>,
     past: Option<Past>,
     /// Probability that it is LBP where flows that react to delay hold the queue.
     pub p_by_delay: Option<f64>,
@@ -36,6 +38,7 @@ impl Flow<'_, '_> {
     pub fn known(self) -> (FlowEstimate, Known) {
         let known = Known {
             flow: self.estimate.flow,
+            echo: self.echo,
             base_rtt: self.base_rtt,
             past: self.past,
         };
@@ -95,6 +98,7 @@ const NEARLY_ALL: f64 = 0.85;
 fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> {
     let Classed {
         flow: f,
+        echo,
         base_rtt,
         class: c,
     } = classed;
@@ -153,6 +157,7 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
         },
         window: f,
         base_rtt,
+        echo,
         past: c.past,
         p_by_delay: c.p_by_delay,
         chosen: false,

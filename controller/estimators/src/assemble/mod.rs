@@ -123,7 +123,25 @@ fn context(window: &LinkWindow<'_>, t: &Totals, config: &EstimatorConfig) -> Lin
         signals,
         signal_rate: signals as f64 / t.arrivals.max(1) as f64,
         to_ns: window.to_ns,
+        unreported: if window.marks.is_empty() {
+            0.0
+        } else {
+            1.0 - 1.0 / window.sampling.max(1.0)
+        },
+        missing: missing(window),
     }
+}
+
+/// Ends of the intervals of which reports are missing, and the part of their reports.
+fn missing(window: &LinkWindow<'_>) -> Vec<(u64, f64)> {
+    let lossy = window.intervals.iter().filter(|r| r.reports_lost > 0);
+    lossy
+        .map(|r| {
+            let lost = f64::from(r.reports_lost);
+            let end_ns = r.start_ns.saturating_add(r.duration_ns);
+            (end_ns, lost / (lost + f64::from(r.arrivals)))
+        })
+        .collect()
 }
 
 /// Round trip of a flow with CE marks, as its last record shows it.

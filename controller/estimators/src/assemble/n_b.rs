@@ -15,6 +15,9 @@ pub(super) fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidenc
     }
 }
 
+/// A flow with less than this part of what an LBP flow sends has little.
+const LITTLE: f64 = 0.2;
+
 /// The flows classified LBP.
 pub(super) fn lbp<'f, 'a, 'w>(flows: &'f [Flow<'a, 'w>]) -> Vec<&'f Flow<'a, 'w>> {
     flows.iter().filter(|f| f.is_lbp()).collect()
@@ -27,21 +30,27 @@ pub(super) fn of(flows: &[Flow<'_, '_>], context: &LinkContext) -> Estimate {
 
 /// N_b: the LBP flows, each counted by the part of the window it was active.
 /// The interval is that of the sum of flows that are LBP with probability `p_lbp`
-/// (90 %), and holds the count. Of a full link that the LBP flows have the smaller part of,
-/// each other flow may be limited here whose transport is not known; where the queue alone
+/// (90 %), and holds the count. Of a full link each flow may be limited here whose transport
+/// is not known, but one with little by an LBP flow's measure; where the queue alone
 /// tells that one is, each whose class follows from no definition. A queue that never empties
 /// has one at any time.
 pub(super) fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence, context: &LinkContext) -> Estimate {
     let lbp = ClassSum::of(flows, Flow::is_lbp, Flow::weight);
     let all = flows.len() as u64;
     let chosen = flows.iter().any(|f| f.chosen);
-    let may_be = |f: &Flow<'_, '_>| f.is_unknown() || (chosen && f.is_open());
-    let unknown = || flows.iter().filter(|f| !f.is_lbp() && may_be(f));
     let bytes = |f: &Flow<'_, '_>| f.offered_bytes;
+    let unknown = || flows.iter().filter(|f| f.is_unknown());
     let of_lbp: f64 = flows.iter().filter(|f| f.is_lbp()).map(bytes).sum();
-    let full = context.filled() || context.never_empties();
-    let in_doubt = if full && (chosen || unknown().map(bytes).sum::<f64>() > of_lbp) {
-        unknown().map(Flow::weight).sum()
+    let little = if unknown().map(bytes).sum::<f64>() > of_lbp {
+        0.0
+    } else {
+        LITTLE * of_lbp / lbp.value.max(1.0)
+    };
+    let may_be = |f: &&Flow<'_, '_>| {
+        !f.is_lbp() && ((f.is_unknown() && bytes(f) >= little) || (chosen && f.is_open()))
+    };
+    let in_doubt: f64 = if context.filled() || context.never_empties() {
+        flows.iter().filter(may_be).map(Flow::weight).sum()
     } else {
         0.0
     };

@@ -12,6 +12,8 @@ use crate::types::FlowClass;
 
 /// With less of what left, the LBP flows do not hold the queue.
 const LEAST_OF_LINK: f64 = 0.5;
+/// Nor does a flow with less than this part of the mean rate hold it.
+const LEAST_OF_MEAN: f64 = 0.2;
 /// Chance of a flow of which nothing speaks for this link.
 const LEAST_P: f64 = 0.01;
 
@@ -33,7 +35,8 @@ fn heed_full(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
     if of_lbp >= LEAST_OF_LINK * all {
         return;
     }
-    for f in flows.iter_mut() {
+    let least = LEAST_OF_MEAN * mean_rate_bps(flows);
+    for f in flows.iter_mut().filter(|f| f.estimate.rate_bps >= least) {
         if let Some(p) = f.p_by_delay.filter(|&p| p > f.estimate.p_lbp) {
             f.becomes_lbp(p, "its packets wait here alone, and flows that react to loss do not fill the link: it reacts to delay");
         }
@@ -41,6 +44,16 @@ fn heed_full(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
     if context.never_empties() {
         find_one(flows);
     }
+}
+
+/// Mean rate of the bytes of the flows that may react to delay.
+fn mean_rate_bps(flows: &[Flow<'_, '_>]) -> f64 {
+    let may_react = flows.iter().filter(|f| f.p_by_delay.is_some());
+    let (bytes, weighted) = may_react.fold((0.0, 0.0), |(bytes, weighted), f| {
+        let of_flow = f.wire_bytes as f64;
+        (bytes + of_flow, weighted + of_flow * f.estimate.rate_bps)
+    });
+    weighted / f64::max(bytes, 1.0)
 }
 
 /// Makes the likeliest flows LBP flows until one is in progress: likely by its evidence, and

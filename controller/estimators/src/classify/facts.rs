@@ -3,10 +3,10 @@
 
 use super::receiver_window::{ReceiverWindow, Watch};
 use crate::config::EstimatorConfig;
-use crate::in_flight::{Ceiling, Shape, ceiling, follows_delay, losses_ns, moments, shape};
+use crate::echo::Echo;
+use crate::in_flight::{Ceiling, Shape, ceiling, losses_ns, moments, shape};
 use crate::reductions::{Reduction, SSTHRESH_UNSET, rtt_ns};
 use crate::rtt::BaseRtt;
-use crate::spacing::{Spacing, spacing};
 use crate::stats::quantile;
 use crate::window::FlowWindow;
 
@@ -44,10 +44,8 @@ pub(super) struct Facts {
     /// Most it had in flight; `None` as of the shape, where round trips are short, and when
     /// probed.
     pub ceiling: Option<Ceiling>,
-    /// How its packets in flight follow the queueing delay: 0 for a window, 1 for a slower
-    /// link; `None` as of the shape, where it cannot be told, and when probed.
-    pub follows_delay: Option<f64>,
-    pub spacing: Spacing,
+    /// Where its arrivals follow its departures.
+    pub echo: Option<Echo>,
     /// Mean packets in flight in the window; of an unprobed flow without a known
     /// base RTT with the usual one.
     pub in_flight_pkts: Option<f64>,
@@ -61,18 +59,19 @@ pub(super) struct Facts {
 /// than `memory_s`.
 pub(super) fn from_history(
     flow: &FlowWindow<'_>,
+    echo: Option<Echo>,
     base: Option<BaseRtt>,
     reductions: &[Reduction],
     config: &EstimatorConfig,
 ) -> Facts {
     let mut facts = if flow.probed() {
-        from_probe(flow, reductions)
+        from_probe(flow, echo, reductions)
     } else {
         Facts::default()
     };
+    facts.echo = echo;
     // A count of a part of the packets varies more than any window.
     if flow.sampling <= 1.0 {
-        facts.spacing = spacing(flow);
         if let Some(base) = base {
             let memory_ns = (config.memory_s.max(0.0) * 1e9) as u64;
             let recent = flow.life.last_ns.saturating_sub(memory_ns);
@@ -85,7 +84,6 @@ pub(super) fn from_history(
             let moments = moments(flow, base_s, since, flow.life.last_ns);
             // Of a probed flow the window itself is seen, and what ends its growth.
             if !flow.probed() {
-                facts.follows_delay = follows_delay(&moments, &losses_ns);
                 facts.ceiling = ceiling(flow, base_s, &losses_ns, since);
             }
             facts.shape = shape(moments, &losses_ns).filter(|s| s.rtts >= LEAST_RTTS);
@@ -127,8 +125,10 @@ pub(super) fn with_window(
     facts
 }
 
-fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
+fn from_probe(flow: &FlowWindow<'_>, echo: Option<Echo>, reductions: &[Reduction]) -> Facts {
     let mss = f64::from(flow.mss_bytes());
+    let sampled = flow.sampling > 1.0;
+    let clocked = echo.filter(|e| sampled && e.clocks());
     let (mut samples, mut held) = (0.0, 0.0);
     let mut slow_start = true;
     let mut watch = Watch::default();
@@ -174,9 +174,13 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
                 without_delay_us.push(f64::from(p.base_rtt_min_us));
             }
         }
-        if p.base_rtt_min_us > 0 {
+        if p.base_rtt_min_us > 0 && clocked.is_none() {
             base_us = base_us.min(f64::from(p.base_rtt_min_us));
         }
+    }
+    // Delays of a part of the packets do not agree with each smoothed round trip.
+    if let Some(echo) = clocked {
+        base_us = base_us.min(echo.lag_s * 1e6);
     }
     let mut facts = Facts {
         initial_slow_start: Some(slow_start),
@@ -192,7 +196,7 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
     {
         // Where sample and delay agree, the wait for a second packet to acknowledge is
         // taken out too.
-        let beyond = if without_delay_us.len() >= LEAST_RECORDS {
+        let beyond = if clocked.is_none() && without_delay_us.len() >= LEAST_RECORDS {
             quantile(&without_delay_us, 0.5)
         } else {
             quantile(&srtt_us, 0.5).map(|srtt| srtt - here)

@@ -90,6 +90,8 @@ mod tests {
             signals: 0,
             signal_rate: 0.0,
             to_ns: 1_000_000_000,
+            unreported: 0.0,
+            missing: Vec::new(),
         };
         let facts = Facts {
             bytes_per_s: share * CAPACITY,

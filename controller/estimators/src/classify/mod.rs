@@ -21,6 +21,7 @@ mod weights;
 
 use crate::config::EstimatorConfig;
 use crate::congestion_control::Recognised;
+use crate::echo::Echo;
 use crate::reductions::Reduction;
 use crate::rtt::BaseRtt;
 use crate::types::{CongestionControl, Evidence, FlowClass};
@@ -81,6 +82,7 @@ fn verdict(class: FlowClass, confidence: f64, p_lbp: f64, why: impl Into<String>
 /// known from another window with the same history.
 pub(crate) fn classify(
     flow: &FlowWindow<'_>,
+    echo: Option<Echo>,
     base: Option<BaseRtt>,
     past: Option<Past>,
     link: &LinkContext,
@@ -105,10 +107,10 @@ pub(crate) fn classify(
         observed: None,
         p_by_delay: None,
     };
-    if let Some(v) = at_a_glance(flow, link, config).or_else(|| unclocked(flow, base)) {
+    if let Some(v) = at_a_glance(flow, link, config).or_else(|| unclocked(flow, base, link)) {
         return classified(v);
     }
-    let past = past.unwrap_or_else(|| Past::of(flow, base, config));
+    let past = past.unwrap_or_else(|| Past::of(flow, echo, base, config));
     let f = with_window(past.facts, flow, base, config);
     let (reductions, events) = (&past.reductions, past.events);
     let mut recognised = past.recognised;
@@ -169,10 +171,13 @@ fn is_sender(flow: &FlowWindow<'_>) -> bool {
 const UNCLOCKED: f64 = 0.9;
 /// Probability that datagrams are limited here of which a part is seen: nothing tells.
 const P_SAMPLED: f64 = 0.2;
+/// And of datagrams that take more than half of a busy link.
+const P_FILLS: f64 = 0.4;
+const HALF: f64 = 0.5;
 
 /// Datagrams that no acknowledgements clock, as far as is seen: a transport that keeps a window
 /// (QUIC) sends a base round trip after its earlier packets left.
-fn unclocked(flow: &FlowWindow<'_>, base: Option<BaseRtt>) -> Option<Verdict> {
+fn unclocked(flow: &FlowWindow<'_>, base: Option<BaseRtt>, link: &LinkContext) -> Option<Verdict> {
     if flow.is_tcp() || base.is_some() {
         return None;
     }
@@ -180,8 +185,14 @@ fn unclocked(flow: &FlowWindow<'_>, base: Option<BaseRtt>) -> Option<Verdict> {
         let why = "not TCP; of a part of its packets it cannot be told what they follow";
         verdict(FlowClass::Other, 1.0 - P_SAMPLED, P_SAMPLED, why)
     } else {
+        // What fills a link comes as evenly as it leaves, clocked or not.
+        let p_lbp = if link.busy() && link.share_of(flow) > HALF {
+            P_FILLS
+        } else {
+            0.0
+        };
         let why = "not TCP, and its packets follow none of its own that left earlier";
-        verdict(FlowClass::Other, UNCLOCKED, 0.0, why)
+        verdict(FlowClass::Other, UNCLOCKED.min(1.0 - p_lbp), p_lbp, why)
     })
 }
 
@@ -292,6 +303,20 @@ mod tests {
         }
     }
 
+    fn idle() -> LinkContext {
+        LinkContext {
+            non_empty: 0.0,
+            utilisation: None,
+            capacity_bytes_per_s: Some(1e6),
+            drop_rate: 0.0,
+            signals: 0,
+            signal_rate: 0.0,
+            to_ns: 1,
+            unreported: 0.0,
+            missing: Vec::new(),
+        }
+    }
+
     fn of_datagrams(base: Option<BaseRtt>, sampling: f64) -> Option<(FlowClass, f64)> {
         let info = FlowInfo {
             key: Some(FlowKey {
@@ -309,7 +334,7 @@ mod tests {
             sampling,
             ..FlowWindow::of_records(vec![&record])
         };
-        unclocked(&flow, base).map(|v| (v.class, v.p_lbp))
+        unclocked(&flow, base, &idle()).map(|v| (v.class, v.p_lbp))
     }
 
     #[test]
@@ -323,13 +348,9 @@ mod tests {
     #[test]
     fn a_full_link_that_loses_little_is_filled_by_what_reacts() {
         let link = |utilisation, drop_rate| LinkContext {
-            non_empty: 1.0,
             utilisation,
-            capacity_bytes_per_s: Some(1e6),
             drop_rate,
-            signals: 0,
-            signal_rate: drop_rate,
-            to_ns: 1,
+            ..idle()
         };
         assert!(link(Some(0.995), 0.01).filled());
         assert!(!link(Some(0.9), 0.01).filled());

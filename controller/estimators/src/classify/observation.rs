@@ -5,11 +5,14 @@ use super::context::LinkContext;
 use super::facts::Facts;
 use crate::config::EstimatorConfig;
 use crate::congestion_control::Recognised;
+use crate::echo::Echo;
 use crate::reductions::Reduction;
-use crate::spacing::Spacing;
 use crate::types::CongestionControl;
 use crate::window::FlowWindow;
 use serde::{Deserialize, Serialize};
+
+/// Round trip of a flow of which none is known, s.
+const SHORT_RTT_S: f64 = 0.1;
 
 /// All that the log-odds of a flow follow from. Pure data, so that the
 /// calibration can weigh it again with other weights.
@@ -65,8 +68,8 @@ pub struct Observation {
     pub most_pkts: Option<f64>,
     /// Times without a loss that were long enough for one more.
     pub grown_past: u32,
-    /// Packets come more evenly spaced than by chance.
-    pub evenly_spaced: bool,
+    /// Share of its packets that earlier ones of it clock, where enough came to tell.
+    pub echo_share: Option<f64>,
     /// Rate over the link's capacity; 0 where that is not known.
     pub rate_share: f64,
     /// Takes nearly all of the link, and its packets wait here.
@@ -99,7 +102,7 @@ impl Observation {
             packets: packets(flow),
             link_drops: link.signals,
             link_loss_rate: link.signal_rate,
-            evenly_spaced: facts.spacing == Spacing::Singly,
+            echo_share: facts.echo.filter(Echo::tells).map(|e| e.share),
             rate_share: link
                 .capacity_bytes_per_s
                 .map_or(0.0, |c| facts.bytes_per_s / c),
@@ -117,6 +120,7 @@ impl Observation {
             o.most_pkts = Some(ceiling.packets as f64);
             o.grown_past = ceiling.grown_past;
         }
+        let lookback_ns = (2e9 * facts.rtt_s.unwrap_or(SHORT_RTT_S)) as u64;
         for r in reductions.iter().filter(|r| r.counts) {
             let age_s = link.to_ns.saturating_sub(r.time_ns) as f64 / 1e9;
             let weight = (-age_s / config.memory_s.max(1e-3)).exp();
@@ -125,7 +129,7 @@ impl Observation {
                 o.reductions_local += 1;
                 o.local += weight;
             } else {
-                o.remote += weight;
+                o.remote += weight * (1.0 - link.hidden(r.time_ns, lookback_ns));
             }
         }
         o

@@ -4,6 +4,7 @@
 use super::facts::{Facts, from_history};
 use crate::config::EstimatorConfig;
 use crate::congestion_control::{Recognised, recognise};
+use crate::echo::Echo;
 use crate::reductions::{Reduction, local_episodes, passive, probed, typical_rtt_ns};
 use crate::rtt::BaseRtt;
 use crate::types::CongestionControl;
@@ -25,6 +26,7 @@ pub(crate) struct Past {
 impl Past {
     pub(super) fn of(
         flow: &FlowWindow<'_>,
+        echo: Option<Echo>,
         base: Option<BaseRtt>,
         config: &EstimatorConfig,
     ) -> Self {
@@ -49,7 +51,7 @@ impl Past {
             (passive(flow, here, base, rtt_ns, config), unknown)
         };
         Self {
-            facts: from_history(flow, base, &reductions, config),
+            facts: from_history(flow, echo, base, &reductions, config),
             reductions,
             recognised,
             events,

@@ -5,7 +5,6 @@
 
 use super::facts::Facts;
 use crate::rtt::BaseRtt;
-use crate::spacing::Spacing;
 use crate::window::FlowWindow;
 
 /// Packets of a probed flow wait elsewhere for less than this part of what they wait here;
@@ -47,7 +46,7 @@ pub(super) fn p_by_delay(
     // A clock of acknowledgements shows that the flow has a window, its size that nothing
     // holds it.
     let shape = facts.shape.filter(|_| base.is_some_and(|b| !b.guessed))?;
-    (facts.spacing != Spacing::Singly && shape.at_top < CONSTANT).then_some(P_PASSIVE)
+    (shape.at_top < CONSTANT).then_some(P_PASSIVE)
 }
 
 #[cfg(test)]
@@ -60,7 +59,7 @@ mod tests {
 
     const BASE_S: f64 = 0.02;
 
-    fn facts(elsewhere_s: f64, at_top: f64, spacing: Spacing) -> Facts {
+    fn facts(elsewhere_s: f64, at_top: f64) -> Facts {
         Facts {
             waiting: Some(Waiting {
                 base_s: BASE_S,
@@ -75,7 +74,6 @@ mod tests {
                 growth: None,
                 growth_rtts: 0.0,
             }),
-            spacing,
             ..Facts::default()
         }
     }
@@ -101,9 +99,7 @@ mod tests {
 
     #[test]
     fn the_packets_of_a_probed_flow_wait_here_alone() {
-        let probed = |elsewhere_s, sampling| {
-            told(true, sampling, &facts(elsewhere_s, 0.5, Spacing::Unknown))
-        };
+        let probed = |elsewhere_s, sampling| told(true, sampling, &facts(elsewhere_s, 0.5));
         assert_eq!(probed(0.002, 1.0), Some(P_PROBED));
         assert_eq!(probed(0.017, 1.0), None);
         assert_eq!(probed(0.017, 8.0), Some(P_SAMPLED));
@@ -112,9 +108,8 @@ mod tests {
 
     #[test]
     fn the_window_of_an_unprobed_flow_moves() {
-        let passive = |at_top, spacing| told(false, 1.0, &facts(0.0, at_top, spacing));
-        assert_eq!(passive(0.5, Spacing::Unknown), Some(P_PASSIVE));
-        assert_eq!(passive(0.97, Spacing::Unknown), None);
-        assert_eq!(passive(0.5, Spacing::Singly), None);
+        let passive = |at_top| told(false, 1.0, &facts(0.0, at_top));
+        assert_eq!(passive(0.5), Some(P_PASSIVE));
+        assert_eq!(passive(0.97), None);
     }
 }

@@ -4,6 +4,7 @@
 //! `calibration/README.md` says how these numbers are judged, and how sensitive
 //! the classes are to each. A test holds them equal to `calibration/weights.csv`.
 
+use crate::echo::CLOCKS;
 use crate::in_flight::RECOVERY_RTTS;
 
 /// Declares [`Weights`], its values in force, and access by place for the
@@ -97,6 +98,8 @@ weights! {
     LogOdds window_small_most = -4.5;
     /// A window above this part of what the loss allows has no window limit.
     Threshold window_large = 2.0;
+    /// A window above this part heeds no loss: that of a model of the path (BBR).
+    Threshold window_unheeding = 3.0;
     /// A window that is large.
     LogOdds window_large_odds = 3.0;
     /// A window above this part is what the loss allows.
@@ -149,8 +152,12 @@ weights! {
     LogOdds top_slope = 9.0;
     /// A constant window weighs no more than this.
     LogOdds constant_window_most = -2.5;
-    /// Packets come singly, spaced by a slower link before.
-    LogOdds evenly_spaced = -5.4;
+    /// Departures here clock this share of the packets of a flow with a window.
+    Threshold clocked_share = CLOCKS;
+    /// They do: a window limits it, here or at its receiver.
+    LogOdds clocked = 0.37;
+    /// They do not: a slower link or its application limits it.
+    LogOdds unclocked = -5.8;
     /// Who takes more than this share of a busy link is bottlenecked there.
     Threshold most_of_link = 0.5;
     /// Takes most of a busy link.

@@ -8,11 +8,9 @@
 //! flow that is its window, to the packet.
 
 mod ceiling;
-mod follows_delay;
 mod moments;
 mod shape;
 
 pub(crate) use ceiling::{Ceiling, ceiling};
-pub(crate) use follows_delay::follows_delay;
 pub(crate) use moments::moments;
 pub(crate) use shape::{RECOVERY_RTTS, Shape, losses_ns, shape};

@@ -2,8 +2,7 @@
 //! What a series of packets in flight says of the limit of its flow.
 
 use super::moments::Moment;
-use crate::regression::Slope;
-use crate::stats::quantile;
+use crate::stats::{quantile, slope};
 use crate::window::FlowWindow;
 
 /// Within this many packets of its 90th percentile a window is at its top: an
@@ -131,9 +130,9 @@ fn fit(x: &[f64], m: &[Moment]) -> Option<(f64, f64)> {
         return None;
     }
     let points: Vec<(f64, f64)> = x.iter().copied().zip(m.iter().map(|m| m.packets)).collect();
-    let slope = Slope::of(&points, points.len() as f64)?;
+    let slope = slope(&points)?;
     let length = x.last().unwrap_or(&0.0) - x.first().unwrap_or(&0.0);
-    Some((slope.value, length))
+    Some((slope, length))
 }
 
 /// Times at which the flow lost, as far as the switch can see: drops and CE marks

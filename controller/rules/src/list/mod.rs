@@ -4,12 +4,20 @@
 use crate::rule::{Rule, RuleResult, Situation};
 use crate::targets::{Options, Targets};
 use crate::traffic::Traffic;
-use crate::{bscl, ngi, srb, utb};
+use crate::{bscl, dctcp, ngi, srb, utb};
 use std::sync::LazyLock;
 
 /// Every rule, by paper.
-pub static RULES: LazyLock<Vec<&'static Rule>> =
-    LazyLock::new(|| [bscl::RULES, srb::RULES, utb::RULES, ngi::RULES].concat());
+pub static RULES: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
+    [
+        bscl::RULES,
+        srb::RULES,
+        utb::RULES,
+        ngi::RULES,
+        dctcp::RULES,
+    ]
+    .concat()
+});
 
 /// Applies every rule of the list.
 pub fn evaluate(traffic: &Traffic, targets: &Targets, options: &Options) -> Vec<RuleResult> {

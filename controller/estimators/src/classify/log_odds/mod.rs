@@ -49,7 +49,7 @@ impl<'a> LogOdds<'a> {
             odds.shape();
             odds.ceiling();
         }
-        odds.spacing();
+        odds.echo();
         odds.rate();
         odds.limits();
         odds
@@ -148,13 +148,9 @@ impl<'a> LogOdds<'a> {
     /// the more losses the flow would have had.
     fn window(&mut self) {
         let (o, w) = (self.observed, self.weights);
-        let Some(window) = o.in_flight_pkts else {
+        let Some((window, allowed)) = o.in_flight_pkts.zip(self.allowed_pkts()) else {
             return;
         };
-        if (o.link_drops as f64) < w.link_drops || o.link_loss_rate <= 0.0 {
-            return;
-        }
-        let allowed = (SQRT_CONSTANT / o.link_loss_rate.sqrt()).max(w.least_allowed_pkts);
         let share = (window / allowed).max(1e-3);
         let least = o.rtt_s.map_or(allowed, |rtt| {
             allowed.min(with_timeouts(o.link_loss_rate, rtt))
@@ -178,12 +174,21 @@ impl<'a> LogOdds<'a> {
         });
     }
 
-    /// Windows send in bursts; packets more evenly spaced than by chance have
-    /// passed a slower link before.
-    fn spacing(&mut self) {
-        if self.observed.evenly_spaced {
-            self.add(self.weights.evenly_spaced, || {
-                "packets come singly, spaced by a slower link before".into()
+    /// What leaves here comes back as acknowledgements, and those let the next packets go: of a
+    /// flow with a window. A model of the path paces packets (BBR),
+    /// and one with a window beyond what the loss allows has no other bottleneck.
+    fn echo(&mut self) {
+        let (o, w) = (self.observed, self.weights);
+        let Some(share) = o.echo_share.filter(|_| !o.model_based) else {
+            return;
+        };
+        if share >= w.clocked_share {
+            self.add(w.clocked, || {
+                "its packets come a round trip after earlier ones left here".into()
+            });
+        } else if !self.takes_most() && !(o.unsampled && self.is_large()) {
+            self.add(w.unclocked, || {
+                "its packets do not follow those that left here earlier".into()
             });
         }
     }
@@ -196,6 +201,22 @@ impl<'a> LogOdds<'a> {
                 format!("takes {share:.0} % of a busy link")
             });
         }
+    }
+
+    /// The window is far above what the loss here allows.
+    fn is_large(&self) -> bool {
+        let (o, w) = (self.observed, self.weights);
+        let allowed = self.allowed_pkts();
+        o.in_flight_pkts
+            .zip(allowed)
+            .is_some_and(|(window, allowed)| window > w.window_unheeding * allowed)
+    }
+
+    /// The window that the loss here allows (BSCL eq. 2), where it is known.
+    fn allowed_pkts(&self) -> Option<f64> {
+        let (o, w) = (self.observed, self.weights);
+        (o.link_drops as f64 >= w.link_drops && o.link_loss_rate > 0.0)
+            .then(|| (SQRT_CONSTANT / o.link_loss_rate.sqrt()).max(w.least_allowed_pkts))
     }
 
     fn takes_most(&self) -> bool {

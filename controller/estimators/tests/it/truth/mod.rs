@@ -273,7 +273,7 @@ pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
                 let sequence = &mut sequences[usize::from(r.hw_id)];
                 *sequence += 1;
                 r.sequence = *sequence;
-                r.sampling_shift = Some(view.sampling_shift);
+                r.sampling_shift = Some(view.sampling_shift + r.sampling_shift.unwrap_or(0));
             }
             pipeline.push_report(exporter, &r, time);
         })

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Departures by tenths of an interval, in one number of a record.
+
+/// Parts of an interval.
+pub const TENTHS: usize = 10;
+
+const BITS: u32 = 6;
+const MOST: u64 = (1 << BITS) - 1;
+const SHIFT_AT: u32 = BITS * TENTHS as u32;
+
+/// Packs counts for `FlowInterval.departures`: exact up to 63, beyond to 1 in 32 of the largest.
+pub fn pack(counts: [u16; TENTHS]) -> u64 {
+    let most = u64::from(counts.into_iter().max().unwrap_or(0));
+    let mut shift = 0;
+    // A count is rounded: the largest must fit all the same.
+    while (most + half(shift)) >> shift > MOST {
+        shift += 1;
+    }
+    let counts = counts.into_iter().enumerate();
+    counts.fold(u64::from(shift) << SHIFT_AT, |packed, (i, count)| {
+        packed | ((u64::from(count) + half(shift)) >> shift) << (BITS * i as u32)
+    })
+}
+
+/// Counts of `FlowInterval.departures`.
+pub fn unpack(packed: u64) -> [u32; TENTHS] {
+    let shift = packed >> SHIFT_AT;
+    std::array::from_fn(|i| ((packed >> (BITS * i as u32) & MOST) << shift) as u32)
+}
+
+fn half(shift: u32) -> u64 {
+    (1 << shift) >> 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_are_exact_and_many_nearly_so() {
+        let few = [0, 1, 63, 5, 0, 0, 62, 7, 9, 63];
+        assert_eq!(unpack(pack(few)), few.map(u32::from));
+        for most in [64, 126, 127, 255, 1000, 4064, 4095, u16::MAX] {
+            let counts = [most, 0, most / 2, most / 3, most, most, 1, 0, 0, most];
+            for (counted, told) in counts.map(f64::from).into_iter().zip(unpack(pack(counts))) {
+                let off = (f64::from(told) - counted).abs();
+                assert!(
+                    off <= f64::from(most) / 62.0,
+                    "{told} for {counted} of {most}"
+                );
+            }
+        }
+        assert_eq!(pack([0; TENTHS]), 0);
+        assert_eq!(unpack(u64::MAX), [63 << 15; TENTHS]);
+    }
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The echo of a flow's departures in its own later arrivals: its base RTT, and whether its
+//! packets are clocked by this queue. It needs no header, so that it holds for any transport.
+//!
+//! A sender with a window sends when an acknowledgement comes: its packets arrive a base RTT
+//! after earlier ones left, however long they waited. So the times from each departure to the
+//! later arrivals have a peak there, beyond what chance gives.
+
+use crate::window::FlowWindow;
+use tidemark_proto::departures::{TENTHS, unpack};
+use tidemark_proto::telemetry::FlowInterval;
+
+/// Longest time looked at, in tenths of a record (1 ms): base RTTs up to 640 ms.
+const LAGS: usize = 640;
+/// Tenths with a departure that are looked at, the newest.
+const MOST: usize = 4096;
+/// Fewer packets tell nothing.
+const LEAST_PACKETS: f32 = 100.0;
+/// Lags on either side of which the median is what chance gives.
+const AROUND: usize = 20;
+/// Shorter times are of packets that left together.
+const FIRST: usize = 3;
+
+/// Where a flow's arrivals follow its departures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Echo {
+    /// Base RTT and the transmission here, s.
+    pub lag_s: f64,
+    /// Standard deviations of chance by which the peak stands out.
+    pub z: f64,
+    /// That of a share of one.
+    z_of_one: f64,
+    tenth_s: f64,
+    /// Arrivals at the peak per departure, beyond chance: 1 to 3 where a window sends as
+    /// acknowledgements come, near 0 where nothing here clocks it.
+    pub share: f64,
+}
+
+/// Arrivals per departure from which on its acknowledgements clock a flow: 1.0 to 3 of windows,
+/// 0.02 to 0.6 of others, in simulation and of kernels.
+pub(crate) const CLOCKS: f64 = 0.6;
+/// Deviations that are no chance, of the best of so many lags.
+const LEAST_Z: f64 = 5.0;
+
+impl Echo {
+    /// Its packets follow those that left here earlier.
+    pub fn clocks(&self) -> bool {
+        self.share >= CLOCKS && self.z >= LEAST_Z
+    }
+
+    /// Relative error of the lag: half a tenth of a record.
+    pub fn error(&self) -> f64 {
+        0.5 * self.tenth_s / self.lag_s
+    }
+
+    /// There are packets enough to tell whether they do.
+    pub fn tells(&self) -> bool {
+        self.z_of_one * CLOCKS >= LEAST_Z
+    }
+}
+
+/// The flow's echo over the newest part of its history. `None` with too few packets.
+pub(crate) fn echo(flow: &FlowWindow<'_>) -> Option<Echo> {
+    let series = Series::of(&flow.history)?;
+    let counts = series.counts();
+    let chance = chance(&counts);
+    peak(&counts, &chance).map(|(lag, z, beyond)| {
+        let share = beyond / f64::from(series.packets) * flow.sampling;
+        Echo {
+            lag_s: lag * series.tenth_s,
+            z,
+            z_of_one: z / share,
+            tenth_s: series.tenth_s,
+            share,
+        }
+    })
+}
+
+/// Departures and arrivals by tenths of a record.
+struct Series {
+    tenth_s: f64,
+    packets: f32,
+    left: Vec<(usize, f32)>,
+    came: Vec<f32>,
+}
+
+impl Series {
+    fn of(history: &[&FlowInterval]) -> Option<Self> {
+        let newest = history.last()?;
+        let record_ns = newest.duration_ns.max(TENTHS as u64);
+        let tenth_ns = record_ns as f64 / TENTHS as f64;
+        // From the newest record back, as many as are looked at.
+        let mut occupied = 0;
+        let from = history
+            .iter()
+            .rposition(|r| {
+                occupied += unpack(r.departures).iter().filter(|&&n| n > 0).count();
+                occupied > MOST
+            })
+            .map_or(0, |before| before + 1);
+        let records = history.get(from..)?;
+        let begin_ns = records.first()?.start_ns;
+        let tenths = (newest.start_ns.saturating_sub(begin_ns) as f64 / tenth_ns) as usize + TENTHS;
+        if tenths > 64 * LAGS.max(MOST) {
+            return None;
+        }
+        let mut series = Self {
+            tenth_s: tenth_ns / 1e9,
+            packets: 0.0,
+            left: Vec::with_capacity(occupied.min(MOST)),
+            came: vec![0.0; tenths + LAGS + 1],
+        };
+        for (i, r) in records.iter().enumerate().filter(|(_, r)| r.packets > 0) {
+            let place = r.start_ns.saturating_sub(begin_ns) as f64 / tenth_ns;
+            let is_near = |other: &&&FlowInterval| {
+                other.packets > 0 && other.start_ns.abs_diff(r.start_ns) == r.duration_ns
+            };
+            let before = i
+                .checked_sub(1)
+                .and_then(|i| records.get(i))
+                .filter(is_near);
+            let after = records.get(i + 1).filter(is_near);
+            for (tenth, n) in unpack(r.departures).into_iter().enumerate() {
+                if n == 0 {
+                    continue;
+                }
+                let n = n as f32;
+                series.packets += n;
+                series.left.push((place as usize + tenth, n));
+                // The delay changes from record to record.
+                let part = (tenth as f64 + 0.5) / TENTHS as f64 - 0.5;
+                let other = if part < 0.0 { before } else { after };
+                let own = delay_ns(r);
+                let delay = own + other.map_or(0.0, |o| (delay_ns(o) - own) * part.abs());
+                series.add(place + tenth as f64 - delay / tenth_ns, n);
+            }
+        }
+        (series.packets >= LEAST_PACKETS).then_some(series)
+    }
+
+    fn add(&mut self, place: f64, n: f32) {
+        if place < 0.0 {
+            return;
+        }
+        let part = place.fract() as f32;
+        let at = place as usize;
+        for (at, n) in [(at, n * (1.0 - part)), (at + 1, n * part)] {
+            if let Some(bin) = self.came.get_mut(at) {
+                *bin += n;
+            }
+        }
+    }
+
+    /// Pairs of a departure and a later arrival, by the time between.
+    fn counts(&self) -> Vec<f32> {
+        let mut counts = vec![0.0f32; LAGS];
+        for &(at, n) in &self.left {
+            let came = self.came.get(at..at + LAGS).unwrap_or_default();
+            for (count, came) in counts.iter_mut().zip(came) {
+                *count += n * came;
+            }
+        }
+        counts
+    }
+}
+
+fn delay_ns(r: &FlowInterval) -> f64 {
+    r.delay_sum_ns as f64 / f64::from(r.packets.max(1))
+}
+
+/// The running median: a peak is narrower.
+fn chance(counts: &[f32]) -> Vec<f32> {
+    const STEP: usize = 4;
+    let mut chance = Vec::with_capacity(counts.len());
+    let mut near = Vec::with_capacity(2 * AROUND + STEP);
+    while chance.len() < counts.len() {
+        let at = chance.len();
+        near.clear();
+        let around = at.saturating_sub(AROUND)..(at + STEP + AROUND).min(counts.len());
+        near.extend_from_slice(counts.get(around).unwrap_or_default());
+        let middle = near.len() / 2;
+        if near.is_empty() {
+            break;
+        }
+        let (_, median, _) = near.select_nth_unstable_by(middle, f32::total_cmp);
+        chance.resize((at + STEP).min(counts.len()), *median);
+    }
+    chance
+}
+
+/// Lag (tenths), deviations, and pairs beyond chance of the peak.
+fn peak(counts: &[f32], chance: &[f32]) -> Option<(f64, f64, f64)> {
+    let beyond: Vec<f32> = counts.iter().zip(chance).map(|(n, c)| n - c).collect();
+    let sums: Vec<(f32, f32)> = beyond
+        .windows(3)
+        .zip(chance.windows(3))
+        .map(|(b, c)| {
+            let sum: f32 = b.iter().sum();
+            (sum, sum / (c.iter().sum::<f32>() + 1.0).sqrt())
+        })
+        .collect();
+    let (at, &(sum, z)) = sums
+        .iter()
+        .enumerate()
+        .skip(FIRST - 1)
+        .max_by(|a, b| a.1.1.total_cmp(&b.1.1))?;
+    let around = beyond.get(at..at + 3)?;
+    let weights: f32 = around.iter().map(|b| b.max(0.0)).sum();
+    let moment: f32 = around
+        .iter()
+        .enumerate()
+        .map(|(i, b)| i as f32 * b.max(0.0))
+        .sum();
+    let lag = at as f64 + f64::from(moment / weights.max(f32::MIN_POSITIVE));
+    Some((lag, f64::from(z), f64::from(sum)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use test_support::rng::Rng;
+    use tidemark_proto::departures::pack;
+
+    const TENTH_NS: u64 = 1_000_000;
+    const SECONDS: u64 = 20;
+
+    /// Records of 10 ms of packets by arrival and departure, ms.
+    fn records(packets: &[(f64, f64)]) -> Vec<FlowInterval> {
+        let mut all: BTreeMap<u64, (FlowInterval, [u16; TENTHS])> = BTreeMap::new();
+        for &(arrival_ms, departure_ms) in packets {
+            let tenth = departure_ms as u64;
+            let (record, tenths) = all.entry(tenth / 10).or_default();
+            record.start_ns = tenth / 10 * 10 * TENTH_NS;
+            record.duration_ns = 10 * TENTH_NS;
+            record.packets += 1;
+            record.delay_sum_ns += ((departure_ms - arrival_ms) * 1e6) as u64;
+            tenths[(tenth % 10) as usize] += 1;
+        }
+        let all = all.into_values();
+        all.map(|(record, tenths)| FlowInterval {
+            departures: pack(tenths),
+            ..record
+        })
+        .collect()
+    }
+
+    /// Queueing delay at a time, ms: a sawtooth of 3 s.
+    fn delay_ms(at_ms: f64) -> f64 {
+        20.0 + at_ms % 3000.0 / 100.0
+    }
+
+    /// A window of `window` packets in two bursts, a base RTT of `base_ms`, half a packet's
+    /// time of jitter. Of the packets one in `part` is reported.
+    fn windowed(window: usize, base_ms: f64, part: u64) -> Vec<(f64, f64)> {
+        let mut rng = Rng::of(7);
+        let mut packets = Vec::new();
+        for i in 0..window {
+            let mut at = if i % 2 == 0 { 0.0 } else { 13.0 } + i as f64 * 0.2;
+            while at < SECONDS as f64 * 1e3 {
+                let left = at + delay_ms(at);
+                packets.push((at, left));
+                at = left + base_ms + 0.6 * rng.fraction();
+            }
+        }
+        packets.retain(|_| part == 1 || rng.chance(1.0 / part as f64));
+        packets.sort_by(|a, b| a.1.total_cmp(&b.1));
+        packets
+    }
+
+    fn told(packets: &[(f64, f64)], sampling: f64) -> Option<Echo> {
+        let records = records(packets);
+        let flow = FlowWindow {
+            sampling,
+            ..FlowWindow::of_records(records.iter().collect())
+        };
+        echo(&flow)
+    }
+
+    #[test]
+    fn a_window_is_clocked_and_shows_its_base_rtt() {
+        for base_ms in [12.0, 35.0, 80.0, 240.0, 500.0] {
+            let e = told(&windowed(12, base_ms, 1), 1.0).unwrap();
+            assert!(e.clocks() && e.tells(), "{base_ms}: {e:?}");
+            let off = (e.lag_s * 1e3 - base_ms).abs();
+            assert!(off < f64::max(2.0, 0.06 * base_ms), "{base_ms}: {e:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_the_packets_shows_it_too() {
+        let e = told(&windowed(40, 50.0, 8), 8.0).unwrap();
+        assert!(e.clocks() && (e.lag_s - 0.05).abs() < 0.003, "{e:?}");
+    }
+
+    /// Poisson load waits here as others do, and follows nothing.
+    #[test]
+    fn what_nothing_clocks_has_no_echo() {
+        let mut rng = Rng::of(3);
+        let mut at = 0.0;
+        let packets: Vec<(f64, f64)> = std::iter::repeat_with(|| {
+            at += -4.0 * (1.0 - rng.fraction()).ln();
+            (at, at + delay_ms(at))
+        })
+        .take(5000)
+        .collect();
+        let e = told(&packets, 1.0).unwrap();
+        assert!(e.tells() && !e.clocks() && e.share < 0.2, "{e:?}");
+    }
+
+    #[test]
+    fn few_packets_and_odd_records_tell_nothing() {
+        assert_eq!(told(&windowed(12, 40.0, 1)[..60], 1.0), None);
+        assert_eq!(told(&[], 1.0), None);
+        // Records without departures by tenths, of a collector that did not count them.
+        let mut old = records(&windowed(12, 40.0, 1));
+        old.iter_mut().for_each(|r| r.departures = 0);
+        assert_eq!(echo(&FlowWindow::of_records(old.iter().collect())), None);
+        // A record far in the future.
+        let mut far = records(&windowed(12, 40.0, 1));
+        far.last_mut().unwrap().start_ns = u64::MAX / 2;
+        assert_eq!(echo(&FlowWindow::of_records(far.iter().collect())), None);
+    }
+}
