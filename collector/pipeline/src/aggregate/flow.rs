@@ -57,6 +57,12 @@ impl FlowTotals {
     /// A packet of the flow left, or was dropped, in this interval.
     #[inline]
     pub(super) fn packet(&mut self, row: &PostcardRow) {
+        if row.ce_marked {
+            self.ce_marked += 1;
+        }
+        if row.out_of_sample {
+            return;
+        }
         if row.dropped {
             self.drops += 1;
         } else {
@@ -66,9 +72,6 @@ impl FlowTotals {
             self.payload_bytes += u64::from(row.payload_bytes);
             let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
             self.delay_sum_ns = self.delay_sum_ns.saturating_add(delay_ns);
-        }
-        if row.ce_marked {
-            self.ce_marked += 1;
         }
         if row.retransmitted {
             self.retransmitted += 1;

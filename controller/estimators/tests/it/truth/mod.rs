@@ -266,7 +266,12 @@ pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
                 r.inner.packet = packet;
             }
             if view.sampling_shift > 0 {
-                if !r.dropped && dice & ((1 << view.sampling_shift) - 1) != 0 {
+                let drawn = dice & ((1 << view.sampling_shift) - 1) == 0;
+                if !drawn && r.ce_marked() {
+                    r.policy_flags = r
+                        .policy_flags
+                        .map(|f| f | int_report::Report::POLICY_OUT_OF_SAMPLE);
+                } else if !drawn && !r.dropped {
                     return;
                 }
                 // The switch numbers the reports it sends.
