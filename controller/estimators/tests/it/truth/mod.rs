@@ -64,7 +64,9 @@ fn recorded(source: Source, name: &str) -> Recorded {
     match source {
         Source::Golden => Recorded::golden(name).unwrap(),
         Source::Whole => {
-            Recorded::read(&test_support::golden::shared("ns3").unwrap().join(name)).unwrap()
+            let of_name = |path: &PathBuf| path.ends_with(name);
+            let path = whole_runs().into_iter().find(of_name);
+            Recorded::read(&path.unwrap_or_else(|| panic!("no run {name}"))).unwrap()
         }
     }
 }
