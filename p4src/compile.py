@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the v1model program into ``p4src/build/`` and says when that is stale.
+"""Compiles the v1model programs into ``p4src/build/`` and says when that is stale.
 
-``build/`` is committed, so that neither users nor CI need p4c:
+``build/`` is committed, so that neither users nor CI need p4c. Of Tidemark's program:
 
 * ``tidemark.json``          what BMv2 and the embedded switch load
 * ``tidemark.p4info.txtpb``  what P4Runtime clients need
 * ``report_layout.json``     where each field of a report lies (`layout.py`)
 * ``digest.json``            SHA-256 of every source, and the compiler's version
+
+``build/int_md`` has the same of the INT-MD program, but for the layout.
 
 The compiler is ``p4c-bm2-ss`` on PATH or ``$P4C_BM2_SS``; ``$P4C_FLAGS`` is
 passed on (an uninstalled compiler needs ``-I …/p4include``).
@@ -23,21 +25,42 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import layout
 import sources
 
 SOURCE_DIR = Path(__file__).resolve().parent
 BUILD_DIR = SOURCE_DIR / "build"
-PROGRAM = "v1model/tidemark.p4"
-JSON_NAME = "tidemark.json"
-P4INFO_NAME = "tidemark.p4info.txtpb"
 LAYOUT_NAME = "report_layout.json"
 DIGEST_NAME = "digest.json"
 
 
-def stale_sources(source_dir: Path = SOURCE_DIR) -> list[str]:
-    return sources.stale(BUILD_DIR / DIGEST_NAME, source_dir, "v1model")
+class Program(NamedTuple):
+    folder: str
+    name: str
+    build_dir: Path
+
+    @property
+    def json_name(self) -> str:
+        return f"{self.name}.json"
+
+    @property
+    def p4info_name(self) -> str:
+        return f"{self.name}.p4info.txtpb"
+
+    @property
+    def source(self) -> str:
+        return f"{self.folder}/{self.name}.p4"
+
+
+TIDEMARK = Program("v1model", "tidemark", BUILD_DIR)
+INT_MD = Program("int_md", "int_md", BUILD_DIR / "int_md")
+PROGRAMS = (TIDEMARK, INT_MD)
+
+
+def stale_sources(program: Program, source_dir: Path = SOURCE_DIR) -> list[str]:
+    return sources.stale(program.build_dir / DIGEST_NAME, source_dir, program.folder)
 
 
 def find_compiler() -> str | None:
@@ -51,7 +74,7 @@ def compiler_version(compiler: str) -> str:
     return words[0] if words else "unknown"
 
 
-def compile_program(compiler: str, out_dir: Path) -> None:
+def compile_program(compiler: str, program: Program, out_dir: Path) -> None:
     """Compiles into ``out_dir``.
 
     Raises:
@@ -66,15 +89,32 @@ def compile_program(compiler: str, out_dir: Path) -> None:
             "--Werror=invalid",
             # include/ has constants that only the other target needs.
             "--Wdisable=unused",
-            PROGRAM,
+            program.source,
             "-o",
-            str(out_dir / JSON_NAME),
+            str(out_dir / program.json_name),
             "--p4runtime-files",
-            str(out_dir / P4INFO_NAME),
+            str(out_dir / program.p4info_name),
         ],
         cwd=SOURCE_DIR,
         check=True,
     )
+
+
+def keep(compiler: str, program: Program, out_dir: Path) -> None:
+    """Puts the output into its place under ``build/``."""
+    names = [program.json_name, program.p4info_name, DIGEST_NAME]
+    if program is TIDEMARK:
+        made = json.loads((out_dir / program.json_name).read_text())
+        (out_dir / LAYOUT_NAME).write_text(layout.text(made))
+        names.append(LAYOUT_NAME)
+    digest = {
+        "compiler": f"p4c {compiler_version(compiler)}",
+        "sources": sources.digests(SOURCE_DIR, program.folder),
+    }
+    (out_dir / DIGEST_NAME).write_text(json.dumps(digest, indent=2) + "\n")
+    program.build_dir.mkdir(exist_ok=True)
+    for name in names:
+        shutil.copyfile(out_dir / name, program.build_dir / name)
 
 
 def main() -> int:
@@ -82,7 +122,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only say whether build/ is stale")
     arguments = parser.parse_args()
     if arguments.check:
-        stale = stale_sources()
+        stale = sorted({f for program in PROGRAMS for f in stale_sources(program)})
         if stale:
             print(
                 f"p4src/build is stale: {', '.join(stale)} changed; run `make p4`", file=sys.stderr
@@ -97,22 +137,14 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
-    with tempfile.TemporaryDirectory() as scratch:
-        out_dir = Path(scratch)
-        try:
-            compile_program(compiler, out_dir)
-        except subprocess.CalledProcessError as error:
-            return error.returncode
-        program = json.loads((out_dir / JSON_NAME).read_text())
-        (out_dir / LAYOUT_NAME).write_text(layout.text(program))
-        digest = {
-            "compiler": f"p4c {compiler_version(compiler)}",
-            "sources": sources.digests(SOURCE_DIR, "v1model"),
-        }
-        (out_dir / DIGEST_NAME).write_text(json.dumps(digest, indent=2) + "\n")
-        BUILD_DIR.mkdir(exist_ok=True)
-        for name in (JSON_NAME, P4INFO_NAME, LAYOUT_NAME, DIGEST_NAME):
-            shutil.copyfile(out_dir / name, BUILD_DIR / name)
+    for program in PROGRAMS:
+        with tempfile.TemporaryDirectory() as scratch:
+            out_dir = Path(scratch)
+            try:
+                compile_program(compiler, program, out_dir)
+            except subprocess.CalledProcessError as error:
+                return error.returncode
+            keep(compiler, program, out_dir)
     print(f"wrote {BUILD_DIR.relative_to(SOURCE_DIR.parent)}/")
     return 0
 

@@ -46,6 +46,7 @@ CREATE TABLE IF NOT EXISTS postcards
     dropped Bool CODEC(ZSTD(3)),
     drop_reason Nullable(UInt8) CODEC(ZSTD(3)),
     sampling_shift UInt8 CODEC(ZSTD(3)),
+    out_of_sample Bool CODEC(ZSTD(3)),
     retransmitted Bool CODEC(ZSTD(3)),
     feedback_rtt_us Nullable(UInt32) CODEC(ZSTD(3)),
     lost_before Int32 CODEC(ZSTD(3)),

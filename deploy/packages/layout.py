@@ -86,6 +86,10 @@ PACKAGES = (
         files={
             "p4src/build/tidemark.json": "usr/share/tidemark/p4/tidemark.json",
             "p4src/build/tidemark.p4info.txtpb": "usr/share/tidemark/p4/tidemark.p4info.txtpb",
+            **{
+                f"p4src/build/int_md/{name}": f"usr/share/tidemark/p4/int_md/{name}"
+                for name in ("int_md.json", "int_md.p4info.txtpb")
+            },
         },
         # Scripts that start BMv2 by its name find this one, where it is first on PATH.
         links={"usr/lib/tidemark/bmv2/simple_switch_grpc": "../../../bin/tidemark-switch"},

@@ -12,8 +12,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import compile as p4_compile
 
 
-def test_build_is_not_stale():
-    assert p4_compile.stale_sources() == [], (
+@pytest.mark.parametrize("program", p4_compile.PROGRAMS, ids=lambda p: p.name)
+def test_build_is_not_stale(program):
+    assert p4_compile.stale_sources(program) == [], (
         "p4src changed since p4src/build was made: run `make p4`"
     )
 
@@ -23,11 +24,11 @@ def test_a_changed_source_is_noticed(tmp_path):
         (tmp_path / folder).mkdir()
         for f in (p4_compile.SOURCE_DIR / folder).glob("*.p4"):
             (tmp_path / folder / f.name).write_bytes(f.read_bytes())
-    assert p4_compile.stale_sources(source_dir=tmp_path) == []
+    assert p4_compile.stale_sources(p4_compile.TIDEMARK, tmp_path) == []
     (tmp_path / "v1model" / "egress.p4").write_text("// changed")
     (tmp_path / "v1model" / "new.p4").write_text("// new")
     (tmp_path / "include" / "report.p4").unlink()
-    assert p4_compile.stale_sources(source_dir=tmp_path) == [
+    assert p4_compile.stale_sources(p4_compile.TIDEMARK, tmp_path) == [
         "include/report.p4",
         "v1model/egress.p4",
         "v1model/new.p4",
@@ -36,7 +37,7 @@ def test_a_changed_source_is_noticed(tmp_path):
 
 def test_control_plane_names():
     """The names that the design gives, on which controllers rely."""
-    program = json.loads((p4_compile.BUILD_DIR / p4_compile.JSON_NAME).read_text())
+    program = json.loads((p4_compile.BUILD_DIR / p4_compile.TIDEMARK.json_name).read_text())
     tables = {t["name"] for pipeline in program["pipelines"] for t in pipeline["tables"]}
     assert {
         "Ingress.l2_forward",
@@ -57,7 +58,8 @@ def strip_source_info(node):
     return node
 
 
-def test_recompiling_gives_the_same_program(tmp_path):
+@pytest.mark.parametrize("program", p4_compile.PROGRAMS, ids=lambda p: p.name)
+def test_recompiling_gives_the_same_program(program, tmp_path):
     compiler = p4_compile.find_compiler()
     if compiler is None:
         message = (
@@ -65,15 +67,14 @@ def test_recompiling_gives_the_same_program(tmp_path):
         )
         warnings.warn(message, stacklevel=1)
         pytest.skip(message)
-    recorded = json.loads((p4_compile.BUILD_DIR / p4_compile.DIGEST_NAME).read_text())["compiler"]
+    recorded = json.loads((program.build_dir / p4_compile.DIGEST_NAME).read_text())["compiler"]
     if recorded != f"p4c {p4_compile.compiler_version(compiler)}":
         pytest.skip(
             f"the artifacts are from {recorded}, another version numbers things its own way"
         )
-    p4_compile.compile_program(compiler, tmp_path)
-    fresh = json.loads((tmp_path / p4_compile.JSON_NAME).read_text())
-    committed = json.loads((p4_compile.BUILD_DIR / p4_compile.JSON_NAME).read_text())
+    p4_compile.compile_program(compiler, program, tmp_path)
+    fresh = json.loads((tmp_path / program.json_name).read_text())
+    committed = json.loads((program.build_dir / program.json_name).read_text())
     assert strip_source_info(fresh) == strip_source_info(committed)
-    assert (tmp_path / p4_compile.P4INFO_NAME).read_text() == (
-        p4_compile.BUILD_DIR / p4_compile.P4INFO_NAME
-    ).read_text()
+    p4info = (tmp_path / program.p4info_name).read_text()
+    assert p4info == (program.build_dir / program.p4info_name).read_text()

@@ -20,7 +20,7 @@ control ChecksumUpdate(inout headers_t hdr, inout metadata_t meta) {
     apply {
         // Only where this switch changed the header (CE): the clone carries
         // the flag too, so that a report shows the packet as it left.
-        update_checksum(hdr.ipv4.isValid() && meta.report.flags == POLICY_FLAG_CE_MARKED,
+        update_checksum(hdr.ipv4.isValid() && meta.report.flags != 0,
             { IPV4_FIELDS(hdr.ipv4), hdr.ipv4_options.options },
             hdr.ipv4.checksum, HashAlgorithm.csum16);
 

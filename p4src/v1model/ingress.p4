@@ -132,8 +132,8 @@ control IngressPipeline(inout headers_t hdr,
         size = PORT_COUNT;
     }
 
-    // Reports one in 2^sampling_shift of the packets that leave. Drops are always
-    // reported.
+    // Reports one in 2^sampling_shift of the packets that leave. What is dropped or
+    // marked here is always reported.
     @name(".Ingress.report")
     action report(bit<8> sampling_shift) {
         meta.report.sampling_shift = sampling_shift;
@@ -263,6 +263,12 @@ control IngressPipeline(inout headers_t hdr,
     }
 
     @hidden
+    action report_out_of_sample() {
+        meta.sampled = true;
+        meta.report.flags = POLICY_FLAG_CE_MARKED | POLICY_FLAG_OUT_OF_SAMPLE;
+    }
+
+    @hidden
     action describe_packet() {
         meta.sampled = true;
         meta.report.ingress_port = standard_metadata.ingress_port;
@@ -317,6 +323,9 @@ control IngressPipeline(inout headers_t hdr,
                             sample_ipv6();
                         }
                         draw_sample();
+                        if (!meta.sampled && meta.report.flags == POLICY_FLAG_CE_MARKED) {
+                            report_out_of_sample();
+                        }
                     }
                 }
             }

@@ -13,6 +13,9 @@ const bit<16> FLOOD_GROUP = 1;
 const bit<32> REPORT_CLONE_SESSION = 1;
 const bit<8>  REPORT_FIELD_LIST = 1;
 
+// Marked, and reported for that alone: it is not in the sample.
+const bit<8> POLICY_FLAG_OUT_OF_SAMPLE = 2;
+
 // simple_switch's values of standard_metadata.instance_type.
 const bit<32> INSTANCE_INGRESS_CLONE = 1;
 const bit<32> INSTANCE_EGRESS_CLONE = 2;
@@ -92,7 +95,8 @@ struct metadata_t {
     bool     reportable;
     // Report this packet, be it forwarded or dropped.
     bool     watched;
-    // It is in the sample (only meaningful when watched).
+    // Report it if it leaves: it is in the sample, or marked (only meaningful when
+    // watched).
     bool     sampled;
     // Of IPv4 and IPv6 alike; 0 without them.
     bit<2>   ecn;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One in 2^k packets by a hash of what no switch changes; drops always."""
+"""One in 2^k packets by a hash of what no switch changes; drops and marks always."""
 
 import struct
 import zlib
@@ -10,7 +10,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from tidemark_ptf import packets
+from tidemark_ptf import packets, report
 from tidemark_ptf.base import REPORT_PORT, Tidemark
 from tidemark_ptf.p4rt import MODIFY
 from tidemark_ptf.report import TelemetryReport
@@ -41,6 +41,18 @@ def stream(kind):
     # As Linux sends datagrams that must not be fragmented: no identification.
     plain = {} if kind == "udp6" else {"ident": 0}
     return [with_payload(make(1, 2, 100, **plain), i) for i in range(COUNT)]
+
+
+def set_ecn(packet, bits):
+    if IPv6 in packet:
+        packet[IPv6].tc = bits
+    else:
+        packet[IP].tos = bits
+        del packet[IP].chksum
+
+
+def ecn_of(packet):
+    return (packet[IPv6].tc if IPv6 in packet else packet[IP].tos) & 3
 
 
 def with_payload(packet, i):
@@ -88,6 +100,45 @@ class Sample(Tidemark):
         seen = [r.inner[: len(expected[0])] for r in reports]
         self.assertEqual(seen, expected)
         self.assertEqual({r.sampling_shift for r in reports}, {shift})
+        self.assert_silence([REPORT_PORT])
+
+
+class MarksAreAlwaysReported(Tidemark):
+    """A marked packet that the sample leaves out is reported all the same, and its report says
+    that it stands for itself alone."""
+
+    SHIFT = 3
+
+    def runTest(self):
+        self.report_to_collector()
+        self.mark_ce(2, 0)
+        self.watch(shift=self.SHIFT)
+        self.watch6(shift=self.SHIFT)
+        outside = 0
+        for protocol in ("tcp", "udp", "tcp6", "udp6"):
+            for i, p in enumerate(stream(protocol)):
+                # A mark of another switch: sampled like any other packet.
+                came_marked = i % 4 == 3
+                set_ecn(p, 3 if came_marked else 2)
+                drawn = sample_hash(p) % (1 << self.SHIFT) == 0
+                self.send(1, p)
+                frame = Ether(self.receive(2))
+                self.assertEqual(ecn_of(frame), 3)
+                if came_marked and not drawn:
+                    continue
+                (packet,) = self.collect_reports(1)
+                r = packet[TelemetryReport]
+                flags = 0 if came_marked else report.FLAG_CE_MARKED
+                if not drawn:
+                    flags |= report.FLAG_OUT_OF_SAMPLE
+                    outside += 1
+                self.assertEqual((r.sampling_shift, r.congested, r.policy_flags), (3, 1, flags))
+                # The report shows the packet as it left, with a checksum that is right.
+                left = same_packet(frame)
+                self.assertEqual(r.inner[: len(left)], left)
+                if IP in frame:
+                    self.assertTrue(report.ip_checksum_is_valid(frame[IP]))
+        self.assertGreater(outside, COUNT)
         self.assert_silence([REPORT_PORT])
 
 

@@ -62,6 +62,7 @@ local f = {
   sampling_shift = ProtoField.uint8("tidemark.sampling_shift", "Sampling shift (1 in 2^n)", base.DEC),
   policy_flags = ProtoField.uint8("tidemark.policy_flags", "Policy flags", base.HEX),
   ce_marked = ProtoField.bool("tidemark.ce_marked", "CE marked here", 8, nil, 0x01),
+  out_of_sample = ProtoField.bool("tidemark.out_of_sample", "Out of the sample", 8, nil, 0x02),
   tag = ProtoField.bytes("tidemark.tag", "Tag"),
 }
 -- <end generated: fields>
@@ -119,7 +120,7 @@ local metadata = {
 }
 local domain_metadata = {
   { 0x8000, 4, { { f.limit, 0, 4 } } },
-  { 0x4000, 4, { { f.sampling_shift, 0, 1 }, { f.policy_flags, 1, 1 }, { f.ce_marked, 1, 1 } } },
+  { 0x4000, 4, { { f.sampling_shift, 0, 1 }, { f.policy_flags, 1, 1 }, { f.ce_marked, 1, 1 }, { f.out_of_sample, 1, 1 } } },
   { 0x2000, 16, { { f.tag, 0, 16 } } },
 }
 -- <end generated: metadata>

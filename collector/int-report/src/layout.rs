@@ -105,9 +105,9 @@ pub(crate) mod forwarded {
     pub(crate) const EGRESS_NS: usize = 36;
     /// What acts first, in the unit of the occupancy: the limit in force or, of a port that marks, its threshold (also where the limit above it refused the packet); `0xFFFFFFFF`: unlimited.
     pub(crate) const LIMIT: usize = 44;
-    /// The report stands for 2^shift packets.
+    /// The report stands for 2^shift packets; of a drop, or with flag 2, for one.
     pub(crate) const SAMPLING_SHIFT: usize = 48;
-    /// Flag 1: this switch marked the packet CE.
+    /// Flag 1: this switch marked the packet CE; flag 2: it is reported for that alone, not as one of the sample.
     pub(crate) const POLICY_FLAGS: usize = 49;
     /// Tidemark's own metadata.
     pub(crate) const DOMAIN: usize = 44;

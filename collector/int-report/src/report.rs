@@ -39,9 +39,9 @@ pub struct Report<'a> {
     pub drop_reason: Option<u8>,
     /// Queue limit in force, in the unit of the occupancy; `u32::MAX` = unlimited.
     pub limit: Option<u32>,
-    /// The report stands for 2^shift packets.
+    /// The report stands for 2^shift packets; of a drop, or out of the sample, for one.
     pub sampling_shift: Option<u8>,
-    /// Bit 0: this node marked the packet CE.
+    /// Bit 0: this node marked the packet CE; bit 1: it is reported for that alone.
     pub policy_flags: Option<u8>,
     /// A v0.5 drop summary: so many packets of the flow were lost somewhere
     /// between two hosts. It tells of no queue.
@@ -71,6 +71,8 @@ pub struct Hop {
 impl Report<'_> {
     /// Flag of [`Report::policy_flags`]: this node marked the packet CE.
     pub const POLICY_CE_MARKED: u8 = 1;
+    /// Flag of [`Report::policy_flags`]: the packet is not in the sample.
+    pub const POLICY_OUT_OF_SAMPLE: u8 = 2;
 
     /// True when the node says that it marked this packet CE.
     #[must_use]
@@ -78,6 +80,14 @@ impl Report<'_> {
     pub fn ce_marked(&self) -> bool {
         self.policy_flags
             .is_some_and(|flags| flags & Self::POLICY_CE_MARKED != 0)
+    }
+
+    /// True when this packet is reported for its mark alone: it is not one of the sample.
+    #[must_use]
+    #[inline]
+    pub fn out_of_sample(&self) -> bool {
+        const BOTH: u8 = Report::POLICY_CE_MARKED | Report::POLICY_OUT_OF_SAMPLE;
+        self.policy_flags.is_some_and(|flags| flags & BOTH == BOTH)
     }
 }
 

@@ -10,10 +10,14 @@ use crate::window::FlowWindow;
 use tidemark_proto::departures::{TENTHS, unpack};
 use tidemark_proto::telemetry::FlowInterval;
 
-/// Longest time looked at, in tenths of a record (1 ms): base RTTs up to 640 ms.
+/// Longest time looked at, bins: base RTTs up to 640 ms with the bins below.
 const LAGS: usize = 640;
+/// A bin is a tenth of a record, or as many as make this time, ns.
+const LEAST_BIN_NS: f64 = 1e6;
 /// Tenths with a departure that are looked at, the newest.
 const MOST: usize = 4096;
+/// And bins before the newest record.
+const MOST_BINS: f64 = 65_536.0;
 /// Fewer packets tell nothing.
 const LEAST_PACKETS: f32 = 100.0;
 /// Lags on either side of which the median is what chance gives.
@@ -30,7 +34,7 @@ pub(crate) struct Echo {
     pub z: f64,
     /// That of a share of one.
     z_of_one: f64,
-    tenth_s: f64,
+    bin_s: f64,
     /// Arrivals at the peak per departure, beyond chance: 1 to 3 where a window sends as
     /// acknowledgements come, near 0 where nothing here clocks it.
     pub share: f64,
@@ -48,9 +52,14 @@ impl Echo {
         self.share >= CLOCKS && self.z >= LEAST_Z
     }
 
-    /// Relative error of the lag: half a tenth of a record.
+    /// Relative error of the lag: half a bin.
     pub fn error(&self) -> f64 {
-        0.5 * self.tenth_s / self.lag_s
+        0.5 * self.bin_s / self.lag_s
+    }
+
+    /// Whether a base RTT is within the times looked at.
+    pub fn reaches(&self, base_s: f64) -> bool {
+        base_s < LAGS as f64 * self.bin_s
     }
 
     /// There are packets enough to tell whether they do.
@@ -67,18 +76,18 @@ pub(crate) fn echo(flow: &FlowWindow<'_>) -> Option<Echo> {
     peak(&counts, &chance).map(|(lag, z, beyond)| {
         let share = beyond / f64::from(series.packets) * flow.sampling;
         Echo {
-            lag_s: lag * series.tenth_s,
+            lag_s: lag * series.bin_s,
             z,
             z_of_one: z / share,
-            tenth_s: series.tenth_s,
+            bin_s: series.bin_s,
             share,
         }
     })
 }
 
-/// Departures and arrivals by tenths of a record.
+/// Departures and arrivals by bins.
 struct Series {
-    tenth_s: f64,
+    bin_s: f64,
     packets: f32,
     left: Vec<(usize, f32)>,
     came: Vec<f32>,
@@ -89,29 +98,28 @@ impl Series {
         let newest = history.last()?;
         let record_ns = newest.duration_ns.max(TENTHS as u64);
         let tenth_ns = record_ns as f64 / TENTHS as f64;
+        let bin_ns = tenth_ns * (LEAST_BIN_NS / tenth_ns).ceil();
+        let earliest_ns = newest.start_ns.saturating_sub((MOST_BINS * bin_ns) as u64);
         // From the newest record back, as many as are looked at.
         let mut occupied = 0;
         let from = history
             .iter()
             .rposition(|r| {
                 occupied += unpack(r.departures).iter().filter(|&&n| n > 0).count();
-                occupied > MOST
+                occupied > MOST || r.start_ns < earliest_ns
             })
             .map_or(0, |before| before + 1);
         let records = history.get(from..)?;
         let begin_ns = records.first()?.start_ns;
-        let tenths = (newest.start_ns.saturating_sub(begin_ns) as f64 / tenth_ns) as usize + TENTHS;
-        if tenths > 64 * LAGS.max(MOST) {
-            return None;
-        }
+        let since_begin = |r: &FlowInterval| r.start_ns.saturating_sub(begin_ns) as f64;
+        let bins = ((since_begin(newest) + record_ns as f64) / bin_ns) as usize;
         let mut series = Self {
-            tenth_s: tenth_ns / 1e9,
+            bin_s: bin_ns / 1e9,
             packets: 0.0,
             left: Vec::with_capacity(occupied.min(MOST)),
-            came: vec![0.0; tenths + LAGS + 1],
+            came: vec![0.0; bins + LAGS + 2],
         };
         for (i, r) in records.iter().enumerate().filter(|(_, r)| r.packets > 0) {
-            let place = r.start_ns.saturating_sub(begin_ns) as f64 / tenth_ns;
             let is_near = |other: &&&FlowInterval| {
                 other.packets > 0 && other.start_ns.abs_diff(r.start_ns) == r.duration_ns
             };
@@ -126,13 +134,14 @@ impl Series {
                 }
                 let n = n as f32;
                 series.packets += n;
-                series.left.push((place as usize + tenth, n));
+                let middle_ns = since_begin(r) + (tenth as f64 + 0.5) * tenth_ns;
+                series.left.push(((middle_ns / bin_ns) as usize, n));
                 // The delay changes from record to record.
                 let part = (tenth as f64 + 0.5) / TENTHS as f64 - 0.5;
                 let other = if part < 0.0 { before } else { after };
                 let own = delay_ns(r);
                 let delay = own + other.map_or(0.0, |o| (delay_ns(o) - own) * part.abs());
-                series.add(place + tenth as f64 - delay / tenth_ns, n);
+                series.add((middle_ns - delay) / bin_ns - 0.5, n);
             }
         }
         (series.packets >= LEAST_PACKETS).then_some(series)
@@ -285,6 +294,23 @@ mod tests {
             let off = (e.lag_s * 1e3 - base_ms).abs();
             assert!(off < f64::max(2.0, 0.06 * base_ms), "{base_ms}: {e:?}");
         }
+    }
+
+    /// Records of 5 ms have tenths of half a millisecond: the times looked at are as long.
+    #[test]
+    fn shorter_records_reach_as_far() {
+        let halves: Vec<(f64, f64)> = windowed(12, 400.0, 1)
+            .into_iter()
+            .map(|(came, left)| (2.0 * came, 2.0 * left))
+            .collect();
+        let mut records = records(&halves);
+        for r in &mut records {
+            (r.start_ns, r.duration_ns) = (r.start_ns / 2, r.duration_ns / 2);
+            r.delay_sum_ns /= 2;
+        }
+        let e = echo(&FlowWindow::of_records(records.iter().collect())).unwrap();
+        assert!(e.clocks() && (e.lag_s - 0.4).abs() < 0.003, "{e:?}");
+        assert!(e.reaches(0.6) && !e.reaches(0.7));
     }
 
     #[test]

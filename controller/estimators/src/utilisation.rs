@@ -35,7 +35,7 @@ pub(crate) fn totals(window: &LinkWindow<'_>) -> Totals {
     let mut t = Totals::default();
     let mut reports = 0;
     for r in &window.intervals {
-        reports += u64::from(r.packets) + u64::from(r.drops);
+        reports += u64::from(r.packets) + u64::from(r.drops) + u64::from(r.out_of_sample);
         let scale = scale(r);
         let (arrivals, drops) = (u64::from(r.arrivals), u64::from(r.drops));
         t.packets += u64::from(r.packets) * scale;
@@ -45,7 +45,7 @@ pub(crate) fn totals(window: &LinkWindow<'_>) -> Totals {
         t.arrival_ip_bytes +=
             r.arrival_ip_bytes.saturating_sub(r.drop_ip_bytes) * scale + r.drop_ip_bytes;
         t.drops += drops;
-        t.ce_marked += u64::from(r.ce_marked) * scale;
+        t.ce_marked += u64::from(r.ce_marked);
         // A dropped packet never met an empty queue.
         t.met_empty += u64::from(r.met_empty) * scale;
         t.reports_lost += u64::from(r.reports_lost);

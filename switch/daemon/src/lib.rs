@@ -16,6 +16,7 @@ pub mod cli;
 mod client;
 mod control;
 pub mod data_plane;
+mod entries;
 pub mod io;
 pub mod metrics;
 pub mod offline;

@@ -21,7 +21,7 @@ use crate::io::netns;
 use crate::metrics;
 use crate::p4runtime::EmbeddedTarget;
 use crate::tagging::{self, TagCounters};
-use crate::{data_plane, program};
+use crate::{data_plane, entries, program};
 use p4_vm::Image;
 use traffic_manager::Switch;
 
@@ -148,12 +148,14 @@ async fn serve(
     data_plane::give_way();
     let target = Arc::new(EmbeddedTarget::new(handle.clone()));
     let server = Server::new(target, args.device_id);
+    let info = config.as_ref().and_then(|c| c.p4info.clone());
     if let Some(c) = config {
         server
             .load(c)
             .await
             .map_err(|e| anyhow::anyhow!("program and P4Info: {e}"))?;
     }
+    entries::write(&server, &args.entries, info.as_ref()).await?;
     let address = listener.local_addr().context("gRPC address")?;
     if let Some(l) = metrics_listener {
         let refusals = credentials.refusals().clone();

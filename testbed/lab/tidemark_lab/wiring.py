@@ -15,6 +15,7 @@ from .state import RunState
 PREFIX = "tm-"
 HOST_INTERFACE = "eth0"
 PREFIX_LENGTH = 24
+MTU = 1500
 ACCESS_INTERFACE = "acc"
 _ROOT_HANDLE = 0x0001_0000
 _SHAPED_CLASS = 0x0001_0010
@@ -95,19 +96,20 @@ def set_initial_window(namespace: str, destination: str, packets: int) -> None:
         ipr.route("add", dst=f"{destination}/32", metrics={"initcwnd": packets}, **way)
 
 
-def connect_switches(one: End, other: End, offloads: bool) -> None:
+def connect_switches(one: End, other: End, offloads: bool, mtu: int = MTU) -> None:
     with IPRoute(netns=one.namespace) as ipr:
         connect(ipr, one.interface, other)
-    raise_switch_end(one, offloads)
-    raise_switch_end(other, offloads)
+    raise_switch_end(one, offloads, mtu)
+    raise_switch_end(other, offloads, mtu)
 
 
-def raise_switch_end(end: End, offloads: bool) -> None:
+def raise_switch_end(end: End, offloads: bool, mtu: int = MTU) -> None:
     if not offloads:
         with netns.entered(end.namespace):
             kernel.disable_offloads(end.interface)
     with IPRoute(netns=end.namespace) as ipr:
-        ipr.link("set", index=ipr.link_lookup(ifname=end.interface)[0], state="up")
+        index = ipr.link_lookup(ifname=end.interface)[0]
+        ipr.link("set", index=index, mtu=mtu, state="up")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 
 impl Stored for PostcardRow {
     const TABLE: &'static str = "postcards";
-    const ADDED: &'static [&'static str] = &["feedback_rtt_us"];
+    const ADDED: &'static [&'static str] = &["out_of_sample", "feedback_rtt_us"];
 
     fn order(&self) -> u64 {
         self.order
@@ -39,6 +39,7 @@ impl Stored for PostcardRow {
             "dropped" Bool Plain |r| Some(r.dropped), |w, v| w.dropped = v.unwrap_or_default();
             "drop_reason" U8 Delta ?null |r| (r.dropped).then_some(r.drop_reason), |w, v| w.drop_reason = v.unwrap_or_default();
             "sampling_shift" U8 Delta |r| Some(r.sampling_shift), |w, v| w.sampling_shift = v.unwrap_or_default();
+            "out_of_sample" Bool Plain |r| Some(r.out_of_sample), |w, v| w.out_of_sample = v.unwrap_or_default();
             "retransmitted" Bool Plain |r| Some(r.retransmitted), |w, v| w.retransmitted = v.unwrap_or_default();
             "feedback_rtt_us" U32 Dictionary ?null |r| (r.feedback_rtt_us > 0).then_some(r.feedback_rtt_us), |w, v| w.feedback_rtt_us = v.unwrap_or_default();
             "lost_before" I32 Delta |r| Some(r.lost_before), |w, v| w.lost_before = v.unwrap_or_default();

@@ -28,6 +28,7 @@ impl Table for PostcardRow {
         dropped num bool |r| r.dropped;
         drop_reason opt u8 |r| (r.dropped).then_some(r.drop_reason);
         sampling_shift num u8 |r| r.sampling_shift;
+        out_of_sample num bool |r| r.out_of_sample;
         retransmitted num bool |r| r.retransmitted;
         feedback_rtt_us opt u32 |r| (r.feedback_rtt_us > 0).then_some(r.feedback_rtt_us);
         lost_before num i32 |r| r.lost_before;

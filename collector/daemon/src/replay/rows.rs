@@ -214,11 +214,16 @@ fn report<'a>(row: &PostcardRow, node: &NodeConfig, inner: Inner<'a>, first: boo
             bytes => u32::try_from(depth(bytes)).unwrap_or(u32::MAX),
         }),
         sampling_shift: Some(row.sampling_shift),
-        policy_flags: Some(u8::from(row.ce_marked)),
+        policy_flags: Some(policy_flags(row)),
         inner,
         first_in_datagram: first,
         ..Report::default()
     }
+}
+
+fn policy_flags(row: &PostcardRow) -> u8 {
+    let marked = u8::from(row.ce_marked) * Report::POLICY_CE_MARKED;
+    marked | (u8::from(row.out_of_sample) * Report::POLICY_OUT_OF_SAMPLE)
 }
 
 /// The headers that a row tells of.

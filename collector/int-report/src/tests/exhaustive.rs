@@ -374,3 +374,21 @@ fn every_head_of_the_old_versions_at_every_length() {
         }
     }
 }
+
+#[test]
+fn out_of_the_sample_are_marks_alone() {
+    for (policy_flags, marked, out_of_sample) in [
+        (None, false, false),
+        (Some(0), false, false),
+        (Some(1), true, false),
+        (Some(2), false, false),
+        (Some(3), true, true),
+    ] {
+        let report = Report {
+            policy_flags,
+            ..Report::default()
+        };
+        let found = (report.ce_marked(), report.out_of_sample());
+        assert_eq!(found, (marked, out_of_sample), "{policy_flags:?}");
+    }
+}

@@ -68,6 +68,10 @@ impl Rare {
     }
 
     pub(super) fn packet(&mut self, row: &PostcardRow) {
+        self.ce_marked += u32::from(row.ce_marked);
+        if row.out_of_sample {
+            return;
+        }
         self.flags |= row.tcp_flags;
         let us = row.feedback_rtt_us;
         if us > 0 && (self.feedback_rtt_us == 0 || us < self.feedback_rtt_us) {
@@ -76,7 +80,6 @@ impl Rare {
         self.unjoined += u32::from(row.join == Join::Unmatched);
         self.drops += u32::from(row.dropped);
         self.retransmitted += u32::from(row.retransmitted);
-        self.ce_marked += u32::from(row.ce_marked);
     }
 }
 
@@ -97,6 +100,9 @@ impl FlowTotals {
     /// A packet of the flow left in this tenth of the interval, or was dropped.
     #[inline]
     pub(super) fn packet(&mut self, row: &PostcardRow, tenth: usize) {
+        if row.out_of_sample {
+            return;
+        }
         if !row.dropped {
             self.packets += 1;
             self.ip_bytes += u64::from(row.ip_bytes);

@@ -33,6 +33,10 @@ impl LinkTotals {
     /// The packet came to the queue in this interval.
     #[inline(always)]
     pub(super) fn arrival(&mut self, row: &PostcardRow) {
+        // The sample stands for all: anything out of it would count twice.
+        if row.out_of_sample {
+            return;
+        }
         let r = &mut self.record;
         r.arrivals += 1;
         r.arrival_ip_bytes += u64::from(row.ip_bytes);
@@ -53,7 +57,8 @@ impl LinkTotals {
 
     /// Whether a packet came or left.
     pub(super) fn has_packets(&self) -> bool {
-        self.record.arrivals > 0 || self.record.packets > 0
+        let r = &self.record;
+        r.arrivals > 0 || r.packets > 0 || r.out_of_sample > 0
     }
 
     pub(super) fn departures(&self) -> u64 {
@@ -64,18 +69,22 @@ impl LinkTotals {
     #[inline(always)]
     pub(super) fn departure(&mut self, row: &PostcardRow) {
         let r = &mut self.record;
-        r.packets += 1;
-        r.ip_bytes += u64::from(row.ip_bytes);
-        r.wire_bytes += u64::from(row.ip_bytes + row.wire_overhead_bytes);
+        self.sampling_shift = Some(row.sampling_shift.into());
         if row.ce_marked {
             r.ce_marked += 1;
         }
+        if row.out_of_sample {
+            r.out_of_sample += 1;
+            return;
+        }
+        r.packets += 1;
+        r.ip_bytes += u64::from(row.ip_bytes);
+        r.wire_bytes += u64::from(row.ip_bytes + row.wire_overhead_bytes);
         if let Some(delay_ns) = row.delay_ns() {
             self.delay.record(delay_ns);
             r.delay_max_ns = r.delay_max_ns.max(delay_ns);
             r.delay_sum_ns = r.delay_sum_ns.saturating_add(delay_ns);
         }
-        self.sampling_shift = Some(row.sampling_shift.into());
     }
 
     /// Reports found missing (or found again) with a report of this interval.
@@ -104,6 +113,8 @@ pub(super) struct LinkState {
     pub active_ns: u64,
     limit_bytes: u64,
     sampling_shift: u32,
+    /// A mark out of the sample came: all marks are reported. Other exporters sample them.
+    all_marks: bool,
     /// Start of the first record given.
     first_start_ns: Option<u64>,
 }
@@ -149,6 +160,11 @@ impl LinkState {
         self.limit_bytes = totals.limit_bytes.take().unwrap_or(self.limit_bytes);
         self.sampling_shift = totals.sampling_shift.take().unwrap_or(self.sampling_shift);
         let lost = std::mem::take(&mut totals.lost);
+        self.all_marks |= totals.record.out_of_sample > 0;
+        if !self.all_marks {
+            let each = 1u32.checked_shl(self.sampling_shift).unwrap_or(u32::MAX);
+            totals.record.ce_marked = totals.record.ce_marked.saturating_mul(each);
+        }
         LinkInterval {
             node_id,
             port,

@@ -4,6 +4,7 @@ use crate::rows::PostcardRow;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use tidemark_proto::departures::{self, TENTHS};
+use tidemark_proto::telemetry::LinkInterval;
 
 const CONFIG: AggregateConfig = AggregateConfig {
     interval_ns: 10,
@@ -167,6 +168,48 @@ impl Plain {
         }
         flow[2] += u32::from(r.retransmitted);
         flow[3] += u32::from(r.ce_marked);
+    }
+}
+
+/// One packet in 8 is reported, one in 5 is marked: by exporters that report all marks, and
+/// by those that do not.
+#[test]
+fn marks_out_of_the_sample_count_as_marks_alone() {
+    for reports_all_marks in [true, false] {
+        let mut a = Aggregator::new(CONFIG);
+        let mut updates = Vec::new();
+        for n in 1..=800 {
+            let (drawn, ce_marked) = (n % 8 == 0, n % 5 == 0);
+            if drawn || reports_all_marks && ce_marked {
+                let r = PostcardRow {
+                    sampling_shift: 3,
+                    occupancy_bytes: 100,
+                    ce_marked,
+                    out_of_sample: !drawn,
+                    ..row(n, 5, false)
+                };
+                a.postcard(&r, &mut |update| updates.push(update));
+            }
+        }
+        a.finish(&mut |update| updates.push(update));
+        let links = || updates.iter().flat_map(|u| &u.link_intervals);
+        let sum = |of: fn(&LinkInterval) -> u32| links().map(of).sum::<u32>();
+        assert_eq!(sum(|l| l.ce_marked), 160);
+        assert_eq!(sum(|l| l.arrivals), 100);
+        assert_eq!(sum(|l| l.packets), 100);
+        let outside = if reports_all_marks { 140 } else { 0 };
+        assert_eq!(sum(|l| l.out_of_sample), outside);
+        assert_eq!(
+            sum(|l| l
+                .occupancy_bytes
+                .as_ref()
+                .map_or(0, |h| h.count.iter().sum())),
+            100
+        );
+        assert_eq!(links().map(|l| l.wire_bytes).sum::<u64>(), 100 * 100);
+        let flows = || updates.iter().flat_map(|u| &u.flow_intervals);
+        assert_eq!(flows().map(|f| f.packets).sum::<u32>(), 100);
+        assert_eq!(flows().map(|f| f.ce_marked).sum::<u32>(), 20 + outside);
     }
 }
 

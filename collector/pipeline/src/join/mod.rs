@@ -318,6 +318,7 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64
         dropped,
         drop_reason,
         sampling_shift,
+        out_of_sample,
         retransmitted,
         feedback_rtt_us,
         lost_before,
@@ -358,6 +359,7 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64
     *dropped = report.dropped;
     *drop_reason = report.drop_reason.unwrap_or(0);
     *sampling_shift = report.sampling_shift.unwrap_or(0);
+    *out_of_sample = report.out_of_sample();
     *retransmitted = false;
     *feedback_rtt_us = 0;
     *lost_before = node.take_lost();

@@ -549,6 +549,7 @@ pub struct LinkInterval {
     pub drops: u32,
     #[prost(uint64, tag = "12")]
     pub drop_ip_bytes: u64,
+    /// Packets marked, sampling undone.
     #[prost(uint32, tag = "13")]
     pub ce_marked: u32,
     /// Arrivals that met an empty queue.
@@ -571,7 +572,7 @@ pub struct LinkInterval {
     /// Limit in force as last reported, in bytes; 0 when not reported or unlimited.
     #[prost(uint64, tag = "21")]
     pub limit_bytes: u64,
-    /// Every report stands for 2^sampling_shift packets (drops for one).
+    /// Every report of `packets` and `arrivals` stands for 2^sampling_shift (drops for one).
     #[prost(uint32, tag = "22")]
     pub sampling_shift: u32,
     /// Reports lost between switch and collector, found from sequence gaps.
@@ -582,6 +583,10 @@ pub struct LinkInterval {
     /// same live and in the capture.
     #[prost(uint64, tag = "24")]
     pub first_start_ns: u64,
+    /// Reports of packets that were marked and are not in the sample: neither in `packets`
+    /// nor in `arrivals`.
+    #[prost(uint32, tag = "25")]
+    pub out_of_sample: u32,
 }
 /// One flow at one egress port during an interval; only when it was active.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -50,8 +50,10 @@ pub struct PostcardRow {
     pub dropped: bool,
     /// Reason of a drop in the node's numbering (71 tail drop, 73 AQM); null unless dropped.
     pub drop_reason: u8,
-    /// The report stands for 2^shift packets.
+    /// The report stands for 2^shift packets; of a drop, or out of the sample, for one.
     pub sampling_shift: u8,
+    /// Reported for its mark alone: one in 2^shift packets was drawn, and this was not among them.
+    pub out_of_sample: bool,
     /// Carries sequence numbers seen before at this port.
     pub retransmitted: bool,
     /// How long after a loss or mark here its sender answers it, with this packet (retransmission, CWR): a sample of the base RTT; null unless it answers.

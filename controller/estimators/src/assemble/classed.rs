@@ -26,8 +26,7 @@ pub(super) fn classed<'a, 'w>(
 ) -> Vec<Classed<'a, 'w>> {
     let mut all: Vec<Classed<'a, 'w>> = active(window)
         .map(|flow| {
-            let echo = echo(flow);
-            let base_rtt = base_rtt(flow, echo, transmission_s(window, flow));
+            let (echo, base_rtt) = echo_and_base_rtt(window, flow);
             let class = classify(flow, echo, base_rtt, None, context, config);
             Classed {
                 flow,
@@ -71,8 +70,7 @@ pub(super) fn classed_again<'a, 'w>(
             let (echo, base_rtt, past) = match known.next_if(|k| k.flow == flow.id) {
                 Some(k) => (k.echo, k.base_rtt, k.past),
                 None => {
-                    let echo = echo(flow);
-                    let base_rtt = base_rtt(flow, echo, transmission_s(window, flow));
+                    let (echo, base_rtt) = echo_and_base_rtt(window, flow);
                     (echo, base_rtt, None)
                 }
             };
@@ -85,6 +83,17 @@ pub(super) fn classed_again<'a, 'w>(
             }
         })
         .collect()
+}
+
+/// The echo, where it reaches as far as the round trip of the handshake.
+fn echo_and_base_rtt(
+    window: &LinkWindow<'_>,
+    flow: &FlowWindow<'_>,
+) -> (Option<Echo>, Option<BaseRtt>) {
+    let echo = echo(flow);
+    let base_rtt = base_rtt(flow, echo, transmission_s(window, flow));
+    let handshake_s = flow.info.map_or(0.0, |i| i.handshake_rtt_ns as f64 / 1e9);
+    (echo.filter(|e| e.reaches(handshake_s)), base_rtt)
 }
 
 /// Time on the wire of a packet of the flow, mean; 0 without a capacity.

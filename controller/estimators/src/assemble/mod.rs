@@ -123,12 +123,18 @@ fn context(window: &LinkWindow<'_>, t: &Totals, config: &EstimatorConfig) -> Lin
         signals,
         signal_rate: signals as f64 / t.arrivals.max(1) as f64,
         to_ns: window.to_ns,
-        unreported: if window.marks.is_empty() {
-            0.0
-        } else {
-            1.0 - 1.0 / window.sampling.max(1.0)
-        },
+        unreported: unreported_marks(window),
         missing: missing(window),
+    }
+}
+
+/// Part of the marks that is not reported: of a program that samples them.
+fn unreported_marks(window: &LinkWindow<'_>) -> f64 {
+    let all_reported = || window.intervals.iter().any(|r| r.out_of_sample > 0);
+    if window.marks.is_empty() || all_reported() {
+        0.0
+    } else {
+        1.0 - 1.0 / window.sampling.max(1.0)
     }
 }
 

@@ -423,6 +423,26 @@ test_support::shared_data_test! {
         sampled_reports(Whole);
     }
 
+    fn marks_are_counted_where_packets_are_sampled() {
+        // A queue that marks: most of what meets it full is reported out of the sample.
+        for sampling_shift in [3, 6] {
+            let view = |sampling_shift| View { sampling_shift, ..View::PROBED };
+            let whole = run(Whole, "ecn_n30", view(0)).estimate();
+            let part = run(Whole, "ecn_n30", view(sampling_shift)).estimate();
+            assert!(whole.ce_marked > 1000);
+            assert_eq!(part.ce_marked, whole.ce_marked);
+            let close = |x: f64, y: f64, by: f64| assert!((x / y - 1.0).abs() < by, "{x} {y}");
+            // Three standard errors of a sample of so many.
+            let stands_for = f64::from(1u32 << sampling_shift);
+            let by = 3.0 * ((stands_for - 1.0) / whole.arrivals as f64).sqrt();
+            close(part.arrivals as f64, whole.arrivals as f64, by);
+            close(part.utilisation.mean.unwrap(), whole.utilisation.mean.unwrap(), by);
+            let (p, w) = (part.occupancy_bytes, whole.occupancy_bytes);
+            close(p.mean.unwrap(), w.mean.unwrap(), by);
+            close(p.p50.unwrap(), w.p50.unwrap(), by);
+        }
+    }
+
     fn whole_capacity_not_configured() {
         capacity_not_configured(Whole);
     }

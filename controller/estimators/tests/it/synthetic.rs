@@ -552,58 +552,6 @@ fn drawn_mixes() {
     }
 }
 
-/// A flow whose handshake was not seen: rounds of slow start 80 ms apart, of
-/// which 5 ms are queueing here.
-#[test]
-fn slow_start_rounds_give_the_round_trip() {
-    use tidemark_proto::telemetry::{FlowInfo, FlowInterval, LinkInterval, Update};
-    let start = 5_000_000_000u64;
-    let record = |ms: u64, packets: u32, syn: bool| FlowInterval {
-        flow_id: 1,
-        node_id: NODE,
-        port: PORT,
-        start_ns: start + ms * 1_000_000,
-        duration_ns: 10_000_000,
-        packets,
-        ip_bytes: u64::from(packets) * if syn { 60 } else { 1500 },
-        wire_bytes: u64::from(packets) * if syn { 98 } else { 1538 },
-        payload_bytes: if syn { 0 } else { u64::from(packets * MSS) },
-        delay_sum_ns: u64::from(packets) * 5_000_000,
-        syn,
-        ..FlowInterval::default()
-    };
-    let mut flow_intervals = vec![record(0, 1, true)];
-    for round in 0..12 {
-        let packets = (10u32 << round).min(60);
-        flow_intervals.push(record(100 + 80 * round, packets / 2, false));
-        flow_intervals.push(record(110 + 80 * round, packets / 2, false));
-    }
-    let link_intervals = (0..120)
-        .map(|i| LinkInterval {
-            node_id: NODE,
-            port: PORT,
-            start_ns: start + i * 10_000_000,
-            duration_ns: 10_000_000,
-            ..LinkInterval::default()
-        })
-        .collect();
-    let mut e = Estimator::new(EstimatorConfig::default());
-    e.push(&Update {
-        flows: vec![FlowInfo {
-            flow_id: 1,
-            first_seen_ns: start,
-            mss_bytes: MSS,
-            ..FlowInfo::default()
-        }],
-        link_intervals,
-        flow_intervals,
-        ..Update::default()
-    });
-    let got = e.estimate(LINK, start, start + 2_000_000_000);
-    let rtt_ms = got.flows[0].base_rtt_ms.unwrap();
-    assert!((rtt_ms - 75.0).abs() < 1.0, "{rtt_ms}");
-}
-
 #[test]
 fn a_flood_of_short_flows_leaves_the_long_ones() {
     let r = run(&demo(true));

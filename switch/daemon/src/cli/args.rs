@@ -71,6 +71,11 @@ pub(crate) struct RunArgs {
     /// pushing it again.
     #[arg(long, requires = "program")]
     pub p4info: Option<PathBuf>,
+    /// Writes of a controller, made at the start: p4.v1.WriteRequest (protobuf text or
+    /// binary), or JSON by name as p4lang's tutorials have it (sN-runtime.json). Repeat for
+    /// several, written in order.
+    #[arg(long, value_name = "FILE", requires = "program")]
+    pub entries: Vec<PathBuf>,
     /// P4Runtime and SwitchControl.
     #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
     pub grpc: SocketAddr,
@@ -124,8 +129,9 @@ pub struct PcapArgs {
     /// P4Info of the program. Default: FILE.p4info.txtpb beside FILE.json.
     #[arg(long)]
     pub p4info: Option<PathBuf>,
-    /// What the controller would write: p4.v1.WriteRequest, protobuf text or
-    /// binary. Repeat for several, applied in order before the first frame.
+    /// What the controller would write: p4.v1.WriteRequest (protobuf text or binary), or
+    /// JSON by name as p4lang's tutorials have it (sN-runtime.json). Repeat for several,
+    /// written in order before the first frame.
     #[arg(long, value_name = "FILE")]
     pub entries: Vec<PathBuf>,
     /// PORT=FILE.pcap[.gz]: frames that arrive on a port, at their times. Repeat.

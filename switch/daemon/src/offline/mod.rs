@@ -4,22 +4,20 @@
 //! Time 0 of the switch is the first frame of all inputs. Frames of several
 //! inputs with the same time arrive in the order of their ports.
 
-pub mod entries;
-
 use daemon_kit::cli::print;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use p4runtime_server::Server;
 
 use crate::cli::args::PcapArgs;
-use crate::data_plane;
 use crate::p4runtime::EmbeddedTarget;
 use crate::program;
+use crate::{data_plane, entries};
 use p4_vm::Image;
 use tidemark_pcap::{ETHERNET, Frames, Writer};
 use traffic_manager::{Switch, Wire};
@@ -121,15 +119,12 @@ fn configured(args: &PcapArgs) -> Result<Switch> {
         let target = Arc::new(EmbeddedTarget::new(handle.clone()));
         // No request comes that would have to name it.
         let server = Server::new(target, 1);
+        let info = config.p4info.clone();
         server
             .load(config)
             .await
             .map_err(|e| anyhow::anyhow!("program and P4Info: {e}"))?;
-        for path in &args.entries {
-            write(&server, path)
-                .await
-                .with_context(|| format!("entries {}", path.display()))?;
-        }
+        entries::write(&server, &args.entries, info.as_ref()).await?;
         handle.call(|p| std::mem::take(&mut p.switch)).await
     });
     handle.stop();
@@ -139,15 +134,6 @@ fn configured(args: &PcapArgs) -> Result<Switch> {
     let mut switch = result?;
     switch.restart_clock();
     Ok(switch)
-}
-
-async fn write(server: &Server, path: &Path) -> Result<()> {
-    let bytes = std::fs::read(path).context("cannot read")?;
-    let request = entries::parse(&bytes)?;
-    server
-        .write(&request.updates)
-        .await
-        .map_err(|s| anyhow::anyhow!(entries::refusal(&s)))
 }
 
 /// Port, and the frames that arrive there.

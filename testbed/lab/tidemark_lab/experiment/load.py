@@ -36,13 +36,32 @@ def said(error: LabError) -> str:
 
 
 def read(path: Path) -> JsonObject:
-    """The file as it is written."""
+    """The file as it is written, its paths as seen from here."""
     try:
-        return tomllib.loads(path.read_text())
+        document = tomllib.loads(path.read_text())
     except OSError as error:
         raise ExperimentError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ExperimentError(f"{path}: is not TOML: {error}") from error
+    _find_programs(document, path.parent)
+    return document
+
+
+def _find_programs(document: JsonObject, folder: Path) -> None:
+    """Leaves to `check` what is no table or text there."""
+    topology = document.get("topology")
+    switches = topology.get("switches") if isinstance(topology, dict) else None
+    for switch in switches if isinstance(switches, list) else []:
+        program = switch.get("program") if isinstance(switch, dict) else None
+        if not isinstance(program, dict):
+            continue
+        file, entries = program.get("file"), program.get("entries")
+        if isinstance(file, str) and file != Path(file).stem:
+            program["file"] = str((folder / file).resolve())
+        if isinstance(entries, list):
+            program["entries"] = [
+                str((folder / e).resolve()) if isinstance(e, str) else e for e in entries
+            ]
 
 
 def value(text: str) -> object:

@@ -28,6 +28,24 @@ class LimitSettings(Strict):
     action: Action | None = Field(default=None, description="at the limit or the threshold")
 
 
+class Program(Strict):
+    """A program of others in place of Tidemark's. The switch's own queue drops: a limit is so
+    many packets there, in all phases. `switch-N-ports.json` of the run has each port's counts."""
+
+    file: str = Field(
+        description="p4c's JSON for BMv2, with its P4Info in the same folder; a path from the "
+        "experiment's file, or a name alone for one that comes with the lab"
+    )
+    entries: list[str] = Field(
+        default=[],
+        description="files of `tidemark-switch run --entries`, by their path from the experiment's "
+        "file; in JSON, `$` names what the lab chose (docs/how-to/int-md.md)",
+    )
+    node: dict[str, Any] = Field(
+        default={}, description="keys of `[nodes.N]` of the collector: units of its clock and queue"
+    )
+
+
 class Switch(Strict):
     """A switch, and its port towards the next switch, or towards the receiver."""
 
@@ -45,9 +63,14 @@ class Switch(Strict):
         default="fifo",
         description="`fair`: deficit round robin over the flows, drop from the longest (ns3)",
     )
+    program: Program | None = Field(
+        default=None, description="another program than Tidemark's (embedded)"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Switch:
+        if self.program is not None and self.action != "drop_tail":
+            raise ValueError("program: Tidemark's own marks, others only drop")
         if (self.threshold is not None) != (self.action == "mark_ce"):
             raise ValueError("threshold and action mark_ce belong together")
         return self

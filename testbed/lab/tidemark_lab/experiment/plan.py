@@ -160,6 +160,11 @@ class Plan:
         switches = range(host.switch, len(self.experiment.topology.switches))
         return host.rtt_s - sum(self.delay_s(k) for k in switches)
 
+    def reports_itself(self, switch: int) -> bool:
+        """A program of others can report by the switches behind it, and so later."""
+        switches = self.experiment.topology.switches
+        return switches[switch].program is None or switch == len(switches) - 1
+
     def kind_at(self, flow: Flow, switch: int) -> str | None:
         """What a flow is at a switch (BSCL §II); None where it does not pass."""
         if switch < flow.host.switch:

@@ -33,7 +33,9 @@ def of_phase(
         # Everything the estimators say of the phase: more than a row has.
         kept.write_text(json.dumps(link, indent=1) + "\n")
         there = _at_switch(plan, truth, switch, window)
-        late = trust.lateness(run_dir / "capture", place, window)
+        late = None
+        if plan.reports_itself(switch):
+            late = trust.lateness(run_dir / "capture", place, window)
         row = (
             _settings(plan, phase, switch)
             | _truth(truth, there, window)

@@ -48,6 +48,8 @@ class Ns3(BackEnd):
                     found.append(f"phases[{number}].{key}: {live}")
         if experiment.controller:
             found.append(f"controller: {live}")
+        if any(s.program for s in experiment.topology.switches):
+            found.append("topology.switches: program: only embedded runs programs of others")
         if (count := len(flow_records(plan))) > MOST_FLOWS:
             found.append(f"traffic: {count} flows and transfers, at most {MOST_FLOWS}")
         return found

@@ -64,7 +64,9 @@ fn recorded(source: Source, name: &str) -> Recorded {
     match source {
         Source::Golden => Recorded::golden(name).unwrap(),
         Source::Whole => {
-            Recorded::read(&test_support::golden::shared("ns3").unwrap().join(name)).unwrap()
+            let of_name = |path: &PathBuf| path.ends_with(name);
+            let path = whole_runs().into_iter().find(of_name);
+            Recorded::read(&path.unwrap_or_else(|| panic!("no run {name}"))).unwrap()
         }
     }
 }
@@ -266,7 +268,12 @@ pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
                 r.inner.packet = packet;
             }
             if view.sampling_shift > 0 {
-                if !r.dropped && dice & ((1 << view.sampling_shift) - 1) != 0 {
+                let drawn = dice & ((1 << view.sampling_shift) - 1) == 0;
+                if !drawn && r.ce_marked() {
+                    r.policy_flags = r
+                        .policy_flags
+                        .map(|f| f | int_report::Report::POLICY_OUT_OF_SAMPLE);
+                } else if !drawn && !r.dropped {
                     return;
                 }
                 // The switch numbers the reports it sends.

@@ -44,6 +44,8 @@ class Bmv2(Embedded):
                     f"topology.switches[{number}].rate: BMv2 sends a whole number of packets a "
                     f"second: write {rate * WIRE_BITS / 1e3:g}kbit"
                 )
+        if any(s.program for s in topology.switches):
+            found.append("topology.switches: program: only embedded runs programs of others")
         if topology.offloads:
             found.append("topology.offloads: BMv2 takes whole packets only: write offloads = false")
         return [*found, *super().refuse(plan)]

@@ -13,6 +13,7 @@ from ...progress import Progress
 from ..backend import BackEnd, MeasuredPhase, Place
 from ..conduct import Live, phases
 from ..plan import Plan
+from . import programs
 from .layout import MOST_ACCESS, MOST_HOSTS, Layout
 from .session import PlanSession, running
 
@@ -45,6 +46,7 @@ class Embedded(BackEnd):
             controls.discard("newreno")
         if plan.datagrams:
             found.append("traffic.datagrams: only ns3 sends them so far")
+        found += self._programs(plan)
         if any(s.scheduling != "fifo" for s in plan.experiment.topology.switches):
             found.append("topology.switches: scheduling: this back end has fifo only: take ns3")
         known = kernel.get_sysctl("net.ipv4.tcp_available_congestion_control").split()
@@ -53,6 +55,21 @@ class Embedded(BackEnd):
                 f"traffic: this kernel has no congestion control {missing}: modprobe "
                 f"tcp_{missing}, or run it on ns3"
             )
+        return found
+
+    def _programs(self, plan: Plan) -> list[str]:
+        """Limits that a program of others cannot have, and files that are missing."""
+        layout = Layout(plan, "0000")
+        found = programs.missing(layout, self.paths)
+        limits = first = plan.first_limits()
+        for number, phase in enumerate(plan.experiment.phases):
+            limits = limits if phase.apply_advice else plan.limits_in(phase, limits)
+            for k in layout.switches:
+                if layout.program(k) and (phase.apply_advice or limits[k] != first[k]):
+                    found.append(
+                        f"phases[{number}]: switch {k + 1} has a program without a limit that "
+                        f"could change: its queue is topology.switches[{k}].limit throughout"
+                    )
         return found
 
     def ready(self, out: Path) -> list[str]:

@@ -49,6 +49,7 @@ def collector(layout: Layout, ports: Ports, capture_dir: Path) -> JsonObject:
                         "capacity_bps": round(switch.rate),
                     }
                 },
+                **(switch.program.node if switch.program else {}),
             }
             for k, switch in enumerate(layout.plan.experiment.topology.switches)
         },
@@ -83,7 +84,7 @@ def controller(layout: Layout, ports: Ports, paths: Paths, run_dir: Path) -> Jso
                 "address": f"127.0.0.1:{grpc_port(ports, k)}",
                 "provision": provision(layout, k, paths),
             }
-            for k in layout.switches
+            for k in layout.own_switches
         ],
     }
     for key, value in experiment.controller.items():

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...addresses import ACCESS_NETWORK, LINK_PREFIX_LENGTH, NETWORK, REPORT_NETWORK
-from ...wiring import PREFIX, Access, End, Shape
+from ...wiring import MTU, PREFIX, Access, End, Shape
+from ..model import Program
 from ..plan import FIRST_NODE, Plan
+from ..quantities import FRAME_BYTES
 from ..senders import Host
 
 RECEIVER_ADDRESS = str(NETWORK[250])
 RECEIVER_MAC = "02:74:6d:00:ff:01"
 MOST_HOSTS = 200
 MOST_ACCESS = 60
+MTU_OF_OTHERS = 2000
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,20 @@ class Layout:
     def node(self, switch: int) -> int:
         return FIRST_NODE + switch
 
+    def program(self, switch: int) -> Program | None:
+        """Another than Tidemark's."""
+        return self.plan.experiment.topology.switches[switch].program
+
+    @property
+    def own_switches(self) -> list[int]:
+        """Switches with Tidemark's program."""
+        return [k for k in self.switches if self.program(k) is None]
+
+    @property
+    def mtu_between_switches(self) -> int:
+        """Programs of others may add to packets on their way."""
+        return MTU if len(self.own_switches) == len(self.switches) else MTU_OF_OTHERS
+
     def _number(self, host: Host) -> int:
         return self.plan.hosts.index(host)
 
@@ -116,9 +133,9 @@ class Layout:
 
     def switch_ports(self, switch: int) -> list[str]:
         """`--port` arguments of tidemark-switch."""
-        queue = f"queue={self.plan.queue_packets}p"
+        room = f"queue={self.plan.queue_packets}p"
 
-        def port(number: int, *more: str) -> str:
+        def port(number: int, *more: str, queue: str = room) -> str:
             return ",".join([f"{number}={self.end(switch, number)}", queue, *more])
 
         ports = [
@@ -129,7 +146,11 @@ class Layout:
             ports.append(port(self.back_port(switch)))
         rate = round(self.plan.experiment.topology.switches[switch].rate)
         delay = f"delay={_us(self.plan.delay_s(switch))}us"
-        ports.append(port(self.out_port(switch), delay, f"rate={rate}bit"))
+        queue = room
+        if self.program(switch) is not None:
+            limit_bytes = self.plan.first_limits()[switch].limit_bytes
+            queue = f"queue={max(1, limit_bytes // FRAME_BYTES)}p"
+        ports.append(port(self.out_port(switch), delay, f"rate={rate}bit", queue=queue))
         ports.append(port(self.report_port(switch)))
         return ports
 

@@ -40,6 +40,7 @@ def build(layout: Layout, state: RunState) -> None:
             layout.end(switch - 1, layout.out_port(switch - 1)),
             layout.end(switch, layout.back_port(switch)),
             offloads,
+            layout.mtu_between_switches,
         )
     for flow in layout.plan.flows:
         if access := layout.access.get(flow.name):

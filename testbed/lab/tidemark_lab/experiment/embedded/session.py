@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import secrets
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -25,7 +25,7 @@ from ...state import RunState
 from ..backend import Place
 from ..live import Links
 from ..plan import Plan
-from . import configs, network
+from . import configs, network, programs
 from .layout import Layout
 
 
@@ -58,7 +58,7 @@ class PlanSession:
         self.start_switches()
         self.start_collector()
         child = self.start_controller()
-        for k in self.layout.switches:
+        for k in self.layout.own_switches:
             self._wait_for_limit(k, child)
 
     def start_network(self) -> None:
@@ -76,11 +76,20 @@ class PlanSession:
 
     def start_switches(self) -> None:
         for k in self.layout.switches:
-            port = configs.grpc_port(self.ports, k)
-            self.run_switch(f"switch-{k + 1}", port, self.layout.switch_ports(k))
+            port, name = configs.grpc_port(self.ports, k), f"switch-{k + 1}"
+            arguments: list[str | Path] = []
+            if self.layout.program(k) is not None:
+                arguments += programs.arguments(self.layout, k, self.paths, self.run_dir)
+            self.run_switch(name, port, self.layout.switch_ports(k), arguments)
 
-    def run_switch(self, name: str, grpc_port: int, port_arguments: list[str]) -> None:
-        argv: list[str | Path] = [self.paths.binary("tidemark-switch"), "run"]
+    def run_switch(
+        self,
+        name: str,
+        grpc_port: int,
+        port_arguments: list[str],
+        arguments: Sequence[str | Path] = (),
+    ) -> None:
+        argv: list[str | Path] = [self.paths.binary("tidemark-switch"), "run", *arguments]
         argv += ["--grpc", f"127.0.0.1:{grpc_port}"]
         for port in port_arguments:
             argv += ["--port", port]
@@ -167,6 +176,10 @@ class PlanSession:
     def finish(self) -> None:
         """Ends the programs in the order that loses nothing: no traffic, then
         nobody who reads from one that has ended. Each must end well."""
+        for k in self.layout.switches:
+            if self.layout.program(k) is not None:
+                port = configs.grpc_port(self.ports, k)
+                programs.keep_counters(k, port, self.paths, self.run_dir)
         order = ["traffic", "collector", "controller"]
         order += [n for n in self.supervisor.running() if n not in order]
         for name in order:

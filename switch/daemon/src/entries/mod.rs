@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! P4Runtime writes from files.
+
+mod runtime_json;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use p4runtime_server::Server;
+use p4runtime_server::errors::errors_of;
+use prost::Message as _;
+use tidemark_proto::p4::config::v1::P4Info;
+use tidemark_proto::p4::v1::{Update, WriteRequest};
+use tidemark_proto::text_format;
+
+/// Writes files of entries one after the other, all of a file or an error; `info`: of the
+/// program that the server has.
+///
+/// # Errors
+/// A file that cannot be read, is not of this program, or is refused, with its name.
+pub(crate) async fn write(server: &Server, files: &[PathBuf], info: Option<&P4Info>) -> Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let Some(info) = info else {
+        bail!("--entries needs the program's P4Info: give --p4info");
+    };
+    for file in files {
+        write_file(server, file, info)
+            .await
+            .with_context(|| format!("entries {}", file.display()))?;
+    }
+    Ok(())
+}
+
+async fn write_file(server: &Server, file: &Path, info: &P4Info) -> Result<()> {
+    let bytes = std::fs::read(file).context("cannot read")?;
+    let written = server.write(&parse(&bytes, info)?).await;
+    written.map_err(|s| anyhow!(refusal(&s)))
+}
+
+/// A `p4.v1.WriteRequest` in protobuf text or binary format, or JSON by name.
+fn parse(bytes: &[u8], info: &P4Info) -> Result<Vec<Update>> {
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return runtime_json::parse(bytes, info);
+    }
+    let request: WriteRequest = match text_format::as_text(bytes) {
+        Some(text) => text_format::parse(text)
+            .map_err(|e| anyhow!("not a p4.v1.WriteRequest in text format: {e}"))?,
+        None => WriteRequest::decode(bytes).context("not a p4.v1.WriteRequest in binary format")?,
+    };
+    Ok(request.updates)
+}
+
+/// Which update was refused, and why.
+fn refusal(s: &tonic::Status) -> String {
+    let errors = errors_of(s).unwrap_or_default();
+    let refused: Vec<String> = (1..)
+        .zip(&errors)
+        .filter(|(_, e)| e.canonical_code != 0)
+        .map(|(n, e)| format!("update {n}: {}", e.message))
+        .collect();
+    if refused.is_empty() {
+        s.message().to_owned()
+    } else {
+        refused.join("; ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_binary() {
+        let text = "updates { type: INSERT entity { table_entry { table_id: 7 priority: 2 } } }";
+        let info = P4Info::default();
+        let updates = parse(text.as_bytes(), &info).unwrap();
+        assert_eq!(updates.len(), 1);
+        let binary = WriteRequest {
+            updates: updates.clone(),
+            ..WriteRequest::default()
+        };
+        assert_eq!(parse(&binary.encode_to_vec(), &info).unwrap(), updates);
+        let e = parse(b"updates { entity { table_entry { nonsense: 1 } } }", &info).unwrap_err();
+        assert!(e.to_string().contains("nonsense"), "{e}");
+    }
+}
