@@ -140,6 +140,14 @@ fn parse_ip(bytes: &[u8], ip: Ip, tunnels: u8) -> Result<InnerPacket, InnerError
 #[cold]
 fn without_stack(packet: InnerPacket, inner: &Inner<'_>) -> Result<InnerPacket, InnerError> {
     let stack = &inner.stack;
+    if stack.is_of_tunnel
+        && let Some(beyond_bytes) = packet.beyond_bytes.checked_sub(stack.bytes.into())
+    {
+        return Ok(InnerPacket {
+            beyond_bytes,
+            ..packet
+        });
+    }
     let mut put_in = u32::from(stack.bytes);
     let mut before = packet;
     if let Some((protocol, at)) = stack.original {

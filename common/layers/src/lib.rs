@@ -5,9 +5,11 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod int;
 mod link;
 mod tunnel;
 
+pub use int::{Int, int_md};
 pub use link::{ethernet, payload, ppp};
 pub use tunnel::tunnel;
 

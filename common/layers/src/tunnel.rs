@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tunnels over IP: IP in IP, GRE, ERSPAN, MPLS, and over UDP VXLAN, Geneve, GTP-U.
 
+use crate::int::{behind_gpe, behind_gre};
 use crate::link::{ethernet, payload};
 use crate::{Ip, NoIp, be16, by_version};
 
-const UDP: u8 = 17;
-const UDP_HEADER_BYTES: usize = 8;
+pub(crate) const UDP: u8 = 17;
+pub(crate) const GRE: u8 = 47;
+pub(crate) const GPE_PORT: u16 = 4790;
+pub(crate) const GENEVE_PORT: u16 = 6081;
+pub(crate) const UDP_HEADER_BYTES: usize = 8;
 /// Transparent Ethernet bridging.
 const ETHERNET: u16 = 0x6558;
 const MPLS: u16 = 0x8847;
@@ -16,7 +20,7 @@ pub fn tunnel(bytes: &[u8], protocol: u8, at: usize) -> Option<Result<Ip, NoIp>>
     match protocol {
         4 => Some(Ok(Ip { at, version: 4 })),
         41 => Some(Ok(Ip { at, version: 6 })),
-        47 => Some(gre(bytes, at)),
+        GRE => Some(gre(bytes, at)),
         137 => Some(payload(bytes, MPLS, at)),
         UDP => over_udp(bytes, be16(bytes, at + 2)?, at + UDP_HEADER_BYTES),
         _ => None,
@@ -32,20 +36,16 @@ fn over_udp(bytes: &[u8], port: u16, at: usize) -> Option<Result<Ip, NoIp>> {
             8 => Some(ethernet(bytes, at + 8)),
             _ => None,
         },
-        // With a next protocol.
-        4790 => match (byte(bytes, at)? & 0x0c, byte(bytes, at + 3)?) {
-            (0x0c, 1) => Some(Ok(Ip {
-                at: at + 8,
-                version: 4,
-            })),
-            (0x0c, 2) => Some(Ok(Ip {
-                at: at + 8,
-                version: 6,
-            })),
-            (0x0c, 3) => Some(ethernet(bytes, at + 8)),
-            _ => None,
-        },
-        6081 => geneve(bytes, at),
+        GPE_PORT => {
+            let (at, next) = behind_gpe(bytes, at + 8, gpe_next(bytes, at)?)?;
+            match next {
+                1 => Some(Ok(Ip { at, version: 4 })),
+                2 => Some(Ok(Ip { at, version: 6 })),
+                3 => Some(ethernet(bytes, at)),
+                _ => None,
+            }
+        }
+        GENEVE_PORT => geneve(bytes, at),
         2152 => gtp_u(bytes, at),
         6635 => Some(payload(bytes, MPLS, at)),
         _ => None,
@@ -56,11 +56,20 @@ fn byte(bytes: &[u8], at: usize) -> Option<u8> {
     bytes.get(at).copied()
 }
 
-fn geneve(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
+/// The next protocol of a VXLAN-GPE header that says it has one.
+pub(crate) fn gpe_next(bytes: &[u8], at: usize) -> Option<u8> {
+    (byte(bytes, at)? & 4 != 0).then(|| byte(bytes, at + 3))?
+}
+
+/// Where a Geneve header ends.
+pub(crate) fn geneve_end(bytes: &[u8], at: usize) -> Option<usize> {
     let first = byte(bytes, at)?;
-    let ethertype = be16(bytes, at + 2)?;
-    let inner = at + 8 + 4 * usize::from(first & 0x3f);
-    (first >> 6 == 0).then(|| by_ethertype(bytes, ethertype, inner))
+    (first >> 6 == 0).then_some(at + 8 + 4 * usize::from(first & 0x3f))
+}
+
+fn geneve(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
+    let end = geneve_end(bytes, at)?;
+    Some(by_ethertype(bytes, be16(bytes, at + 2)?, end))
 }
 
 /// User packets of a mobile network; the IP packet says itself which it is.
@@ -86,17 +95,17 @@ fn gtp_u(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
     by_version(bytes, inner).map(Ok)
 }
 
-fn gre(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
-    const CUT: NoIp = NoIp::Cut("GRE");
-    let flags = be16(bytes, at).ok_or(CUT)?;
-    let ethertype = be16(bytes, at + 2).ok_or(CUT)?;
-    // Routing, and any version but 0.
-    if flags & 0x4007 != 0 {
-        return Err(NoIp::Other(ethertype));
-    }
+/// EtherType and end of a GRE header; none with routing, or of any version but 0.
+pub(crate) fn gre_header(bytes: &[u8], at: usize) -> Option<(u16, usize)> {
+    let flags = be16(bytes, at)?;
     let options = (flags & 0xb000).count_ones() as usize;
-    let inner = at + 4 + 4 * options;
-    let has_sequence = flags & 0x1000 != 0;
+    (flags & 0x4007 == 0).then_some((be16(bytes, at + 2)?, at + 4 + 4 * options))
+}
+
+fn gre(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
+    let ethertype = be16(bytes, at + 2).ok_or(NoIp::Cut("GRE"))?;
+    let (_, inner) = gre_header(bytes, at).ok_or(NoIp::Other(ethertype))?;
+    let has_sequence = byte(bytes, at).is_some_and(|flags| flags & 0x10 != 0);
     match ethertype {
         // ERSPAN: type I has neither a number nor a header of its own.
         0x88be if !has_sequence => ethernet(bytes, inner),
@@ -105,7 +114,10 @@ fn gre(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
             let platform = byte(bytes, inner + 11).ok_or(NoIp::Cut("ERSPAN"))? & 1;
             ethernet(bytes, inner + 12 + 8 * usize::from(platform))
         }
-        _ => by_ethertype(bytes, ethertype, inner),
+        _ => by_ethertype(bytes, ethertype, inner).or_else(|other| {
+            let behind = behind_gre(bytes, inner).ok_or(other)?;
+            by_ethertype(bytes, behind.1, behind.0).map_err(|_| other)
+        }),
     }
 }
 
