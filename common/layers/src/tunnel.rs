@@ -2,7 +2,7 @@
 //! Tunnels over IP: IP in IP, GRE, ERSPAN, MPLS, and over UDP VXLAN, Geneve, GTP-U.
 
 use crate::int::{behind_gpe, behind_gre};
-use crate::link::{ethernet, payload};
+use crate::link::{MPLS, ethernet, payload};
 use crate::{Ip, NoIp, be16, by_version};
 
 pub(crate) const UDP: u8 = 17;
@@ -12,7 +12,6 @@ pub(crate) const GENEVE_PORT: u16 = 6081;
 pub(crate) const UDP_HEADER_BYTES: usize = 8;
 /// Transparent Ethernet bridging.
 const ETHERNET: u16 = 0x6558;
-const MPLS: u16 = 0x8847;
 
 /// The packet that a transport header of `protocol` at `at` carries, if it is of a tunnel;
 /// `None` where it is of none that is known.
@@ -33,7 +32,8 @@ fn over_udp(bytes: &[u8], port: u16, at: usize) -> Option<Result<Ip, NoIp>> {
     match port {
         // VXLAN, and the port that Linux took before there was one.
         4789 | 8472 => match byte(bytes, at)? {
-            8 => Some(ethernet(bytes, at + 8)),
+            // The first bit: with the group of a policy.
+            8 | 0x88 => Some(ethernet(bytes, at + 8)),
             _ => None,
         },
         GPE_PORT => {
