@@ -116,11 +116,24 @@ pub(crate) fn is_as_announced(inner: &Inner<'_>) -> bool {
         InnerKind::Ipv6 => begins(inner.packet, 6),
         InnerKind::Ethernet => match network(inner) {
             Ok(ip) => begins(inner.packet.get(ip.at..).unwrap_or_default(), ip.version),
-            Err(InnerError::NotIp { ethertype }) => ethertype >= LEAST_ETHERTYPE,
+            Err(InnerError::NotIp { ethertype }) => {
+                ethertype >= LEAST_ETHERTYPE || is_llc(inner.packet)
+            }
             Err(_) => true,
         },
         InnerKind::None | InnerKind::Opaque => true,
     }
+}
+
+/// A frame with a length and an LLC header: the service twice, unnumbered information.
+fn is_llc(frame: &[u8]) -> bool {
+    matches!(frame.get(14..17), Some(&[to, from, 3]) if to == from && to & 1 == 0 && to != 0)
+}
+
+/// Whether an IP packet is there as far as its headers go.
+#[inline]
+pub(crate) fn is_ip(inner: &Inner<'_>) -> bool {
+    network(inner).is_ok_and(|ip| inner.packet.len() > ip.at)
 }
 
 /// Why another protocol's datagram is no report.
