@@ -113,8 +113,11 @@ fn adds_up(pcap: &[u8], trace: &[u8]) -> Result<(), TestCaseError> {
     let packets = &report.packets;
     let without: u64 = packets.without_row.values().sum();
     prop_assert_eq!(packets.records, packets.rows + without, "{}", packets);
+    let samples = &report.samples;
+    let without: u64 = samples.without_row.values().sum();
+    prop_assert_eq!(samples.samples, samples.rows + without, "{}", samples);
     let t = &report.tcp_probe;
-    prop_assert!(t.events + t.malformed <= t.lines, "{:?}", t);
+    prop_assert_eq!(t.events + t.malformed + t.other, t.lines, "{:?}", t);
     Ok(())
 }
 
