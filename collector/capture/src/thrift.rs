@@ -14,7 +14,7 @@ pub(crate) type Path = [i16];
 /// lengths of lists. Gives the bytes of it.
 ///
 /// # Errors
-/// Where it is none, or ends within a field; and those of `visit`.
+/// No such struct, or one that ends within a field; and errors of `visit`.
 pub(crate) fn walk(bytes: &[u8], mut visit: impl FnMut(&Path, i64) -> Result<()>) -> Result<usize> {
     let mut walk = Walk {
         rest: bytes,
@@ -133,7 +133,10 @@ fn wrong() -> ParquetError {
 mod tests {
     use super::*;
 
-    fn numbers(bytes: &[u8]) -> Result<(usize, Vec<(Vec<i16>, i64)>)> {
+    /// Each number with its path.
+    type Numbers = Vec<(Vec<i16>, i64)>;
+
+    fn numbers(bytes: &[u8]) -> Result<(usize, Numbers)> {
         let mut all = Vec::new();
         let length = walk(bytes, |path, number| {
             all.push((path.to_vec(), number));

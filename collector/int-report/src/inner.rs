@@ -130,10 +130,11 @@ fn is_llc(frame: &[u8]) -> bool {
     matches!(frame.get(14..17), Some(&[to, from, 3]) if to == from && to & 1 == 0 && to != 0)
 }
 
-/// Whether an IP packet is there as far as its headers go.
-#[inline]
+/// Whether an IP packet is there with lengths that fit each other, perhaps cut.
+#[cold]
 pub(crate) fn is_ip(inner: &Inner<'_>) -> bool {
-    network(inner).is_ok_and(|ip| inner.packet.len() > ip.at)
+    let begins = network(inner).is_ok_and(|ip| inner.packet.len() > ip.at);
+    begins && matches!(parse_inner(inner), Ok(_) | Err(InnerError::Short { .. }))
 }
 
 /// Why another protocol's datagram is no report.

@@ -7,8 +7,6 @@ use crate::inner::{OTHER_INNER, is_as_announced, is_ip};
 use crate::report::{Inner, InnerKind, Report};
 
 const FIXED_BYTES: usize = 16;
-/// D, Q and F.
-const FLAGS: u32 = 0x01c0;
 /// Between the metadata bits and D.
 const RESERVED: u32 = 0x7e00;
 
@@ -70,8 +68,8 @@ pub(crate) fn decode<'a>(
             what: "bits are set that version 1.0 reserves",
         });
     }
-    // A header that says what it is for, or is as long as it has to be, speaks for itself.
-    let speaks = word & FLAGS != 0 || optional.len() == 4 * bits.count_ones() as usize;
+    // A header that is as long as it has to be speaks for itself.
+    let speaks = optional.len() == 4 * bits.count_ones() as usize;
     if !is_as_announced(&report.inner) || !speaks && !is_ip(&report.inner) {
         return Err(OTHER_INNER);
     }

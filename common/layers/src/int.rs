@@ -9,7 +9,10 @@
 //! Geneve         class (16), type (8), reserved (3), words (5)
 //! ```
 
-use crate::{be16, be32, tunnel};
+use crate::headers::{
+    GENEVE_PORT, GPE_PORT, GRE, UDP, UDP_HEADER_BYTES, geneve_end, gpe_next, gre_header,
+};
+use crate::{be16, be32};
 
 /// Hop-by-hop, the type of INT-MD; then those for the destination, and INT-MX.
 const TYPE_MD: u8 = 1;
@@ -93,15 +96,15 @@ pub(crate) fn behind_gre(bytes: &[u8], at: usize) -> Option<(usize, u16)> {
 pub fn int_md(bytes: &[u8], protocol: u8, at: usize) -> Option<Int> {
     let is_md = |int: &Int| int.kind == TYPE_MD;
     match protocol {
-        tunnel::GRE => {
-            let (_, behind) = tunnel::gre_header(bytes, at)?;
+        GRE => {
+            let (_, behind) = gre_header(bytes, at)?;
             of_gre(bytes, behind).filter(is_md)
         }
-        tunnel::UDP => {
-            let behind = at + tunnel::UDP_HEADER_BYTES;
+        UDP => {
+            let behind = at + UDP_HEADER_BYTES;
             match be16(bytes, at + 2)? {
-                tunnel::GPE_PORT => {
-                    let mut next = u16::from(tunnel::gpe_next(bytes, behind)?);
+                GPE_PORT => {
+                    let mut next = u16::from(gpe_next(bytes, behind)?);
                     let mut at = behind + 8;
                     for _ in 0..MAX_HEADERS {
                         let int = is_int(next).then(|| of_gpe(bytes, at))??;
@@ -112,7 +115,7 @@ pub fn int_md(bytes: &[u8], protocol: u8, at: usize) -> Option<Int> {
                     }
                     None
                 }
-                tunnel::GENEVE_PORT => in_options(bytes, behind).filter(is_md),
+                GENEVE_PORT => in_options(bytes, behind).filter(is_md),
                 _ => None,
             }
         }
@@ -122,7 +125,7 @@ pub fn int_md(bytes: &[u8], protocol: u8, at: usize) -> Option<Int> {
 
 /// Of a Geneve header.
 fn in_options(bytes: &[u8], at: usize) -> Option<Int> {
-    let end = tunnel::geneve_end(bytes, at)?;
+    let end = geneve_end(bytes, at)?;
     let mut at = at + 8;
     while at < end {
         let [high, low, kind, length] = be32(bytes, at)?.to_be_bytes();

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod headers;
 mod int;
 mod link;
 mod tunnel;

@@ -46,7 +46,7 @@ fn tags_labels_and_sessions_lead_to_ip() {
     assert_eq!(ethernet(&v6, 0), Ok(Ip { at: 14, version: 6 }));
     let arp = frame(&[&[8, 6]]);
     assert_eq!(ethernet(&arp, 0), Err(NoIp::Other(0x806)));
-    // What a label or a session carries beside IP is no other EtherType.
+    // Labels and sessions carry other things than IP, which have no EtherType.
     let labelled = frame(&[&[0x88, 0x47], &[0, 6, 0x41, 0x40], &[0xff; 30]]);
     assert_eq!(ethernet(&labelled, 0), Err(NoIp::Other(0x8847)));
     let session = frame(&[&[0x88, 0x64], &[0x11, 0, 0, 7, 0, 22], &[0, 0x0f]]);

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tunnels over IP: IP in IP, GRE, ERSPAN, MPLS, and over UDP VXLAN, Geneve, GTP-U.
 
+use crate::headers::{
+    GENEVE_PORT, GPE_PORT, GRE, UDP, UDP_HEADER_BYTES, byte, geneve_end, gpe_next, gre_header,
+};
 use crate::int::{behind_gpe, behind_gre};
 use crate::link::{MPLS, ethernet, payload};
 use crate::{Ip, NoIp, be16, by_version};
 
-pub(crate) const UDP: u8 = 17;
-pub(crate) const GRE: u8 = 47;
-pub(crate) const GPE_PORT: u16 = 4790;
-pub(crate) const GENEVE_PORT: u16 = 6081;
-pub(crate) const UDP_HEADER_BYTES: usize = 8;
 /// Transparent Ethernet bridging.
 const ETHERNET: u16 = 0x6558;
 
@@ -52,21 +50,6 @@ fn over_udp(bytes: &[u8], port: u16, at: usize) -> Option<Result<Ip, NoIp>> {
     }
 }
 
-fn byte(bytes: &[u8], at: usize) -> Option<u8> {
-    bytes.get(at).copied()
-}
-
-/// The next protocol of a VXLAN-GPE header that says it has one.
-pub(crate) fn gpe_next(bytes: &[u8], at: usize) -> Option<u8> {
-    (byte(bytes, at)? & 4 != 0).then(|| byte(bytes, at + 3))?
-}
-
-/// Where a Geneve header ends.
-pub(crate) fn geneve_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let first = byte(bytes, at)?;
-    (first >> 6 == 0).then_some(at + 8 + 4 * usize::from(first & 0x3f))
-}
-
 fn geneve(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
     let end = geneve_end(bytes, at)?;
     Some(by_ethertype(bytes, be16(bytes, at + 2)?, end))
@@ -93,13 +76,6 @@ fn gtp_u(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
         }
     }
     by_version(bytes, inner).map(Ok)
-}
-
-/// EtherType and end of a GRE header; none with routing, or of any version but 0.
-pub(crate) fn gre_header(bytes: &[u8], at: usize) -> Option<(u16, usize)> {
-    let flags = be16(bytes, at)?;
-    let options = (flags & 0xb000).count_ones() as usize;
-    (flags & 0x4007 == 0).then_some((be16(bytes, at + 2)?, at + 4 + 4 * options))
 }
 
 fn gre(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {

@@ -41,7 +41,7 @@ fn print_import(r: &ImportReport) -> Result<()> {
         ))?;
     }
     print(format_args!("packets   {}", r.packets))?;
-    if r.tcp_probe.lines > 0 {
+    if !r.tcp_probe.hosts.is_empty() {
         print(format_args!("tcp_probe {}", r.tcp_probe))?;
         print(format_args!("          {}", r.samples))?;
     }

@@ -44,7 +44,7 @@ impl ImportReport {
     pub fn something(&self) -> Result<(), NothingRead> {
         self.frames.something()?;
         let t = &self.tcp_probe;
-        if t.lines > 0 && t.samples == 0 {
+        if !t.hosts.is_empty() && t.samples == 0 {
             return Err(NothingRead::new(format!("no sample was read: {t}")));
         }
         Ok(())

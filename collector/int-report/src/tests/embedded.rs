@@ -325,7 +325,7 @@ proptest! {
 
 /// Headers of version 2.x for one hop without more than its node and its queue, then two hops.
 const MD2: &str = "20000209 90000000 00000000 00000008 02000005 00000007 02000006";
-/// The same of version 1.0.
+/// Headers and hops of version 1.0.
 const MD1: &str = "10000209 90000000 00000008 02000005 00000007 02000006";
 
 /// A packet in a tunnel: `header` from behind the outer IPv4 header on.

@@ -40,10 +40,10 @@ fn v1_with_every_optional_word() {
 
 #[test]
 fn v1_skips_what_the_length_holds_beyond_the_known_words() {
-    let payload = hex("15000045 00000007 00000001 00000064 deadbeef 0102");
+    let payload = hex("15200045 00000007 00000001 00000064 deadbeef 45000014");
     let reports = all(&payload).unwrap();
-    assert_eq!(reports[0].inner.packet, [1, 2]);
-    assert_eq!(reports[0].inner.kind, InnerKind::Ethernet);
+    assert_eq!(reports[0].inner.packet, [0x45, 0, 0, 0x14]);
+    assert_eq!(reports[0].inner.kind, InnerKind::Ipv4);
     assert!(reports[0].tracked && !reports[0].congested);
 }
 
