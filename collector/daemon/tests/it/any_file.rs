@@ -226,7 +226,6 @@ fn rows_of(dir: &Path) -> Result<(u64, u64), tidemark_capture::CaptureError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
     #[test]
     fn damaged_captures_end_in_all_their_rows_or_one_line(
         form in prop::sample::select(&REWRITTEN[..]),
