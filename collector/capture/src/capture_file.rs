@@ -3,9 +3,10 @@
 //! where, also where the library would panic.
 
 use crate::error::CaptureError;
-use crate::page_limits;
+use crate::page_limits::check_footer;
 use crate::pages::{ReadPages, said};
 use crate::seal;
+use crate::unpack::Codec;
 use bytes::Bytes;
 use parquet::basic::Compression;
 use parquet::column::reader::{ColumnReader, get_column_reader};
@@ -13,11 +14,12 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
+use std::cell::Cell;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 /// The length of the footer, and the format's name.
 const TAIL_BYTES: u64 = 8;
@@ -71,15 +73,22 @@ impl CaptureFile {
             let chunk = self.chunk(group, column)?;
             let (start, length) = chunk.byte_range();
             let bytes = self.bytes.range(start, length)?;
+            let stored = match Codec::of(chunk.compression()) {
+                // The library gives its pages as they are.
+                Some(_) => {
+                    let builder = chunk.clone().into_builder();
+                    &builder.set_compression(Compression::UNCOMPRESSED).build()?
+                }
+                None => chunk,
+            };
             let pages = || {
-                let bytes = Arc::new(ChunkBytes {
-                    start,
-                    compression: chunk.compression(),
-                    bytes: bytes.clone(),
-                });
                 let rows = self.rows_of_group(group);
-                let pages = SerializedPageReader::new(bytes, chunk, rows, None)?;
-                Ok::<_, ParquetError>(ReadPages::new(pages, rows))
+                let of_chunk = ChunkBytes {
+                    start,
+                    bytes: bytes.clone(),
+                };
+                let pages = SerializedPageReader::new(Arc::new(of_chunk), stored, rows, None)?;
+                Ok::<_, ParquetError>(ReadPages::new(pages, bytes.clone(), rows, chunk))
             };
             if let Some(checksums) = &self.checksums {
                 let columns = self.metadata.file_metadata().schema_descr().num_columns();
@@ -135,14 +144,54 @@ fn footer(file: &FileBytes) -> Result<(ParquetMetaData, Option<Vec<u32>>)> {
     let footer = file.range(footer_at, length + TAIL_BYTES)?;
     let checksums = seal::checksums(&footer, footer_at, |at, n| file.range(at, n))?;
     let description = footer.slice(..length as usize);
+    check_footer(&description)?;
     let metadata = guarded(|| ParquetMetaDataReader::decode_metadata(&description))?;
+    check_rows(&metadata)?;
     Ok((metadata, checksums))
 }
 
-/// The library panics on some of what cannot be right.
+/// Whether file, row groups and columns have as many rows as each other.
+fn check_rows(metadata: &ParquetMetaData) -> Result<()> {
+    let mut rows = 0i64;
+    for group in metadata.row_groups() {
+        let of_group = group.num_rows();
+        let is_list = |c: &&ColumnChunkMetaData| c.column_descr().max_rep_level() > 0;
+        let of_columns = group.columns().iter().filter(|c| !is_list(c));
+        if of_group < 0 || of_columns.map(|c| c.num_values()).any(|n| n != of_group) {
+            return Err(ParquetError::General(
+                "its columns differ in their rows".into(),
+            ));
+        }
+        rows = rows.saturating_add(of_group);
+    }
+    if rows != metadata.file_metadata().num_rows() {
+        return Err(ParquetError::General(
+            "its row groups have not all its rows".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// The library panics on some of what cannot be right. Its word about that is no line of
+/// ours: the error is.
 fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(ParquetError::General("it cannot be decoded".into())))
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !IS_GUARDED.get() {
+                before(panic);
+            }
+        }));
+    });
+    let outer = IS_GUARDED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(read));
+    IS_GUARDED.set(outer);
+    result.unwrap_or_else(|_| Err(ParquetError::General("it cannot be decoded".into())))
+}
+
+thread_local! {
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
 struct FileBytes {
@@ -165,7 +214,6 @@ impl FileBytes {
 /// A column chunk in memory, by its places in the file.
 struct ChunkBytes {
     start: u64,
-    compression: Compression,
     bytes: Bytes,
 }
 
@@ -179,11 +227,7 @@ impl ChunkReader for ChunkBytes {
     type T = <Bytes as ChunkReader>::T;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        // The library reads the header of a page here.
-        let at = start.saturating_sub(self.start);
-        let header = usize::try_from(at).ok().and_then(|at| self.bytes.get(at..));
-        page_limits::check(header.unwrap_or_default(), self.compression)?;
-        self.bytes.get_read(at)
+        self.bytes.get_read(start.saturating_sub(self.start))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {

@@ -28,6 +28,8 @@ mod schema;
 mod seal;
 mod selection;
 mod table;
+mod thrift;
+mod unpack;
 mod values;
 mod writer;
 

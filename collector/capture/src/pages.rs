@@ -3,8 +3,12 @@
 //! yet, and pages that are read with their place in errors.
 
 use crate::encode::zigzag;
+use crate::page_limits::{PageHeader, check_values};
+use crate::unpack::Codec;
+use bytes::Bytes;
 use parquet::column::page::{CompressedPage, Page, PageMetadata, PageReader, PageWriter as _};
 use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 
 /// A field of 32 bits that follows the one before it, in Thrift's compact protocol.
@@ -54,32 +58,66 @@ fn append_header(header: &[u8], crc: u32, out: &mut Vec<u8>) -> Result<()> {
 /// is the dictionary's where there is one.
 pub(crate) struct ReadPages<P> {
     pages: P,
-    read: usize,
+    /// Of the chunk, from the next page on.
+    bytes: Bytes,
     /// Rows of the row group.
     rows: usize,
+    /// The column may have absent values.
+    nullable: bool,
+    /// Unpacks pages that `pages` gives packed.
+    codec: Option<Codec>,
+    read: usize,
 }
 
 impl<P: PageReader> ReadPages<P> {
-    pub(crate) fn new(pages: P, rows: usize) -> Self {
+    /// Of `pages`, whose headers `bytes` have, in a row group of `rows`.
+    pub(crate) fn new(pages: P, bytes: Bytes, rows: usize, column: &ColumnChunkMetaData) -> Self {
         Self {
             pages,
-            read: 0,
+            bytes,
             rows,
+            nullable: column.column_descr().max_def_level() > 0,
+            codec: Codec::of(column.compression()),
+            read: 0,
         }
     }
 
-    /// Room is made for as many values as a page says it has.
-    fn check(&self, page: &Page) -> Result<()> {
-        // Each takes at least four bytes.
-        let most = match page {
-            Page::DictionaryPage { buf, .. } => buf.len() / 4,
-            _ => self.rows,
-        };
-        if page.num_values() as usize > most {
-            let n = page.num_values();
-            return Err(ParquetError::General(format!("{n} values cannot be in it")));
+    /// The next page that has values, by its header alone.
+    fn header(&self) -> Result<Option<(PageHeader, usize)>> {
+        let mut start = 0;
+        loop {
+            let rest = self.bytes.get(start..).unwrap_or_default();
+            if rest.is_empty() {
+                return Ok(None);
+            }
+            let header = PageHeader::read(rest)?;
+            let end = start.saturating_add(header.bytes).min(self.bytes.len());
+            if !header.is_index {
+                return Ok(Some((header, end)));
+            }
+            start = end;
         }
-        Ok(())
+    }
+
+    fn next_page(&mut self) -> Result<Option<Page>> {
+        let header = self.header()?;
+        let page = self.pages.get_next_page()?;
+        let (Some((header, end)), Some(mut page)) = (header, page) else {
+            return Ok(None);
+        };
+        self.bytes = self.bytes.slice(end..);
+        if let Some(codec) = self.codec {
+            page = codec.page(page, header.unpacked_bytes)?;
+        }
+        check_values(&page, self.rows, self.nullable)?;
+        Ok(Some(page))
+    }
+
+    /// Counts a page, and names it in its error.
+    fn counted<T>(&mut self, result: Result<T>) -> Result<T> {
+        let number = self.read;
+        self.read += 1;
+        result.map_err(|e| ParquetError::General(format!("page {number}: {}", said(e))))
     }
 }
 
@@ -93,21 +131,20 @@ impl<P: PageReader> Iterator for ReadPages<P> {
 
 impl<P: PageReader> PageReader for ReadPages<P> {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let page = self.pages.get_next_page().and_then(|page| {
-            page.iter().try_for_each(|page| self.check(page))?;
-            Ok(page)
-        });
-        let number = self.read;
-        self.read += 1;
-        page.map_err(|e| ParquetError::General(format!("page {number}: {}", said(e))))
+        let page = self.next_page();
+        self.counted(page)
     }
 
     fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.header()?;
         self.pages.peek_next_page()
     }
 
     fn skip_next_page(&mut self) -> Result<()> {
-        self.read += 1;
+        let header = self.header();
+        if let Some((_, end)) = self.counted(header)? {
+            self.bytes = self.bytes.slice(end..);
+        }
         self.pages.skip_next_page()
     }
 }

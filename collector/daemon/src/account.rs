@@ -21,7 +21,7 @@ const OTHER_PORT: &str = "other_port";
 const MALFORMED: &str = "malformed";
 
 /// Keys in words that follow a number.
-const WORDS: [(&str, &str); 13] = [
+const WORDS: [(&str, &str); 17] = [
     (OTHER_PROTOCOL, "of other protocols"),
     (OTHER_PORT, "to other ports"),
     (MALFORMED, "malformed"),
@@ -35,6 +35,10 @@ const WORDS: [(&str, &str); 13] = [
     ("not_of_queue", "drops for other reasons than the queue"),
     ("drop_summary", "sums of losses between hosts"),
     ("no_card", "of no card"),
+    ("unknown_flow", "of flows that no report has shown"),
+    ("receiver", "of sockets that only receive"),
+    ("invalid", "with impossible sequence numbers"),
+    ("late", "after a later one of their flow"),
 ];
 
 fn words(key: &str) -> &str {
@@ -76,6 +80,21 @@ impl FrameAccount {
             | DecodeError::NotAReport { .. } => OTHER_PROTOCOL,
             _ => MALFORMED,
         });
+    }
+
+    /// A datagram whose reports are only counted.
+    pub fn datagram(&mut self, payload: &[u8]) {
+        let mut hops = 0;
+        let mut reports = 0;
+        let decoded = int_report::decode(payload, |report| {
+            reports += u64::from(report.hop.is_none_or(|hop| !hop.further));
+            hops += u64::from(report.hop.is_some());
+        });
+        self.reports += reports;
+        self.hops += hops;
+        if let Err(error) = decoded {
+            self.refused(&error);
+        }
     }
 
     fn count(&mut self, key: &'static str) {
@@ -189,6 +208,41 @@ impl fmt::Display for RowAccount {
     }
 }
 
+/// Samples of senders, and their rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SampleAccount {
+    /// Samples given to the pipeline.
+    pub samples: u64,
+    /// Rows of them.
+    pub rows: u64,
+    /// Samples without a row.
+    pub without_row: Reasons,
+}
+
+impl SampleAccount {
+    /// From the counters of a pipeline.
+    pub fn new(s: &Stats) -> Self {
+        let reasons = [
+            ("unknown_flow", s.samples_unknown_flow),
+            ("receiver", s.samples_receiver),
+            ("invalid", s.samples_invalid),
+            ("late", s.samples_late),
+        ];
+        Self {
+            samples: s.samples,
+            rows: s.probe_rows,
+            without_row: reasons.into_iter().filter(|r| r.1 > 0).collect(),
+        }
+    }
+}
+
+impl fmt::Display for SampleAccount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} samples: {} rows", self.samples, self.rows)?;
+        reasons(f, &self.without_row)
+    }
+}
+
 fn reasons(f: &mut fmt::Formatter<'_>, all: &Reasons) -> fmt::Result {
     for (i, (key, n)) in all.iter().enumerate() {
         let before = if i == 0 { " (" } else { ", " };
@@ -234,6 +288,16 @@ mod tests {
         });
         let said = "5 records: 3 rows (1 duplicates, 1 drops for other reasons than the queue)";
         assert_eq!(rows.to_string(), said);
+        let samples = SampleAccount::new(&Stats {
+            samples: 9,
+            probe_rows: 7,
+            samples_unknown_flow: 1,
+            samples_late: 1,
+            ..Stats::default()
+        });
+        let said = "9 samples: 7 rows (1 after a later one of their flow, \
+                    1 of flows that no report has shown)";
+        assert_eq!(samples.to_string(), said);
         for reason in Reason::ALL {
             assert_ne!(words(reason.label()), reason.label());
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! INT-MD: metadata of several hops that the original packet carries behind its TCP or
-//! UDP header, versions 1.0, 2.0 and 2.1. A report of such a packet becomes one record
+//! UDP header or in the header of a tunnel, versions 1.0, 2.0 and 2.1. A report of such a packet becomes one record
 //! for each hop, the last hop first, as the stack has them.
 //!
 //! ```text
@@ -20,12 +20,13 @@ use crate::inner::{TCP, UDP, network};
 use crate::report::{Hop, Inner, Report, Stack};
 use crate::v2::available;
 use crate::{decode, fast_path};
-use tidemark_layers::{Ip, tunnel};
+use tidemark_layers::{Ip, int_md, tunnel};
 
 /// Hop-by-hop, the type of INT-MD.
 const TYPE_MD: u8 = 1;
 /// Nested tunnels that are looked through.
 const MAX_TUNNELS: usize = 4;
+const SHIM_BYTES: usize = 4;
 /// A marker that some programs put before the shim.
 const PROBE_MARKER_BYTES: usize = 8;
 
@@ -221,6 +222,9 @@ fn find<'a>(inner: &Inner<'a>) -> Option<Found<'a>> {
     let mut ip = network(inner).ok()?;
     for _ in 0..MAX_TUNNELS {
         let (protocol, at) = transport(bytes, ip)?;
+        if let Some(found) = in_tunnel(bytes, protocol, at) {
+            return Some(found);
+        }
         if let Some(Ok(carried)) = tunnel(bytes, protocol, at) {
             ip = carried;
             continue;
@@ -258,7 +262,15 @@ fn transport(bytes: &[u8], ip: Ip) -> Option<(u8, usize)> {
     }
 }
 
-/// Reads shim and header at a place, if they are there.
+/// The stack in the header of a tunnel, where its packet is as it was.
+fn in_tunnel(bytes: &[u8], protocol: u8, at: usize) -> Option<Found<'_>> {
+    let int = int_md(bytes, protocol, at)?;
+    let mut found = behind_shim(bytes, int.at, |_| [Some(int.words), None])?;
+    found.stack.is_of_tunnel = true;
+    Some(found)
+}
+
+/// Reads shim and header behind a transport header, if they are there.
 fn at_place(bytes: &[u8], protocol: u8, at: usize) -> Option<Found<'_>> {
     let shim = be32(bytes, at)?.to_be_bytes();
     let (length, next) = match shim {
@@ -266,10 +278,32 @@ fn at_place(bytes: &[u8], protocol: u8, at: usize) -> Option<Found<'_>> {
         [first, length, ..] if first >> 4 == TYPE_MD && first & 3 == 0 => (length, first >> 2 & 3),
         _ => return None,
     };
-    let word = be32(bytes, at + 4)?;
+    // Version 1 counts the shim; some of either version count as the other does.
+    let length = usize::from(length);
+    let mut found = behind_shim(bytes, at + SHIM_BYTES, |version| {
+        let counted = usize::from(version == 1);
+        [length.checked_sub(counted), length.checked_sub(1 - counted)]
+    })?;
+    let end = at + usize::from(found.stack.bytes);
+    (found.stack.dst_port, found.stack.original) = match (next, protocol) {
+        (0, _) => (None, None),
+        (1, UDP) => (Some(be16(bytes, at + 2)?), None),
+        (2, UDP) => (None, Some((*bytes.get(at + 3)?, u16::try_from(end).ok()?))),
+        _ => return None,
+    };
+    Some(found)
+}
+
+/// Reads the header at a place. `all_words`: so many may follow the shim, by its version.
+fn behind_shim(
+    bytes: &[u8],
+    at: usize,
+    all_words: impl Fn(u32) -> [Option<usize>; 2],
+) -> Option<Found<'_>> {
+    let word = be32(bytes, at)?;
     let (version, hop_words) = (word >> 28, (word >> 8 & 0x1f) as usize);
-    let instructions = be16(bytes, at + 8)?;
-    let domain = be16(bytes, at + 10)?;
+    let instructions = be16(bytes, at + 4)?;
+    let domain = be16(bytes, at + 6)?;
     let (header_words, wide, reserved) = match version {
         // With replication, C, E, M and ten reserved bits.
         1 => (2, false, word & 0x007f_e000 | u32::from(domain)),
@@ -286,34 +320,21 @@ fn at_place(bytes: &[u8], protocol: u8, at: usize) -> Option<Found<'_>> {
         (_, narrow) if narrow == hop_words => false,
         _ => return None,
     };
-    // Version 1 counts the shim; some of either version count as the other does.
-    let length = usize::from(length);
-    let counted = if version == 1 { 1 } else { 0 };
-    let all_words = [length.checked_sub(counted), length.checked_sub(1 - counted)];
     // Beyond whole hops, there may be metadata that only the source adds.
     let is_whole = |words: &usize| {
         *words >= header_words && (domain != 0 || (words - header_words).is_multiple_of(hop_words))
     };
-    let words = all_words.into_iter().flatten().find(is_whole)?;
-    let head_bytes = 4 + 4 * header_words;
-    let stack_bytes = 4 + 4 * words;
-    let (dst_port, original) = match (next, protocol) {
-        (0, _) => (None, None),
-        (1, UDP) => (Some(be16(bytes, at + 2)?), None),
-        (2, UDP) => (None, Some((*bytes.get(at + 3)?, at + stack_bytes))),
-        _ => return None,
-    };
+    let words = all_words(version).into_iter().flatten().find(is_whole)?;
     Some(Found {
         instructions,
         wide_times,
         hop_bytes: 4 * hop_words,
         hops: (words - header_words) / hop_words,
-        metadata: bytes.get(at + head_bytes..).unwrap_or_default(),
-        head_bytes,
+        metadata: bytes.get(at + 4 * header_words..).unwrap_or_default(),
+        head_bytes: SHIM_BYTES + 4 * header_words,
         stack: Stack {
-            bytes: u16::try_from(stack_bytes).ok()?,
-            dst_port,
-            original: original.and_then(|(protocol, at)| Some((protocol, u16::try_from(at).ok()?))),
+            bytes: u16::try_from(SHIM_BYTES + 4 * words).ok()?,
+            ..Stack::default()
         },
     })
 }

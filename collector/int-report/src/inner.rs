@@ -116,11 +116,25 @@ pub(crate) fn is_as_announced(inner: &Inner<'_>) -> bool {
         InnerKind::Ipv6 => begins(inner.packet, 6),
         InnerKind::Ethernet => match network(inner) {
             Ok(ip) => begins(inner.packet.get(ip.at..).unwrap_or_default(), ip.version),
-            Err(InnerError::NotIp { ethertype }) => ethertype >= LEAST_ETHERTYPE,
+            Err(InnerError::NotIp { ethertype }) => {
+                ethertype >= LEAST_ETHERTYPE || is_llc(inner.packet)
+            }
             Err(_) => true,
         },
         InnerKind::None | InnerKind::Opaque => true,
     }
+}
+
+/// A frame with a length and an LLC header: the service twice, unnumbered information.
+fn is_llc(frame: &[u8]) -> bool {
+    matches!(frame.get(14..17), Some(&[to, from, 3]) if to == from && to & 1 == 0 && to != 0)
+}
+
+/// Whether an IP packet is there with lengths that fit each other, perhaps cut.
+#[cold]
+pub(crate) fn is_ip(inner: &Inner<'_>) -> bool {
+    let begins = network(inner).is_ok_and(|ip| inner.packet.len() > ip.at);
+    begins && matches!(parse_inner(inner), Ok(_) | Err(InnerError::Short { .. }))
 }
 
 /// Why another protocol's datagram is no report.
@@ -140,6 +154,14 @@ fn parse_ip(bytes: &[u8], ip: Ip, tunnels: u8) -> Result<InnerPacket, InnerError
 #[cold]
 fn without_stack(packet: InnerPacket, inner: &Inner<'_>) -> Result<InnerPacket, InnerError> {
     let stack = &inner.stack;
+    if stack.is_of_tunnel
+        && let Some(beyond_bytes) = packet.beyond_bytes.checked_sub(stack.bytes.into())
+    {
+        return Ok(InnerPacket {
+            beyond_bytes,
+            ..packet
+        });
+    }
     let mut put_in = u32::from(stack.bytes);
     let mut before = packet;
     if let Some((protocol, at)) = stack.original {

@@ -115,6 +115,7 @@ impl<'a> Inner<'a> {
                 bytes: 0,
                 dst_port: None,
                 original: None,
+                is_of_tunnel: false,
             },
         }
     }
@@ -129,6 +130,8 @@ pub struct Stack {
     pub dst_port: Option<u16>,
     /// Protocol and place of the transport header before, where one was put in front.
     pub original: Option<(u8, u16)>,
+    /// It stands in the header of the tunnel that the packet goes through.
+    pub is_of_tunnel: bool,
 }
 
 /// The first header of [`Inner::packet`].

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Telemetry Report v0.5, as fabric-tna, int-host-reporter and host-int send it.
 
-use crate::bytes::{Words, available32, port_pair, queue_word};
+use crate::bytes::{Words, available32, be32, port_pair, queue_word};
 use crate::error::DecodeError;
-use crate::inner::{OTHER_INNER, is_as_announced, network};
+use crate::inner::{OTHER_INNER, is_as_announced, is_ip};
 use crate::report::{Inner, InnerKind, Report};
 
 const FIXED_BYTES: usize = 12;
 /// D, Q and F.
 const FLAGS: u32 = 0x00e0_0000;
+const DROPPED: u32 = 0x0080_0000;
+/// Behind a reason of a drop.
+const DROP_RESERVED: u32 = 0xffff;
 /// Between them and hw_id.
 const RESERVED: u32 = 0x001f_ffc0;
 
@@ -48,19 +51,20 @@ pub(crate) fn decode<'a>(
         4 => (FIXED_BYTES + 4, InnerKind::Ipv4),
         code => return Err(DecodeError::UnknownNextProtocol { version: 0, code }),
     };
+    let of_drop = be32(payload, FIXED_BYTES + 8).filter(|_| next_protocol == 1);
     read_body(&mut report, &mut words, next_protocol).ok_or(DecodeError::ShortHeader {
         have_bytes: payload.len(),
         need_bytes,
     })?;
     report.inner = Inner::new(words.0, kind);
     // Any protocol may begin with four bits of 0: nothing else may speak against a report.
-    if word & RESERVED != 0 {
+    if word & RESERVED != 0 || of_drop.is_some_and(|word| word & DROP_RESERVED != 0) {
         return Err(DecodeError::NotAReport {
             what: "bits are set that version 0.5 reserves",
         });
     }
-    let flagged = word & FLAGS != 0 || next_protocol != 0;
-    if !is_as_announced(&report.inner) || !flagged && network(&report.inner).is_err() {
+    let needed = if next_protocol == 1 { DROPPED } else { FLAGS };
+    if !is_as_announced(&report.inner) || word & needed == 0 && !is_ip(&report.inner) {
         return Err(OTHER_INNER);
     }
     f(report);

@@ -3,7 +3,7 @@
 
 use crate::bytes::{Words, available32, port_pair, queue_word};
 use crate::error::DecodeError;
-use crate::inner::{OTHER_INNER, is_as_announced};
+use crate::inner::{OTHER_INNER, is_as_announced, is_ip};
 use crate::report::{Inner, InnerKind, Report};
 
 const FIXED_BYTES: usize = 16;
@@ -60,14 +60,17 @@ pub(crate) fn decode<'a>(
         ..Report::default()
     };
     let optional = header.get(FIXED_BYTES..).unwrap_or_default();
-    read_optional(&mut report, optional, (word >> 15) & 0x3f)
+    let bits = (word >> 15) & 0x3f;
+    read_optional(&mut report, optional, bits)
         .ok_or(DecodeError::MetadataTooShort { offset: 0 })?;
     if word & RESERVED != 0 {
         return Err(DecodeError::NotAReport {
             what: "bits are set that version 1.0 reserves",
         });
     }
-    if !is_as_announced(&report.inner) {
+    // A header that is as long as it has to be speaks for itself.
+    let speaks = optional.len() == 4 * bits.count_ones() as usize;
+    if !is_as_announced(&report.inner) || !speaks && !is_ip(&report.inner) {
         return Err(OTHER_INNER);
     }
     f(report);

@@ -7,13 +7,15 @@ use crate::bytes::{Words, be32, port_pair, queue_word};
 use crate::domain;
 use crate::error::DecodeError;
 use crate::header::{GROUP_HEADER_BYTES, LENGTH_TO_END};
-use crate::inner::{OTHER_INNER, is_as_announced};
+use crate::inner::{OTHER_INNER, is_as_announced, is_ip};
 use crate::layout::{flag, metadata};
 use crate::report::{Inner, InnerKind, Report};
 use crate::tag;
 
 /// Four bytes each, of no use here.
 const SKIPPED: u16 = metadata::UTILISATION | metadata::BUFFER | metadata::RESERVED;
+/// The lower half of the flags.
+const RESERVED_FLAGS: u8 = 0x0f;
 /// What Tidemark's reports of forwarded packets do not have.
 const COLD: u16 = metadata::PORTS2 | SKIPPED | metadata::DROP;
 
@@ -111,6 +113,7 @@ fn individual<'a>(
         ..Report::default()
     };
     let mut has_metadata = false;
+    let mut is_sound = flags & RESERVED_FLAGS == 0;
     let inner = match types >> 4 {
         // "Inner only": no fixed contents, no metadata.
         0 if types & 0xf == 0 => {
@@ -133,8 +136,10 @@ fn individual<'a>(
             };
             let domain_id = u16::from_be_bytes([fixed[2], fixed[3]]);
             let domain_bits = u16::from_be_bytes([fixed[4], fixed[5]]);
-            read_metadata(&mut report, items, bits, domain_id, domain_bits)
+            let left = read_metadata(&mut report, items, bits, domain_id, domain_bits)
                 .ok_or(DecodeError::MetadataTooShort { offset })?;
+            // Words of other domains are of any number.
+            is_sound &= left == 0 || domain_id != 0;
             has_metadata = bits != 0;
             inner
         }
@@ -144,10 +149,11 @@ fn individual<'a>(
             });
         }
         // IOAM: its body is not defined.
-        2 => {
+        2 if is_sound => {
             report.inner = Inner::new(contents, InnerKind::Opaque);
             return Ok(report);
         }
+        2 => return Err(OTHER_INNER),
     };
     report.inner = match types & 0xf {
         0 => Inner::default(),
@@ -163,14 +169,15 @@ fn individual<'a>(
         ),
     };
     // Metadata that fits its lengths speaks for a report well enough.
-    if !has_metadata && !is_as_announced(&report.inner) {
+    let speaks = is_sound && has_metadata;
+    if !speaks && !(is_as_announced(&report.inner) && (is_sound || is_ip(&report.inner))) {
         return Err(OTHER_INNER);
     }
     Ok(report)
 }
 
 /// Reads the baseline metadata in ascending bit order, then the domain-specific
-/// words. `None` when they do not fit.
+/// words. Gives the bytes left over; `None` when they do not fit.
 #[inline(always)]
 fn read_metadata(
     report: &mut Report<'_>,
@@ -178,7 +185,7 @@ fn read_metadata(
     bits: u16,
     domain_id: u16,
     domain_bits: u16,
-) -> Option<()> {
+) -> Option<usize> {
     let mut words = Words(items);
     if bits & metadata::RESERVED_FIRST != 0 {
         words.u32()?;
@@ -204,7 +211,7 @@ fn read_metadata(
     if domain_id == DS_TIDEMARK {
         domain::read(report, &mut words, domain_bits)?;
     }
-    Some(())
+    Some(words.0.len())
 }
 
 #[inline(always)]

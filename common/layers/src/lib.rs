@@ -5,9 +5,12 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod headers;
+mod int;
 mod link;
 mod tunnel;
 
+pub use int::{Int, int_md};
 pub use link::{ethernet, payload, ppp};
 pub use tunnel::tunnel;
 

@@ -5,6 +5,9 @@ use crate::{IPV4, IPV6, Ip, NoIp, be16, by_version};
 
 /// Tags and labels that are looked through.
 const MAX_TAGS: usize = 16;
+pub(crate) const MPLS: u16 = 0x8847;
+/// A session's packets.
+const PPPOE: u16 = 0x8864;
 /// EtherTypes below are lengths, of frames with an LLC header.
 const LEAST_ETHERTYPE: u16 = 0x600;
 
@@ -30,9 +33,8 @@ pub fn payload(bytes: &[u8], mut ethertype: u16, mut at: usize) -> Result<Ip, No
                 ethertype = be16(bytes, at + 2).ok_or(NoIp::Cut("VLAN"))?;
                 at += 4;
             }
-            0x8847 | 0x8848 => return mpls(bytes, ethertype, at),
-            // PPPoE, its session's packets.
-            0x8864 => return ppp(bytes, at + 6),
+            MPLS | 0x8848 => return mpls(bytes, ethertype, at),
+            PPPOE => return ppp(bytes, at + 6),
             length if length < LEAST_ETHERTYPE => {
                 // LLC with SNAP, whose last two bytes are an EtherType.
                 match bytes.get(at..).and_then(|b| b.first_chunk::<6>()) {
@@ -63,7 +65,9 @@ pub fn ppp(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
     match protocol {
         0x21 => Ok(Ip { at, version: 4 }),
         0x57 => Ok(Ip { at, version: 6 }),
-        other => Err(NoIp::Other(other)),
+        0x281 | 0x283 => mpls(bytes, MPLS, at),
+        // Its numbers are no EtherTypes.
+        _ => Err(NoIp::Other(PPPOE)),
     }
 }
 
@@ -76,10 +80,14 @@ fn mpls(bytes: &[u8], ethertype: u16, mut at: usize) -> Result<Ip, NoIp> {
             continue;
         }
         let first = bytes.get(at).copied().ok_or(NoIp::Cut("MPLS"))?;
-        return match first >> 4 {
-            // The control word of a pseudowire, then an Ethernet frame.
-            0 => ethernet(bytes, at + 4),
-            _ => by_version(bytes, at).ok_or(NoIp::Other(ethertype)),
+        if let Some(ip) = by_version(bytes, at) {
+            return Ok(ip);
+        }
+        // The Ethernet frame of a pseudowire, behind a control word or not.
+        let behind_word = ethernet(bytes, at + 4).ok().filter(|_| first >> 4 == 0);
+        return match behind_word.or_else(|| ethernet(bytes, at).ok()) {
+            Some(ip) => Ok(ip),
+            None => Err(NoIp::Other(ethertype)),
         };
     }
     Err(NoIp::Other(ethertype))

@@ -13,7 +13,7 @@ fn frame(parts: &[&[u8]]) -> Vec<u8> {
 
 #[test]
 fn tags_labels_and_sessions_lead_to_ip() {
-    let v4: [(&[&[u8]], usize); 7] = [
+    let v4: [(&[&[u8]], usize); 9] = [
         (&[&[8, 0]], 14),
         (&[&[0x81, 0, 0, 5, 8, 0]], 18),
         (&[&[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6, 8, 0]], 22),
@@ -27,6 +27,17 @@ fn tags_labels_and_sessions_lead_to_ip() {
             &[&[0x88, 0x47], &[0, 6, 0x41, 0x40], &[0; 4], &MACS, &[8, 0]],
             36,
         ),
+        // A pseudowire without a control word; labels in a session.
+        (&[&[0x88, 0x47], &[0, 6, 0x41, 0x40], &MACS, &[8, 0]], 32),
+        (
+            &[
+                &[0x88, 0x64],
+                &[0x11, 0, 0, 7, 0, 22],
+                &[0x02, 0x81],
+                &[0, 6, 0x41, 0x40],
+            ],
+            26,
+        ),
     ];
     for (parts, at) in v4 {
         assert_eq!(ethernet(&frame(parts), 0), Ok(Ip { at, version: 4 }));
@@ -35,6 +46,11 @@ fn tags_labels_and_sessions_lead_to_ip() {
     assert_eq!(ethernet(&v6, 0), Ok(Ip { at: 14, version: 6 }));
     let arp = frame(&[&[8, 6]]);
     assert_eq!(ethernet(&arp, 0), Err(NoIp::Other(0x806)));
+    // Labels and sessions carry other things than IP, which have no EtherType.
+    let labelled = frame(&[&[0x88, 0x47], &[0, 6, 0x41, 0x40], &[0xff; 30]]);
+    assert_eq!(ethernet(&labelled, 0), Err(NoIp::Other(0x8847)));
+    let session = frame(&[&[0x88, 0x64], &[0x11, 0, 0, 7, 0, 22], &[0, 0x0f]]);
+    assert_eq!(ethernet(&session, 0), Err(NoIp::Other(0x8864)));
     assert_eq!(ethernet(&MACS, 0), Err(NoIp::Cut("Ethernet")));
 }
 
@@ -51,7 +67,7 @@ fn tunnels_lead_to_the_packet_in_them() {
     let ethernet_ip = frame(&[&[8, 0]]);
     let ip = [0x45u8, 0, 0, 20];
     let behind = |header: &[u8], rest: &[u8]| [header, rest].concat();
-    let cases: [(u8, Vec<u8>, usize); 13] = [
+    let cases: [(u8, Vec<u8>, usize); 14] = [
         (4, ip.to_vec(), 0),
         (47, behind(&[0, 0, 8, 0], &ip), 4),
         (
@@ -83,6 +99,11 @@ fn tunnels_lead_to_the_packet_in_them() {
         (
             17,
             udp(4789, &behind(&[8, 0, 0, 0, 0, 0, 7, 0], &ethernet_ip)),
+            30,
+        ),
+        (
+            17,
+            udp(4789, &behind(&[0x88, 0, 0, 3, 0, 0, 7, 0], &ethernet_ip)),
             30,
         ),
         (

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tunnels over IP: IP in IP, GRE, ERSPAN, MPLS, and over UDP VXLAN, Geneve, GTP-U.
 
-use crate::link::{ethernet, payload};
+use crate::headers::{
+    GENEVE_PORT, GPE_PORT, GRE, UDP, UDP_HEADER_BYTES, byte, geneve_end, gpe_next, gre_header,
+};
+use crate::int::{behind_gpe, behind_gre};
+use crate::link::{MPLS, ethernet, payload};
 use crate::{Ip, NoIp, be16, by_version};
 
-const UDP: u8 = 17;
-const UDP_HEADER_BYTES: usize = 8;
 /// Transparent Ethernet bridging.
 const ETHERNET: u16 = 0x6558;
-const MPLS: u16 = 0x8847;
 
 /// The packet that a transport header of `protocol` at `at` carries, if it is of a tunnel;
 /// `None` where it is of none that is known.
@@ -16,7 +17,7 @@ pub fn tunnel(bytes: &[u8], protocol: u8, at: usize) -> Option<Result<Ip, NoIp>>
     match protocol {
         4 => Some(Ok(Ip { at, version: 4 })),
         41 => Some(Ok(Ip { at, version: 6 })),
-        47 => Some(gre(bytes, at)),
+        GRE => Some(gre(bytes, at)),
         137 => Some(payload(bytes, MPLS, at)),
         UDP => over_udp(bytes, be16(bytes, at + 2)?, at + UDP_HEADER_BYTES),
         _ => None,
@@ -29,38 +30,29 @@ fn over_udp(bytes: &[u8], port: u16, at: usize) -> Option<Result<Ip, NoIp>> {
     match port {
         // VXLAN, and the port that Linux took before there was one.
         4789 | 8472 => match byte(bytes, at)? {
-            8 => Some(ethernet(bytes, at + 8)),
+            // The first bit: with the group of a policy.
+            8 | 0x88 => Some(ethernet(bytes, at + 8)),
             _ => None,
         },
-        // With a next protocol.
-        4790 => match (byte(bytes, at)? & 0x0c, byte(bytes, at + 3)?) {
-            (0x0c, 1) => Some(Ok(Ip {
-                at: at + 8,
-                version: 4,
-            })),
-            (0x0c, 2) => Some(Ok(Ip {
-                at: at + 8,
-                version: 6,
-            })),
-            (0x0c, 3) => Some(ethernet(bytes, at + 8)),
-            _ => None,
-        },
-        6081 => geneve(bytes, at),
+        GPE_PORT => {
+            let (at, next) = behind_gpe(bytes, at + 8, gpe_next(bytes, at)?)?;
+            match next {
+                1 => Some(Ok(Ip { at, version: 4 })),
+                2 => Some(Ok(Ip { at, version: 6 })),
+                3 => Some(ethernet(bytes, at)),
+                _ => None,
+            }
+        }
+        GENEVE_PORT => geneve(bytes, at),
         2152 => gtp_u(bytes, at),
         6635 => Some(payload(bytes, MPLS, at)),
         _ => None,
     }
 }
 
-fn byte(bytes: &[u8], at: usize) -> Option<u8> {
-    bytes.get(at).copied()
-}
-
 fn geneve(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
-    let first = byte(bytes, at)?;
-    let ethertype = be16(bytes, at + 2)?;
-    let inner = at + 8 + 4 * usize::from(first & 0x3f);
-    (first >> 6 == 0).then(|| by_ethertype(bytes, ethertype, inner))
+    let end = geneve_end(bytes, at)?;
+    Some(by_ethertype(bytes, be16(bytes, at + 2)?, end))
 }
 
 /// User packets of a mobile network; the IP packet says itself which it is.
@@ -87,16 +79,9 @@ fn gtp_u(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
 }
 
 fn gre(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
-    const CUT: NoIp = NoIp::Cut("GRE");
-    let flags = be16(bytes, at).ok_or(CUT)?;
-    let ethertype = be16(bytes, at + 2).ok_or(CUT)?;
-    // Routing, and any version but 0.
-    if flags & 0x4007 != 0 {
-        return Err(NoIp::Other(ethertype));
-    }
-    let options = (flags & 0xb000).count_ones() as usize;
-    let inner = at + 4 + 4 * options;
-    let has_sequence = flags & 0x1000 != 0;
+    let ethertype = be16(bytes, at + 2).ok_or(NoIp::Cut("GRE"))?;
+    let (_, inner) = gre_header(bytes, at).ok_or(NoIp::Other(ethertype))?;
+    let has_sequence = byte(bytes, at).is_some_and(|flags| flags & 0x10 != 0);
     match ethertype {
         // ERSPAN: type I has neither a number nor a header of its own.
         0x88be if !has_sequence => ethernet(bytes, inner),
@@ -105,7 +90,10 @@ fn gre(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
             let platform = byte(bytes, inner + 11).ok_or(NoIp::Cut("ERSPAN"))? & 1;
             ethernet(bytes, inner + 12 + 8 * usize::from(platform))
         }
-        _ => by_ethertype(bytes, ethertype, inner),
+        _ => by_ethertype(bytes, ethertype, inner).or_else(|other| {
+            let behind = behind_gre(bytes, inner).ok_or(other)?;
+            by_ethertype(bytes, behind.1, behind.0).map_err(|_| other)
+        }),
     }
 }
 

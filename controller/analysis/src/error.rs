@@ -29,6 +29,9 @@ pub enum AnalysisError {
         /// Its records over those that fit.
         times: f64,
     },
+    /// The capture has no records of any link.
+    #[error("nothing was read: {0}: no link has a row in the capture")]
+    Nothing(PathBuf),
     /// The link or phase that was asked for is not there.
     #[error("{0}")]
     NotThere(String),

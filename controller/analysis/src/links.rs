@@ -95,6 +95,7 @@ pub fn estimated(
     if all.is_empty() {
         return Err(match refused {
             Some(e) => AnalysisError::Span(format!("{}: {e}", run.display())),
+            None if spans.is_empty() => AnalysisError::Nothing(run.to_path_buf()),
             None => AnalysisError::NotThere(no_such_link(run, spans)),
         });
     }
@@ -103,14 +104,10 @@ pub fn estimated(
 
 fn no_such_link(run: &Path, spans: &Spans) -> String {
     let known: Vec<String> = spans.keys().map(ToString::to_string).collect();
-    let known = if known.is_empty() {
-        "none".into()
-    } else {
-        known.join(", ")
-    };
     format!(
-        "{}: no such link in the capture; it has (node:port): {known}",
-        run.display()
+        "{}: no such link in the capture; it has (node:port): {}",
+        run.display(),
+        known.join(", ")
     )
 }
 

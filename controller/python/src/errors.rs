@@ -21,7 +21,7 @@ pub(crate) fn of_analysis(e: AnalysisError) -> PyErr {
         AnalysisError::TooLong { .. } => {
             PyValueError::new_err(format!("{e} (from_s, to_s of estimates and verdict)"))
         }
-        AnalysisError::Locate(_) | AnalysisError::Capture { .. } => {
+        AnalysisError::Locate(_) | AnalysisError::Capture { .. } | AnalysisError::Nothing(_) => {
             RunError::new_err(e.to_string())
         }
     }

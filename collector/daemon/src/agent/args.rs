@@ -74,10 +74,10 @@ pub(crate) fn run_args(args: &AgentArgs) -> Result<()> {
         if args.json {
             return print_json(&report);
         }
-        return Ok(print(format_args!(
+        return print(format_args!(
             "{} events read, {} written, {} lost in the kernel's rings",
             report.events, report.written, report.ring_lost
-        ))?);
+        ));
     }
     let report = run(&AgentOptions {
         to: args.to.clone().unwrap_or_default(),

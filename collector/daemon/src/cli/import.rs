@@ -25,14 +25,14 @@ pub(super) fn run(args: ImportArgs) -> Result<()> {
     } else {
         print_import(&report)?;
     }
-    Ok(report.frames.something()?)
+    Ok(report.something()?)
 }
 
 fn print_import(r: &ImportReport) -> Result<()> {
     print(format_args!("frames    {}", r.frames))?;
     print(format_args!(
-        "reports   {} received, {} lost, {} malformed datagrams",
-        r.reports.received, r.reports.lost, r.reports.malformed
+        "reports   {} received, {} lost",
+        r.reports.received, r.reports.lost
     ))?;
     if r.reports.unnumbered > 0 {
         print(format_args!(
@@ -41,20 +41,14 @@ fn print_import(r: &ImportReport) -> Result<()> {
         ))?;
     }
     print(format_args!("packets   {}", r.packets))?;
-    print(format_args!(
-        "tcp_probe {} samples, {} malformed lines",
-        r.tcp_probe.samples, r.tcp_probe.malformed
-    ))?;
+    if !r.tcp_probe.hosts.is_empty() {
+        print(format_args!("tcp_probe {}", r.tcp_probe))?;
+        print(format_args!("          {}", r.samples))?;
+    }
     if r.tcp_probe.out_of_order > 0 || r.tcp_probe.lost > 0 {
         print(format_args!(
             "          {} out of the order of time, now in order; {} overwritten before they were read",
             r.tcp_probe.out_of_order, r.tcp_probe.lost
-        ))?;
-    }
-    if r.pipeline.samples_late > 0 {
-        print(format_args!(
-            "          {} samples too late for the packets they belong to",
-            r.pipeline.samples_late
         ))?;
     }
     for h in r
@@ -89,8 +83,12 @@ fn print_import(r: &ImportReport) -> Result<()> {
             "pcap      ends within a packet: its recording was cut short"
         ))?;
     }
+    let lost = match r.capture.rows_lost {
+        0 => String::new(),
+        n => format!("; {n} rows could not be written"),
+    };
     print(format_args!(
-        "capture   {} rows in {}",
+        "capture   {} rows in {}{lost}",
         r.capture.rows,
         r.out.display()
     ))

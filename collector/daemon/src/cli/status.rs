@@ -10,7 +10,9 @@ pub(super) fn status(http: &config::HttpConfig, json: bool) -> Result<()> {
     if json {
         return print_json(&value);
     }
-    for section in "reports datagrams packets join tcp_probe flows capture clickhouse".split(' ') {
+    for section in
+        "reports datagrams packets samples join tcp_probe flows capture clickhouse".split(' ')
+    {
         if let Some(map) = value[section].as_object() {
             let line: Vec<String> = map.iter().map(|(k, v)| format!("{k} {v}")).collect();
             print(format_args!("{section:<11}{}", line.join(", ")))?;

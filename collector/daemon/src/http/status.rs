@@ -2,7 +2,7 @@
 //! What the HTTP server shows, and `/status`.
 
 use super::clickhouse::ClickHouseStatus;
-use crate::account::{FrameAccount, RowAccount};
+use crate::account::{FrameAccount, RowAccount, SampleAccount};
 use crate::agent::{AgentStatus, Agents};
 use crate::engine::SharedSnapshot;
 use crate::hub::{Hub, SubscriberStatus};
@@ -55,6 +55,8 @@ pub struct Status {
     pub datagrams: FrameAccount,
     /// Rows of packets, and why a report has none.
     pub packets: RowAccount,
+    /// Samples of senders, and why one has no row.
+    pub samples: SampleAccount,
     /// Where refused reports come from, the first sources.
     pub refused_sources: Vec<tidemark_pipeline::RefusedSource>,
     /// Packets matched with the state of their sender.
@@ -120,6 +122,7 @@ impl Shown {
                 waiting: s.packets_waiting,
                 ..RowAccount::new(&s.stats)
             },
+            samples: SampleAccount::new(&s.stats),
             refused_sources: s.refused_sources,
             join: JoinStatus::new(&s.stats, s.packets_waiting),
             tcp_probe: self.counters.probe(),

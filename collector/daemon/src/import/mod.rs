@@ -5,7 +5,7 @@ mod align;
 mod report;
 mod trace;
 
-use crate::account::{FrameAccount, RowAccount};
+use crate::account::{FrameAccount, RowAccount, SampleAccount};
 use crate::config;
 use crate::status::{JoinStatus, ReportStatus};
 use anyhow::{Context, Result};
@@ -230,6 +230,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
         frames: account,
         packets: RowAccount::new(&snapshot.stats),
         tcp_probe: traces.report(),
+        samples: SampleAccount::new(&snapshot.stats),
         join: JoinStatus::new(&snapshot.stats, 0),
         clocks: clocks.iter().map(Into::into).collect(),
         flows: snapshot.stats.flows,

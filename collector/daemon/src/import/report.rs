@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The outcome of an import.
 
-use crate::account::{FrameAccount, RowAccount};
+use crate::account::{FrameAccount, RowAccount, SampleAccount};
 use crate::status::{ClockReport, JoinStatus, ReportStatus};
+use daemon_kit::cli::NothingRead;
 use serde::Serialize;
+use std::fmt;
 use std::path::PathBuf;
 use tidemark_pipeline::Stats;
 
@@ -20,6 +22,8 @@ pub struct ImportReport {
     pub packets: RowAccount,
     /// The text traces.
     pub tcp_probe: TraceReport,
+    /// Samples in them, and why one has no row.
+    pub samples: SampleAccount,
     /// Packets matched with the state of their sender.
     pub join: JoinStatus,
     /// Clocks of nodes and of the trace.
@@ -30,6 +34,21 @@ pub struct ImportReport {
     pub capture: CaptureReport,
     /// Every counter of the pipeline.
     pub pipeline: Stats,
+}
+
+impl ImportReport {
+    /// `Err` where an input gave nothing at all.
+    ///
+    /// # Errors
+    /// With its account.
+    pub fn something(&self) -> Result<(), NothingRead> {
+        self.frames.something()?;
+        let t = &self.tcp_probe;
+        if !t.hosts.is_empty() && t.samples == 0 {
+            return Err(NothingRead::new(format!("no sample was read: {t}")));
+        }
+        Ok(())
+    }
 }
 
 /// Contents of the text traces.
@@ -43,6 +62,8 @@ pub struct TraceReport {
     pub samples: u64,
     /// Lines that could not be read.
     pub malformed: u64,
+    /// Lines of other events, comments and the like.
+    pub other: u64,
     /// Events the trace says were overwritten before they were read; at least.
     pub lost: u64,
     /// Events that stood after a later one; they were put in order.
@@ -57,8 +78,27 @@ impl TraceReport {
         self.events += part.events;
         self.samples += part.samples;
         self.malformed += part.malformed;
+        self.other += part.other;
         self.lost += part.lost;
         self.out_of_order += part.out_of_order;
+    }
+}
+
+impl fmt::Display for TraceReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let others = self.events.saturating_sub(self.samples);
+        write!(f, "{} lines: {} samples", self.lines, self.samples)?;
+        let parts = [
+            (others, "other events of TCP"),
+            (self.malformed, "malformed"),
+            (self.other, "of anything else"),
+        ];
+        let parts = parts.iter().filter(|(n, _)| *n > 0);
+        let parts: Vec<String> = parts.map(|(n, words)| format!("{n} {words}")).collect();
+        match parts.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({})", parts.join(", ")),
+        }
     }
 }
 

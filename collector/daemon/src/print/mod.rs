@@ -128,10 +128,13 @@ fn from_socket(listen: SocketAddr, printer: &mut Printer<impl Write>) -> Result<
     loop {
         let (length, from) = socket.recv_from(&mut buffer)?;
         let payload = buffer.get(..length).unwrap_or_default();
+        printer.account.frames += 1;
         let more = printer.datagram(from.ip(), payload)?;
         // Whoever looks on sees it at once.
         printer.out.flush()?;
         if !more {
+            printer.account.something()?;
+            eprintln!("{}", printer.account);
             return Ok(());
         }
     }

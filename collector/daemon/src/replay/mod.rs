@@ -4,6 +4,7 @@
 
 mod rows;
 
+use crate::account::FrameAccount;
 use crate::agent::Pusher;
 use crate::import::{TraceSet, Traces};
 use anyhow::{Context, Result, bail};
@@ -64,6 +65,8 @@ pub(crate) struct ReplayReport {
     pub events: u64,
     /// Rows that cannot be made into reports.
     pub skipped: u64,
+    /// Frames of the pcap and what is in them; all datagrams are sent as they are.
+    pub frames: Option<FrameAccount>,
     pub recorded_s: f64,
     pub took_s: f64,
 }
@@ -72,6 +75,7 @@ struct PcapSource {
     pcap: Datagrams,
     trace: Traces,
     ports: Vec<u16>,
+    account: FrameAccount,
     /// Read, but samples come before it.
     next: Option<(u64, Vec<u8>)>,
     last_ns: u64,
@@ -84,7 +88,12 @@ impl Recorded for PcapSource {
                 break;
             };
             if self.ports.is_empty() || self.ports.contains(&p.dst_port) {
+                for datagram in int_report::datagrams(p.payload) {
+                    self.account.datagram(datagram);
+                }
                 self.next = Some((p.time_ns, p.payload.to_vec()));
+            } else {
+                self.account.other_port();
             }
         }
         let until = self.next.as_ref().map_or(u64::MAX, |n| n.0);
@@ -101,6 +110,11 @@ impl Recorded for PcapSource {
     fn fraction(&self) -> Option<f64> {
         self.pcap.position().fraction()
     }
+
+    fn account(&mut self) -> Option<FrameAccount> {
+        self.account.end(&self.pcap);
+        Some(std::mem::take(&mut self.account))
+    }
 }
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
@@ -108,10 +122,16 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
     if args.json {
         print_json(&report)?;
     } else {
+        if let Some(frames) = &report.frames {
+            print(format_args!("{frames}"))?;
+        }
         print(format_args!(
             "{} datagrams and {} samples of {:.3} s sent in {:.3} s; {} rows skipped",
             report.datagrams, report.events, report.recorded_s, report.took_s, report.skipped
         ))?;
+    }
+    if let Some(frames) = &report.frames {
+        frames.something()?;
     }
     if report.datagrams == 0 && report.events == 0 {
         let nothing = "nothing was read: no datagram to send was in the input";
@@ -132,6 +152,7 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
                 TraceSet::look(&sources)?.open()?
             },
             ports: args.port.clone(),
+            account: FrameAccount::default(),
             next: None,
             last_ns: 0,
         }),
@@ -205,6 +226,7 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
         pusher.finish()?;
     }
     report.skipped = source.skipped();
+    report.frames = source.account();
     report.recorded_s = last_ns.saturating_sub(first_ns.unwrap_or(last_ns)) as f64 / 1e9;
     report.took_s = start.elapsed().as_secs_f64();
     Ok(report)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rows of a capture made into reports and samples again.
 
+use crate::account::FrameAccount;
 use anyhow::Result;
 use int_report::encode::encode;
 use int_report::{FlowKey, Inner, InnerKind, Report};
@@ -27,6 +28,11 @@ pub(super) trait Recorded {
 
     /// Fraction that was read, 0 to 1; `None` where the whole is not known.
     fn fraction(&self) -> Option<f64>;
+
+    /// Of the frames read, where it reads frames. At the end.
+    fn account(&mut self) -> Option<FrameAccount> {
+        None
+    }
 
     /// Rows that could not be made into reports.
     fn skipped(&self) -> u64 {

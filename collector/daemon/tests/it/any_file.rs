@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use tidemark_capture::{Columns, Merged, Selection, TABLES};
 use tidemark_collector::import::{ImportOptions, import};
 use tidemark_pcap::{RAW, Writer};
 
@@ -112,8 +113,11 @@ fn adds_up(pcap: &[u8], trace: &[u8]) -> Result<(), TestCaseError> {
     let packets = &report.packets;
     let without: u64 = packets.without_row.values().sum();
     prop_assert_eq!(packets.records, packets.rows + without, "{}", packets);
+    let samples = &report.samples;
+    let without: u64 = samples.without_row.values().sum();
+    prop_assert_eq!(samples.samples, samples.rows + without, "{}", samples);
     let t = &report.tcp_probe;
-    prop_assert!(t.events + t.malformed <= t.lines, "{:?}", t);
+    prop_assert_eq!(t.events + t.malformed + t.other, t.lines, "{:?}", t);
     Ok(())
 }
 
@@ -168,5 +172,97 @@ fn both_forms_are_read_to_their_end() {
             (20, 20, 40)
         );
         assert_eq!(report.tcp_probe.samples, 20);
+    }
+}
+
+/// A capture of each form that other programs write, every codec among them.
+const REWRITTEN: [&str; 7] = [
+    "original",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "duckdb",
+    "duckdb-signed",
+    "spark",
+];
+
+/// Copies the files of a capture; gives those with rows.
+fn copied(from: &Path, to: &Path) -> Vec<PathBuf> {
+    let mut tables = Vec::new();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let from = entry.unwrap().path();
+        let to = to.join(from.file_name().unwrap());
+        if from.is_dir() {
+            std::fs::create_dir(&to).unwrap();
+            tables.extend(copied(&from, &to));
+        } else {
+            std::fs::copy(&from, &to).unwrap();
+            tables.extend(Some(to).filter(|t| t.extension().is_some_and(|e| e == "parquet")));
+        }
+    }
+    tables.sort();
+    tables
+}
+
+fn capture_of(form: &str) -> (tempfile::TempDir, Vec<PathBuf>) {
+    let dir = tempfile::tempdir().unwrap();
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../capture/fixtures/rewritten");
+    let tables = copied(&all.join(form), dir.path());
+    let described = all.join("original/capture.json");
+    std::fs::copy(described, dir.path().join("capture.json")).unwrap();
+    (dir, tables)
+}
+
+/// Rows in the order of all tables, then table by table as columns.
+fn rows_of(dir: &Path) -> Result<(u64, u64), tidemark_capture::CaptureError> {
+    let expected = Merged::rows(dir)?;
+    let mut merged = Merged::open(dir)?;
+    while merged.next_row()?.is_some() {}
+    for table in TABLES {
+        let mut columns = Columns::open(dir, table, None, &Selection::default())?;
+        while columns.next_batch()?.is_some() {}
+    }
+    Ok((merged.rows_read(), expected))
+}
+
+proptest! {
+    #[test]
+    fn damaged_captures_end_in_all_their_rows_or_one_line(
+        form in prop::sample::select(&REWRITTEN[..]),
+        table in any::<prop::sample::Index>(),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8u32), 0..6),
+        at_the_end in any::<bool>(),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let (dir, tables) = capture_of(form);
+        let table = &tables[table.index(tables.len())];
+        let mut bytes = std::fs::read(table).unwrap();
+        // The footer says what everything before it is.
+        let from = if at_the_end { bytes.len() / 2 } else { 0 };
+        for (place, bit) in flips {
+            let place = from + place.index(bytes.len() - from);
+            bytes[place] ^= 1 << bit;
+        }
+        if let Some(cut) = cut.filter(|_| !at_the_end) {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        std::fs::write(table, bytes).unwrap();
+        match rows_of(dir.path()) {
+            Ok((read, expected)) => prop_assert_eq!(read, expected),
+            Err(error) => {
+                let said = error.to_string();
+                prop_assert!(!said.is_empty() && !said.contains('\n'), "{}", said);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_form_of_a_capture_is_read_whole() {
+    for form in REWRITTEN {
+        let (dir, tables) = capture_of(form);
+        assert_eq!(tables.len(), 3, "{form}");
+        let (read, expected) = rows_of(dir.path()).unwrap();
+        assert!(read == expected && read > 200, "{form}");
     }
 }

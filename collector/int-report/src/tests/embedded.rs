@@ -322,3 +322,129 @@ proptest! {
         });
     }
 }
+
+/// Headers of version 2.x for one hop without more than its node and its queue, then two hops.
+const MD2: &str = "20000209 90000000 00000000 00000008 02000005 00000007 02000006";
+/// Headers and hops of version 1.0.
+const MD1: &str = "10000209 90000000 00000008 02000005 00000007 02000006";
+
+/// A packet in a tunnel: `header` from behind the outer IPv4 header on.
+fn in_tunnel(protocol: u8, header: &str) -> Vec<u8> {
+    const INNER: &str = "45000030 00020000 40060000 0a000105 0a000206
+        9c401389 00000007 00000009 50180000 00000000 0000000000000000";
+    let header = hex(header);
+    let total = 20 + header.len() as u16 + 48;
+    let report = hex("20000001 00000008 14000020 00000000 00000000");
+    let outer = hex(&format!(
+        "4500{total:04x} 00010000 40{protocol:02x}0000 c0000201 c0000202"
+    ));
+    [report, outer, header, hex(INNER)].concat()
+}
+
+#[test]
+fn stacks_in_headers_of_tunnels() {
+    const MACS: &str = "020000000002 020000000001 0800";
+    let udp = |port: u16, rest: &str| format!("c350{port:04x} 00000000 {rest}");
+    for (name, protocol, header, stack_bytes) in [
+        // Its number in 2.x, and the one before; IPv4 and Ethernet.
+        (
+            "gpe 2",
+            17,
+            udp(4790, &format!("0c000082 00000700 10070001 {MD2}")),
+            32,
+        ),
+        (
+            "gpe 2",
+            17,
+            udp(4790, &format!("0c000005 00000700 10078003 {MD2} {MACS}")),
+            32,
+        ),
+        (
+            "gpe 1",
+            17,
+            udp(4790, &format!("0c000082 00000700 01000701 {MD1}")),
+            28,
+        ),
+        // Another INT header stands before it.
+        (
+            "gpe 2, second",
+            17,
+            udp(
+                4790,
+                &format!("0c000082 00000700 20010082 01020304 10070001 {MD2}"),
+            ),
+            32,
+        ),
+        (
+            "geneve 2",
+            17,
+            udp(6081, &format!("08000800 00000700 01030107 {MD2}")),
+            32,
+        ),
+        (
+            "geneve 1",
+            17,
+            udp(6081, &format!("07006558 00000700 01038106 {MD1} {MACS}")),
+            28,
+        ),
+        // Another option stands before it.
+        (
+            "geneve 2, second",
+            17,
+            udp(
+                6081,
+                &format!("0a000800 00000700 01020101 ffffffff 01030107 {MD2}"),
+            ),
+            32,
+        ),
+        ("gre", 47, format!("00004242 10070800 {MD2}"), 32),
+        (
+            "gre with a key",
+            47,
+            format!("20004242 00000009 18070800 {MD2}"),
+            32,
+        ),
+    ] {
+        let payload = in_tunnel(protocol, &header);
+        let (count, found) = records(&payload);
+        let of: Vec<_> = found
+            .iter()
+            .map(|r| (r.node_id, r.queue_occupancy))
+            .collect();
+        assert_eq!((count, of), (1, vec![(8, Some(5)), (7, Some(6))]), "{name}");
+        let hop = found[1].hop.unwrap();
+        assert_eq!(
+            hop.carried_bytes,
+            stack_bytes - 8,
+            "{name}: on the first link"
+        );
+        let packet = parse_inner(&found[0].inner).unwrap();
+        assert_eq!((packet.protocol, packet.dst_port), (6, 5001), "{name}");
+        assert_eq!((packet.ip_bytes, packet.payload_bytes), (48, 8), "{name}");
+        let header_bytes = 20 + hex(&header).len() as u32 - u32::from(stack_bytes);
+        assert_eq!(packet.beyond_bytes, header_bytes, "{name}");
+    }
+}
+
+#[test]
+fn tunnels_without_a_stack_have_none() {
+    let udp = |port: u16, rest: &str| format!("c350{port:04x} 00000000 {rest}");
+    for (protocol, header) in [
+        (17, udp(4790, "0c000001 00000700")),
+        // For the destination, INT-MX, and a length that does not fit.
+        (17, udp(4790, "0c000082 00000700 20010001 01020304")),
+        (
+            17,
+            udp(4790, "0c000082 00000700 30020001 01020304 01020304"),
+        ),
+        (17, udp(4790, &format!("0c000082 00000700 10060001 {MD2}"))),
+        (17, udp(6081, "02000800 00000700 01030201 00000009")),
+        (17, udp(6081, &format!("08000800 00000700 01040107 {MD2}"))),
+        (47, "00000800".to_owned()),
+    ] {
+        let payload = in_tunnel(protocol, &header);
+        let (_, found) = records(&payload);
+        assert_eq!(found.len(), 1, "{header}");
+        assert!(found[0].hop.is_none(), "{header}");
+    }
+}

@@ -266,3 +266,19 @@ fn what_is_within() {
     .unwrap();
     assert_eq!((cut.dst_port, cut.protocol), (4789, 17));
 }
+
+/// IS-IS and spanning tree have no EtherType: a length and an LLC header instead.
+#[test]
+fn a_report_of_a_frame_with_llc_is_one() {
+    for llc in ["fefe03 83", "424203 00"] {
+        let report = format!(
+            "02200001 00000005 00000064 00000001 00010002 00000064 000000c8
+             0180c2000014 020000000001 0030 {llc} 00000000 00000000"
+        );
+        let payload = super::hex(&report);
+        let mut seen = None;
+        crate::decode(&payload, |r| seen = Some(r)).unwrap();
+        let error = parse_inner(&seen.unwrap().inner).unwrap_err();
+        assert!(matches!(error, InnerError::NotIp { .. }), "{error}");
+    }
+}

@@ -40,10 +40,10 @@ fn v1_with_every_optional_word() {
 
 #[test]
 fn v1_skips_what_the_length_holds_beyond_the_known_words() {
-    let payload = hex("15000045 00000007 00000001 00000064 deadbeef 0102");
+    let payload = hex("15200045 00000007 00000001 00000064 deadbeef 45000014");
     let reports = all(&payload).unwrap();
-    assert_eq!(reports[0].inner.packet, [1, 2]);
-    assert_eq!(reports[0].inner.kind, InnerKind::Ethernet);
+    assert_eq!(reports[0].inner.packet, [0x45, 0, 0, 0x14]);
+    assert_eq!(reports[0].inner.kind, InnerKind::Ipv4);
     assert!(reports[0].tracked && !reports[0].congested);
 }
 
@@ -253,6 +253,26 @@ fn other_protocols_are_no_reports() {
         (
             "DHCP",
             "02010600 3903f326 00000000 00000000 0a000002 0a000001 00000000 000c29aa bbcc0000 00000000 00000000",
+        ),
+        (
+            "NTP 3, a client",
+            "1b000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 e8d4a510 00000000",
+        ),
+        (
+            "WireGuard",
+            "01000000 7a5b3c1d 00112233 44556677 8899aabb ccddeeff 00112233 44556677 8899aabb ccddeeff 00112233 44556677",
+        ),
+        (
+            "PTP over 802.1AS",
+            "1802002c 00000200 00000000 00000000 00000000 020000ff fe000001 00010001 00050000 00000000 00000000 0102030405060708",
+        ),
+        (
+            "RADIUS",
+            "0180002c 00112233 44556677 8899aabb ccddeeff 0106616c 69636500 02120011 22334455 66778899 aabbccdd eeff0011",
+        ),
+        (
+            "TZSP",
+            "01000001 01020000 00000202 00000000 01080045 00002800 01000040 060000 0a000101 0a000202 9c401389 00000000 00000000",
         ),
         (
             "NTP",

@@ -32,15 +32,16 @@ fn named(rest: &[u8]) -> Option<(Kind, &[u8])> {
         .find_map(|(name, kind)| Some((*kind, rest.strip_prefix(*name)?)))
 }
 
-/// As `perf script` prints a name: after spaces, perhaps the event's period, and its group.
-fn named_by_perf(rest: &[u8]) -> Option<(Kind, &[u8])> {
+/// As `perf script` prints a name: after spaces, perhaps the event's period, and its group;
+/// and as `trace-cmd report --ts-diff` does: after the time since the event before.
+fn named_with_more(rest: &[u8]) -> Option<(Kind, &[u8])> {
     let rest = rest.trim_ascii_start();
-    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
-    named(
-        rest.get(digits..)?
-            .trim_ascii_start()
-            .strip_prefix(b"tcp:")?,
-    )
+    let rest = match rest.strip_prefix(b"(+") {
+        Some(since) => since.get(memchr::memchr(b')', since)? + 1..)?,
+        None => rest.get(rest.iter().take_while(|b| b.is_ascii_digit()).count()..)?,
+    };
+    let rest = rest.trim_ascii_start();
+    named(rest.strip_prefix(b"tcp:").unwrap_or(rest))
 }
 
 /// True of an event with a time: `… seconds.fraction: name: …`.
@@ -76,7 +77,7 @@ pub(super) fn find_event(line: &[u8]) -> Option<Found<'_>> {
     while let Some(at) = find_colon_space(line, from) {
         from = at + 1;
         let rest = line.get(at + 2..)?;
-        let Some((kind, fields)) = named(rest).or_else(|| named_by_perf(rest)) else {
+        let Some((kind, fields)) = named(rest).or_else(|| named_with_more(rest)) else {
             continue;
         };
         let time_ns = stamp(line, at);

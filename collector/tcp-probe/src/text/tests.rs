@@ -349,3 +349,14 @@ proptest::proptest! {
         proptest::prop_assert_eq!((s.flow.src_port, s.flow.dst_port), ports);
     }
 }
+
+/// `trace-cmd report --ts-diff`.
+#[test]
+fn the_time_since_the_event_before_is_passed_over() {
+    let line = "  iperf3-3829  [003]  1169.820120: (+120)  tcp_probe:            family=AF_INET \
+                src=10.0.1.1:40000 dest=10.0.2.2:5001 mark=0 data_len=0 snd_nxt=0x2 snd_una=0x1 \
+                snd_cwnd=9 ssthresh=8 snd_wnd=7 srtt=6 rcv_wnd=5 sock_cookie=bf";
+    assert_eq!(time_ns(line.as_bytes()), Some(1_169_820_120_000));
+    let event = parse_line(line.as_bytes()).unwrap().unwrap();
+    assert!(matches!(event, Event::Probe(s) if s.snd_cwnd == 9));
+}

@@ -4,7 +4,7 @@
 use super::evidence::EvidenceFile;
 use super::{draw::PictureArgs, flows, table, targets::TargetArgs};
 use clap::Args;
-use daemon_kit::cli::{Progress, Usage, print, print_json};
+use daemon_kit::cli::{NothingRead, Progress, Usage, print, print_json};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tidemark_analysis::{
@@ -132,6 +132,7 @@ pub(super) fn in_flags(e: AnalysisError) -> anyhow::Error {
     match e {
         AnalysisError::Span(what) => Usage::new(what).into(),
         AnalysisError::TooLong { .. } => Usage::new(format!("{e} (--from-s, --to-s)")).into(),
+        AnalysisError::Nothing(_) => NothingRead::new(e.to_string()).into(),
         other => other.into(),
     }
 }

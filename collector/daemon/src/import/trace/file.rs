@@ -143,7 +143,10 @@ impl TraceFile {
                     }
                     return Ok(Some(event));
                 }
-                Ok(None) => self.report.lost += tcp_probe::text::lost_events(line).unwrap_or(0),
+                Ok(None) => {
+                    self.report.other += 1;
+                    self.report.lost += tcp_probe::text::lost_events(line).unwrap_or(0);
+                }
                 Err(_) => self.report.malformed += 1,
             }
         }
