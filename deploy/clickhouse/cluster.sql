@@ -72,6 +72,7 @@ CREATE TABLE IF NOT EXISTS tcp_probe_local ON CLUSTER '{cluster}'
     host_ns UInt64 CODEC(Delta, ZSTD(3)),
     node_id UInt32 CODEC(ZSTD(3)),
     egress_port UInt32 CODEC(ZSTD(3)),
+    queue UInt8 CODEC(ZSTD(3)),
     time_ns UInt64 CODEC(Delta, ZSTD(3)),
     flow_id UInt64 CODEC(ZSTD(3)),
     data_len_bytes UInt16 CODEC(ZSTD(3)),

@@ -104,11 +104,20 @@ pub(super) struct LinkState {
     pub active_ns: u64,
     limit_bytes: u64,
     sampling_shift: u32,
+    /// Of a port that the configuration names.
+    pub named: bool,
     /// Start of the first record given.
     first_start_ns: Option<u64>,
 }
 
 impl LinkState {
+    pub(super) fn new(named: bool) -> Self {
+        Self {
+            named,
+            ..Self::default()
+        }
+    }
+
     /// The node's clock restarted.
     pub(super) fn restart(&mut self) {
         self.first_start_ns = None;

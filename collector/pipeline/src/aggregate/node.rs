@@ -15,9 +15,9 @@ use tidemark_rows::Absent;
 
 /// Memory of the intervals that are open at a node, bytes. Beyond it the oldest are
 /// handed on before their time.
-const MAX_OPEN_BYTES: usize = 512 << 20;
+pub(super) const MAX_OPEN_BYTES: usize = 512 << 20;
 /// It is looked at each time so many rows have come.
-const ROWS_PER_LOOK: u32 = 65_536;
+pub(super) const ROWS_PER_LOOK: u32 = 65_536;
 
 /// The open intervals of one node and what is carried from one to the next.
 ///

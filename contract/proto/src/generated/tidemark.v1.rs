@@ -583,7 +583,7 @@ pub struct LinkInterval {
     #[prost(uint64, tag = "24")]
     pub first_start_ns: u64,
 }
-/// One flow at one egress port during an interval; only when it was active.
+/// One flow at one egress queue during an interval; only when it was active.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FlowInterval {
     #[prost(uint64, tag = "1")]
@@ -630,6 +630,9 @@ pub struct FlowInterval {
     /// CWR) that came in the interval, less the queue: a sample of the base RTT. 0 without.
     #[prost(uint32, tag = "19")]
     pub feedback_rtt_us: u32,
+    /// As `LinkInterval.queue`: collectors of before it was kept give 0, whatever the queue.
+    #[prost(uint32, tag = "20")]
+    pub queue: u32,
 }
 /// The sender's TCP state over an interval, from tcp_probe.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -803,6 +806,9 @@ pub struct ReadPacketsRequest {
     /// At most this many; 0 = the collector's own limit.
     #[prost(uint32, tag = "5")]
     pub max_packets: u32,
+    /// Packets of this queue of the port alone; absent = of all.
+    #[prost(uint32, optional, tag = "6")]
+    pub queue: ::core::option::Option<u32>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PacketBatch {

@@ -52,7 +52,7 @@ pub struct PostcardRow {
     pub drop_reason: u8,
     /// The report stands for 2^shift packets.
     pub sampling_shift: u8,
-    /// Carries sequence numbers seen before at this port.
+    /// Carries sequence numbers seen before at this queue of the port.
     pub retransmitted: bool,
     /// How long after a loss or mark here its sender answers it, with this packet (retransmission, CWR): a sample of the base RTT; null unless it answers.
     pub feedback_rtt_us: u32,
@@ -83,6 +83,8 @@ pub struct ProbeRow {
     pub node_id: u32,
     /// Port of that node that reports the flow.
     pub port: u32,
+    /// Queue of that port that reports the flow.
+    pub queue: u8,
     /// Time of the sample on that node's clock.
     pub time_ns: u64,
     /// See `events`, kind `flow`.

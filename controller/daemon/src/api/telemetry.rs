@@ -98,6 +98,7 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
         from_ns,
         to_ns,
         max_packets,
+        queue: None,
     };
     let b = read_packets(&app, &address, request).await?;
     // An older collector does not send them.
