@@ -300,6 +300,7 @@ CREATE TABLE IF NOT EXISTS limit_changes_local ON CLUSTER '{cluster}'
     unix_ms UInt64 CODEC(Delta, ZSTD(3)),
     node_id UInt32 CODEC(ZSTD(3)),
     egress_port UInt32 CODEC(ZSTD(3)),
+    queue UInt32 CODEC(ZSTD(3)),
     origin LowCardinality(String) CODEC(ZSTD(3)),
     outcome LowCardinality(String) CODEC(ZSTD(3)),
     action_before LowCardinality(String) CODEC(ZSTD(3)),
