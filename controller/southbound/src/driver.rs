@@ -56,7 +56,7 @@ pub trait Southbound: SwitchReader {
     /// [`Error::ReadBack`] when the switch holds anything else.
     async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error>;
 
-    /// The same at a queue of the port; see [`SwitchReader::read_queue_limit`].
+    /// Writes the limit of a queue of the port; see [`SwitchReader::read_queue_limit`].
     async fn set_queue_limit(&self, port: u32, queue: u32, limit: Limit) -> Result<Limit, Error> {
         match queue {
             0 => self.set_limit(port, limit).await,

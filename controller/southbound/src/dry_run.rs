@@ -70,7 +70,7 @@ impl Southbound for DryRun {
         if queue == 0 {
             return self.set_limit(port, limit).await;
         }
-        // Where it cannot be read it cannot be set either.
+        // A limit that cannot be read cannot be set either.
         self.switch.read_queue_limit(port, queue).await?;
         self.not_written(format!(
             "the limit of queue {queue} of port {port}: {limit}"

@@ -102,7 +102,8 @@ pub enum Error {
     /// The switch has one limit for the port, or none of this queue.
     #[error(
         "port {port}: the limit of queue {queue} can be neither read nor set: the driver knows \
-         one limit of the port, that of queue 0"
+         one limit of the port, that of queue 0; [switches.bfrt.queues] can name others, as \
+         \"{port}:{queue}\""
     )]
     QueueLimit {
         /// Egress port.

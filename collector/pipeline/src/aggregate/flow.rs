@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One flow at one egress queue over one interval. The queue is beside the totals.
+//! One flow at one egress queue over one interval.
 
 use super::link::Span;
 use crate::rows::{Join, PostcardRow, ProbeRow};

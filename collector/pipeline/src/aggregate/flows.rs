@@ -6,9 +6,9 @@
 //! intervals"; `agrees_with_plain_counting` holds it equal to a map.
 
 use super::batch::Batch;
+use super::config::{MAX_OPEN_BYTES, ROWS_PER_LOOK};
 use super::flow::FlowTotals;
 use super::link::Span;
-use super::node::{MAX_OPEN_BYTES, ROWS_PER_LOOK};
 use crate::prefetch::{self, distance};
 use crate::rows::{PostcardRow, ProbeRow};
 use crate::tcp_flags::{FIN, RST, SYN};

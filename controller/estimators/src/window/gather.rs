@@ -294,9 +294,9 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_beside_idle_ones_has_the_port() {
-        for beside in [0.0, 0.005] {
-            let both = estimates(&[(0, 0.7, true), (3, beside, false)]);
+    fn a_queue_whose_neighbours_idle_has_the_port() {
+        for other in [0.0, 0.005] {
+            let both = estimates(&[(0, 0.7, true), (3, other, false)]);
             assert_eq!(
                 (both[0].capacity_bps, both[0].shares_port),
                 (CAPACITY_BPS, false)
