@@ -21,6 +21,8 @@ pub struct PacketSpan {
     pub node_id: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port; `None`: of all.
+    pub queue: Option<u32>,
     /// They arrived at this time or after it, ns of the switch's clock.
     pub from_ns: u64,
     /// They arrived before this time.
@@ -44,11 +46,12 @@ pub struct Packets {
 }
 
 /// Columns that are read; other fields of the rows have their default.
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 13] = [
     "order",
     "node_id",
     "flow_id",
     "egress_port",
+    "queue",
     "ingress_ns",
     "egress_ns",
     "occupancy_bytes",
@@ -92,7 +95,8 @@ pub fn packets(dir: &Path, span: &PacketSpan) -> Result<Packets, CaptureError> {
     let mut truncated = false;
     while rows.peek()?.is_some() {
         let Some(row) = rows.take() else { break };
-        let here = (row.node_id, row.port) == (span.node_id, span.port);
+        let here = (row.node_id, row.port) == (span.node_id, span.port)
+            && span.queue.is_none_or(|queue| queue == u32::from(row.queue));
         if !here || !(span.from_ns..span.to_ns).contains(&row.ingress_ns) {
             continue;
         }
@@ -173,6 +177,7 @@ mod tests {
         let span = PacketSpan {
             node_id: 1,
             port: 2,
+            queue: None,
             from_ns: ms.start * 1_000_000,
             to_ns: ms.end * 1_000_000,
             most,
@@ -212,6 +217,7 @@ mod tests {
         let span = PacketSpan {
             node_id: 9,
             port: 2,
+            queue: None,
             from_ns: 0,
             to_ns: u64::MAX,
             most: 9,

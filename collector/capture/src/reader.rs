@@ -6,9 +6,10 @@ use crate::error::CaptureError;
 use crate::open::{Open, Table};
 use crate::table::{Column, Stored};
 use parquet::file::metadata::RowGroupMetaData;
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use tidemark_rows::{EventRow, FlatEvent, NamedProbe, PostcardRow};
+use tidemark_rows::{EventRow, FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
 /// The completed files of a table, in order.
 pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureError> {
@@ -144,6 +145,13 @@ impl<R: Stored> Rows<R> {
         Ok(self.rows.front())
     }
 
+    /// Whether the next row's file is older than a column.
+    fn lacks(&self, column: &str) -> bool {
+        let place = self.table.names.iter().position(|&name| name == column);
+        let chunk = place.and_then(|place| self.open.as_ref()?.chunks.get(place));
+        chunk.is_some_and(Option::is_none)
+    }
+
     /// Takes the next row.
     pub fn take(&mut self) -> Option<R> {
         self.rows.pop_front()
@@ -172,11 +180,33 @@ impl AnyRow {
     }
 }
 
+/// Queues of flows, for samples of before these were kept per queue: that of the flow's
+/// packet before it at the node and port. Flows of queue 0 have no entry.
+#[derive(Default)]
+struct FlowQueues(FxHashMap<(u32, u32, u64), u8>);
+
+impl FlowQueues {
+    fn packet(&mut self, row: &PostcardRow) {
+        let flow = (row.node_id, row.port, row.flow_id);
+        if row.queue > 0 {
+            self.0.insert(flow, row.queue);
+        } else if !self.0.is_empty() {
+            self.0.remove(&flow);
+        }
+    }
+
+    fn of_sample(&self, row: &ProbeRow) -> u8 {
+        let flow = (row.node_id, row.port, row.flow_id);
+        self.0.get(&flow).copied().unwrap_or(0)
+    }
+}
+
 /// The rows of all tables in the order in which the pipeline gave them.
 pub struct Merged {
     postcards: Rows<PostcardRow>,
     probes: Rows<NamedProbe>,
     events: Rows<FlatEvent>,
+    queues: FlowQueues,
     read: u64,
     /// Least position that the next row can have.
     least: u64,
@@ -190,6 +220,7 @@ impl Merged {
             postcards: Rows::open(dir)?,
             probes: Rows::open(dir)?,
             events: Rows::open(dir)?,
+            queues: FlowQueues::default(),
             read: 0,
             least: 0,
         })
@@ -227,11 +258,16 @@ impl Merged {
         if p == least
             && let Some(row) = self.postcards.take()
         {
+            self.queues.packet(&row);
             return Ok(Some(AnyRow::Postcard(Box::new(row))));
         }
+        let without_queue = self.probes.lacks("queue");
         if t == least
-            && let Some(row) = self.probes.take()
+            && let Some(mut row) = self.probes.take()
         {
+            if without_queue {
+                row.row.queue = self.queues.of_sample(&row.row);
+            }
             return Ok(Some(AnyRow::Probe(Box::new(row))));
         }
         let Some(row) = self.events.take() else {
@@ -239,5 +275,58 @@ impl Merged {
         };
         let event = row.event().ok_or(CaptureError::Event(row.order))?;
         Ok(Some(AnyRow::Event(Box::new(event))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_of_before_queues_is_of_its_flow_s_last_packet() {
+        let mut queues = FlowQueues::default();
+        let sample = |flow_id, port| ProbeRow {
+            node_id: 1,
+            port,
+            flow_id,
+            ..ProbeRow::default()
+        };
+        let packet = |flow_id, queue| PostcardRow {
+            node_id: 1,
+            port: 2,
+            queue,
+            flow_id,
+            ..PostcardRow::default()
+        };
+        assert_eq!(queues.of_sample(&sample(7, 2)), 0);
+        queues.packet(&packet(7, 3));
+        queues.packet(&packet(8, 0));
+        let of = |queues: &FlowQueues, flow, port| queues.of_sample(&sample(flow, port));
+        assert_eq!(
+            [of(&queues, 7, 2), of(&queues, 8, 2), of(&queues, 7, 1)],
+            [3, 0, 0]
+        );
+        queues.packet(&packet(7, 0));
+        assert_eq!(of(&queues, 7, 2), 0);
+    }
+
+    #[test]
+    fn a_capture_of_before_queues_is_told_from_one_that_has_them() {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        let mut probes = Rows::<NamedProbe>::open(&tests.join("capture-63e1e1a")).unwrap();
+        assert!(probes.peek().unwrap().is_some());
+        assert!(probes.lacks("queue") && !probes.lacks("egress_port"));
+        let dir = tempfile::tempdir().unwrap();
+        crate::tests::store(
+            &dir.path().join("c"),
+            100,
+            (0..9).map(|order| PostcardRow {
+                order,
+                ..PostcardRow::default()
+            }),
+        );
+        let mut packets = Rows::<PostcardRow>::open(&dir.path().join("c")).unwrap();
+        assert!(packets.peek().unwrap().is_some());
+        assert!(!packets.lacks("queue"));
     }
 }

@@ -134,7 +134,7 @@ fn traffic<S: Sink>(p: &mut Pipeline<S>) {
             dropped,
             ingress_port: Some(1),
             egress_port: Some(1 + next(2) as u32),
-            queue_id: Some(0),
+            queue_id: Some(3 * (src as u8 % 2)),
             queue_occupancy: Some(next(60_000) as u32),
             ingress_ts: Some(ingress),
             egress_ts: (!dropped).then_some(ingress + next(5 * MS)),
@@ -253,6 +253,13 @@ fn a_replay_gives_what_was_sent_live() {
         assert_eq!(r, l);
     }
     assert!(live.iter().map(|u| u.link_intervals.len()).sum::<usize>() > 1000);
+    let flows = || live.iter().flat_map(|u| &u.flow_intervals);
+    let probed = |queue| {
+        flows()
+            .filter(|f| f.queue == queue && f.probe.is_some())
+            .count()
+    };
+    assert!(probed(0) > 100 && probed(3) > 100);
 }
 
 #[test]

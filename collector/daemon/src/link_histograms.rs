@@ -10,8 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidemark_proto::histogram::bucket_of;
 use tidemark_proto::telemetry::{Histogram, LinkInterval};
 
-/// Links at ports that the configuration does not name.
+/// Links that the configuration does not name.
 const MAX_UNNAMED: usize = 256;
+/// Queues of a port that the configuration names which count as named; further ones do not.
+const MAX_NAMED_QUEUES: u32 = 8;
 
 /// Largest occupancy of each bucket but the last, bytes: 0 for an empty queue, then two
 /// for each factor of two, from 1 KiB to 64 MiB.
@@ -93,8 +95,8 @@ pub(crate) struct OfLink {
 pub(crate) struct LinkHistograms {
     named: BTreeSet<(u32, u32)>,
     unnamed: usize,
-    /// By node and port.
-    pub links: BTreeMap<(u32, u32), OfLink>,
+    /// By node, port and queue.
+    pub links: BTreeMap<(u32, u32, u32), OfLink>,
     /// Arrivals at ports that found no place.
     pub refused: u64,
 }
@@ -110,8 +112,10 @@ impl LinkHistograms {
 
     /// Adds a link's record of one interval.
     pub(crate) fn add(&mut self, record: &LinkInterval) {
-        let key = (record.node_id, record.port);
-        if !self.links.contains_key(&key) && !self.named.contains(&key) {
+        let key = (record.node_id, record.port, record.queue);
+        let port = (record.node_id, record.port);
+        let named = || self.named.contains(&port) && record.queue < MAX_NAMED_QUEUES;
+        if !self.links.contains_key(&key) && !named() {
             if self.unnamed >= MAX_UNNAMED {
                 self.refused += u64::from(record.arrivals);
                 return;
@@ -188,10 +192,12 @@ mod tests {
             let mut all = LinkHistograms::default();
             let (a, b) = occupancy.split_at(cut.min(occupancy.len()));
             let (c, d) = delay.split_at(cut.min(delay.len()));
-            // Two intervals, or two queues of the port.
+            // Two intervals, and another queue of the port.
             all.add(&record(1, a, c));
+            all.add(&LinkInterval { queue: 3, ..record(1, a, d) });
             all.add(&record(1, b, d));
-            let link = &all.links[&(10, 1)];
+            prop_assert_eq!(&all.links[&(10, 1, 3)].delay.counts, &counted(&DELAY_NS, d));
+            let link = &all.links[&(10, 1, 0)];
             prop_assert_eq!(&link.occupancy.counts, &counted(&OCCUPANCY_BYTES, &occupancy));
             prop_assert_eq!(&link.delay.counts, &counted(&DELAY_NS, &delay));
             prop_assert_eq!(link.occupancy.counts.iter().sum::<u64>(), occupancy.len() as u64);

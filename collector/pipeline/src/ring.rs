@@ -53,6 +53,12 @@ impl<T: Copy + Default> Ring<T> {
         self.first
     }
 
+    /// Position that the next entry will have.
+    #[inline]
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
     #[inline]
     fn place(&self, position: u64) -> usize {
         position as usize & self.places.len().wrapping_sub(1)
@@ -195,11 +201,6 @@ mod tests {
     use std::collections::VecDeque;
 
     impl<T: Copy + Default> Ring<T> {
-        /// Position of the entry that is added next.
-        fn next(&self) -> u64 {
-            self.next
-        }
-
         fn get_mut(&mut self, position: u64) -> Option<&mut T> {
             if !self.has(position) {
                 return None;

@@ -39,6 +39,9 @@ pub(crate) fn answer(traffic: &Traffic, targets: &Targets, options: &Options) ->
     };
     let outlook = Outlook::of(traffic);
     let mut reasons = vec![rationale::regime(traffic)];
+    if traffic.shares_port {
+        reasons.push(rationale::shared_port(traffic));
+    }
     let mut advice = Advice {
         regime: traffic.regime,
         present: traffic.limit_bytes.map(|limit_bytes| Present {

@@ -33,6 +33,17 @@ pub(crate) fn regime(m: &Traffic) -> String {
     }
 }
 
+pub(crate) fn shared_port(m: &Traffic) -> String {
+    if m.capacity_bps > 0.0 {
+        format!(
+            "the queue shares its port: the limit is for the {:.3} Mbit/s at which it was served while packets waited, and serves no longer where the load of the other queues changes",
+            m.capacity_bps / 1e6
+        )
+    } else {
+        "the queue shares its port, and the rate at which it is served is not known: packets waited too rarely".into()
+    }
+}
+
 /// The limit that a target asks for.
 pub(crate) fn need(goal: Goal, need: &Need, s: &Situation<'_>, by: &Model) -> String {
     let target = match goal {

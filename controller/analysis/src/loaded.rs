@@ -117,7 +117,7 @@ fn read(
         let mut update = update?;
         told(replay.rows_read(), rows);
         for interval in &update.link_intervals {
-            let id = LinkId::new(interval.node_id, interval.port);
+            let id = LinkId::new(interval.node_id, interval.port, interval.queue);
             spans.entry(id).or_default().extend(interval);
         }
         only_asked(&mut update, asked, &spans, history_ns);
@@ -143,8 +143,7 @@ fn only_asked(update: &mut Update, asked: Asked, spans: &Spans, history_ns: u64)
     if !asked.given() {
         return;
     }
-    let is_needed = |node_id: u32, port: u32, start_ns: u64| {
-        let id = LinkId { node_id, port };
+    let is_needed = |id: LinkId, start_ns: u64| {
         let first_ns = spans.get(&id).map_or(start_ns, |span| span.first_ns);
         let (from_ns, to_ns) = asked.about(first_ns);
         start_ns >= from_ns.saturating_sub(history_ns) && start_ns < to_ns
@@ -155,9 +154,9 @@ fn only_asked(update: &mut Update, asked: Asked, spans: &Spans, history_ns: u64)
         drops,
         ..
     } = update;
-    flow_intervals.retain(|r| is_needed(r.node_id, r.port, r.start_ns));
-    link_intervals.retain(|r| is_needed(r.node_id, r.port, r.start_ns));
-    drops.retain(|d| is_needed(d.node_id, d.port, d.time_ns));
+    flow_intervals.retain(|r| is_needed(LinkId::new(r.node_id, r.port, r.queue), r.start_ns));
+    link_intervals.retain(|r| is_needed(LinkId::new(r.node_id, r.port, r.queue), r.start_ns));
+    drops.retain(|d| is_needed(LinkId::new(d.node_id, d.port, d.queue), d.time_ns));
 }
 
 /// Rows that a capture lacks, in words; it was read to its end.
@@ -250,6 +249,7 @@ mod tests {
         let id = LinkId {
             node_id: 1,
             port: 2,
+            queue: 0,
         };
         let whole = Asked::default();
         let arrivals = |loaded: &Loaded| {

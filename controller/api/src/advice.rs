@@ -12,6 +12,9 @@ pub struct AdviceState {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Targets in force.
     pub targets: Targets,
     /// Limit in force.
@@ -31,6 +34,9 @@ pub struct VerdictState {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Targets in force.
     pub targets: Targets,
     /// The conclusion, with its curve; null before the first estimate.

@@ -11,6 +11,9 @@ pub struct LinkFlow {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// The flow.
     #[serde(flatten)]
     pub flow: FlowEstimate,

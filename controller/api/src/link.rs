@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One egress port as the controller knows it now.
+//! One egress queue as the controller knows it now.
 
 use serde::{Deserialize, Serialize};
 use tidemark_advice::{Advice, Answer, Verdict};
@@ -9,13 +9,16 @@ use tidemark_rules::{Limit, Targets};
 // Not `tidemark_estimators::LinkId`: every answer and request names the switch `node`,
 // what is measured `node_id`, as reports and stored rows do. A client that copies the
 // one into the other would find no link.
-/// Which egress port.
+/// Which egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkId {
     /// Node id of the switch.
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
 }
 
 /// Occupancy of the last second, bytes.
@@ -89,20 +92,24 @@ pub struct Trial {
     pub to_ns: Option<u64>,
 }
 
-/// One egress port.
+/// One egress queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Link {
     /// Node id of the switch.
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Name of the port; empty when it has none.
     pub name: String,
     /// Name of the node; empty when it has none.
     pub node_name: String,
     /// Address of the collector that reports it.
     pub collector: String,
-    /// Capacity on the wire, bits/s; 0 when not configured.
+    /// Capacity on the wire, bits/s; 0 when not configured. Of a queue that shares its
+    /// port, the rate at which it was served; 0 where that is not known.
     pub capacity_bps: u64,
     /// Bytes of a packet on the wire beyond its IP packet.
     pub wire_overhead_bytes: u32,
@@ -155,11 +162,15 @@ pub struct LinkSummary {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Name of the port; empty when it has none.
     pub name: String,
     /// Name of the node; empty when it has none.
     pub node_name: String,
-    /// Capacity on the wire, bits/s; 0 when not configured.
+    /// Capacity on the wire, bits/s; 0 when not configured. Of a queue that shares its
+    /// port, the rate at which it was served; 0 where that is not known.
     pub capacity_bps: u64,
     /// Age of the newest report of the link, s; null before the first.
     pub age_s: Option<f64>,
@@ -187,7 +198,7 @@ pub struct LinkSummary {
 /// A page of the links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Links {
-    /// The links by node and port; their advice comes without rules.
+    /// The links by node, port and queue; their advice comes without rules.
     pub links: Vec<Link>,
     /// Where the next page begins; null after the last.
     #[serde(default)]
@@ -201,6 +212,9 @@ pub struct LimitSet {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Limit before the change; null when not known.
     pub before: Option<Limit>,
     /// Limit as read back from the switch; in a dry run what would be written.
@@ -218,6 +232,9 @@ pub struct AdviceApplied {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Limit before the change; null when not known.
     pub before: Option<Limit>,
     /// Limit as read back from the switch; in a dry run what would be written.

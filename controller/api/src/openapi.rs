@@ -5,6 +5,7 @@
 //! requests have different contracts: a field of an answer that may be `null` is
 //! still required, the same field of a request may be left out.
 
+use crate::operation::path_of_queue;
 use crate::{ErrorBody, Event, Method, Nothing, Operation, Visitor, operations};
 use schemars::Schema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
@@ -46,8 +47,16 @@ struct Document {
 
 impl Visitor for Document {
     fn visit<O: Operation>(&mut self) {
-        let mut parameters = self.parameters::<O::Path>("path");
-        parameters.extend(self.parameters::<O::Query>("query"));
+        let of_path = self.parameters::<O::Path>("path");
+        let of_query = self.parameters::<O::Query>("query");
+        let parameters = |path: &str| -> Vec<Value> {
+            let named = |p: &&Value| {
+                let name = p["name"].as_str().unwrap_or_default();
+                path.contains(&format!("{{{name}}}"))
+            };
+            let of_path = of_path.iter().filter(named);
+            of_path.chain(&of_query).cloned().collect()
+        };
         let answer = self.answers.subschema_for::<O::Answer>();
         let content: Map<String, Value> = O::MEDIA
             .iter()
@@ -69,7 +78,7 @@ impl Visitor for Document {
         responses.insert("4XX".into(), error.clone());
         responses.insert("5XX".into(), error);
         let mut operation = json!({
-            "operationId": name::<O>(), "summary": O::SUMMARY, "parameters": parameters,
+            "operationId": name::<O>(), "summary": O::SUMMARY, "parameters": parameters(O::PATH),
             "responses": responses,
         });
         let (method, security) = match O::METHOD {
@@ -82,6 +91,13 @@ impl Visitor for Document {
             operation["requestBody"] = json!({
                 "required": true, "content": {"application/json": {"schema": schema}},
             });
+        }
+        if let Some(path) = path_of_queue::<O>() {
+            let mut of_queue = operation.clone();
+            of_queue["operationId"] = format!("{}OfQueue", name::<O>()).into();
+            of_queue["parameters"] = parameters(&path).into();
+            let path = self.paths.entry(path).or_insert_with(|| json!({}));
+            path[method] = of_queue;
         }
         let path = self.paths.entry(O::PATH).or_insert_with(|| json!({}));
         path[method] = operation;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What an operation is.
 
+use crate::LinkPath;
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
+use std::any::TypeId;
 
 /// HTTP method of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,12 @@ pub trait Operation: Send + Sync + 'static {
     const STATUS: &'static [u16] = &[200];
     /// Media types of good answers; [`Operation::Answer`] is the first.
     const MEDIA: &'static [&'static str] = &["application/json"];
+}
+
+/// Path of an operation on a link for a queue other than 0; `None` of others.
+pub fn path_of_queue<O: Operation>() -> Option<String> {
+    let of_link = TypeId::of::<O::Path>() == TypeId::of::<LinkPath>();
+    of_link.then(|| O::PATH.replace("{port}", "{port}/{queue}"))
 }
 
 /// Something done for every operation, see [`crate::operations::visit`].

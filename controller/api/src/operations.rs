@@ -80,7 +80,7 @@ operations! {
     /// Set a limit; the answer is read back from the switch
     SetLimit: Post "/links/{node}/{port}/limit" (LinkPath, Nothing, LimitRequest) -> LimitSet
     /// Turn the reports of a port on or off
-    SetReports: Post "/links/{node}/{port}/reports" (LinkPath, Nothing, ReportsRequest) -> ReportsSet
+    SetReports: Post "/links/{node}/{port}/reports" (PortPath, Nothing, ReportsRequest) -> ReportsSet
     /// Apply the present advice; needs mode confirm or auto
     ApplyAdvice: Post "/advice/apply" (Nothing, Nothing, ApplyRequest) -> AdviceApplied
     /// Set what may be done with advice

@@ -37,6 +37,9 @@ pub struct PhaseLink {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Start of the phase.
     pub start_ns: u64,
     /// End of the phase, exclusive; null while it runs.

@@ -9,9 +9,21 @@ use tidemark_rules::Goal;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Nothing {}
 
-/// An egress port in the path.
+/// A link in the path: `/{node}/{port}` is queue 0, `/{node}/{port}/{queue}` another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkPath {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
+}
+
+/// An egress port in the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PortPath {
     /// Node id of the switch.
     pub node: u32,
     /// Egress port.
@@ -32,7 +44,7 @@ pub struct PhasePath {
     pub name: String,
 }
 
-/// An egress port in the query. May be left out where one link is known.
+/// A link in the query. May be left out where one link is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkQuery {
@@ -40,6 +52,8 @@ pub struct LinkQuery {
     pub node: Option<u32>,
     /// Egress port.
     pub port: Option<u32>,
+    /// Queue of the port; 0 by default.
+    pub queue: Option<u32>,
 }
 
 /// What of the links a listener wants to hear.
@@ -50,6 +64,8 @@ pub struct EventsQuery {
     pub node: Option<u32>,
     /// Egress port; with `node`.
     pub port: Option<u32>,
+    /// Queue of the port; 0 by default.
+    pub queue: Option<u32>,
 }
 
 /// A span of time, its resolution, and flows.
@@ -68,7 +84,7 @@ pub struct WindowsQuery {
     pub flows: Option<String>,
 }
 
-/// Flows of one egress port, or of all.
+/// Flows of one link, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowsQuery {
@@ -76,6 +92,8 @@ pub struct FlowsQuery {
     pub node: Option<u32>,
     /// Egress port.
     pub port: Option<u32>,
+    /// Queue of the port; 0 by default.
+    pub queue: Option<u32>,
     /// At most so many of each link; 1000 by default, at most 10000.
     pub max_flows: Option<usize>,
     /// Flows before the page, 0 by default; a page has at most 10000.
@@ -92,7 +110,7 @@ pub struct LinksQuery {
     pub max_links: Option<usize>,
 }
 
-/// Phases of one egress port, or of all.
+/// Phases of one link, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhasesQuery {
@@ -100,6 +118,8 @@ pub struct PhasesQuery {
     pub node: Option<u32>,
     /// Egress port.
     pub port: Option<u32>,
+    /// Queue of the port; 0 by default.
+    pub queue: Option<u32>,
     /// At most so many, the newest; 100 by default, at most 1000.
     pub max_phases: Option<usize>,
 }
@@ -169,6 +189,8 @@ pub struct VerdictQuery {
     pub node: Option<u32>,
     /// Egress port; the same.
     pub port: Option<u32>,
+    /// Queue of the port; 0 by default.
+    pub queue: Option<u32>,
     /// `json` (default), or the picture as `svg`, `png` (2400 × 1200), `pdf` or `txt` (80 columns).
     pub format: Option<String>,
     /// Colours of the picture: `light` (default) or `dark`.
@@ -229,6 +251,9 @@ pub struct ApplyRequest {
     /// Egress port; the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u32>,
+    /// Queue of the port; 0 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<u32>,
     /// Refuse unless the advice is still this, within 5 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
@@ -244,6 +269,9 @@ pub struct TargetsRequest {
     /// Egress port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u32>,
+    /// Queue of the port; 0 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<u32>,
     /// Smallest utilisation, fraction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub utilisation: Option<f64>,

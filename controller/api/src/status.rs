@@ -134,6 +134,9 @@ pub struct Drift {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Limit that was expected: ours, else the one that was read before.
     pub expected: Limit,
     /// Limit that was found.

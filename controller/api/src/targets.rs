@@ -12,6 +12,9 @@ pub struct LinkTargets {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Targets in force there.
     pub targets: Targets,
 }

@@ -13,6 +13,9 @@ pub struct Series {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Length of a step.
     pub step_ns: u64,
     /// Start of each step.
@@ -53,6 +56,9 @@ pub struct Distribution {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// The distribution.
     #[serde(flatten)]
     pub occupancy: OccupancyDistribution,
@@ -65,6 +71,9 @@ pub struct Packets {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Start of the span asked for.
     pub from_ns: u64,
     /// End of the span asked for, exclusive.
@@ -101,6 +110,9 @@ pub struct Windows {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Length of a step.
     pub step_ns: u64,
     /// Start of each step.
@@ -155,6 +167,9 @@ pub struct EstimateHistory {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// End of the window that each estimate is over.
     pub time_ns: Vec<u64>,
     /// Flows bottlenecked here.

@@ -75,10 +75,12 @@ export function estimate(link) {
     ...LINK.estimate,
     node: link.node,
     port: link.port,
+    queue: 0,
     port_name: link.name,
     from_ns: Math.max(0, to - 10_000) * 1e6,
     to_ns: to * 1e6,
     capacity_bps: link.capacityBps,
+    shares_port: false,
     queue_drain_bps: link.capacityBps * (1514 / 1538),
     segment_bytes: M,
     limit_bytes: link.limitBytes,
@@ -102,6 +104,7 @@ export function link(l, full, ageS) {
     ...LINK,
     node: l.node,
     port: l.port,
+    queue: 0,
     name: l.name,
     capacity_bps: l.capacityBps,
     capture_start_ns: 0,
@@ -124,9 +127,9 @@ export function link(l, full, ageS) {
 
 /** What an overview shows of a link. */
 export function summary(l, ageS) {
-  const { node, port, name, node_name, capacity_bps, age_s, stale, reported_limit_bytes, limit, recent, targets } = link(l, false, ageS);
+  const { node, port, queue, name, node_name, capacity_bps, age_s, stale, reported_limit_bytes, limit, recent, targets } = link(l, false, ageS);
   return {
-    node, port, name, node_name, capacity_bps, age_s, stale, reported_limit_bytes, limit, recent, targets,
+    node, port, queue, name, node_name, capacity_bps, age_s, stale, reported_limit_bytes, limit, recent, targets,
     answer: verdict(l).answer, n_b: l.flows.filter((f) => f.cls === 'LBP').length, advised_bytes: ADVISED.bytes, watching: false,
   };
 }
@@ -142,7 +145,7 @@ export function estimates(l, from, to, points) {
   };
   const lbp = l.flows.filter((f) => f.cls === 'LBP').length;
   return {
-    node: l.node, port: l.port, time_ns: kept.map((t) => t * 1e6),
+    node: l.node, port: l.port, queue: 0, time_ns: kept.map((t) => t * 1e6),
     n_b: near(() => lbp, 0.08), alpha: near((t) => 0.52 + 0.05 * Math.sin(t / 9000), 0.18), delta: near((t) => 3.4 + 0.2 * Math.sin(t / 9000), 0.15),
     t_e_ms: near((t) => 19.2 * (1 + 0.01 * Math.sin(t / 9000)), 0.04), c_e_share: near(() => 0.89, 0.03),
     advised_bytes: kept.map(() => ADVISED.bytes), limit_bytes: kept.map(() => l.limitBytes),
@@ -153,7 +156,7 @@ export function estimates(l, from, to, points) {
 export const COUNTERS = { reports_lost: 0, reports_implausible_sequence: 0 };
 
 export function adviceAnswer(l) {
-  return { node: l.node, port: l.port, targets: TARGETS, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: advice(l, true), can_apply: true, why_not: null };
+  return { node: l.node, port: l.port, queue: 0, targets: TARGETS, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: advice(l, true), can_apply: true, why_not: null };
 }
 
 /** The recorded conclusion, moved to the advised limit of this link: its loss and utilisation there, and delays in proportion. */
@@ -191,7 +194,7 @@ export function picture(width) {
 }
 
 export function verdictAnswer(l) {
-  return { node: l.node, port: l.port, targets: TARGETS, verdict: verdict(l) };
+  return { node: l.node, port: l.port, queue: 0, targets: TARGETS, verdict: verdict(l) };
 }
 
 /** Its counters follow the number of reports. */
@@ -205,6 +208,6 @@ export function status(links, reports, ageS) {
     collectors: [{ ...collector, age_s: ageS, status: { ...collector.status, ...counted, ...COUNTERS } }],
     switches: [{ ...device, limits: Object.fromEntries(links.map((l) => [l.port, { action: 'drop_tail', limit_bytes: l.limitBytes }])) }],
     targets: TARGETS,
-    links: links.map((l) => ({ node: l.node, port: l.port })),
+    links: links.map((l) => ({ node: l.node, port: l.port, queue: 0 })),
   };
 }

@@ -93,7 +93,7 @@ export class SimulatedLink {
     // A packet of each window is yet to be sent.
     const inFlight = (packets, flows) => (packets - flows) * FRAME;
     return {
-      node: this.node, port: this.port, step_ns: 1e8 * every, time_ns: steps.map((w) => w.time * 1e6),
+      node: this.node, port: this.port, queue: 0, step_ns: 1e8 * every, time_ns: steps.map((w) => w.time * 1e6),
       cwnd_sum_pkts: steps.map(sum), in_flight_sum_bytes: steps.map((w) => inFlight(sum(w), w.windows.length)),
       probed_flows: steps.map((w) => w.windows.length), data_flows: steps.map((w) => w.windows.length),
       flows: ids.map((id) => {
@@ -129,7 +129,7 @@ export class SimulatedLink {
   series(fromMs, toMs, stepMs) {
     const out = {
       node: this.node,
-      port: this.port,
+      port: this.port, queue: 0,
       step_ns: stepMs * 1e6,
       time_ns: [],
       occupancy_p50_bytes: [],
@@ -210,7 +210,7 @@ export class SimulatedLink {
     };
     const max = (bins.at(-1) ?? 0) * FRAME;
     return {
-      node: this.node, port: this.port, from_ns: (from ?? 0) * 1e6, to_ns: Math.floor(end) * 1e6, limit_bytes: limit ?? 0,
+      node: this.node, port: this.port, queue: 0, from_ns: (from ?? 0) * 1e6, to_ns: Math.floor(end) * 1e6, limit_bytes: limit ?? 0,
       arrivals: total, p50_bytes: quantile(0.5), p99_bytes: quantile(0.99), max_bytes: max,
       low_bytes: bins.map((b) => b * FRAME), high_bytes: bins.map((b) => (b + 1) * FRAME), count: bins.map((b) => counts.get(b)),
     };
@@ -218,7 +218,7 @@ export class SimulatedLink {
 
   packets(fromMs, toMs, most) {
     const span = { from_ns: Math.round(fromMs * 1e6), to_ns: Math.round(toMs * 1e6) };
-    const out = { node: this.node, port: this.port, ...span, ingress_ns: [], egress_ns: [], occupancy_bytes: [], flow_id: [], dropped: [], ip_bytes: [], cwnd: [], tcp_seq: [], ce_marked: [], truncated: false, oldest_ns: Math.max(this.now - this.packetsKeptMs, 0) * 1e6 };
+    const out = { node: this.node, port: this.port, queue: 0, ...span, ingress_ns: [], egress_ns: [], occupancy_bytes: [], flow_id: [], dropped: [], ip_bytes: [], cwnd: [], tcp_seq: [], ce_marked: [], truncated: false, oldest_ns: Math.max(this.now - this.packetsKeptMs, 0) * 1e6 };
     // Only the last minutes are remembered, as in the collector.
     for (let t = Math.ceil(Math.max(fromMs, this.now - this.packetsKeptMs, 0)); t < Math.min(toMs, this.now); t += 1) {
       const k = t % STEPS_KEPT;

@@ -89,6 +89,7 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
       unix_ms: Date.now(),
       node: l.node,
       port: l.port,
+      queue: 0,
       origin: 'confirmed',
       outcome,
       before: { action: 'drop_tail', limit_bytes: before },
@@ -187,7 +188,7 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
     const before = l.limitBytes;
     l.limitBytes = a.limit_bytes;
     changed(l, before, 'set');
-    return [200, { node: l.node, port: l.port, before: { action: 'drop_tail', limit_bytes: before }, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: a, dry_run: false, recorded: true }];
+    return [200, { node: l.node, port: l.port, queue: 0, before: { action: 'drop_tail', limit_bytes: before }, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: a, dry_run: false, recorded: true }];
   }
 
   const server = createServer(async (request, response) => {

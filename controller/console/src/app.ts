@@ -89,10 +89,11 @@ export class App {
   /** Of the port shown every second all is told, of the others what the overview shows. */
   private stream(): URL {
     const at = new URL('events', API);
-    const [node, port] = this.state.selected.split(':');
+    const [node, port, queue] = this.state.selected.split(':');
     if (node && port) {
       at.searchParams.set('node', node);
       at.searchParams.set('port', port);
+      if (queue) at.searchParams.set('queue', queue);
     }
     return at;
   }

@@ -4,7 +4,7 @@
 import { limit } from './api/advice';
 import { ApiError, post, token } from './api/client';
 import type { Posts } from './api/routes';
-import { limitText } from './model/links';
+import { limitText, place } from './model/links';
 import type { AdviceState, Link } from './model/types';
 import type { NewTargets } from './views/panel';
 
@@ -45,6 +45,6 @@ export async function changeTargets(link: Link | null, t: NewTargets, secret: st
   if (!link) throw new Error('No port is chosen.');
   const priority = t.priority as Posts['/targets']['body']['priority'];
   const { confidence, margin, utilisation } = t;
-  const body = { node: link.node, port: link.port, utilisation, loss_rate: t.lossRate, delay_ms: t.delayMs, priority, confidence, margin };
+  const body = { ...place(link), utilisation, loss_rate: t.lossRate, delay_ms: t.delayMs, priority, confidence, margin };
   await change('/targets', body, secret, poll);
 }

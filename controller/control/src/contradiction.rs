@@ -72,6 +72,7 @@ mod tests {
         let id = LinkId {
             node_id: 10,
             port: 5,
+            queue: 0,
         };
         let mut e = Estimator::new(EstimatorConfig::default()).estimate(id, 0, 1);
         e.queue_drain_bps = 100e6;

@@ -118,6 +118,9 @@ pub struct Change {
     pub node: u32,
     /// Egress port of the link.
     pub port: u32,
+    /// Queue of the port; left out where it is 0, as in records of before links had one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub queue: u32,
     /// Who wants the change.
     pub origin: Origin,
     /// What became of it.
@@ -138,6 +141,14 @@ pub struct Change {
     pub measured_after: Option<Observed>,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+fn is_zero(queue: &u32) -> bool {
+    *queue == 0
+}
+
 impl Change {
     /// A record with what every record has.
     pub fn new(
@@ -151,6 +162,7 @@ impl Change {
             unix_ms,
             node: link.node_id,
             port: link.port,
+            queue: link.queue,
             origin,
             outcome,
             before: None,

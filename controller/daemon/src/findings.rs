@@ -3,7 +3,7 @@
 
 use daemon_kit::doctor::Finding;
 use tidemark_api::{Collector, Link, Status, Switch};
-use tidemark_proto::ShownPort;
+use tidemark_estimators::LinkId;
 
 /// Above this share of reports lost no advice is applied (`control.max_report_loss`
 /// says less or more).
@@ -37,7 +37,7 @@ pub(crate) fn findings(status: &Status, links: &[Link]) -> Vec<Finding> {
     }
     found.extend(status.drift.iter().map(|d| {
         Finding::warning(
-            format!("limit of port {} of node {}", d.port, d.node),
+            format!("limit of link {}", LinkId::new(d.node, d.port, d.queue)),
             format!("{} was found, and {} expected", d.found, d.expected),
             "someone else writes there; control.on_drift says what becomes of it",
         )
@@ -158,7 +158,7 @@ fn switch(s: &Switch) -> Vec<Finding> {
 }
 
 fn link(l: &Link) -> Finding {
-    let check = format!("link {}:{}", l.node, ShownPort(l.port));
+    let check = format!("link {}", LinkId::new(l.node, l.port, l.queue));
     match (l.age_s, l.node_age_s, l.lag_s) {
         (None, ..) => Finding::warning(check, "no report yet", "is there traffic at this port?"),
         (Some(age), Some(node), _) if l.stale && node < age => Finding::ok(

@@ -17,7 +17,8 @@ use tidemark_proto::telemetry::{LinkInterval, Node, Update};
 pub struct Estimator {
     config: EstimatorConfig,
     store: Store,
-    links: FxHashMap<LinkId, LinkInfo>,
+    /// By node and port.
+    ports: FxHashMap<(u32, u32), LinkInfo>,
     last_expiry_ns: u64,
 }
 
@@ -35,8 +36,8 @@ impl Estimator {
     pub fn set_nodes(&mut self, nodes: &[Node]) {
         for node in nodes {
             for port in &node.ports {
-                self.set_link(
-                    LinkId::new(node.node_id, port.port),
+                self.set_port(
+                    (node.node_id, port.port),
                     LinkInfo {
                         node_name: node.name.clone(),
                         port_name: port.name.clone(),
@@ -49,9 +50,9 @@ impl Estimator {
         }
     }
 
-    /// Tells name, capacity and overheads of one link.
-    pub fn set_link(&mut self, link: LinkId, info: LinkInfo) {
-        self.links.insert(link, info);
+    /// Tells name, capacity and overheads of one port of a node.
+    pub fn set_port(&mut self, (node_id, port): (u32, u32), info: LinkInfo) {
+        self.ports.insert((node_id, port), info);
     }
 
     /// Forgets what was seen at a node whose clock restarted: its records
@@ -174,7 +175,7 @@ impl Estimator {
     }
 
     fn window(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkWindow<'_> {
-        let info = self.links.get(&link);
+        let info = self.ports.get(&(link.node_id, link.port));
         LinkWindow::gather(&self.store, &self.config, link, info, from_ns, to_ns)
     }
 

@@ -7,7 +7,6 @@ use std::ops::Range;
 use tidemark_proto::telemetry::LinkInterval;
 
 /// Times between records, in order of their start, that none of them covers, ns.
-/// A port of several queues has several records of a time.
 pub(crate) fn gaps(intervals: &[&LinkInterval]) -> Vec<Range<u64>> {
     let mut gaps = Vec::new();
     let mut covered_ns = intervals.first().map_or(0, |r| r.start_ns);
@@ -39,6 +38,7 @@ mod tests {
     const LINK: LinkId = LinkId {
         node_id: 1,
         port: 2,
+        queue: 0,
     };
 
     /// 10 Mb/s, full.
@@ -106,8 +106,8 @@ mod tests {
         let estimate = |configured: bool| {
             let mut e = Estimator::new(EstimatorConfig::default());
             if configured {
-                e.set_link(
-                    LINK,
+                e.set_port(
+                    (LINK.node_id, LINK.port),
                     LinkInfo {
                         capacity_bps: 10_000_000,
                         ..LinkInfo::default()
@@ -133,7 +133,7 @@ mod tests {
                     capacity_bps: 10_000_000,
                     ..LinkInfo::default()
                 };
-                e.set_link(LinkId { port, ..LINK }, info);
+                e.set_port((LINK.node_id, port), info);
                 let packets = if port == LINK.port { 0 } else { others };
                 e.push(&Update {
                     link_intervals: vec![LinkInterval {

@@ -39,6 +39,7 @@ impl LinkEstimate {
         let model_based = lbp.iter().filter(|f| is_model_based(f.congestion_control));
         Traffic {
             capacity_bps: self.capacity_bps as f64,
+            shares_port: self.shares_port,
             queue_drain_bps: self.queue_drain_bps,
             segment_bytes: self.segment_bytes,
             limit_bytes: self.limit_bytes.map(|b| b as f64),

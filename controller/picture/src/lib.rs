@@ -118,11 +118,15 @@ pub fn about(
         format!("node {}", id.node_id),
     );
     let port = named(estimate.map(|e| &e.port_name), format!("port {}", id.port));
+    let queue = match id.queue {
+        0 => String::new(),
+        queue => format!(", queue {queue}"),
+    };
     let at = UNIX_EPOCH + Duration::from_millis(unix_ms);
     let date = humantime::format_rfc3339_seconds(at).to_string();
     let minutes = date.get(..16).unwrap_or(&date).replace('T', " ");
     About {
-        link: format!("{node}, {port}"),
+        link: format!("{node}, {port}{queue}"),
         run,
         date: (unix_ms > 0).then(|| format!("{minutes} UTC")),
     }
@@ -215,6 +219,7 @@ mod tests {
         let id = LinkId {
             node_id: 10,
             port: 5,
+            queue: 0,
         };
         let about = about(id, None, None, 1_795_816_017_000);
         assert_eq!(about.link, "node 10, port 5");

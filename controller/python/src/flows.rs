@@ -144,6 +144,7 @@ pub(crate) fn estimated(links: &[Estimated], flows: &Flows) -> Result<RecordBatc
         "phase" Text StringArray |l, _f| l.phase.clone();
         "node_id" U32 UInt32Array |l, _f| Some(l.id.node_id);
         "egress_port" U32 UInt32Array |l, _f| Some(l.id.port);
+        "queue" U32 UInt32Array |l, _f| Some(l.id.queue);
         "class" Text StringArray |_l, f| word(&f.class);
         "confidence" F64 Float64Array |_l, f| Some(f.confidence);
         "p_lbp" F64 Float64Array |_l, f| Some(f.p_lbp);

@@ -28,8 +28,8 @@ pub(crate) struct NativeRun {
     loaded: Mutex<Option<Loaded>>,
 }
 
-/// Name, node, port, start and end of a phase, ns.
-type PhaseRow = (String, u32, u32, u64, u64);
+/// Name, node, port, start and end of a phase, ns, and queue.
+type PhaseRow = (String, u32, u32, u64, u64, u32);
 
 /// The part of a run that is asked for.
 struct Part {
@@ -70,15 +70,16 @@ impl NativeRun {
         text(&json!(self.own_targets()))
     }
 
-    /// Every phase of every link, in their order in time: name, node, port, start, end.
+    /// Every phase of every link, in their order in time: name, node, port, start, end, queue.
     fn phases(&self, py: Python<'_>) -> PyResult<Vec<PhaseRow>> {
         let all = self.estimated(py, &Part::all())?;
         let phases = all.iter().map(|(name, e)| {
             let (id, of) = (e.id, &e.estimate);
-            (name.clone(), id.node_id, id.port, of.from_ns, of.to_ns)
+            let (from_ns, to_ns) = (of.from_ns, of.to_ns);
+            (name.clone(), id.node_id, id.port, from_ns, to_ns, id.queue)
         });
         let mut phases: Vec<_> = phases.collect();
-        phases.sort_by_key(|p| (p.3, p.1, p.2));
+        phases.sort_by_key(|p| (p.3, p.1, p.2, p.5));
         Ok(phases)
     }
 

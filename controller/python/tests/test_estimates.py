@@ -49,7 +49,8 @@ def test_phases_have_the_spans_of_the_estimates() -> None:
     for phase in run.phases():
         link = links[phase.name]
         assert (phase.from_ns, phase.to_ns) == (link["from_ns"], link["to_ns"])
-        assert (phase.node_id, phase.egress_port) == (link["node"], link["port"])
+        place = (phase.node_id, phase.egress_port, phase.queue)
+        assert place == (link["node"], link["port"], link["queue"])
         # A packet of the phase is one that its estimate counts.
         packets = run.packets(["dropped"], from_ns=phase.from_ns, to_ns=phase.to_ns)
         assert abs(len(packets.to_arrow()) / link["arrivals"] - 1) < 0.05

@@ -29,6 +29,8 @@ class Phase(NamedTuple):
     """Start, ns on the switch's clock."""
     to_ns: int
     """End, exclusive, on the same clock."""
+    queue: int
+    """Queue of the port."""
 
 
 class Run:
@@ -125,7 +127,7 @@ class Run:
         were not seen.
 
         With a phase the flows seen in it, one row for each link, with ``phase``, ``node_id``,
-        ``egress_port`` and the estimates: ``class`` (``lbp`` is bottlenecked here, ``rbp``
+        ``egress_port``, ``queue``, estimates: ``class`` (``lbp`` is bottlenecked here, ``rbp``
         elsewhere, ``wl`` limited by its window), ``confidence``, ``p_lbp``, ``why``,
         ``rate_bps``, ``packets``, ``drops``, ``cwnd_segments``, ``srtt_ms``, ``base_rtt_ms``,
         ``congestion_control``, ``beta`` and more.

@@ -18,6 +18,15 @@ pub trait SwitchReader: Send + Sync {
     /// The limit in force at an egress port.
     async fn read_limit(&self, port: u32) -> Result<Limit, Error>;
 
+    /// The limit in force at a queue of an egress port. A driver whose switch has one limit
+    /// per port has that of queue 0 alone.
+    async fn read_queue_limit(&self, port: u32, queue: u32) -> Result<Limit, Error> {
+        match queue {
+            0 => self.read_limit(port).await,
+            queue => Err(Error::QueueLimit { port, queue }),
+        }
+    }
+
     /// Whether the switch answers and has a program loaded. It is not asked
     /// whether it takes our writes.
     async fn observe(&self) -> Health;
@@ -46,6 +55,14 @@ pub trait Southbound: SwitchReader {
     /// limit rounded down to the target's unit. Fails with
     /// [`Error::ReadBack`] when the switch holds anything else.
     async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error>;
+
+    /// Writes the limit of a queue of the port; see [`SwitchReader::read_queue_limit`].
+    async fn set_queue_limit(&self, port: u32, queue: u32, limit: Limit) -> Result<Limit, Error> {
+        match queue {
+            0 => self.set_limit(port, limit).await,
+            queue => Err(Error::QueueLimit { port, queue }),
+        }
+    }
 
     /// Turns the reports of packets leaving through `port` on or off.
     async fn report_port(&self, port: u32, on: bool) -> Result<(), Error>;

@@ -39,6 +39,10 @@ impl SwitchReader for DryRun {
         self.switch.read_limit(port).await
     }
 
+    async fn read_queue_limit(&self, port: u32, queue: u32) -> Result<Limit, Error> {
+        self.switch.read_queue_limit(port, queue).await
+    }
+
     async fn observe(&self) -> Health {
         self.switch.observe().await
     }
@@ -60,6 +64,17 @@ impl Southbound for DryRun {
 
     async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
         self.not_written(format!("the limit of port {port}: {limit}"))
+    }
+
+    async fn set_queue_limit(&self, port: u32, queue: u32, limit: Limit) -> Result<Limit, Error> {
+        if queue == 0 {
+            return self.set_limit(port, limit).await;
+        }
+        // A limit that cannot be read cannot be set either.
+        self.switch.read_queue_limit(port, queue).await?;
+        self.not_written(format!(
+            "the limit of queue {queue} of port {port}: {limit}"
+        ))
     }
 
     async fn report_port(&self, port: u32, on: bool) -> Result<(), Error> {

@@ -99,6 +99,18 @@ pub enum Error {
         /// What would be written.
         what: String,
     },
+    /// The switch has one limit for the port, or none of this queue.
+    #[error(
+        "port {port}: the limit of queue {queue} can be neither read nor set: the driver knows \
+         one limit of the port, that of queue 0; [switches.bfrt.queues] can name others, as \
+         \"{port}:{queue}\""
+    )]
+    QueueLimit {
+        /// Egress port.
+        port: u32,
+        /// Queue of the port.
+        queue: u32,
+    },
     /// The limit read back is not the one written.
     #[error("switch {address} port {port}: wrote {wanted}, but the switch holds {found}")]
     ReadBack {

@@ -55,7 +55,10 @@ def build() -> Dashboard:
     of_reports = "By sequence number; those that found the socket's buffer full."
     ages = [
         expr("tidemark_controller_telemetry_age_seconds", "{{collector}}"),
-        expr("tidemark_controller_report_age_seconds", "node {{node}} port {{port}}"),
+        expr(
+            "tidemark_controller_report_age_seconds",
+            "node {{node}} port {{port}} queue {{queue}}",
+        ),
     ]
     drift = gauge("clock_drift_ppm", "node {{node}} {{host}}")
     lost = rates("reports_lost", "kernel_drops")

@@ -17,6 +17,7 @@ from .panels import (
     filled,
     graph,
     heat,
+    label_values,
     limit_marks,
     named_numbers,
     quantile,
@@ -78,16 +79,17 @@ def of_histogram(title: str, unit: str, histogram: str, **limits: str) -> timese
 def mean(histogram: str) -> str:
     """Of all packets in each span."""
     parts = (f"rate({histogram}_{part}{LINK}[$__rate_interval])" for part in ("sum", "count"))
-    return " / ".join(f"sum by (node, port) ({part})" for part in parts)
+    return " / ".join(f"sum by (node, port, queue) ({part})" for part in parts)
 
 
 def build() -> Dashboard:
     about = "One link: the verdict on its buffer, its targets, and what decides its buffer."
-    d = board("link", "Tidemark: link", about, console="#link=$node:$port")
+    d = board("link", "Tidemark: link", about, console="#link=$node:$port:$queue")
     d = d.with_variable(source("prometheus", "prometheus"))
     info = f"{PREFIX}link_info"
     d = d.with_variable(named_numbers("node", info))
     d = d.with_variable(named_numbers("port", f'{info}{{node="$node"}}'))
+    d = d.with_variable(label_values("queue", "queue", f'{info}{{node="$node",port="$port"}}'))
     d = d.with_variable(console()).annotation(limit_marks())
     changes = f"sum by (outcome) (increase({PREFIX}limit_changes_total[$__rate_interval]))"
     ready = f'{PREFIX}switch_ready{{node="$node"}}'
@@ -127,7 +129,8 @@ def build() -> Dashboard:
                 "s",
                 expr(mean(DELAY), "of packets that left"),
                 expr(
-                    f"{mean(OCCUPANCY)} / on (node, port) {PREFIX}capacity_bytes_per_second{LINK}",
+                    f"{mean(OCCUPANCY)} / on (node, port, queue)"
+                    f" {PREFIX}capacity_bytes_per_second{LINK}",
                     "occupancy over capacity",
                 ),
                 description="Both agree where nothing but the queue delays packets.",

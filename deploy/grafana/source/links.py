@@ -26,7 +26,8 @@ PREFIX = "tidemark_controller_"
 OCCUPANCY = "tidemark_collector_link_occupancy_bytes"
 DELAY = "tidemark_collector_link_delay_seconds"
 # A row of the table leads to its link.
-OF_LINK = "/d/tidemark-link?var-node=${__data.fields.node}&var-port=${__data.fields.port}"
+FIELDS = ("node", "port", "queue")
+OF_LINK = "/d/tidemark-link?" + "&".join(f"var-{f}=${{__data.fields.{f}}}" for f in FIELDS)
 
 # Column, unit and metric.
 COLUMNS = (
@@ -50,12 +51,12 @@ def now() -> table.Panel:
     names = {"node_name": "Node", "port_name": "Port"}
     for number, (column, unit, metric) in enumerate(COLUMNS):
         ref = chr(ord("A") + number)
-        one = f"max by (node, port, node_name, port_name) ({with_names(PREFIX + metric)})"
+        one = f"max by (node, port, queue, node_name, port_name) ({with_names(PREFIX + metric)})"
         query = expr(one).ref_id(ref).instant().format(PromQueryFormat.TABLE)
         panel = panel.with_target(query)
         names[f"Value #{ref}"] = column
         panel = panel.override_by_name(column, [DynamicConfigValue("unit", unit)])
-    order = {name: i for i, name in enumerate([*names, "node", "port"])}
+    order = {name: i for i, name in enumerate([*names, "node", "port", "queue"])}
     organise = {"excludeByName": {"Time": True}, "indexByName": order, "renameByName": names}
     coloured = DynamicConfigValue("custom.cellOptions", {"type": "color-text"})
     words = DynamicConfigValue("mappings", VERDICT)

@@ -7,7 +7,6 @@ from grafana_foundation_sdk.builders.dashboard import Dashboard, QueryVariable
 from grafana_foundation_sdk.models.dashboard import VariableRefresh
 
 from .panels import (
-    LINK,
     PROMETHEUS,
     Sql,
     board,
@@ -32,7 +31,8 @@ PORTS = (
     "SELECT DISTINCT toString(egress_port) AS port FROM queue_1s"
     f" WHERE node_id = toUInt32($node) AND {SPAN} ORDER BY toUInt32(port)"
 )
-CAPACITY = f"query_result(max(8 * tidemark_controller_capacity_bytes_per_second{LINK}))"
+PORT = '{node="$node",port="$port"}'
+CAPACITY = f"query_result(max(8 * tidemark_controller_capacity_bytes_per_second{PORT}))"
 
 
 def capacity() -> QueryVariable:

@@ -38,9 +38,9 @@ CLICKHOUSE = DataSourceRef(type_val="grafana-clickhouse-datasource", uid="${clic
 PARAMETERS = {"from_ms": "$__from", "to_ms": "$__to"}
 
 # Every link with its names, once even where two controllers tell of it.
-LINK_NAMES = "max by (node, port, node_name, port_name) (tidemark_controller_link_info)"
-NAME = "{{node_name}} {{port_name}}"
-LINK = '{node="$node",port="$port"}'
+LINK_NAMES = "max by (node, port, queue, node_name, port_name) (tidemark_controller_link_info)"
+NAME = "{{node_name}} {{port_name}} queue {{queue}}"
+LINK = '{node="$node",port="$port",queue="$queue"}'
 
 VERDICTS = {"1": ("too big", "orange"), "0": ("fine", "green"), "-1": ("too small", "red")}
 VERDICT = [
@@ -120,13 +120,13 @@ def expr(query: str, legend: str = "") -> prometheus.Dataquery:
 
 def with_names(query: str) -> str:
     """A value of each link, with the names of the link."""
-    return f"({query}) * on (node, port) group_left (node_name, port_name) {LINK_NAMES}"
+    return f"({query}) * on (node, port, queue) group_left (node_name, port_name) {LINK_NAMES}"
 
 
 def quantile(q: float, histogram: str, link: str = "") -> str:
     """Of a histogram of links, each for itself."""
     rates = f"rate({histogram}_bucket{link}[$__rate_interval])"
-    return f"histogram_quantile({q}, sum by (node, port, le) ({rates}))"
+    return f"histogram_quantile({q}, sum by (node, port, queue, le) ({rates}))"
 
 
 def heat(title: str, unit: str, histogram: str, link: str, description: str) -> heatmap.Panel:
@@ -159,9 +159,9 @@ def limit_marks() -> Marks:
     """Changes of the limit in force, by any writer, each with the new limit."""
     limit = f"tidemark_controller_limit_bytes{LINK}"
     changed = f"{limit} != {limit} offset $__interval"
-    expr = f'count_values by (node, port) ("limit", {changed})'
+    expr = f'count_values by (node, port, queue) ("limit", {changed})'
     texts = {"titleFormat": "Limit changed", "textFormat": "to {{limit}} bytes"}
-    of_source = {"expr": expr, "step": "15s", "tagKeys": "node,port"} | texts
+    of_source = {"expr": expr, "step": "15s", "tagKeys": "node,port,queue"} | texts
     return Marks("Limit changes", PROMETHEUS, of_source)
 
 

@@ -25,6 +25,7 @@ pub(crate) const DIR: &str = "/controller";
 pub(crate) const LINK: LinkId = LinkId {
     node_id: NODE,
     port: BOTTLENECK,
+    queue: 0,
 };
 
 /// The clocks of the controller's host.

@@ -53,6 +53,7 @@ impl Stored for PostcardRow {
 
 impl Stored for NamedProbe {
     const TABLE: &'static str = "tcp_probe";
+    const ADDED: &'static [&'static str] = &["queue"];
 
     fn order(&self) -> u64 {
         self.row.order
@@ -65,6 +66,7 @@ impl Stored for NamedProbe {
             "host_ns" U64 Delta |r| Some(r.row.host_ns), |w, v| w.row.host_ns = v.unwrap_or_default();
             "node_id" U32 Delta |r| Some(r.row.node_id), |w, v| w.row.node_id = v.unwrap_or_default();
             "egress_port" U32 Delta |r| Some(r.row.port), |w, v| w.row.port = v.unwrap_or_default();
+            "queue" U8 Delta |r| Some(r.row.queue), |w, v| w.row.queue = v.unwrap_or_default();
             "time_ns" U64 Delta |r| Some(r.row.time_ns), |w, v| w.row.time_ns = v.unwrap_or_default();
             "flow_id" U64 Dictionary |r| Some(r.row.flow_id), |w, v| w.row.flow_id = v.unwrap_or_default();
             "data_len_bytes" U16 Dictionary |r| Some(r.row.data_len_bytes), |w, v| w.row.data_len_bytes = v.unwrap_or_default();

@@ -149,6 +149,7 @@ fn read(dir: &Path) -> Answers {
     let span = PacketSpan {
         node_id: 1,
         port: 2,
+        queue: None,
         from_ns: 100 * MS,
         to_ns: 900 * MS,
         most: 100,

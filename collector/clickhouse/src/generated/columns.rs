@@ -55,6 +55,7 @@ impl Table for NamedProbe {
         host_ns num u64 |r| r.row.host_ns;
         node_id num u32 |r| r.row.node_id;
         egress_port num u32 |r| r.row.port;
+        queue num u8 |r| r.row.queue;
         time_ns num u64 |r| r.row.time_ns;
         flow_id num u64 |r| r.row.flow_id;
         data_len_bytes num u16 |r| r.row.data_len_bytes;

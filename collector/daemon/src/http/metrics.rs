@@ -117,12 +117,12 @@ const OCCUPANCY: MetricDoc = MetricDoc::histogram(
     "link_occupancy_bytes",
     "Occupancy that reported arrivals met, dropped ones included",
 )
-.labels(&["node", "port"]);
+.labels(&["node", "port", "queue"]);
 const DELAY: MetricDoc = MetricDoc::histogram(
     "link_delay_seconds",
     "Queueing delay of reported packets that left",
 )
-.labels(&["node", "port"]);
+.labels(&["node", "port", "queue"]);
 
 /// Every metric of the daemon and the pipeline, for the documents.
 pub fn collector_docs() -> Vec<MetricDoc> {
@@ -221,11 +221,12 @@ fn distributions(
     get: fn(&OfLink) -> &Distribution,
 ) -> fmt::Result {
     let bounds: Vec<f64> = bounds.iter().map(|&b| b as f64 / per_unit).collect();
-    let values = of_links.links.iter().map(|((node, port), link)| {
+    let values = of_links.links.iter().map(|((node, port, queue), link)| {
         let Distribution { counts, sum } = get(link);
         let labels = [
             ("node", node.to_string()),
             ("port", ShownPort(*port).to_string()),
+            ("queue", queue.to_string()),
         ];
         let sum = *sum as f64 / per_unit;
         (labels, encode::Distribution { sum, counts })

@@ -95,6 +95,8 @@ impl PacketMemory {
             let port = ports.get(request.node_id, request.port);
             let oldest_ns = port.and_then(Port::front).map_or(0, |p| p.ingress_ns);
             let packets = port.into_iter().flat_map(|p| p.within(range.clone()));
+            let of_queue = |p: &&Packet| request.queue.is_none_or(|q| q == u32::from(p.queue));
+            let packets = packets.filter(of_queue);
             (earliest(packets, limit.saturating_add(1)), oldest_ns)
         };
         found.sort_by_key(|p| p.ingress_ns);
@@ -167,6 +169,7 @@ mod tests {
             from_ns: 0,
             to_ns: u64::MAX,
             max_packets: 2,
+            queue: None,
         };
         let b = m.read(&request);
         assert_eq!(b.ingress_ns, [800_000_000, 900_000_000]);
@@ -192,11 +195,36 @@ mod tests {
             from_ns: 6999,
             to_ns: 7002,
             max_packets: 0,
+            queue: None,
         });
         assert_eq!(b.tcp_seq, [6999, 7000, 7001]);
         assert_eq!(b.ce_marked, [false, true, false]);
         assert_eq!(b.ip_bytes, [1500; 3]);
         assert_eq!(b.oldest_ns, 5);
+    }
+
+    #[test]
+    fn packets_of_one_queue() {
+        let m = memory(1000, 10_000, 100_000);
+        let of_queue = |ingress_ns| PostcardRow {
+            queue: if ingress_ns % 3 == 0 { 5 } else { 0 },
+            ..row(ingress_ns)
+        };
+        m.add(&(0..9).map(of_queue).collect::<Vec<_>>());
+        let of = |queue| {
+            m.read(&ReadPacketsRequest {
+                node_id: 1,
+                port: 2,
+                from_ns: 0,
+                to_ns: u64::MAX,
+                max_packets: 0,
+                queue,
+            })
+        };
+        assert_eq!(of(Some(5)).ingress_ns, [0, 3, 6]);
+        assert_eq!(of(Some(0)).ingress_ns, [1, 2, 4, 5, 7, 8]);
+        assert!(of(Some(1)).ingress_ns.is_empty());
+        assert_eq!(of(None).ingress_ns.len(), 9);
     }
 
     #[test]
@@ -211,6 +239,7 @@ mod tests {
             from_ns: 0,
             to_ns: u64::MAX,
             max_packets: 0,
+            queue: None,
         });
         assert_eq!(b.ingress_ns, (15_000..25_000).collect::<Vec<u64>>());
     }
@@ -227,6 +256,7 @@ mod tests {
             from_ns: 0,
             to_ns: u64::MAX,
             max_packets: 0,
+            queue: None,
         };
         let b = m.read(&everything);
         assert_eq!(b.ingress_ns, (0..100).collect::<Vec<u64>>());

@@ -3,7 +3,7 @@
 
 use tidemark_pipeline::PostcardRow;
 
-/// 48 bytes: there are millions.
+/// There are millions.
 #[derive(Clone, Copy)]
 pub(super) struct Packet {
     pub ingress_ns: u64,
@@ -15,9 +15,12 @@ pub(super) struct Packet {
     /// An IP packet is no longer than this can say.
     pub ip_bytes: u16,
     pub ce_marked: bool,
+    pub queue: u8,
     pub cwnd: u32,
     pub tcp_seq: u32,
 }
+
+const _: () = assert!(size_of::<Packet>() == 48);
 
 impl From<&PostcardRow> for Packet {
     #[inline]
@@ -29,6 +32,7 @@ impl From<&PostcardRow> for Packet {
             flow_id: row.flow_id,
             ip_bytes: u16::try_from(row.ip_bytes).unwrap_or(u16::MAX),
             ce_marked: row.ce_marked,
+            queue: row.queue,
             cwnd: row.cwnd,
             tcp_seq: row.tcp_seq,
         }

@@ -7,7 +7,7 @@ use crate::common::BINARY;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
-use tidemark_capture::{PostcardRow, Rows};
+use tidemark_capture::{PostcardRow, Replay, Rows};
 use tidemark_pcap::{RAW, Writer};
 
 fn hex(text: &str) -> Vec<u8> {
@@ -240,4 +240,59 @@ test_support::shared_data_test! {
         assert_eq!(steps, [200, 3000, 200, 5000, 200, 200, 10_000, 200, 200, 60_000, 200]);
         assert!(paused.iter().all(|r| r.delay_ns() == Some(20_000)));
     }
+}
+
+/// IPv4 and TCP without options, 1212 bytes.
+fn tcp_packet(src_port: u16, number: u32) -> Vec<u8> {
+    let mut p = hex("450004bc 00004000 40060000 0a000001 0a000002");
+    p.extend(src_port.to_be_bytes());
+    p.extend(5001u16.to_be_bytes());
+    p.extend((1 + number * 1172).to_be_bytes());
+    p.extend(hex("00000001 50100100 00000000"));
+    p.resize(128, 0);
+    p
+}
+
+/// A report each millisecond: two of queue 0, then one of queue 3 of the same port. What
+/// `import` writes has both, as has the run that it is read as.
+#[test]
+fn queues_of_a_port_are_imported_apart() {
+    let mut payloads = Vec::new();
+    for n in 0..3000u32 {
+        let second = n % 3 == 2;
+        let packet = tcp_packet(if second { 40_003 } else { 40_000 }, n / 3);
+        let left_ns = 1_000_000_000 + u64::from(n) * 1_000_000;
+        let report = int_report::Report {
+            queue_id: Some(if second { 3 } else { 0 }),
+            queue_occupancy: Some(if second { 9_000 } else { 30_000 }),
+            ingress_ts: Some(left_ns - 2_000_000),
+            egress_ts: Some(left_ns),
+            ..int_report::encode::postcard(10, n, (1, 2), &packet)
+        };
+        payloads.push(int_report::encode::encode(&[report]).unwrap());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = pcap(dir.path(), &payloads);
+    let nodes = dir.path().join("nodes.toml");
+    std::fs::write(&nodes, "[nodes.10.ports.2]\ncapacity_bps = 10_000_000\n").unwrap();
+    let out = dir.path().join("capture");
+    let output = import(&file, &nodes, &out);
+    assert!(output.status.success(), "{output:?}");
+    let of_queue = |queue| rows(&out).iter().filter(|r| r.queue == queue).count();
+    assert_eq!([0, 1, 3].map(of_queue), [2000, 0, 1000]);
+    let (mut links, mut flows) = ([0; 2], [0; 2]);
+    for update in Replay::open(&out).unwrap() {
+        let update = update.unwrap();
+        let place = |queue| usize::from(queue == 3);
+        for i in &update.link_intervals {
+            assert!([0, 3].contains(&i.queue) && i.port == 2, "{i:?}");
+            let met = if i.queue == 3 { 9_000 } else { 30_000 };
+            assert_eq!(i.occupancy_sum_bytes, met * u64::from(i.arrivals));
+            links[place(i.queue)] += i.packets;
+        }
+        for i in &update.flow_intervals {
+            flows[place(i.queue)] += i.packets;
+        }
+    }
+    assert_eq!((links, flows), ([2000, 1000], [2000, 1000]));
 }

@@ -124,6 +124,7 @@ async fn reports_go_all_the_way() {
             from_ns: 1_000_000_000,
             to_ns: 1_002_000_000,
             max_packets: 0,
+            queue: None,
         })
         .await
         .unwrap()

@@ -24,7 +24,7 @@ use int_report::{InnerPacket, Report};
 use refusals::Refusals;
 use rustc_hash::FxHashMap;
 use std::net::{IpAddr, Ipv4Addr};
-use tidemark_rows::Absent;
+use tidemark_rows::{Absent, UNKNOWN_PORT};
 use time::TimeError;
 
 /// Nodes that reports may name without the configuration's naming them. Those
@@ -32,6 +32,13 @@ use time::TimeError;
 const MAX_UNKNOWN_NODES: usize = 64;
 /// (exporter, node, hw_id) streams.
 const MAX_STREAMS: usize = 4096;
+
+/// Egress port and queue of a report, where it does not tell them the unknown port and queue 0.
+#[inline(always)]
+pub(crate) fn egress_queue(report: &Report<'_>) -> (u32, u8) {
+    let port = report.egress_port.unwrap_or(UNKNOWN_PORT);
+    (port, report.queue_id.unwrap_or(0))
+}
 
 /// A packet whose report has been accounted for.
 #[derive(Clone, Copy)]

@@ -3,6 +3,12 @@
 
 use crate::config::Config;
 
+/// Memory of the intervals that are open at a node, bytes. Beyond it the oldest are
+/// handed on before their time.
+pub(super) const MAX_OPEN_BYTES: usize = 512 << 20;
+/// It is looked at each time so many rows have come.
+pub(super) const ROWS_PER_LOOK: u32 = 65_536;
+
 /// What decides how rows become interval records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AggregateConfig {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One flow at one egress port over one interval.
+//! One flow at one egress queue over one interval.
 
 use super::link::Span;
 use crate::rows::{Join, PostcardRow, ProbeRow};
@@ -150,11 +150,12 @@ impl FlowTotals {
         self.acked_bytes += u64::from(row.acked_bytes);
     }
 
-    pub(super) fn record(&self, rare: Rare, node_id: u32, span: Span) -> FlowInterval {
+    pub(super) fn record(&self, rare: Rare, node_id: u32, queue: u8, span: Span) -> FlowInterval {
         FlowInterval {
             flow_id: self.flow_id,
             node_id,
             port: self.port,
+            queue: queue.into(),
             start_ns: span.start_ns,
             duration_ns: span.duration_ns,
             packets: self.packets,

@@ -6,6 +6,7 @@
 //! intervals"; `agrees_with_plain_counting` holds it equal to a map.
 
 use super::batch::Batch;
+use super::config::{MAX_OPEN_BYTES, ROWS_PER_LOOK};
 use super::flow::{FlowTotals, Rare};
 use super::link::Span;
 use crate::prefetch::{self, distance};
@@ -13,18 +14,52 @@ use crate::rows::{PostcardRow, ProbeRow};
 
 const LEAST: usize = 64;
 
-/// Totals by flow and port, and an open hash table of their places.
+/// Totals by flow, port and queue, and an open hash table of their places.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     totals: Vec<FlowTotals>,
-    /// Flow, port and place in `totals`, for the order of the records.
-    order: Vec<(u64, u32, u32)>,
-    /// Place in `totals` plus one, 0 where free; a power of two long.
-    places: Vec<u32>,
+    /// Flow, port and where its totals are, for the order of the records.
+    order: Vec<(u64, u32, Place)>,
+    /// A power of two long.
+    places: Vec<Place>,
     /// From a hash to its place: 64 less the power.
     shift: u32,
     /// What few intervals have, by place: it would make the totals a line longer.
     rare: Vec<Rare>,
+}
+
+/// Queue and place in `totals`: the queue would make the totals a line longer. By queue
+/// first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(u32);
+
+const PLACE_BITS: u32 = 24;
+/// Totals beyond this have no place. Intervals are handed on before they hold so many.
+const MAX_TOTALS: usize = (1 << PLACE_BITS) - 1;
+const _: () =
+    assert!(MAX_OPEN_BYTES / size_of::<FlowTotals>() + (ROWS_PER_LOOK as usize) < MAX_TOTALS);
+
+impl Place {
+    #[inline(always)]
+    fn new(queue: u8, index: usize) -> Self {
+        Self(u32::from(queue) << PLACE_BITS | (index as u32 + 1))
+    }
+
+    #[inline(always)]
+    fn is_free(self) -> bool {
+        self.0 == 0
+    }
+
+    #[inline(always)]
+    fn queue(self) -> u8 {
+        (self.0 >> PLACE_BITS) as u8
+    }
+
+    /// In `totals`; of a free one beyond its end.
+    #[inline(always)]
+    fn index(self) -> usize {
+        (self.0 as usize & MAX_TOTALS).wrapping_sub(1)
+    }
 }
 
 /// Steps of looking ahead to a flow's turn, each a few rows after the one before.
@@ -37,7 +72,8 @@ pub(crate) enum Step {
 }
 
 /// Its upper bits decide. Numbers of flows are consecutive, which a multiple of
-/// the golden ratio puts far from each other.
+/// the golden ratio puts far from each other. A flow at several queues of a port, which
+/// is rare, has its places side by side.
 #[inline]
 fn hash(flow_id: u64, port: u32) -> u64 {
     (flow_id ^ u64::from(port) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -45,19 +81,20 @@ fn hash(flow_id: u64, port: u32) -> u64 {
 
 impl Flows {
     #[inline]
-    fn place(&mut self, flow_id: u64, port: u32) -> usize {
+    fn place(&mut self, flow_id: u64, port: u32, queue: u8) -> usize {
         let mask = self.places.len().wrapping_sub(1);
         let mut at = (hash(flow_id, port) >> (self.shift & 63)) as usize;
         while let Some(&place) = self.places.get(at)
-            && place != 0
+            && !place.is_free()
         {
-            let i = place as usize - 1;
-            if self.totals.get(i).is_some_and(|t| t.is_of(flow_id, port)) {
+            let i = place.index();
+            let totals = self.totals.get(i).filter(|_| place.queue() == queue);
+            if totals.is_some_and(|t| t.is_of(flow_id, port)) {
                 return i;
             }
             at = (at + 1) & mask;
         }
-        self.add(flow_id, port)
+        self.add(flow_id, port, queue)
     }
 
     /// Prefetches what a flow's turn will need, step by step.
@@ -70,7 +107,7 @@ impl Flows {
         match step {
             Step::Place => prefetch::start(place),
             Step::Totals => {
-                if let Some(totals) = self.totals.get((*place as usize).wrapping_sub(1)) {
+                if let Some(totals) = self.totals.get(place.index()) {
                     prefetch::lines(totals, size_of::<FlowTotals>());
                 }
             }
@@ -78,15 +115,15 @@ impl Flows {
     }
 
     #[cold]
-    fn add(&mut self, flow_id: u64, port: u32) -> usize {
+    fn add(&mut self, flow_id: u64, port: u32, queue: u8) -> usize {
         let i = self.totals.len();
         self.totals.push(FlowTotals::new(flow_id, port));
-        self.order.push((flow_id, port, i as u32));
+        self.order.push((flow_id, port, Place::new(queue, i)));
         self.rare.push(Rare::default());
         if self.places.len() < 2 * self.totals.len() {
             let length = (self.places.len() * 2).max(LEAST);
             self.places.clear();
-            self.places.resize(length, 0);
+            self.places.resize(length, Place::default());
             self.shift = 64 - length.trailing_zeros();
             for i in 0..self.totals.len() {
                 self.enter(i);
@@ -99,14 +136,14 @@ impl Flows {
 
     /// Puts a place in `totals` into the table.
     fn enter(&mut self, i: usize) {
-        let Some(&(flow_id, port, _)) = self.order.get(i) else {
+        let Some(&(flow_id, port, entered)) = self.order.get(i) else {
             return;
         };
         let mask = self.places.len().wrapping_sub(1);
         let mut at = (hash(flow_id, port) >> (self.shift & 63)) as usize;
         while let Some(place) = self.places.get_mut(at) {
-            if *place == 0 {
-                *place = i as u32 + 1;
+            if place.is_free() {
+                *place = entered;
                 return;
             }
             at = (at + 1) & mask;
@@ -116,7 +153,7 @@ impl Flows {
     /// A packet of a flow left in this tenth of the interval, or was dropped.
     #[inline]
     pub(super) fn packet(&mut self, row: &PostcardRow, tenth: usize) {
-        let i = self.place(row.flow_id, row.port);
+        let i = self.place(row.flow_id, row.port, row.queue);
         if let Some(totals) = self.totals.get_mut(i) {
             totals.packet(row, tenth);
         }
@@ -130,7 +167,7 @@ impl Flows {
     /// A sample of a flow's sender fell into this interval.
     #[inline]
     pub(super) fn sample(&mut self, row: &ProbeRow) {
-        let i = self.place(row.flow_id, row.port);
+        let i = self.place(row.flow_id, row.port, row.queue);
         if let Some(totals) = self.totals.get_mut(i) {
             totals.sample(row);
         }
@@ -138,8 +175,8 @@ impl Flows {
 
     /// Memory, bytes; also what is kept for the flows to come.
     pub(super) fn memory_bytes(&self) -> usize {
-        let of_flow = size_of::<FlowTotals>() + size_of::<(u64, u32, u32)>() + size_of::<Rare>();
-        self.totals.capacity() * of_flow + self.places.len() * size_of::<u32>()
+        let of_flow = size_of::<FlowTotals>() + size_of::<(u64, u32, Place)>() + size_of::<Rare>();
+        self.totals.capacity() * of_flow + self.places.len() * size_of::<Place>()
     }
 
     /// Number of flows so far.
@@ -147,27 +184,27 @@ impl Flows {
         self.totals.len()
     }
 
-    /// Hands on the records in the order of flows and ports and forgets them; the
+    /// Hands on the records in the order of flows, ports and queues and forgets them; the
     /// memory stays.
     pub(super) fn drain(&mut self, node_id: u32, span: Span, to: &mut Batch<'_>) {
         to.reserve(self.totals.len());
         self.order.sort_unstable();
-        for (at, &(_, _, i)) in self.order.iter().enumerate() {
+        for (at, &(_, _, place)) in self.order.iter().enumerate() {
             if let Some(&(_, _, ahead)) = self.order.get(at + distance::DRAINED_FLOWS)
-                && let Some(totals) = self.totals.get(ahead as usize)
+                && let Some(totals) = self.totals.get(ahead.index())
             {
                 prefetch::lines(totals, size_of::<FlowTotals>());
             }
-            let i = i as usize;
+            let i = place.index();
             if let (Some(totals), Some(rare)) = (self.totals.get(i), self.rare.get(i)) {
-                let record = totals.record(*rare, node_id, span);
+                let record = totals.record(*rare, node_id, place.queue(), span);
                 to.push(record, self.order.len() - at - 1);
             }
         }
         self.totals.clear();
         self.order.clear();
         self.rare.clear();
-        self.places.fill(0);
+        self.places.fill(Place::default());
     }
 }
 

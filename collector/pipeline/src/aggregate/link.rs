@@ -115,11 +115,20 @@ pub(super) struct LinkState {
     sampling_shift: u32,
     /// A mark out of the sample came: all marks are reported. Other exporters sample them.
     all_marks: bool,
+    /// Of a port that the configuration names.
+    pub named: bool,
     /// Start of the first record given.
     first_start_ns: Option<u64>,
 }
 
 impl LinkState {
+    pub(super) fn new(named: bool) -> Self {
+        Self {
+            named,
+            ..Self::default()
+        }
+    }
+
     /// The node's clock restarted.
     pub(super) fn restart(&mut self) {
         self.first_start_ns = None;

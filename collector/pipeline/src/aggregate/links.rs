@@ -8,10 +8,14 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use tidemark_proto::telemetry::LinkInterval;
 
-/// Egress queues per node at ports that the configuration does not name.
+/// Egress queues per node that the configuration does not name.
 const MAX_UNNAMED: usize = 256;
 
-/// Queueing delay that a port which the configuration does not name is waited for at
+/// Egress queues of a port that the configuration names which count as named; further
+/// ones do not.
+const MAX_NAMED: usize = 8;
+
+/// Queueing delay that a queue which the configuration does not name is waited for at
 /// most, where it names others: who makes a port up delays no other. What comes later
 /// is counted (`rows_late`).
 const MAX_UNNAMED_DELAY_NS: u64 = 100_000_000;
@@ -60,13 +64,17 @@ impl Links {
     }
 
     fn add(&mut self, key: PortQueue) -> Option<LinkIndex> {
-        if !self.named_ports.contains(&key.0) {
+        let named = self.named_ports.contains(&key.0) && {
+            let states = self.states.iter().flatten();
+            states.filter(|(k, s)| k.0 == key.0 && s.named).count() < MAX_NAMED
+        };
+        if !named {
             if self.unnamed >= MAX_UNNAMED {
                 return None;
             }
             self.unnamed += 1;
         }
-        let new = Some((key, LinkState::default()));
+        let new = Some((key, LinkState::new(named)));
         let i = match self.states.iter().position(Option::is_none) {
             Some(free) => {
                 self.states[free] = new;
@@ -94,9 +102,9 @@ impl Links {
 
     /// The longest delay of any egress queue that is waited for, ns.
     pub(super) fn longest_delay_ns(&self) -> u64 {
-        let believed_ns = |(key, state): &(PortQueue, LinkState)| {
+        let believed_ns = |(_, state): &(PortQueue, LinkState)| {
             let longest_ns = state.delay.longest_ns();
-            if self.named_ports.is_empty() || self.named_ports.contains(&key.0) {
+            if self.named_ports.is_empty() || state.named {
                 longest_ns
             } else {
                 longest_ns.min(MAX_UNNAMED_DELAY_NS)
@@ -113,10 +121,9 @@ impl Links {
         }
     }
 
-    /// Adds the records of an interval, in the order of ports and queues: of every
-    /// queue with packets, and of each port without any the queue that had some
-    /// last, until it has been quiet for a second where the configuration does not
-    /// name the port. What somebody makes up costs nothing more.
+    /// Adds the records of an interval, in the order of ports and queues: of every queue
+    /// that has been seen, until it has been quiet for a second where the configuration
+    /// does not name it. What somebody makes up costs nothing more.
     pub(super) fn records(
         &mut self,
         node_id: u32,
@@ -124,39 +131,15 @@ impl Links {
         interval: &mut Interval,
         to: &mut Vec<LinkInterval>,
     ) {
-        let (sorted, states) = (&self.sorted, &mut self.states);
-        let port_of = |states: &[Option<(PortQueue, LinkState)>], i: LinkIndex| {
-            Some(states.get(i)?.as_ref()?.0.0)
-        };
-        let mut at = 0;
-        while let Some(&first) = sorted.get(at) {
-            let port = port_of(states, first);
-            let rest = sorted.get(at..).unwrap_or_default();
-            let length = rest.partition_point(|&i| port_of(states, i) == port).max(1);
-            let queues = rest.get(..length).unwrap_or_default();
-            at += length;
-            let active_ns = |&&i: &&LinkIndex| {
-                let state = states.get(i).and_then(Option::as_ref);
-                state.map_or(0, |(_, s)| s.active_ns)
+        for &i in &self.sorted {
+            let Some(Some((key, state))) = self.states.get_mut(i) else {
+                continue;
             };
-            let busy = length > 1 && queues.iter().any(|&i| interval.has(i));
-            // The first of those that tie.
-            let last_active = queues.iter().rev().max_by_key(active_ns).copied();
-            for &i in queues {
-                let wanted = match busy {
-                    true => interval.has(i),
-                    false => Some(i) == last_active,
-                };
-                let Some(Some((key, state))) = states.get_mut(i).filter(|_| wanted) else {
-                    continue;
-                };
-                let quiet = state.is_quiet(span.start_ns) && !interval.has(i);
-                if quiet && !self.named_ports.contains(&key.0) {
-                    continue;
-                }
-                let totals = interval.links.get_mut(i).and_then(Option::as_deref_mut);
-                to.push(state.record(totals, node_id, *key, span));
+            if !state.named && state.is_quiet(span.start_ns) && !interval.has(i) {
+                continue;
             }
+            let totals = interval.links.get_mut(i).and_then(Option::as_deref_mut);
+            to.push(state.record(totals, node_id, *key, span));
         }
     }
 
@@ -170,7 +153,7 @@ impl Links {
             };
             state.delay.forget(time_ns);
             let key = *key;
-            if self.named_ports.contains(&key.0) || !state.is_silent(time_ns) || open(i) {
+            if state.named || !state.is_silent(time_ns) || open(i) {
                 continue;
             }
             self.states[i] = None;
@@ -211,21 +194,35 @@ mod tests {
         assert!(links.index((7, 3)).is_some());
         assert_eq!(links.index((7, 3)), links.index((7, 3)));
         let mut interval = Interval::default();
-        // Of a port without packets, one queue.
         let empty = records(&mut links, 1, &mut interval);
-        assert_eq!(empty.len(), MAX_UNNAMED + 1);
+        assert_eq!(empty.len(), MAX_UNNAMED + 2);
         let third = links.index((7, 3)).unwrap();
         interval.link(third).arrival(&PostcardRow::default());
         let of_port = |records: &[LinkInterval]| -> Vec<u32> {
             let of_port = records.iter().filter(|r| r.port == 7);
             of_port.map(|r| r.queue).collect()
         };
-        assert_eq!(of_port(&empty), [0]);
+        // One queue is not silent because another one is busy.
+        assert_eq!(of_port(&empty), [0, 3]);
         let with_packets = records(&mut links, 2, &mut interval);
-        assert_eq!(of_port(&with_packets), [3]);
+        assert_eq!(of_port(&with_packets), [0, 3]);
         let records = records(&mut links, 3, &mut interval);
-        assert_eq!(of_port(&records), [3]);
+        assert_eq!(of_port(&records), [0, 3]);
         assert!(records.is_sorted_by_key(|r| (r.port, r.queue)));
+    }
+
+    #[test]
+    fn queues_of_a_named_port_are_bounded() {
+        let mut links = Links::new([7].into());
+        for queue in 0..=255 {
+            assert!(links.index((7, queue)).is_some());
+        }
+        let mut interval = Interval::default();
+        assert_eq!(records(&mut links, 1, &mut interval).len(), 256);
+        links.forget(12 * S, |_| false);
+        let left = records(&mut links, 13, &mut interval);
+        assert_eq!(left.len(), MAX_NAMED);
+        assert_eq!(links.unnamed, 0);
     }
 
     /// Every packet of a queue waits so long, until that is believed.

@@ -2,7 +2,7 @@
 //! What is counted at one node.
 
 use super::batch::Batch;
-use super::config::AggregateConfig;
+use super::config::{AggregateConfig, MAX_OPEN_BYTES, ROWS_PER_LOOK};
 use super::flows::Step;
 use super::interval::LinkIndex;
 use super::links::Links;
@@ -13,12 +13,6 @@ use std::collections::BTreeSet;
 use tidemark_proto::departures::TENTHS;
 use tidemark_proto::telemetry::{Drop, Watermark};
 use tidemark_rows::Absent;
-
-/// Memory of the intervals that are open at a node, bytes. Beyond it the oldest are
-/// handed on before their time.
-const MAX_OPEN_BYTES: usize = 512 << 20;
-/// It is looked at each time so many rows have come.
-const ROWS_PER_LOOK: u32 = 65_536;
 
 /// The tenth of an interval that a time falls into.
 #[inline(always)]

@@ -4,7 +4,7 @@ use crate::rows::PostcardRow;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use tidemark_proto::departures::{self, TENTHS};
-use tidemark_proto::telemetry::LinkInterval;
+use tidemark_proto::telemetry::{Drop, FlowInterval, LinkInterval};
 
 const CONFIG: AggregateConfig = AggregateConfig {
     interval_ns: 10,
@@ -115,6 +115,82 @@ proptest! {
         }
         prop_assert!(plain.flows.is_empty());
     }
+
+    /// Two queues of a port never mix: however their packets and samples lie between each
+    /// other, and though they are of the same flows, each queue has the records that it has
+    /// alone.
+    #[test]
+    fn each_queue_has_the_records_it_has_alone(
+        packets in prop::collection::vec(
+            (0u64..900, 0u64..15, prop::bool::weighted(0.1), any::<bool>(), 0u64..4, any::<bool>()),
+            1..300,
+        ),
+        queues in prop::array::uniform2(any::<u8>()),
+    ) {
+        prop_assume!(queues[0] != queues[1]);
+        let mut rows: Vec<(PostcardRow, bool)> = packets
+            .iter()
+            .enumerate()
+            .map(|(n, &(t, d, dropped, second, flow_id, sampled))| (PostcardRow {
+                queue: queues[usize::from(second)],
+                flow_id,
+                occupancy_bytes: n as u64 % 7 * 100,
+                limit_bytes: n as u64 % 3,
+                payload_bytes: 60,
+                retransmitted: n % 5 == 0,
+                feedback_rtt_us: n as u32 % 3,
+                ..row(t, d, dropped)
+            }, sampled))
+            .collect();
+        rows.sort_by_key(|(r, _)| r.time_ns());
+        let both = of_rows(rows.iter());
+        for queue in queues {
+            let alone = of_rows(rows.iter().filter(|(r, _)| r.queue == queue));
+            prop_assert_eq!(of_queue(&both, queue), of_queue(&alone, queue));
+        }
+        let of_one = |q: u32| queues.map(u32::from).contains(&q);
+        prop_assert!(both.iter().flat_map(|u| &u.link_intervals).all(|l| of_one(l.queue)));
+        prop_assert!(both.iter().flat_map(|u| &u.flow_intervals).all(|f| of_one(f.queue)));
+    }
+}
+
+fn of_rows<'a>(rows: impl Iterator<Item = &'a (PostcardRow, bool)>) -> Vec<Update> {
+    let mut a = Aggregator::new(CONFIG);
+    let mut updates = Vec::new();
+    for (row, sampled) in rows {
+        a.postcard(row, &mut |u| updates.push(u));
+        if *sampled {
+            a.probe(&ProbeRow {
+                node_id: row.node_id,
+                port: row.port,
+                queue: row.queue,
+                flow_id: row.flow_id,
+                time_ns: row.time_ns(),
+                cwnd: row.ingress_ns as u32,
+                ..ProbeRow::default()
+            });
+        }
+    }
+    a.finish(&mut |u| updates.push(u));
+    updates
+}
+
+/// Records of a queue that had packets, its flows and drops. Alone it may begin later.
+fn of_queue(updates: &[Update], queue: u8) -> (Vec<LinkInterval>, Vec<FlowInterval>, Vec<Drop>) {
+    let queue = u32::from(queue);
+    let links = updates.iter().flat_map(|u| &u.link_intervals);
+    let busy = links.filter(|l| l.queue == queue && l.arrivals + l.packets > 0);
+    let begun = |l: &LinkInterval| LinkInterval {
+        first_start_ns: 0,
+        ..l.clone()
+    };
+    let flows = updates.iter().flat_map(|u| &u.flow_intervals);
+    let drops = updates.iter().flat_map(|u| &u.drops);
+    (
+        busy.map(begun).collect(),
+        flows.filter(|f| f.queue == queue).copied().collect(),
+        drops.filter(|d| d.queue == queue).copied().collect(),
+    )
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A flow at one egress port: which of its sequence numbers came by, which of
+//! A flow at one egress queue: which of its sequence numbers came by, which of
 //! its packets wait for a sample, and the queueing delay its ACKs tell of.
 
 use super::one_ack::OneAck;
@@ -31,7 +31,7 @@ pub(crate) struct Waiting {
     pub position: u64,
 }
 
-/// A flow at one egress port. Fields stand in the order in which a packet needs
+/// A flow at one egress queue. Fields stand in the order in which a packet needs
 /// them.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
@@ -40,6 +40,9 @@ pub(crate) struct FlowAtPort {
     pub node: u16,
     settle: u8,
     delays: u8,
+    /// So many segments, the last, no sample has shown yet.
+    unshown: u32,
+    pub queue: u8,
     /// One beyond the highest sequence number seen; 0 before the first.
     max_end: u64,
     /// Never seen ranges below `max_end`.
@@ -48,8 +51,6 @@ pub(crate) struct FlowAtPort {
     one_ack: OneAck,
     /// In the order of sequence numbers.
     segments: Ring<Segment>,
-    /// Where those begin among them that no sample has shown yet.
-    first_waiting: u64,
     pub wait_time: Ring<Waiting>,
 }
 
@@ -100,10 +101,11 @@ fn grow<T: Copy + Default>(list: &mut Ring<T>, memory: &mut SegmentMemory) {
 }
 
 impl FlowAtPort {
-    pub(crate) fn new(node: u16, port: u32) -> Self {
+    pub(crate) fn new(node: u16, (port, queue): (u32, u8)) -> Self {
         Self {
             node,
             port,
+            queue,
             ..Self::default()
         }
     }
@@ -206,7 +208,19 @@ impl FlowAtPort {
             self.make_room(first_position, memory);
         }
         self.segments.push_in_order(segment, |a, b| a.seq > b.seq);
-        self.first_waiting += u64::from(!segment.waits());
+        self.unshown += u32::from(segment.waits());
+    }
+
+    /// Position of the first segment that no sample has shown yet.
+    #[inline(always)]
+    fn first_unshown(&self) -> u64 {
+        self.segments.next() - u64::from(self.unshown)
+    }
+
+    /// Segments were forgotten, perhaps before a sample showed them.
+    #[inline(always)]
+    fn bound_unshown(&mut self) {
+        self.unshown = self.unshown.min(self.segments.len() as u32);
     }
 
     /// Forgets the oldest of too many segments, unless its packet is still in the
@@ -215,10 +229,10 @@ impl FlowAtPort {
     fn make_room(&mut self, first_position: u64, memory: &mut SegmentMemory) {
         if self.segments.len() >= MAX_UNACKED
             && let Some(oldest) = self.segments.front()
-            && (self.segments.first() < self.first_waiting || oldest.position() < first_position)
+            && (self.segments.first() < self.first_unshown() || oldest.position() < first_position)
         {
             self.segments.pop_front();
-            self.first_waiting = self.first_waiting.max(self.segments.first());
+            self.bound_unshown();
             return;
         }
         grow(&mut self.segments, memory);
@@ -227,11 +241,11 @@ impl FlowAtPort {
     /// The next segment that a sample with `snd_nxt` shows; it waits no more.
     #[inline(always)]
     pub(crate) fn shown(&mut self, snd_nxt: u64) -> Option<Segment> {
-        let segment = self.segments.get(self.first_waiting)?;
+        let segment = self.segments.get(self.first_unshown())?;
         if segment.seq >= snd_nxt {
             return None;
         }
-        self.first_waiting += 1;
+        self.unshown -= 1;
         Some(*segment)
     }
 
@@ -272,7 +286,7 @@ impl FlowAtPort {
     #[inline]
     pub(crate) fn prefetch_oldest(&self) {
         self.segments.prefetch(self.segments.first());
-        self.segments.prefetch(self.first_waiting);
+        self.segments.prefetch(self.first_unshown());
     }
 
     /// Positions of the two packets that wait longest.
@@ -280,8 +294,8 @@ impl FlowAtPort {
     pub(crate) fn oldest_waiting(&self) -> [Option<u64>; 2] {
         let position = |at| self.segments.get(at).map(Segment::position);
         [
-            position(self.first_waiting),
-            position(self.first_waiting + 1),
+            position(self.first_unshown()),
+            position(self.first_unshown() + 1),
         ]
     }
 
@@ -313,7 +327,7 @@ impl FlowAtPort {
             }
             self.segments.pop_front();
         }
-        self.first_waiting = self.first_waiting.max(self.segments.first());
+        self.bound_unshown();
         if let (Some(came_ns), Some(acked)) = (oldest, result) {
             // The newest of them brought the acknowledgement about: what passed
             // until it left is the queueing delay, and the receiver's wait for it.

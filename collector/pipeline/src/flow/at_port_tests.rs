@@ -11,7 +11,7 @@ impl FlowAtPort {
 
 #[test]
 fn holes_tell_reordering_from_repetition() {
-    let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
+    let (mut p, memory) = (FlowAtPort::new(0, (1, 0)), &mut SegmentMemory::new(0));
     assert_eq!(p.arrival(1000, 2000, 50, memory), Arrival::New);
     assert_eq!(p.arrival(4000, 5000, 50, memory), Arrival::New);
     assert_eq!(p.arrival(2000, 3000, 51, memory), Arrival::Hole);
@@ -24,7 +24,7 @@ fn holes_tell_reordering_from_repetition() {
 
 #[test]
 fn segments_that_nothing_tells_of_are_bounded() {
-    let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
+    let (mut p, memory) = (FlowAtPort::new(0, (1, 0)), &mut SegmentMemory::new(0));
     for n in 0..100_000u64 {
         let s = Segment::new(n * 10, n * 10 + 10, n, n).left(n + 5);
         p.remember(s.waiting(true), n.saturating_sub(1000), memory);
@@ -50,7 +50,7 @@ proptest! {
     fn agrees_with_two_lists(
         steps in prop::collection::vec((0u64..12, any::<bool>(), 0u64..30, 0u64..30), 1..300),
     ) {
-        let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
+        let (mut p, memory) = (FlowAtPort::new(0, (1, 0)), &mut SegmentMemory::new(0));
         let mut plain = Plain::default();
         let (mut highest, mut snd_nxt, mut una) = (100u64, 0u64, 0u64);
         for (position, (kind, passed, a, b)) in (0u64..).zip(steps) {
@@ -93,7 +93,7 @@ proptest! {
 
 #[test]
 fn base_rtt_is_srtt_less_the_smoothed_delay() {
-    let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
+    let (mut p, memory) = (FlowAtPort::new(0, (1, 0)), &mut SegmentMemory::new(0));
     p.syn(1_000_000);
     let mut srtt = 21_000.0;
     for i in 0..100u64 {
@@ -113,7 +113,7 @@ fn base_rtt_is_srtt_less_the_smoothed_delay() {
 /// The receiver acknowledges every second segment: the first waits for it.
 #[test]
 fn a_delayed_acknowledgement_does_not_lengthen_the_base_rtt() {
-    let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
+    let (mut p, memory) = (FlowAtPort::new(0, (1, 0)), &mut SegmentMemory::new(0));
     p.syn(1_000_000);
     let (mut srtt, gap, delay) = (21_000.0, 4_000_000, 1_000_000);
     for i in (0..200u64).step_by(2) {

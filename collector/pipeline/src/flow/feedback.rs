@@ -26,6 +26,7 @@ const FORGOTTEN_NS: u64 = 3_000_000_000;
 pub(crate) struct Observed {
     pub node: u16,
     pub port: u32,
+    pub queue: u8,
     pub seq: u32,
     pub ingress_ns: u64,
     pub egress_ns: u64,
@@ -37,11 +38,19 @@ pub(crate) struct Observed {
     pub again: bool,
 }
 
+impl Observed {
+    /// Node, port and queue.
+    fn queue_id(&self) -> (u16, u32, u8) {
+        (self.node, self.port, self.queue)
+    }
+}
+
 /// A packet that was dropped, and what left behind it.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     node: u16,
     port: u32,
+    queue: u8,
     seq: u32,
     ingress_ns: u64,
     followed: u8,
@@ -54,6 +63,7 @@ struct Lost {
 struct Marked {
     node: u16,
     port: u32,
+    queue: u8,
     egress_ns: u64,
 }
 
@@ -99,6 +109,7 @@ impl Feedback {
             self.lost = Some(Lost {
                 node: packet.node,
                 port: packet.port,
+                queue: packet.queue,
                 seq: packet.seq,
                 ingress_ns: packet.ingress_ns,
                 followed: 0,
@@ -121,7 +132,7 @@ impl Feedback {
             self.lost = None;
             return None;
         }
-        if (packet.node, packet.port) != (lost.node, lost.port) {
+        if packet.queue_id() != (lost.node, lost.port, lost.queue) {
             return None;
         }
         let beyond = packet.seq.wrapping_sub(lost.seq);
@@ -153,7 +164,7 @@ impl Feedback {
             let age_ns = packet.ingress_ns.saturating_sub(marked.egress_ns);
             if age_ns > FORGOTTEN_NS {
                 self.marked = None;
-            } else if packet.cwr && (packet.node, packet.port) == (marked.node, marked.port) {
+            } else if packet.cwr && packet.queue_id() == (marked.node, marked.port, marked.queue) {
                 self.marked = None;
                 feedback_ns = packet
                     .ingress_ns
@@ -165,6 +176,7 @@ impl Feedback {
             self.marked = Some(Marked {
                 node: packet.node,
                 port: packet.port,
+                queue: packet.queue,
                 egress_ns: packet.egress_ns,
             });
         }

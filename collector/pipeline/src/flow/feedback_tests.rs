@@ -9,6 +9,7 @@ fn packet(seq: u32, ingress_ns: u64) -> Observed {
     Observed {
         node: 0,
         port: 1,
+        queue: 0,
         seq,
         ingress_ns,
         egress_ns: ingress_ns + DELAY,
@@ -191,6 +192,7 @@ proptest::proptest! {
             let us = feedback.packet(&Observed {
                 node: 0,
                 port,
+                queue: 0,
                 seq: seq % 8 * 1000,
                 ingress_ns,
                 egress_ns: ingress_ns + delay_ns,

@@ -5,9 +5,8 @@
 use super::segment_memory::SegmentMemory;
 use super::state::Flow;
 use super::syn::Syn;
-use crate::accounting::Packet;
+use crate::accounting::{Packet, egress_queue};
 use crate::tcp_flags::{ACK, SYN};
-use tidemark_rows::UNKNOWN_PORT;
 
 /// A SYN, or a packet while the round trip of the handshake is not known; true
 /// when it is known now.
@@ -36,7 +35,7 @@ pub(super) fn handshake(flow: &mut Flow, memory: &mut SegmentMemory, packet: &Pa
         return rtt_ns.is_some();
     }
     let seq = flow.unwrap(inner.tcp_seq);
-    let index = flow.port_index(node, report.egress_port.unwrap_or(UNKNOWN_PORT), memory);
+    let index = flow.port_index(node, egress_queue(report), memory);
     if let Some(port) = flow.ports.get_mut(index) {
         port.arrival(seq, seq + 1, ingress_ns, memory);
         if !report.dropped {

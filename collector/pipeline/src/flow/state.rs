@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 /// Samples remembered per flow, for packets reported after their sample.
 const MAX_SAMPLES: usize = 32;
-/// Reporting ports remembered per flow. Forged reports can name any.
+/// Reporting ports and queues remembered per flow. Forged reports can name any.
 const MAX_PORTS: usize = 32;
 
 /// The sender's state as a sample showed it, sequence numbers unwrapped.
@@ -149,23 +149,28 @@ impl Flow {
         value
     }
 
-    /// Index in `ports` of the flow's state at a port, made when new.
+    /// Index in `ports` of the flow's state at a queue of a port, made when new.
     #[inline(always)]
-    pub(crate) fn port_index(&mut self, node: u16, port: u32, memory: &mut SegmentMemory) -> usize {
-        let is_it = |p: &FlowAtPort| p.node == node && p.port == port;
+    pub(crate) fn port_index(
+        &mut self,
+        node: u16,
+        (port, queue): (u32, u8),
+        memory: &mut SegmentMemory,
+    ) -> usize {
+        let is_it = |p: &FlowAtPort| p.node == node && p.port == port && p.queue == queue;
         match self.ports.iter().position(is_it) {
             Some(i) => i,
-            None => self.add_port(node, port, memory),
+            None => self.add_port(node, (port, queue), memory),
         }
     }
 
     /// Of too many, the newest makes room: a spray of ports leaves the others theirs.
     /// Its packets that wait get no sample, and count as unmatched.
     #[cold]
-    fn add_port(&mut self, node: u16, port: u32, memory: &mut SegmentMemory) -> usize {
+    fn add_port(&mut self, node: u16, at: (u32, u8), memory: &mut SegmentMemory) -> usize {
         let before = self.bytes();
         self.ports.truncate(MAX_PORTS - 1);
-        self.ports.push(FlowAtPort::new(node, port));
+        self.ports.push(FlowAtPort::new(node, at));
         memory.give_back(before);
         memory.take(self.bytes());
         self.ports.len() - 1
@@ -316,11 +321,11 @@ mod tests {
         let mut f = flow();
         let mut memory = SegmentMemory::new(usize::MAX);
         for port in 0..10_000 {
-            let i = f.port_index(0, port, &mut memory);
+            let i = f.port_index(0, (port, 0), &mut memory);
             assert_eq!(f.ports[i].port, port);
         }
         assert_eq!(f.ports.len(), MAX_PORTS);
-        let index = [0, 30].map(|port| f.port_index(0, port, &mut memory));
+        let index = [0, 30].map(|port| f.port_index(0, (port, 0), &mut memory));
         assert_eq!(index, [0, 30]);
         assert_eq!(memory.taken_bytes, f.bytes());
     }

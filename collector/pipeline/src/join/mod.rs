@@ -23,7 +23,7 @@ mod sample;
 pub(crate) use hosts::Hosts;
 pub(crate) use reorder::{HostEvent, MAX_EVENTS, ReorderBuffer};
 
-use crate::accounting::{Node, Packet};
+use crate::accounting::{Node, Packet, egress_queue};
 use crate::config::Config;
 use crate::flow::{Flow, FlowTable, Observed, SegmentMemory};
 use crate::prefetch::{self, distance};
@@ -35,7 +35,7 @@ use hand_over::HandOvers;
 use packet::Candidate;
 use queue::{JoinSlot, PacketQueue};
 use std::collections::VecDeque;
-use tidemark_rows::{Absent, UNKNOWN_PORT};
+use tidemark_rows::Absent;
 
 /// What the join layer knows of one node.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ impl Joiner {
         let Some((row, join_slot)) = self.queue.push() else {
             return;
         };
-        let port = report.egress_port.unwrap_or(UNKNOWN_PORT);
+        let at = egress_queue(report);
         fill_row(row, packet, node, flow.id);
         *join_slot = JoinSlot {
             flow: slot,
@@ -167,7 +167,7 @@ impl Joiner {
                 egress_ns: packet.egress_ns,
                 rx_ns: packet.rx_ns,
                 node: packet.node,
-                port,
+                at,
                 position,
                 first_position,
             };
@@ -175,12 +175,12 @@ impl Joiner {
             row.retransmitted = packet::join((flow, memory), clock, join_slot, candidate, wait_ns);
         } else if joins {
             // A copy, so that the packet itself need not lie in memory.
-            row.retransmitted = packet::came_before((flow, memory), &{ *packet }, port);
+            row.retransmitted = packet::came_before((flow, memory), &{ *packet }, at);
         }
         let concerns = row.dropped || row.ce_marked || row.retransmitted;
         // What lies between the packets of a sample is not known.
         if joins && (concerns || flow.awaits_feedback) && row.sampling_shift == 0 {
-            row.feedback_rtt_us = flow.feedback_us(&observed(packet, port, row));
+            row.feedback_rtt_us = flow.feedback_us(&observed(packet, row));
         }
     }
 
@@ -274,10 +274,11 @@ impl Joiner {
 
 /// What of a packet counts for its flow's feedback time.
 #[inline(always)]
-fn observed(packet: &Packet<'_>, port: u32, row: &PostcardRow) -> Observed {
+fn observed(packet: &Packet<'_>, row: &PostcardRow) -> Observed {
     Observed {
         node: packet.node,
-        port,
+        port: row.port,
+        queue: row.queue,
         seq: packet.inner.tcp_seq,
         ingress_ns: packet.ingress_ns,
         egress_ns: packet.egress_ns,
@@ -337,8 +338,7 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64
     *sequence = report.sequence;
     *flow_id = id;
     *ingress_port = report.ingress_port.unwrap_or(0);
-    *port = report.egress_port.unwrap_or(UNKNOWN_PORT);
-    *queue = report.queue_id.unwrap_or(0);
+    (*port, *queue) = egress_queue(report);
     *ingress_ns = packet.ingress_ns;
     *egress_ns = packet.egress_ns;
     *occupancy_bytes = node.depth_bytes(report.queue_occupancy.unwrap_or(0));

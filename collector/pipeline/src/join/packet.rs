@@ -21,7 +21,7 @@ pub(super) struct Candidate {
     pub egress_ns: u64,
     pub rx_ns: u64,
     pub node: u16,
-    pub port: u32,
+    pub at: (u32, u8),
     /// In the queue.
     pub position: u64,
     /// Of the oldest packet in the queue.
@@ -62,7 +62,7 @@ pub(super) fn join(
 ) -> bool {
     let seq = flow.unwrap(candidate.tcp_seq);
     let end = seq + u64::from(candidate.payload_bytes);
-    let port_index = flow.port_index(candidate.node, candidate.port, memory);
+    let port_index = flow.port_index(candidate.node, candidate.at, memory);
     let sampled = flow.sampled_beyond(seq);
     // Of a flow without samples nothing would remove the segment again.
     let age_ns = candidate.rx_ns.saturating_sub(flow.created_rx_ns);
@@ -104,11 +104,11 @@ pub(super) fn join(
 pub(super) fn came_before(
     (flow, memory): (&mut Flow, &mut SegmentMemory),
     packet: &Packet<'_>,
-    port: u32,
+    at: (u32, u8),
 ) -> bool {
     let seq = flow.unwrap(packet.inner.tcp_seq);
     let end = seq + u64::from(packet.inner.payload_bytes);
-    let index = flow.port_index(packet.node, port, memory);
+    let index = flow.port_index(packet.node, at, memory);
     let Some(port) = flow.ports.get_mut(index) else {
         return false;
     };

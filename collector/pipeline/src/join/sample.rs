@@ -49,6 +49,7 @@ impl Joiner {
                 host_ns: s.time_ns,
                 node_id: node.id,
                 port: port.port,
+                queue: port.queue,
                 time_ns: match pairs.mapping {
                     Some(m) => m.to_node(s.time_ns),
                     None => node.time.max_ns,

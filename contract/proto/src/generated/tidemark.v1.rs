@@ -588,7 +588,7 @@ pub struct LinkInterval {
     #[prost(uint32, tag = "25")]
     pub out_of_sample: u32,
 }
-/// One flow at one egress port during an interval; only when it was active.
+/// One flow at one egress queue during an interval; only when it was active.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FlowInterval {
     #[prost(uint64, tag = "1")]
@@ -639,6 +639,9 @@ pub struct FlowInterval {
     /// lowest, times 2 to the power of the upper 4 bits. 0: not counted, or none left.
     #[prost(fixed64, tag = "20")]
     pub departures: u64,
+    /// As `LinkInterval.queue`: collectors of before it was kept give 0, whatever the queue.
+    #[prost(uint32, tag = "21")]
+    pub queue: u32,
 }
 /// The sender's TCP state over an interval, from tcp_probe.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -812,6 +815,9 @@ pub struct ReadPacketsRequest {
     /// At most this many; 0 = the collector's own limit.
     #[prost(uint32, tag = "5")]
     pub max_packets: u32,
+    /// Packets of this queue of the port alone; absent = of all.
+    #[prost(uint32, optional, tag = "6")]
+    pub queue: ::core::option::Option<u32>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PacketBatch {

@@ -54,7 +54,7 @@ pub struct PostcardRow {
     pub sampling_shift: u8,
     /// Reported for its mark alone: one in 2^shift packets was drawn, and this was not among them.
     pub out_of_sample: bool,
-    /// Carries sequence numbers seen before at this port.
+    /// Carries sequence numbers seen before at this queue of the port.
     pub retransmitted: bool,
     /// How long after a loss or mark here its sender answers it, with this packet (retransmission, CWR): a sample of the base RTT; null unless it answers.
     pub feedback_rtt_us: u32,
@@ -85,6 +85,8 @@ pub struct ProbeRow {
     pub node_id: u32,
     /// Port of that node that reports the flow.
     pub port: u32,
+    /// Queue of that port that reports the flow.
+    pub queue: u8,
     /// Time of the sample on that node's clock.
     pub time_ns: u64,
     /// See `events`, kind `flow`.

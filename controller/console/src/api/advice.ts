@@ -116,7 +116,7 @@ export function adviceState(v: unknown) {
   const node = number(o.node);
   const port = number(o.port);
   if (!a || node === null || port === null) return null;
-  return { link: { node, port }, advice: a, targets: targets(o.targets), canApply: o.can_apply === true, whyNot: string(o.why_not) };
+  return { link: { node, port, queue: number(o.queue) ?? 0 }, advice: a, targets: targets(o.targets), canApply: o.can_apply === true, whyNot: string(o.why_not) };
 }
 
 export type CurvePoint = { bufferBytes: number; predicted: Prediction };

@@ -78,7 +78,7 @@ describe('recorded answers', () => {
 
   it('gives advice, its rules and whether it can be applied', () => {
     const a = adviceState(fixture('advice'));
-    expect(a?.link).toEqual({ node: 10, port: 5 });
+    expect(a?.link).toEqual({ node: 10, port: 5, queue: 0 });
     expect(a?.canApply).toBe(true);
     expect(a?.advice.advisedBytes).toBeGreaterThan(0);
     expect(a?.advice.reasons.length).toBeGreaterThan(1);

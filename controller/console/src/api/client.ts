@@ -2,6 +2,7 @@
 // Requests to the controller. Every one has a time limit: a controller that
 // accepts connections and does not answer must not pile up requests.
 
+import type { LinkId } from './generated';
 import type { Gets, Posts } from './routes';
 import { object, string } from './json';
 
@@ -41,7 +42,9 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
 type Parameters = Record<string, number | string | null | undefined>;
 
 function address(route: string, path: Parameters, query: Parameters): string {
-  const filled = route.slice(1).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));
+  // Queue 0 of a port has the port's own path.
+  const of = path.queue ? route.replace('{port}', '{port}/{queue}') : route;
+  const filled = of.slice(1).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));
   const q = new URLSearchParams();
   for (const [k, v] of Object.entries(query)) {
     if (v === null || v === undefined) continue;
@@ -57,8 +60,8 @@ export function get<R extends keyof Gets>(route: R, path: Gets[R]['path'], query
 }
 
 /** A verdict's picture as SVG: so many CSS pixels wide without title, or as it is on paper. */
-export async function verdictPicture({ node, port }: { node: number; port: number }, theme: string, width: number | null): Promise<string> {
-  return (await respond(address('/verdict', {}, { node, port, format: 'svg', theme, width }), {})).text();
+export async function verdictPicture({ node, port, queue }: LinkId, theme: string, width: number | null): Promise<string> {
+  return (await respond(address('/verdict', {}, { node, port, queue, format: 'svg', theme, width }), {})).text();
 }
 
 /** Posts to a route without parameters. */

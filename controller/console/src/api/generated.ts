@@ -259,6 +259,125 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/links/{node}/{port}/{queue}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One link with every rule of its advice */
+        get: operations["GetLinkOfQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/links/{node}/{port}/{queue}/distribution": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Occupancy met by every arrival at the last limit, as bins; the last 60 s by default */
+        get: operations["GetDistributionOfQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/links/{node}/{port}/{queue}/estimates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Estimates over time, as columns; all that is kept by default */
+        get: operations["GetEstimatesOfQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/links/{node}/{port}/{queue}/limit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Set a limit; the answer is read back from the switch */
+        post: operations["SetLimitOfQueue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/links/{node}/{port}/{queue}/packets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Single packets from the collector's memory, as columns */
+        get: operations["GetPacketsOfQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/links/{node}/{port}/{queue}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Occupancy, delay, loss, utilisation over time, as columns */
+        get: operations["GetSeriesOfQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/links/{node}/{port}/{queue}/windows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Windows of chosen flows and their sum over time; the last 30 s by default */
+        get: operations["GetWindowsOfQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/mode": {
         parameters: {
             query?: never;
@@ -497,6 +616,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /** @description Every record of it is in the audit log; true without one. */
             recorded: boolean;
         };
@@ -518,6 +642,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /** @description Targets in force. */
             targets: components["schemas"]["Targets"];
             /** @description Why it would not. */
@@ -549,6 +678,11 @@ export interface components {
              * @description Egress port; the same.
              */
             port?: number | null;
+            /**
+             * Format: uint32
+             * @description Queue of the port; 0 by default.
+             */
+            queue?: number | null;
         };
         /** @description An assumption of a rule, held against the measured traffic. */
         Assumption: {
@@ -639,6 +773,11 @@ export interface components {
              * @description Egress port of the link.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port; left out where it is 0, as in records of before links had one.
+             */
+            queue?: number;
             /** @description Why, in words. */
             reason: string;
             /**
@@ -879,6 +1018,11 @@ export interface components {
              */
             port: number;
             /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
+            /**
              * Format: uint64
              * @description End of the last interval.
              */
@@ -902,6 +1046,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /**
              * Format: uint64
              * @description When it was found, Unix time.
@@ -974,6 +1123,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /** @description Effective RTT, ms. */
             t_e_ms: components["schemas"]["EstimateColumns"];
             /** @description End of the window that each estimate is over. */
@@ -1408,10 +1562,15 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /** @description Every record of it is in the audit log; true without one. */
             recorded: boolean;
         };
-        /** @description One egress port. */
+        /** @description One egress queue. */
         Link: {
             /** @description Advice held steady; null before the first estimate. */
             advice: components["schemas"]["Advice"] | null;
@@ -1422,7 +1581,8 @@ export interface components {
             age_s: number | null;
             /**
              * Format: uint64
-             * @description Capacity on the wire, bits/s; 0 when not configured.
+             * @description Capacity on the wire, bits/s; 0 when not configured. Of a queue that shares its
+             *     port, the rate at which it was served; 0 where that is not known.
              */
             capacity_bps: number;
             /**
@@ -1477,6 +1637,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /**
              * Format: uint32
              * @description Bytes of a packet in the queue beyond its IP packet.
@@ -1595,6 +1760,11 @@ export interface components {
             /** @description Name of the port; empty where it has none. */
             port_name: string;
             /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
+            /**
              * Format: double
              * @description Drain rate in bytes as the queue counts them, bits/s.
              */
@@ -1610,6 +1780,11 @@ export interface components {
              *     packet was seen.
              */
             segment_bytes: number;
+            /**
+             * @description Other queues took a part of the port's capacity in the window: `capacity_bps` is the
+             *     rate at which this queue was served while packets waited, 0 where too few did.
+             */
+            shares_port: boolean;
             /**
              * Format: uint64
              * @description End of the last interval within it.
@@ -1691,6 +1866,11 @@ export interface components {
              */
             port: number;
             /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
+            /**
              * Format: double
              * @description Rate on the wire at the link's egress while active in the window, bits/s.
              */
@@ -1713,7 +1893,7 @@ export interface components {
             /** @description Reason in words. */
             why: string;
         };
-        /** @description Which egress port. */
+        /** @description Which egress queue. */
         LinkId: {
             /**
              * Format: uint32
@@ -1725,6 +1905,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
         };
         /** @description A link in brief: what an overview of many shows. */
         LinkSummary: {
@@ -1742,7 +1927,8 @@ export interface components {
             answer: components["schemas"]["Answer"] | null;
             /**
              * Format: uint64
-             * @description Capacity on the wire, bits/s; 0 when not configured.
+             * @description Capacity on the wire, bits/s; 0 when not configured. Of a queue that shares its
+             *     port, the rate at which it was served; 0 where that is not known.
              */
             capacity_bps: number;
             /** @description Limit as last read from the switch; null without a switch. */
@@ -1766,6 +1952,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /** @description The last complete second; null before it, and where the switch was silent in it. */
             recent: components["schemas"]["Recent"] | null;
             /**
@@ -1792,12 +1983,17 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /** @description Targets in force there. */
             targets: components["schemas"]["Targets"];
         };
         /** @description A page of the links. */
         Links: {
-            /** @description The links by node and port; their advice comes without rules. */
+            /** @description The links by node, port and queue; their advice comes without rules. */
             links: components["schemas"]["Link"][];
             /**
              * Format: uint
@@ -1995,6 +2191,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /** @description First TCP sequence number of the segment; 0 where it is not TCP. */
             tcp_seq: number[];
             /**
@@ -2098,6 +2299,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /**
              * Format: uint64
              * @description Reports lost during the phase.
@@ -2529,6 +2735,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /** @description Reports lost on the way to the collector. */
             reports_lost: number[];
             /**
@@ -2703,6 +2914,11 @@ export interface components {
             /** @description Order in which targets are kept when they cannot hold together. */
             priority?: components["schemas"]["Goal"][] | null;
             /**
+             * Format: uint32
+             * @description Queue of the port; 0 by default.
+             */
+            queue?: number | null;
+            /**
              * Format: double
              * @description Smallest utilisation, fraction.
              */
@@ -2861,6 +3077,11 @@ export interface components {
              * @description Egress port.
              */
             port: number;
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /** @description Targets in force. */
             targets: components["schemas"]["Targets"];
             /** @description The conclusion, with its curve; null before the first estimate. */
@@ -2896,6 +3117,11 @@ export interface components {
             port: number;
             /** @description Flows in these sums. */
             probed_flows: number[];
+            /**
+             * Format: uint32
+             * @description Queue of the port.
+             */
+            queue: number;
             /**
              * Format: uint64
              * @description Length of a step.
@@ -3037,6 +3263,8 @@ export interface operations {
                 node?: number;
                 /** @description Egress port. */
                 port?: number;
+                /** @description Queue of the port; 0 by default. */
+                queue?: number;
             };
             header?: never;
             path?: never;
@@ -3112,6 +3340,8 @@ export interface operations {
                 node?: number;
                 /** @description Egress port; with `node`. */
                 port?: number;
+                /** @description Queue of the port; 0 by default. */
+                queue?: number;
             };
             header?: never;
             path?: never;
@@ -3165,6 +3395,8 @@ export interface operations {
                 offset?: number;
                 /** @description Egress port. */
                 port?: number;
+                /** @description Queue of the port; 0 by default. */
+                queue?: number;
             };
             header?: never;
             path?: never;
@@ -3481,6 +3713,258 @@ export interface operations {
             "5XX": components["responses"]["Error"];
         };
     };
+    GetLinkOfQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Node id of the switch. */
+                node: number;
+                /** @description Egress port. */
+                port: number;
+                /** @description Queue of the port. */
+                queue: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One link with every rule of its advice */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Link"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            "5XX": components["responses"]["Error"];
+        };
+    };
+    GetDistributionOfQueue: {
+        parameters: {
+            query?: {
+                /** @description Start. */
+                from_ns?: number;
+                /** @description Instead of a start: so many seconds before the end. */
+                last_s?: number;
+                /** @description End, exclusive; the newest by default. */
+                to_ns?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Node id of the switch. */
+                node: number;
+                /** @description Egress port. */
+                port: number;
+                /** @description Queue of the port. */
+                queue: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Occupancy met by every arrival at the last limit, as bins; the last 60 s by default */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Distribution"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            "5XX": components["responses"]["Error"];
+        };
+    };
+    GetEstimatesOfQueue: {
+        parameters: {
+            query?: {
+                /** @description Start. */
+                from_ns?: number;
+                /** @description Instead of a start: so many seconds before the end; 30 by default. */
+                last_s?: number;
+                /** @description Steps are merged to at most so many; 1000 by default, at most 20000. */
+                max_points?: number;
+                /** @description End, exclusive; the newest by default. */
+                to_ns?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Node id of the switch. */
+                node: number;
+                /** @description Egress port. */
+                port: number;
+                /** @description Queue of the port. */
+                queue: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Estimates over time, as columns; all that is kept by default */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EstimateHistory"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            "5XX": components["responses"]["Error"];
+        };
+    };
+    SetLimitOfQueue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Node id of the switch. */
+                node: number;
+                /** @description Egress port. */
+                port: number;
+                /** @description Queue of the port. */
+                queue: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LimitRequest"];
+            };
+        };
+        responses: {
+            /** @description Set a limit; the answer is read back from the switch */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitSet"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            "5XX": components["responses"]["Error"];
+        };
+    };
+    GetPacketsOfQueue: {
+        parameters: {
+            query?: {
+                /** @description Start. */
+                from_ns?: number;
+                /** @description Instead of a start: so many seconds before the end; 1 by default. */
+                last_s?: number;
+                /** @description At most so many packets; 20000 by default, at most 200000. */
+                max_packets?: number;
+                /** @description End, exclusive; the newest by default. */
+                to_ns?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Node id of the switch. */
+                node: number;
+                /** @description Egress port. */
+                port: number;
+                /** @description Queue of the port. */
+                queue: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Single packets from the collector's memory, as columns */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Packets"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            "5XX": components["responses"]["Error"];
+        };
+    };
+    GetSeriesOfQueue: {
+        parameters: {
+            query?: {
+                /** @description Start. */
+                from_ns?: number;
+                /** @description Instead of a start: so many seconds before the end; 30 by default. */
+                last_s?: number;
+                /** @description Steps are merged to at most so many; 1000 by default, at most 20000. */
+                max_points?: number;
+                /** @description End, exclusive; the newest by default. */
+                to_ns?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Node id of the switch. */
+                node: number;
+                /** @description Egress port. */
+                port: number;
+                /** @description Queue of the port. */
+                queue: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Occupancy, delay, loss, utilisation over time, as columns */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Series"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            "5XX": components["responses"]["Error"];
+        };
+    };
+    GetWindowsOfQueue: {
+        parameters: {
+            query?: {
+                /** @description Flow ids, with commas between them, at most 50; the sums are of all flows. */
+                flows?: string;
+                /** @description Start. */
+                from_ns?: number;
+                /** @description Instead of a start: so many seconds before the end; 30 by default. */
+                last_s?: number;
+                /** @description Steps are merged to at most so many; 1000 by default, at most 20000. */
+                max_points?: number;
+                /** @description End, exclusive; the newest by default. */
+                to_ns?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Node id of the switch. */
+                node: number;
+                /** @description Egress port. */
+                port: number;
+                /** @description Queue of the port. */
+                queue: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Windows of chosen flows and their sum over time; the last 30 s by default */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Windows"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            "5XX": components["responses"]["Error"];
+        };
+    };
     SetMode: {
         parameters: {
             query?: never;
@@ -3537,6 +4021,8 @@ export interface operations {
                 node?: number;
                 /** @description Egress port. */
                 port?: number;
+                /** @description Queue of the port; 0 by default. */
+                queue?: number;
             };
             header?: never;
             path?: never;
@@ -3721,6 +4207,8 @@ export interface operations {
                 node?: number;
                 /** @description Egress port; the same. */
                 port?: number;
+                /** @description Queue of the port; 0 by default. */
+                queue?: number;
                 /** @description Colours of the picture: `light` (default) or `dark`. */
                 theme?: string;
                 /**

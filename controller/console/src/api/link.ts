@@ -41,6 +41,7 @@ function common(v: unknown) {
   return {
     node,
     port,
+    queue: number(o.queue) ?? 0,
     name: string(o.name),
     capacityBps: number(o.capacity_bps) || null,
     stale: o.stale === true,

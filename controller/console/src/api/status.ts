@@ -84,6 +84,7 @@ function phaseLink(v: unknown) {
   return {
     node: number(o.node) ?? 0,
     port: number(o.port) ?? 0,
+    queue: number(o.queue) ?? 0,
     from: number(o.start_s) ?? 0,
     to: number(o.end_s),
     limitBytes: number(o.limit_bytes),
@@ -115,7 +116,13 @@ function stateWarning(v: unknown): string[] {
 function driftWarning(v: unknown): string {
   const d = fields<api.Drift>(v);
   const answer = d.answer === 'restore' ? 'the one expected was written again' : 'it stays';
-  return `Port ${number(d.node) ?? '?'}:${number(d.port) ?? '?'}: someone else wrote the limit, ${limitWords(d.found)} instead of ${limitWords(d.expected)}; ${answer}.`;
+  return `Port ${named(d)}: someone else wrote the limit, ${limitWords(d.found)} instead of ${limitWords(d.expected)}; ${answer}.`;
+}
+
+/** Which link a record is of. */
+function named(o: { node?: unknown; port?: unknown; queue?: unknown }): string {
+  const queue = number(o.queue) ?? 0;
+  return `${number(o.node) ?? '?'}:${number(o.port) ?? '?'}${queue === 0 ? '' : `:${queue}`}`;
 }
 
 function limitWords(v: unknown): string {
@@ -152,7 +159,7 @@ export function change(v: unknown) {
   const outcome = string(o.outcome);
   const origin = string(o.origin);
   const unixMs = number(o.unix_ms);
-  const link = `${number(o.node) ?? '?'}:${number(o.port) ?? '?'}`;
+  const link = named(o);
   const what = `${limitWords(o.before)} → ${limitWords(o.limit)}`;
   return {
     id: [unixMs, link, origin, outcome, what].join('/'),

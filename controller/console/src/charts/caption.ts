@@ -3,7 +3,7 @@
 // its file.
 
 import { bitRate } from '../format/units';
-import { linkTitle } from '../model/links';
+import { linkKey, linkTitle } from '../model/links';
 import type { Link, Status } from '../model/types';
 import { clockText, dateText, zoneText } from './clock';
 
@@ -25,7 +25,7 @@ export function captionOf(l: Link | null, status: Status | null): Caption {
   const name = finished?.capture.replace(/\/+(capture\/*)?$/, '').split('/').at(-1);
   return {
     link: l ? `${linkTitle(l)}${l.capacityBps === null ? '' : `, C ${bitRate(l.capacityBps)}`}` : '',
-    place: l ? `${l.node}-${l.port}` : '',
+    place: l ? linkKey(l).replaceAll(':', '-') : '',
     run: finished ? `run ${name}` : 'live',
     newest: l?.now ?? null,
   };

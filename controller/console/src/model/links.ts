@@ -2,17 +2,23 @@
 import type { SizeContext } from '../format/units';
 import type { Limit, Link, LinkId } from './types';
 
+/** `node:port` of queue 0, `node:port:queue` of another, as the controller writes it. */
 export function linkKey(l: LinkId): string {
-  return `${l.node}:${l.port}`;
+  return l.queue === 0 ? `${l.node}:${l.port}` : `${l.node}:${l.port}:${l.queue}`;
+}
+
+export function sameLink(a: LinkId | null | undefined, b: LinkId | null | undefined): boolean {
+  return a?.node === b?.node && a?.port === b?.port && a?.queue === b?.queue;
 }
 
 /** Which link it is, and nothing else of it. */
 export function place(l: LinkId): LinkId {
-  return { node: l.node, port: l.port };
+  return { node: l.node, port: l.port, queue: l.queue };
 }
 
 export function linkTitle(l: LinkId & { name: string }): string {
-  const place = `node ${l.node}, port ${l.port}`;
+  const queue = l.queue === 0 ? '' : `, queue ${l.queue}`;
+  const place = `node ${l.node}, port ${l.port}${queue}`;
   return l.name ? `${l.name} (${place})` : place;
 }
 

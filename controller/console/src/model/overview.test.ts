@@ -16,7 +16,7 @@ interface More {
 
 function brief(port: number, more: More = {}): Brief {
   return {
-    node: 10, port, name: `uplink ${port}`, capacityBps: 1e9, stale: more.stale ?? false, ageMs: 100, limit: null, answer: more.answer ?? 'fine',
+    node: 10, port, queue: 0, name: `uplink ${port}`, capacityBps: 1e9, stale: more.stale ?? false, ageMs: 100, limit: null, answer: more.answer ?? 'fine',
     reportedLimitBytes: 1000 * (more.kB ?? 100), advisedBytes: 100_000, nB: more.nB ?? 5,
     recent: { utilisation: more.utilisation ?? 0.99, lossRate: more.loss ?? 0, delayMs: { p50: 1, p99: 2, max: more.delay ?? 3 }, occupancyBytes: { p50: 1, p99: 2, max: 3 }, packets: 1 },
     targets: { utilisation: 0.98, lossRate: 0.01, delayMs: 30, priority: [], confidence: 0.9, margin: 0 },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every port in brief: which of them need attention, and how much.
 
-import { limitBytes, linkTitle } from './links';
+import { limitBytes, linkKey, linkTitle } from './links';
 import type { Brief, Link } from './types';
 
 export type GoalName = 'utilisation' | 'loss' | 'delay';
@@ -58,12 +58,12 @@ function urgency(b: Brief): number {
 /** Ports that miss a target or are too small first, then ports too big, then ports that cannot be judged; each by how much. */
 export function sortOverview(all: readonly Brief[]): Brief[] {
   const ranked = all.map((b) => ({ b, group: GROUPS.indexOf(group(b)), urgency: urgency(b) }));
-  ranked.sort((x, y) => x.group - y.group || y.urgency - x.urgency || x.b.node - y.b.node || x.b.port - y.b.port);
+  ranked.sort((x, y) => x.group - y.group || y.urgency - x.urgency || x.b.node - y.b.node || x.b.port - y.b.port || x.b.queue - y.b.queue);
   return ranked.map((r) => r.b);
 }
 
 export function matches(b: Brief, words: string): boolean {
-  const title = `${linkTitle(b)} ${b.node}:${b.port}`.toLowerCase();
+  const title = `${linkTitle(b)} ${linkKey(b)}`.toLowerCase();
   return words
     .toLowerCase()
     .split(/\s+/)

@@ -5,7 +5,7 @@ import type { Brief, SeriesColumns } from './types';
 
 function brief(port: number, occupancy: number | null, more: Partial<Brief> = {}): Brief {
   return {
-    node: 1, port, name: '', capacityBps: 1e9, stale: false, ageMs: 1, limit: null, answer: 'fine', reportedLimitBytes: 1000, advisedBytes: 1, nB: 1,
+    node: 1, port, queue: 0, name: '', capacityBps: 1e9, stale: false, ageMs: 1, limit: null, answer: 'fine', reportedLimitBytes: 1000, advisedBytes: 1, nB: 1,
     recent: { utilisation: 1, lossRate: 0, delayMs: { p50: 1, p99: 1, max: 1 }, occupancyBytes: { p50: occupancy, p99: null, max: null }, packets: 1 },
     targets: { utilisation: 0.98, lossRate: null, delayMs: null, priority: [], confidence: 0.9, margin: 0 },
     ...more,

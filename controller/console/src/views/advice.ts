@@ -3,7 +3,7 @@
 
 import { attr, h, keyed, text } from '../dom';
 import { formatSize, milliseconds, MISSING, percent, type SizeUnit } from '../format/units';
-import { limitText, marks } from '../model/links';
+import { limitText, linkKey, marks } from '../model/links';
 import type { AdviceState, Interval, Marking } from '../model/types';
 import { ConfirmDialog } from './confirm';
 import type { Actions, NewTargets, Panel, Snapshot } from './panel';
@@ -182,7 +182,7 @@ export class AdviceView implements Panel {
         const room = inForce?.refusesAtBytes == null ? null : this.room(s);
         const limit = room === null ? '' : `, with a limit of ${bytes(room.limitBytes)}`;
         return (
-          `Node ${offered.link.node}, port ${offered.link.port}: from ${from} ` +
+          `Link ${linkKey(offered.link)}: from ${from} ` +
           `to ${bytes(to)} (${formatSize('packets', to, s.context)}, ${formatSize('ms', to, s.context)})${limit}.`
         );
       },
@@ -203,7 +203,7 @@ export class AdviceView implements Panel {
     const delay = t.delayMs === null ? 'no bound on delay' : `delay at most ${milliseconds(t.delayMs)}`;
     this.dialog.ask({
       title: 'Set targets',
-      words: () => `Node ${link.node}, port ${link.port}: utilisation at least ${percent(t.utilisation)}, ${loss}, ${delay}, each with a probability of ${percent(t.confidence)}.`,
+      words: () => `Link ${linkKey(link)}: utilisation at least ${percent(t.utilisation)}, ${loss}, ${delay}, each with a probability of ${percent(t.confidence)}.`,
       verb: 'Set',
       act: async (token) => {
         await this.actions.setTargets(t, token);

@@ -4,6 +4,7 @@
 
 import { attr, h, keyed, text } from '../dom';
 import { formatSize, milliseconds, MISSING, percent, significant } from '../format/units';
+import { sameLink } from '../model/links';
 import type { Link, Phase, PhaseLink } from '../model/types';
 import type { Actions, Panel, Snapshot } from './panel';
 import { heading, section, table } from './parts';
@@ -17,7 +18,7 @@ interface Row {
 /** The phases that a port has. */
 export function phasesOf(phases: readonly Phase[], link: Link | null): Row[] {
   return phases.flatMap((phase) => {
-    const at = phase.links.find((l) => l.node === link?.node && l.port === link?.port);
+    const at = phase.links.find((l) => sameLink(l, link));
     return at ? [{ phase, at }] : [];
   });
 }

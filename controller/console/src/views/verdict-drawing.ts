@@ -5,6 +5,7 @@ import { verdictPicture } from '../api/client';
 import { onTheme, theme } from '../charts/theme';
 import type { Picture } from '../charts/picture';
 import { h } from '../dom';
+import { sameLink } from '../model/links';
 import type { CurvePoint, Interval, Link } from '../model/types';
 
 /** The limit's axis: its limits, bytes, and its place in the drawing, CSS pixels. */
@@ -32,7 +33,7 @@ export class VerdictDrawing implements Picture {
 
   /** Of another moment or link; drawn again where the curve is another. */
   set(link: Link | null, curve: readonly CurvePoint[]): void {
-    const other = link?.node !== this.link?.node || link?.port !== this.link?.port;
+    const other = !sameLink(link, this.link);
     if (curve === this.curve && !other) return;
     // A picture of another port would be taken for one of this.
     if (other) this.show('');
@@ -73,7 +74,7 @@ export class VerdictDrawing implements Picture {
     this.asked = ask;
     verdictPicture(link, theme(), width)
       .then((svg) => {
-        if (this.link?.node === link.node && this.link.port === link.port) this.show(svg);
+        if (sameLink(this.link, link)) this.show(svg);
       })
       // The one that is shown stays; the next verdict asks again.
       .catch(() => {})

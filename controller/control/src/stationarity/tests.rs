@@ -94,6 +94,7 @@ impl Telemetry for Link {
         let link = LinkId {
             node_id: 1,
             port: 1,
+            queue: 0,
         };
         let empty = Estimator::new(EstimatorConfig::default());
         let mut e = empty.estimate(link, from_ns, to_ns);

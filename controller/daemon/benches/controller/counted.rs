@@ -83,7 +83,11 @@ pub(crate) fn measure(load: &Load) -> Counted {
         estimating += own_cpu_s() - taken;
         let ended_ns = (second + 1) * 1_000_000_000;
         for &(node_id, port) in &load.links {
-            let link = core.link(LinkId { node_id, port });
+            let link = core.link(LinkId {
+                node_id,
+                port,
+                queue: 0,
+            });
             let fresh = |l: &&_| of_now(l, ended_ns);
             let link = link.as_ref().filter(fresh);
             estimated += usize::from(link.is_some());

@@ -21,6 +21,7 @@ pub(super) async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceStat
     Ok(AdviceState {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         targets: app.core.read(|s| s.targets_of(id)),
         limit: app.core.read(|s| s.limit_in_force(id)),
         advice: advice.map(Arc::unwrap_or_clone),
@@ -37,6 +38,7 @@ pub(super) async fn verdict(
     let link = LinkQuery {
         node: q.node,
         port: q.port,
+        queue: q.queue,
     };
     let id = select::one(&app.core, link)?;
     let status = app.core.link(id);
@@ -48,6 +50,7 @@ pub(super) async fn verdict(
             return Ok(Reply::Ok(VerdictState {
                 node: id.node_id,
                 port: id.port,
+                queue: id.queue,
                 targets: app.core.read(|s| s.targets_of(id)),
                 verdict,
             }));
@@ -67,10 +70,7 @@ pub(super) async fn verdict(
         .ok_or_else(|| {
             ApiError::new(
                 StatusCode::NOT_FOUND,
-                format!(
-                    "node {}, port {}: no verdict yet to draw",
-                    id.node_id, id.port
-                ),
+                format!("link {id}: no verdict yet to draw"),
             )
         })?;
     // Pixels take a moment.
@@ -86,6 +86,7 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
     let link = LinkQuery {
         node: request.node,
         port: request.port,
+        queue: request.queue,
     };
     let id = select::one(&app.core, link)?;
     let core = app.core;
@@ -93,6 +94,7 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
     Ok(AdviceApplied {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         before: done.changed.before,
         limit: done.changed.limit,
         advice: done.changed.advice.map(Arc::unwrap_or_clone),

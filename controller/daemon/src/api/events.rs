@@ -45,8 +45,11 @@ pub(super) async fn events(
 /// The link that a listener asks for. It need not be there yet.
 fn chosen(q: EventsQuery) -> Result<Option<LinkId>, ApiError> {
     match (q.node, q.port) {
+        (None, None) if q.queue.is_some() => {
+            Err(ApiError::bad("port", "missing: a queue is one of a port"))
+        }
         (None, None) => Ok(None),
-        (Some(node_id), Some(port)) => Ok(Some(LinkId { node_id, port })),
+        (Some(node), Some(port)) => Ok(Some(LinkId::new(node, port, q.queue.unwrap_or(0)))),
         (None, Some(_)) => Err(ApiError::bad("node", "missing: a port is one of a node")),
         (Some(_), None) => Err(ApiError::bad(
             "port",

@@ -85,7 +85,13 @@ mod tests {
     #[test]
     fn many_viewers_cost_one_serialisation_a_second_and_link() {
         let last = LastUpdate::default();
-        let link = |port| Some(LinkId { node_id: 10, port });
+        let link = |port| {
+            Some(LinkId {
+                node_id: 10,
+                port,
+                queue: 0,
+            })
+        };
         let mut written = 0;
         for unix_ms in [1000, 2000] {
             for viewer in 0..30 {

@@ -36,7 +36,7 @@ pub(super) async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet
     let limit = wanted(&call.body)?;
     // A link whose switch is configured need not have reported.
     let id = if app.core.switches.contains_key(&call.path.node) {
-        LinkId::new(call.path.node, call.path.port)
+        LinkId::new(call.path.node, call.path.port, call.path.queue)
     } else {
         select::known(&app.core, call.path)?
     };
@@ -52,6 +52,7 @@ pub(super) async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet
     Ok(LimitSet {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         before: done.changed.before,
         limit: done.changed.limit,
         dry_run: done.changed.dry_run,

@@ -13,9 +13,10 @@ pub(super) async fn phases(app: App, call: Call<GetPhases>) -> Result<Phases, Ap
     let PhasesQuery {
         node,
         port,
+        queue,
         max_phases,
     } = call.query;
-    let asked = select::those(&app.core, LinkQuery { node, port })?;
+    let asked = select::those(&app.core, LinkQuery { node, port, queue })?;
     let most = page::asked("max_phases", max_phases, 100, MAX_PHASES)?;
     let mut kept = app.core.read(|s| s.phases.newest(most));
     // Before their estimates are copied.

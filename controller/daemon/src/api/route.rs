@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use axum::{Json, Router};
 use std::time::Duration;
-use tidemark_api::{Method, Operation};
+use tidemark_api::{Method, Operation, path_of_queue};
 
 /// A body that has not come by then is not waited for.
 const BODY_WITHIN: Duration = Duration::from_secs(10);
@@ -81,7 +81,11 @@ impl Serve for Router<App> {
             };
             Ok::<Response, ApiError>(reply)
         };
-        self.route(O::PATH, on(filter, answer))
+        let routes = on(filter, answer);
+        match path_of_queue::<O>() {
+            Some(path) => self.route(&path, routes.clone()).route(O::PATH, routes),
+            None => self.route(O::PATH, routes),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ const MAX_NAMED: usize = 20;
 /// # Errors
 /// 404 with the links there are.
 pub(super) fn known(core: &Core, link: LinkPath) -> Result<LinkId, ApiError> {
-    let id = LinkId::new(link.node, link.port);
+    let id = LinkId::new(link.node, link.port, link.queue);
     let links = core.known_links();
     if links.contains(&id) {
         return Ok(id);
@@ -30,13 +30,12 @@ pub(super) fn known(core: &Core, link: LinkPath) -> Result<LinkId, ApiError> {
 /// # Errors
 /// 404 where there is no such link, 400 where there are several.
 pub(super) fn one(core: &Core, link: LinkQuery) -> Result<LinkId, ApiError> {
-    let LinkQuery { node, port } = link;
-    if let (Some(node), Some(port)) = (node, port) {
-        return known(core, LinkPath { node, port });
+    if let Some(path) = whole(link) {
+        return known(core, path);
     }
+    let LinkQuery { node, .. } = link;
     let links = core.known_links();
-    let fits =
-        |l: &&LinkId| node.is_none_or(|n| n == l.node_id) && port.is_none_or(|p| p == l.port);
+    let fits = |l: &&LinkId| fits(link, **l);
     let found: Vec<&LinkId> = links.iter().filter(fits).collect();
     match found.as_slice() {
         [id] => Ok(**id),
@@ -51,20 +50,33 @@ pub(super) fn one(core: &Core, link: LinkQuery) -> Result<LinkId, ApiError> {
     }
 }
 
-/// Whether a link is among those that a query names by node, port, both or neither.
+/// The link that a query names by node and port; without a queue that of queue 0.
+fn whole(link: LinkQuery) -> Option<LinkPath> {
+    Some(LinkPath {
+        node: link.node?,
+        port: link.port?,
+        queue: link.queue.unwrap_or(0),
+    })
+}
+
+fn fits(link: LinkQuery, id: LinkId) -> bool {
+    let LinkQuery { node, port, queue } = link;
+    node.is_none_or(|n| n == id.node_id)
+        && port.is_none_or(|p| p == id.port)
+        && queue.is_none_or(|q| q == id.queue)
+}
+
+/// Whether a link is among those that a query names by node, port, queue, all or none.
 ///
 /// # Errors
 /// 404 where it names one that there is not.
 pub(super) fn those(core: &Core, link: LinkQuery) -> Result<impl Fn(&LinkId) -> bool, ApiError> {
-    let LinkQuery { node, port } = link;
-    if let (Some(node), Some(port)) = (node, port) {
-        known(core, LinkPath { node, port })?;
+    let mut link = link;
+    if let Some(path) = whole(link) {
+        known(core, path)?;
+        link.queue = Some(path.queue);
     }
-    Ok(
-        move |id: &LinkId| {
-            node.is_none_or(|n| n == id.node_id) && port.is_none_or(|p| p == id.port)
-        },
-    )
+    Ok(move |id: &LinkId| fits(link, *id))
 }
 
 fn list(links: &[LinkId]) -> String {
@@ -75,7 +87,9 @@ fn list(links: &[LinkId]) -> String {
     let names: Vec<String> = first.map(ToString::to_string).collect();
     let names = names.join(", ");
     match links.len().saturating_sub(MAX_NAMED) {
-        0 => format!("known (node:port): {names}"),
-        others => format!("known (node:port): {names} and {others} others"),
+        0 => format!("known (node:port:queue, without queue of queue 0): {names}"),
+        others => format!(
+            "known (node:port:queue, without queue of queue 0): {names} and {others} others"
+        ),
     }
 }

@@ -13,6 +13,7 @@ pub(super) async fn targets(app: App, _: Call<GetTargets>) -> Result<AllTargets,
     let of_link = |(id, targets): (&LinkId, &Targets)| LinkTargets {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         targets: targets.clone(),
     };
     Ok(app.core.read(|s| AllTargets {
@@ -35,9 +36,14 @@ fn changed(request: &TargetsRequest, old: Targets) -> Targets {
 
 pub(super) async fn set_targets(app: App, call: Call<SetTargets>) -> Result<TargetsSet, ApiError> {
     let request = call.body;
-    let id = match (request.node, request.port) {
-        (None, None) => None,
-        (node, port) => Some(select::one(&app.core, LinkQuery { node, port })?),
+    let link = LinkQuery {
+        node: request.node,
+        port: request.port,
+        queue: request.queue,
+    };
+    let id = match link == LinkQuery::default() {
+        true => None,
+        false => Some(select::one(&app.core, link)?),
     };
     let old = app.core.read(|s| match id {
         Some(id) => s.targets_of(id),

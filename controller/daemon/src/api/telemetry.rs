@@ -77,6 +77,7 @@ pub(super) async fn distribution(
     Ok(Distribution {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         occupancy: found,
     })
 }
@@ -95,6 +96,7 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
     let request = ReadPacketsRequest {
         node_id: id.node_id,
         port: id.port,
+        queue: Some(id.queue),
         from_ns,
         to_ns,
         max_packets,
@@ -108,6 +110,7 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
     Ok(Packets {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         from_ns,
         to_ns,
         ingress_ns: b.ingress_ns,
@@ -151,10 +154,11 @@ pub(super) async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiEr
     let FlowsQuery {
         node,
         port,
+        queue,
         max_flows,
         offset,
     } = call.query;
-    let asked = select::those(&app.core, LinkQuery { node, port })?;
+    let asked = select::those(&app.core, LinkQuery { node, port, queue })?;
     let most = page::asked("max_flows", max_flows, 1000, MAX_FLOWS)?;
     let (mut total, mut listed) = (0, Vec::new());
     for (id, e) in app.core.estimates() {
@@ -179,6 +183,7 @@ pub(super) async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiEr
         flows.extend(of_link.take(to).skip(from).map(|flow| LinkFlow {
             node: id.node_id,
             port: id.port,
+            queue: id.queue,
             flow,
         }));
     }

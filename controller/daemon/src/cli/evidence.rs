@@ -48,11 +48,12 @@ impl EvidenceFile {
         let links = &mut self.saved.links;
         let known = links
             .iter()
-            .position(|l| (l.node, l.port) == (id.node_id, id.port));
+            .position(|l| LinkId::new(l.node, l.port, l.queue) == id);
         let at = known.unwrap_or_else(|| {
             links.push(SavedLink {
                 node: id.node_id,
                 port: id.port,
+                queue: id.queue,
                 ..SavedLink::default()
             });
             links.len() - 1
@@ -75,6 +76,7 @@ mod tests {
     const LINK: LinkId = LinkId {
         node_id: 10,
         port: 1,
+        queue: 0,
     };
 
     fn measured(limit_bytes: f64, loss_rate: f64) -> Traffic {

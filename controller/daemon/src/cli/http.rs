@@ -9,7 +9,9 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 use tidemark_api::operations::GetLinks;
-use tidemark_api::{ErrorBody, Link, LinksQuery, Method as ApiMethod, Nothing, Operation};
+use tidemark_api::{
+    ErrorBody, Link, LinksQuery, Method as ApiMethod, Nothing, Operation, path_of_queue,
+};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, RequestBuilder};
 
@@ -63,13 +65,22 @@ pub(super) fn ask<O: Operation>(
         ApiMethod::Get => None,
         ApiMethod::Post => Some(serde_json::to_string(body)?),
     };
-    let mut path = filled(O::PATH, &serde_json::to_value(path)?);
+    let mut path = path_text::<O>(&serde_json::to_value(path)?);
     path += &query_text(&serde_json::to_value(query)?);
     let (status, bytes) = exchange(at, &path, token, body)?;
     if status == StatusCode::UNAUTHORIZED {
         bail!("{}: {}", at.base, token_wanted(token.is_some()));
     }
     parse(at.base, status, &bytes)
+}
+
+/// The path of an operation; that of a queue where it is not queue 0.
+fn path_text<O: Operation>(parameters: &serde_json::Value) -> String {
+    let other = parameters.get("queue").is_some_and(|q| q != 0);
+    match path_of_queue::<O>().filter(|_| other) {
+        Some(path) => filled(&path, parameters),
+        None => filled(O::PATH, parameters),
+    }
 }
 
 /// A path with its parameters.
@@ -207,10 +218,18 @@ mod tests {
 
     #[test]
     fn a_path_is_filled_in() {
-        let path = serde_json::to_value(LinkPath { node: 10, port: 5 }).unwrap();
-        assert_eq!(filled(SetLimit::PATH, &path), "/links/10/5/limit");
+        let of_queue = |queue| {
+            let path = LinkPath {
+                node: 10,
+                port: 5,
+                queue,
+            };
+            path_text::<SetLimit>(&serde_json::to_value(path).unwrap())
+        };
+        assert_eq!(of_queue(0), "/links/10/5/limit");
+        assert_eq!(of_queue(3), "/links/10/5/3/limit");
         let none = serde_json::to_value(Nothing {}).unwrap();
-        assert_eq!(filled(GetStatus::PATH, &none), "/status");
+        assert_eq!(path_text::<GetStatus>(&none), "/status");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use tidemark_advice::verdict::size;
 use tidemark_api::operations::{ApplyAdvice, GetStatus, SetLimit};
 use tidemark_api::{ApplyRequest, LimitAction, LimitRequest, Link, LinkPath, Nothing};
-use tidemark_proto::ShownPort;
+use tidemark_estimators::LinkId;
 use tidemark_rules::Limit;
 
 /// A running controller.
@@ -60,6 +60,9 @@ pub(super) struct SetArgs {
     /// Egress port.
     #[arg(long)]
     port: u32,
+    /// Queue of the port.
+    #[arg(long, default_value_t = 0)]
+    queue: u32,
     /// Limit: bytes (312500, 300kB), time at the port's capacity (10ms), or packets of the
     /// size that the port sees (100pkts). With mark_ce above the threshold, or left out:
     /// the switch's own then.
@@ -112,21 +115,22 @@ impl SetArgs {
     }
 }
 
+/// The link of an answer.
+pub(super) fn link_id(l: &Link) -> LinkId {
+    LinkId::new(l.node, l.port, l.queue)
+}
+
 /// Bytes of other units at a port, asked for if a size has one.
-fn sizes_at(
-    at: &http::At<'_>,
-    (node, port): (u32, u32),
-    given: &[Option<Buffer>],
-) -> anyhow::Result<PortSizes> {
+fn sizes_at(at: &http::At<'_>, id: LinkId, given: &[Option<Buffer>]) -> anyhow::Result<PortSizes> {
     let known = |b: &Option<Buffer>| matches!(b, None | Some(Buffer::Bytes(_)));
     if given.iter().all(known) {
         return Ok(PortSizes::new(0.0, 0.0));
     }
     let links = http::links(at)?;
-    let link = links.iter().find(|l| (l.node, l.port) == (node, port));
+    let link = links.iter().find(|l| link_id(l) == id);
     let Some(link) = link else {
         anyhow::bail!(
-            "node {node} port {port} has not reported yet: its capacity and packets are not known; \
+            "link {id} has not reported yet: its capacity and packets are not known; \
              give the limit in bytes"
         );
     };
@@ -137,7 +141,7 @@ fn sizes_at(
 /// Whole bytes, as a request has them, and how they follow.
 fn sized(
     name: &str,
-    (node, port): (u32, u32),
+    id: LinkId,
     given: Option<Buffer>,
     sizes: &PortSizes,
 ) -> anyhow::Result<Option<InBytes>> {
@@ -146,8 +150,9 @@ fn sized(
     };
     let sized = sizes.of(given).ok_or_else(|| {
         Usage::new(format!(
-            "{name}: the capacity of node {node} port {port} is not known: give it to the collector \
-             (capacity_bps of [nodes.{node}.ports.{port}]), or the limit in bytes or packets"
+            "{name}: the capacity of link {id} is not known: give it to the collector \
+             (capacity_bps of [nodes.{}.ports.{}]), or the limit in bytes or packets",
+            id.node_id, id.port
         ))
     })?;
     Ok(Some(InBytes {
@@ -160,23 +165,24 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
     let at = &args.controller.place.at();
     let token = args.token()?;
     let token = token.as_deref();
-    let (node, port) = (args.node(at)?, args.port);
+    let (node, port, queue) = (args.node(at)?, args.port, args.queue);
+    let id = LinkId::new(node, port, queue);
     let mut given = Vec::new();
     let (answer, before, limit) = if args.advice {
         let body = ApplyRequest {
             node: Some(node),
             port: Some(port),
+            queue: Some(queue),
             bytes: None,
         };
         let done = http::call::<ApplyAdvice>(at, &Nothing {}, token, &body)?;
         (json!(done), done.before, done.limit)
     } else {
         let action = args.action;
-        let at_port = (node, port);
-        let sizes = sizes_at(at, at_port, &[args.limit, args.threshold])?;
-        let limit = sized("--limit", at_port, args.limit, &sizes)?;
+        let sizes = sizes_at(at, id, &[args.limit, args.threshold])?;
+        let limit = sized("--limit", id, args.limit, &sizes)?;
         let limit = limit.filter(|_| action != LimitAction::Unlimited);
-        let threshold = sized("--threshold", at_port, args.threshold, &sizes)?;
+        let threshold = sized("--threshold", id, args.threshold, &sizes)?;
         let whole = |s: &Option<InBytes>| s.as_ref().map(|s| s.bytes as u64);
         let body = LimitRequest {
             bytes: whole(&limit),
@@ -186,7 +192,7 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
         };
         let others = [limit, threshold].into_iter().flatten();
         given.extend(others.filter(|s| !s.words.is_empty()));
-        let done = http::call::<SetLimit>(at, &LinkPath { node, port }, token, &body)?;
+        let done = http::call::<SetLimit>(at, &LinkPath { node, port, queue }, token, &body)?;
         (json!(done), done.before, done.limit)
     };
     if args.controller.json {
@@ -283,7 +289,7 @@ fn row(l: &Link) -> [String; 9] {
     let verdict = l.verdict.as_ref();
     let buffer = table::dash_or(verdict, |v| table::answer(v) + &above);
     [
-        format!("{}:{}", l.node, ShownPort(l.port)),
+        link_id(l).to_string(),
         l.name.clone(),
         limit(l),
         percent(e.and_then(|e| e.utilisation.mean)),

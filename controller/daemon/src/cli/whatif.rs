@@ -66,9 +66,10 @@ impl WhatIfArgs {
     }
 }
 
-pub(super) const COLUMNS: [&str; 15] = [
+pub(super) const COLUMNS: [&str; 16] = [
     "node",
     "port",
+    "queue",
     "limit_bytes",
     "limit_packets",
     "limit_ms",
@@ -111,7 +112,11 @@ pub(super) fn csv(link: Option<LinkId>, m: &Traffic, curve: &[WhatIfPoint]) -> V
         .iter()
         .map(|p| {
             let x = &p.predicted;
-            let mut cells = vec![of(|l| Some(l.node_id)), of(|l| known_port(l.port))];
+            let mut cells = vec![
+                of(|l| Some(l.node_id)),
+                of(|l| known_port(l.port)),
+                of(|l| Some(l.queue)),
+            ];
             cells.extend(
                 [
                     p.buffer_bytes,
@@ -180,7 +185,7 @@ pub(super) fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
             }
         } else if args.json {
             all.push(json!({
-                "node": id.node_id, "port": known_port(id.port), "cut": link.cut, "curve": points,
+                "node": id.node_id, "port": known_port(id.port), "queue": id.queue, "cut": link.cut, "curve": points,
             }));
         } else {
             print(format!("link {id}"))?;
@@ -209,7 +214,7 @@ mod tests {
         assert!((points[39].buffer_bytes - 2.0 * 375_000.0).abs() < 1.0);
         for line in csv(None, &m, &points) {
             assert_eq!(line.split(',').count(), COLUMNS.len());
-            assert!(line.split(',').skip(2).all(|c| c.parse::<f64>().is_ok()));
+            assert!(line.split(',').skip(3).all(|c| c.parse::<f64>().is_ok()));
             let figures = |c: &str| c.bytes().filter(u8::is_ascii_digit).count();
             // Six, and the zeros around them.
             assert!(line.split(',').all(|c| figures(c) <= 10), "{line}");

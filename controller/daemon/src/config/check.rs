@@ -5,6 +5,7 @@ use super::{Config, Http, LinkConfig};
 use anyhow::bail;
 use daemon_kit::credentials::Access;
 use tidemark_control::AuditPolicy;
+use tidemark_estimators::LinkId;
 
 impl Http {
     /// Everybody who reaches the address reads; what is written needs the token,
@@ -73,7 +74,7 @@ impl Config {
             );
         }
         for l in &self.links {
-            let range = self.range(l.node, l.port);
+            let range = self.range(LinkId::new(l.node, l.port, l.queue));
             if range.is_empty() {
                 bail!(
                     "links: node {} port {}: no limit lies between control.min_limit_bytes, {}, and max_limit_bytes, {}, in units of {} bytes",
@@ -116,7 +117,7 @@ impl Config {
             };
             for (port, limit) in limits {
                 // The plan is a way of writing limits, too.
-                if let Err(r) = self.range(s.node, port).limit(&limit) {
+                if let Err(r) = self.range(LinkId::new(s.node, port, 0)).limit(&limit) {
                     bail!("switches[{i}].provision.limits.{port}: {}", r.message);
                 }
             }

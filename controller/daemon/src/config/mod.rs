@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tidemark_control::Range;
+use tidemark_estimators::LinkId;
 use tidemark_rules::Targets;
 use tidemark_southbound::{DriverSection, Provision, SwitchAddress};
 
@@ -112,6 +113,9 @@ pub struct LinkConfig {
     pub node: u32,
     /// Egress port.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Its own targets, in the place of the default ones.
     pub targets: Option<Targets>,
     /// The depth of the target's own queue allows no more than this.
@@ -245,30 +249,32 @@ impl Config {
     }
 
     /// What is configured of a link alone, if anything.
-    pub fn link(&self, node: u32, port: u32) -> Option<&LinkConfig> {
-        self.links.iter().find(|l| l.node == node && l.port == port)
+    pub fn link(&self, id: LinkId) -> Option<&LinkConfig> {
+        let of = |l: &&LinkConfig| LinkId::new(l.node, l.port, l.queue) == id;
+        self.links.iter().find(of)
     }
 
     /// A link is named here: by a section of its own, or by the limit that its switch gets.
-    pub fn names_link(&self, node: u32, port: u32) -> bool {
-        let of_node = self.switches.iter().filter(|s| s.node == node);
+    pub fn names_link(&self, id: LinkId) -> bool {
+        let of_node = self.switches.iter().filter(|s| s.node == id.node_id);
         let mut plans = of_node.filter_map(|s| s.provision.as_ref());
-        self.link(node, port).is_some() || plans.any(|p| p.limits.contains_key(&port.to_string()))
+        let of_port = id.port.to_string();
+        self.link(id).is_some() || (id.queue == 0 && plans.any(|p| p.limits.contains_key(&of_port)))
     }
 
     /// Largest limit allowed at a link, bytes.
-    pub fn max_limit_bytes(&self, node: u32, port: u32) -> u64 {
-        self.link(node, port)
+    pub fn max_limit_bytes(&self, id: LinkId) -> u64 {
+        self.link(id)
             .and_then(|l| l.max_limit_bytes)
             .unwrap_or(self.control.max_limit_bytes)
     }
 
     /// What may be written at a link.
-    pub fn range(&self, node: u32, port: u32) -> Range {
-        let switch = self.switches.iter().find(|s| s.node == node);
+    pub fn range(&self, id: LinkId) -> Range {
+        let switch = self.switches.iter().find(|s| s.node == id.node_id);
         Range {
             min_bytes: self.control.min_limit_bytes,
-            max_bytes: self.max_limit_bytes(node, port),
+            max_bytes: self.max_limit_bytes(id),
             unit_bytes: switch.map_or(1, |s| s.limit_unit_bytes),
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
+use tidemark_estimators::LinkId;
 
 fn parse(text: &str) -> Result<Config, String> {
     let c: Config = toml::from_str(text).map_err(|e| e.to_string())?;
@@ -76,8 +77,8 @@ fn documented_example_is_valid() {
     let end = start + doc[start..].find("```").unwrap();
     let c = parse(&doc[start..end]).unwrap();
     assert_eq!(c.switches[0].provision.as_ref().unwrap().watch.len(), 1);
-    assert_eq!(c.max_limit_bytes(10, 5), 6_000_000);
-    assert_eq!(c.max_limit_bytes(10, 6), 4_000_000);
+    assert_eq!(c.max_limit_bytes(LinkId::new(10, 5, 0)), 6_000_000);
+    assert_eq!(c.max_limit_bytes(LinkId::new(10, 6, 0)), 4_000_000);
 }
 
 #[test]

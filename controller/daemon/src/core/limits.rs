@@ -100,7 +100,7 @@ impl Core {
     }
 
     async fn read_limit(&self, switch: &Switch, link: LinkId) -> Input {
-        let read = switch.driver.read_limit(link.port).await;
+        let read = switch.driver.read_queue_limit(link.port, link.queue).await;
         if let (Err(e), true) = (&read, self.config.control.dry_run) {
             tracing::warn!("dry run: {e}");
         }
@@ -108,11 +108,14 @@ impl Core {
     }
 
     async fn write_limit(&self, switch: &Switch, link: LinkId, limit: Limit) -> Input {
-        let result = switch.driver.set_limit(link.port, limit).await;
+        let result = switch
+            .driver
+            .set_queue_limit(link.port, link.queue, limit)
+            .await;
         let now = self.now();
         let clock_ns = self.write(|s| {
             if let (Ok(found), Some(state)) = (&result, s.switches.get_mut(&link.node_id)) {
-                state.limits.insert(link.port, *found);
+                state.limits.insert(link, *found);
             }
             s.feed_of(link).map(|f| f.now_ns(link, now))
         });

@@ -67,6 +67,7 @@ impl Store for LogStore {
             unix_ms: n,
             node: 1,
             port: 2,
+            queue: 0,
             origin: Origin::Auto,
             outcome: Outcome::Set,
             before: None,

@@ -90,6 +90,7 @@ impl Recording {
         let span = PacketSpan {
             node_id: request.node_id,
             port: request.port,
+            queue: request.queue,
             from_ns: request.from_ns,
             to_ns: request.to_ns,
             most: request.max_packets as usize,

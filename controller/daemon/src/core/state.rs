@@ -46,7 +46,7 @@ impl State {
         let feeds = config.collectors.len();
         let feed = |c: &CollectorConfig| Feed::new(&c.address, config.retention_s, feeds);
         let own_targets = config.links.iter().filter_map(|l| {
-            let id = LinkId::new(l.node, l.port);
+            let id = LinkId::new(l.node, l.port, l.queue);
             Some((id, l.targets.clone()?))
         });
         let nodes = config.switches.iter();
@@ -71,7 +71,7 @@ impl State {
             let settings = LinkSettings {
                 id,
                 control: Arc::clone(&self.settings),
-                range: self.config.range(id.node_id, id.port),
+                range: self.config.range(id),
                 has_switch: self.switches.contains_key(&id.node_id),
                 window_s: self.config.window_s,
                 retention_s: self.config.retention_s,
@@ -118,15 +118,13 @@ impl State {
                 .iter()
                 .any(|f| f.series.contains_key(id) || f.port(*id).is_some())
         };
-        let named =
-            |id: &LinkId| targets.contains_key(id) || config.names_link(id.node_id, id.port);
+        let named = |id: &LinkId| targets.contains_key(id) || config.names_link(*id);
         self.links
             .retain(|id, link| known(id) || named(id) || link.is_in_use());
-        for (&node_id, switch) in &mut self.switches {
-            switch.limits.retain(|&port, _| {
-                let id = LinkId { node_id, port };
-                self.links.contains_key(&id) || known(&id) || named(&id)
-            });
+        for switch in self.switches.values_mut() {
+            switch
+                .limits
+                .retain(|id, _| self.links.contains_key(id) || known(id) || named(id));
         }
         self.history.retain(|id, _| self.links.contains_key(id));
         self.share_memory();
@@ -152,7 +150,7 @@ impl State {
     /// Limit in force: as read from the switch, else as its reports say.
     pub fn limit_in_force(&self, link: LinkId) -> Option<Limit> {
         let switch = self.switches.get(&link.node_id);
-        let read = switch.and_then(|s| s.limits.get(&link.port).copied());
+        let read = switch.and_then(|s| s.limits.get(&link).copied());
         read.or_else(|| {
             let reported = self.feed_of(link)?.series.get(&link)?.limit_bytes;
             (reported > 0).then_some(Limit::DropTail {
@@ -177,7 +175,7 @@ impl State {
     /// of its switch.
     pub fn advisor_options(&self, link: LinkId) -> Options {
         let mut options = self.config.advisor.clone();
-        let max = self.config.max_limit_bytes(link.node_id, link.port) as f64;
+        let max = self.config.max_limit_bytes(link) as f64;
         options.max_bytes = Some(options.max_bytes.map_or(max, |m| m.min(max)));
         let switch = self.config.switches.iter().find(|s| s.node == link.node_id);
         if let Some(switch) = switch {
@@ -205,6 +203,7 @@ mod tests {
         LinkId {
             node_id: NODE,
             port,
+            queue: 0,
         }
     }
 
@@ -255,7 +254,7 @@ mod tests {
                 state.link_mut(id);
                 state.history.entry(id).or_default();
                 let switch = state.switches.get_mut(&NODE).unwrap();
-                switch.limits.insert(id.port, LIMIT);
+                switch.limits.insert(id, LIMIT);
             }
             state.forget_silent(at);
             assert_eq!(state.known_links().len(), 50);

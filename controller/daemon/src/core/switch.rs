@@ -34,8 +34,8 @@ pub struct SwitchState {
     pub provisioned: bool,
     /// Why provisioning failed last time.
     pub provision_problem: Option<String>,
-    /// Limits as last read from the switch, by port.
-    pub limits: BTreeMap<u32, Limit>,
+    /// Limits as last read from the switch.
+    pub limits: BTreeMap<LinkId, Limit>,
 }
 
 /// What a plan came to that the switch has taken.
@@ -91,7 +91,7 @@ impl Switch {
         let Some(plan) = &self.config.provision else {
             return Ok(None);
         };
-        let link = |port| LinkId::new(self.config.node, port);
+        let link = |port| LinkId::new(self.config.node, port, 0);
         let held_back = Mutex::new(BTreeMap::new());
         let may_write = |port, limit| {
             let begun = audit.begin_initial(link(port), limit, unix_ms(), policy);

@@ -86,7 +86,9 @@ async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) 
             core.update_switch(node, |s| {
                 s.provisioned = problem.is_none();
                 s.provision_problem = problem;
-                s.limits.extend(done.limits.iter());
+                let limits = done.limits.iter();
+                s.limits
+                    .extend(limits.map(|(&port, &limit)| (LinkId::new(node, port, 0), limit)));
             });
             let pushes = switch.config.driver.kind().pushes_program;
             // Where nothing is pushed, only the limits themselves tell.
@@ -131,32 +133,30 @@ fn told(core: &Core, written: PlanWritten) -> (Provisioned, Option<String>) {
 
 async fn read_limits(core: &Core, switch: &Switch) {
     let node = switch.config.node;
-    let of_node = |l: &LinkId| (l.node_id == node).then_some(l.port);
-    let mut ports: Vec<u32> = core.known_links().iter().filter_map(of_node).collect();
-    ports.extend(core.switch_state(node).unwrap_or_default().limits.keys());
+    let mut links = core.known_links();
+    links.extend(core.switch_state(node).unwrap_or_default().limits.keys());
     // Of these a former run knew: is the switch as it was left?
-    let known = core.read(|s| s.links.keys().copied().collect::<Vec<_>>());
-    ports.extend(known.iter().filter_map(of_node));
-    ports.sort_unstable();
-    ports.dedup();
+    links.extend(core.read(|s| s.links.keys().copied().collect::<Vec<_>>()));
+    links.retain(|l| l.node_id == node);
+    links.sort_unstable();
+    links.dedup();
     let ours =
         core.config.control.dry_run || core.switch_state(node).is_some_and(|s| s.provisioned);
-    for port in ports {
+    for link in links {
         let changing = switch.changing.lock().await;
-        let read = switch.driver.read_limit(port).await;
+        let read = switch.driver.read_queue_limit(link.port, link.queue).await;
         let found = read.as_ref().ok().copied();
         core.update_switch(node, |s| match read {
             Ok(limit) => {
-                s.limits.insert(port, limit);
+                s.limits.insert(link, limit);
             }
             Err(e) => {
-                tracing::debug!(node, port, "limit not read: {e}");
-                s.limits.remove(&port);
+                tracing::debug!(%link, "limit not read: {e}");
+                s.limits.remove(&link);
             }
         });
         // What a switch holds that is not provisioned is not what it was told.
         if let Some(limit) = found.filter(|_| ours) {
-            let link = LinkId::new(node, port);
             core.drive(link, Input::Found(limit), Some(changing)).await;
         }
     }

@@ -220,6 +220,7 @@ mod tests {
     const LINK: LinkId = LinkId {
         node_id: 10,
         port: 1,
+        queue: 0,
     };
 
     /// A hundred records up to this second.

@@ -69,7 +69,7 @@ pub(super) const LINK_INFO: MetricDoc = MetricDoc::info(
     "link_info",
     "Names of the link's node and port; empty where the collector has none",
 )
-.labels(&["node", "port", "node_name", "port_name"]);
+.labels(&["node", "port", "queue", "node_name", "port_name"]);
 
 pub(super) const COLLECTOR: &[(MetricDoc, OfCollector)] = metric_table! {
     gauge collector_connected "1 while subscribed": |c| Some(u64::from(c.connected).into());
@@ -103,7 +103,9 @@ pub(super) const AUDIT: &[(MetricDoc, OfAudit)] = metric_table! {
 
 /// Every metric, for the documents.
 pub fn docs() -> Vec<MetricDoc> {
-    let of_link = LINK.iter().map(|(d, _)| d.labels(&["node", "port"]));
+    let of_link = LINK
+        .iter()
+        .map(|(d, _)| d.labels(&["node", "port", "queue"]));
     let of_collector = COLLECTOR.iter().map(|(d, _)| d.labels(&["collector"]));
     of_link
         .chain(of_collector)

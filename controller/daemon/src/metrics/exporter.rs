@@ -26,6 +26,7 @@ impl Collector for Exporter {
             [
                 ("node", l.link.node_id.to_string()),
                 ("port", ShownPort(l.link.port).to_string()),
+                ("queue", l.link.queue.to_string()),
                 ("node_name", l.node_name.clone()),
                 ("port_name", l.port_name.clone()),
             ]
@@ -36,6 +37,7 @@ impl Collector for Exporter {
                 let link = [
                     ("node", l.link.node_id.to_string()),
                     ("port", ShownPort(l.link.port).to_string()),
+                    ("queue", l.link.queue.to_string()),
                 ];
                 Some((link, Number::Real(get(l)?)))
             });

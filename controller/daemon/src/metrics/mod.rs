@@ -70,6 +70,7 @@ mod tests {
             link: LinkId {
                 node_id: 10,
                 port: 5,
+                queue: 0,
             },
             node_name: "s\"1\"".into(),
             port_name: String::new(),
@@ -99,11 +100,11 @@ mod tests {
         };
         let text = metrics.encode(whole, Format::OpenMetrics).unwrap();
         for line in [
-            "tidemark_controller_link_info{node=\"10\",port=\"5\",node_name=\"s\\\"1\\\"\",port_name=\"\"} 1",
-            "tidemark_controller_capacity_bytes_per_second{node=\"10\",port=\"5\"} 12500000.0",
-            "tidemark_controller_limit_bytes{node=\"10\",port=\"5\"} 9.0",
-            "tidemark_controller_target_delay_seconds{node=\"10\",port=\"5\"} 0.02",
-            "tidemark_controller_report_age_seconds{node=\"10\",port=\"5\"} 0.25",
+            "tidemark_controller_link_info{node=\"10\",port=\"5\",queue=\"0\",node_name=\"s\\\"1\\\"\",port_name=\"\"} 1",
+            "tidemark_controller_capacity_bytes_per_second{node=\"10\",port=\"5\",queue=\"0\"} 12500000.0",
+            "tidemark_controller_limit_bytes{node=\"10\",port=\"5\",queue=\"0\"} 9.0",
+            "tidemark_controller_target_delay_seconds{node=\"10\",port=\"5\",queue=\"0\"} 0.02",
+            "tidemark_controller_report_age_seconds{node=\"10\",port=\"5\",queue=\"0\"} 0.25",
             "tidemark_controller_updates_total{collector=\"x\"} 7",
             "tidemark_controller_telemetry_age_seconds{collector=\"x\"} 0.5",
             "tidemark_controller_switch_ready{node=\"10\"} 1",

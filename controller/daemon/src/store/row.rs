@@ -21,6 +21,7 @@ pub(super) fn row(controller: &str, line: &str) -> Option<String> {
         unix_ms: change.unix_ms,
         node_id: change.node,
         egress_port: change.port,
+        queue: change.queue,
         origin: change.origin.label(),
         outcome: change.outcome.label(),
         action_before: change.before.map_or("", |l| l.action()),
@@ -53,7 +54,7 @@ mod tests {
         let row: serde_json::Value = serde_json::from_str(&row("lab", LINE).unwrap()).unwrap();
         let expected = serde_json::json!({
             "controller": "lab", "record": LINE, "unix_ms": 1_700_000_000_123_u64,
-            "node_id": 10, "egress_port": 5, "origin": "auto", "outcome": "kept",
+            "node_id": 10, "egress_port": 5, "queue": 0, "origin": "auto", "outcome": "kept",
             "action_before": "unlimited", "limit_before_bytes": null,
             "action": "drop_tail", "limit_bytes": 172_448,
             "reason": "measured \"after\"", "error": "",

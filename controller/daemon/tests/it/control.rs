@@ -16,6 +16,7 @@ use tidemark_southbound::Limit;
 const LINK: LinkId = LinkId {
     node_id: 10,
     port: PORT,
+    queue: 0,
 };
 
 fn in_force(lab: &Lab) -> u64 {

@@ -367,6 +367,7 @@ async fn writing_needs_the_token() {
         }
         writes += 1;
         let path = path.replace("{node}", "10").replace("{port}", "5");
+        let path = path.replace("{queue}", "3");
         for header in [None, Some("Bearer wrong"), Some(TOKEN)] {
             let mut request = Request::post(format!("/api/v1{path}"));
             if let Some(h) = header {
@@ -377,9 +378,35 @@ async fn writing_needs_the_token() {
             assert_eq!(status, 401, "{path} {header:?}");
         }
     }
-    assert_eq!(writes, 6);
+    assert_eq!(writes, 7);
     let limit = lab.switch.limits.lock().unwrap()[&5];
     assert_eq!(limit.bytes(), Some(250_000));
+}
+
+/// A queue that the driver has no limit for: nothing is written, and the error says why.
+#[tokio::test]
+async fn a_limit_of_a_queue_that_has_none_is_refused() {
+    let lab = warm().await;
+    let (status, answer) = lab
+        .post("/links/10/5/3/limit", json!({"bytes": 90_000}))
+        .await;
+    assert_ne!(status, 200, "{answer}");
+    let said = answer["error"]["message"].as_str().unwrap();
+    assert!(
+        said.contains("queue 3 can be neither read nor set"),
+        "{said}"
+    );
+    let limit = lab.switch.limits.lock().unwrap()[&5];
+    assert_eq!(limit.bytes(), Some(250_000));
+    let (_, changes) = lab.get("/changes").await;
+    let last = changes["changes"].as_array().unwrap();
+    let of_queue = last.iter().find(|c| c["queue"] == 3);
+    assert_eq!(of_queue.unwrap()["outcome"], "failed", "{changes}");
+    let (status, set) = lab
+        .post("/links/10/5/0/limit", json!({"bytes": 90_000}))
+        .await;
+    assert_eq!((status, &set["queue"]), (200, &json!(0)), "{set}");
+    assert_eq!(lab.get("/links/10/5/3").await.0, 404);
 }
 
 #[tokio::test]
@@ -392,6 +419,7 @@ async fn openapi_and_routes_agree() {
         let concrete = path
             .replace("{node}", "10")
             .replace("{port}", "5")
+            .replace("{queue}", "0")
             .replace("{name}", "none");
         for method in item.as_object().unwrap().keys() {
             // The stream of events never ends; its route is tested elsewhere.
@@ -430,14 +458,14 @@ async fn metrics_status_and_console() {
     let (_, text) = lab.send(request).await;
     let text = text.as_str().unwrap();
     for line in [
-        "tidemark_controller_locally_bottlenecked_flows{node=\"10\",port=\"5\"} 6.0",
-        "tidemark_controller_limit_bytes{node=\"10\",port=\"5\"} 250000.0",
+        "tidemark_controller_locally_bottlenecked_flows{node=\"10\",port=\"5\",queue=\"0\"} 6.0",
+        "tidemark_controller_limit_bytes{node=\"10\",port=\"5\",queue=\"0\"} 250000.0",
         "# TYPE tidemark_controller_limit_changes_total counter",
-        "tidemark_controller_capacity_bytes_per_second{node=\"10\",port=\"5\"}",
-        "tidemark_controller_link_info{node=\"10\",port=\"5\",node_name=",
+        "tidemark_controller_capacity_bytes_per_second{node=\"10\",port=\"5\",queue=\"0\"}",
+        "tidemark_controller_link_info{node=\"10\",port=\"5\",queue=\"0\",node_name=",
         "tidemark_controller_build_info{version=",
         "tidemark_controller_collector_connected{collector=\"127.0.0.1:9560\"} 1",
-        "tidemark_controller_target_utilisation_ratio{node=\"10\",port=\"5\"} 0.98",
+        "tidemark_controller_target_utilisation_ratio{node=\"10\",port=\"5\",queue=\"0\"} 0.98",
         "tidemark_controller_auto_mode 0",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");

@@ -10,11 +10,90 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use tidemark_capture::{PostcardRow, Rows};
+use tidemark_capture::{CaptureMeta, CaptureWriter, FORMAT, PostcardRow, Rows, WriterOptions};
 
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../collector/capture/tests/fixtures/capture-63e1e1a")
+}
+
+/// Two queues of port 2, both never empty: queue 0 gets two packets of three, queue 3 one.
+fn two_queues(dir: &Path) {
+    let mut meta = CaptureMeta {
+        format: FORMAT,
+        ..CaptureMeta::default()
+    };
+    meta.config.interval_ms = 10;
+    let options = WriterOptions {
+        wait_when_full: true,
+        ..WriterOptions::default()
+    };
+    let mut writer = CaptureWriter::create(dir, meta, options).unwrap();
+    for order in 0..30_000u64 {
+        let second = order % 3 == 2;
+        let egress_ns = 2_000_000_000 + order * 100_000;
+        writer.postcard(&PostcardRow {
+            order,
+            node_id: 1,
+            port: 2,
+            queue: if second { 3 } else { 0 },
+            flow_id: 1 + order % 3,
+            ingress_ns: egress_ns - 1_000_000,
+            egress_ns,
+            occupancy_bytes: if second { 9_000 } else { 30_000 },
+            ip_bytes: 1212,
+            wire_overhead_bytes: 38,
+            payload_bytes: 1160,
+            ..PostcardRow::default()
+        });
+    }
+    writer.finish(1).unwrap();
+}
+
+#[test]
+fn queues_of_a_port_are_links_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    two_queues(&dir.path().join("capture"));
+    let view = View::of(dir.path());
+    let (_, answer) = view.get("/links");
+    let links = answer["links"].as_array().unwrap();
+    let of = |name: &str| links.iter().map(|l| l[name].clone()).collect::<Vec<_>>();
+    assert_eq!(of("port"), [2, 2]);
+    assert_eq!(of("queue"), [0, 3]);
+    let arrivals = |l: &Value| l["estimate"]["arrivals"].as_u64().unwrap();
+    assert_eq!(arrivals(&links[0]), 2 * arrivals(&links[1]));
+    // 100 Mbit/s together.
+    for (link, bps) in links.iter().zip([66.7e6, 33.3e6]) {
+        let served = link["estimate"]["capacity_bps"].as_f64().unwrap();
+        assert!((served / bps - 1.0).abs() < 0.02, "{served}");
+        assert_eq!(link["estimate"]["shares_port"], true);
+        let caveats = link["estimate"]["caveats"].to_string();
+        assert!(caveats.contains("the queue shares its port"), "{caveats}");
+        let reasons = link["advice"]["reasons"].to_string();
+        assert!(reasons.contains("the queue shares its port"), "{reasons}");
+    }
+    let one = view.get("/links/1/2/3").1;
+    assert_eq!(
+        (&one["queue"], &one["estimate"]["queue"]),
+        (&3.into(), &3.into())
+    );
+    let occupancy = |path: &str| {
+        let packets = view.get(path).1;
+        let all = packets["occupancy_bytes"].as_array().unwrap().clone();
+        assert!(all.len() > 100, "{packets}");
+        assert!(all.iter().all(|o| *o == all[0]), "{packets}");
+        all[0].as_u64().unwrap()
+    };
+    assert_eq!(occupancy("/links/1/2/packets?last_s=1"), 30_000);
+    assert_eq!(occupancy("/links/1/2/3/packets?last_s=1"), 9_000);
+    let flows = view.get("/flows?node=1&port=2&queue=3").1;
+    let flows = flows["flows"].as_array().unwrap().clone();
+    assert_eq!(flows.len(), 1);
+    assert_eq!(
+        (&flows[0]["queue"], &flows[0]["flow"]),
+        (&3.into(), &3.into())
+    );
+    assert_eq!(view.get("/flows").1["total"], 3);
 }
 
 /// The directory of a run: its capture, a record of its phases, a log.
@@ -477,7 +556,7 @@ fn a_limit_in_ms_or_packets_needs_what_makes_bytes_of_it() {
     let at = ["--node", "10", "--port", "1", "--limit"];
     let said = set(&unknown, &[&at[..], &["10ms"]].concat());
     assert!(
-        said.contains("capacity of node 10 port 1 is not known"),
+        said.contains("capacity of link 10:1 is not known"),
         "{said}"
     );
     assert!(said.contains("[nodes.10.ports.1]"), "{said}");

@@ -60,11 +60,13 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
     let estimate = LinkEstimate {
         node: window.id.node_id,
         port: window.id.port,
+        queue: window.id.queue,
         node_name: window.info.node_name.clone(),
         port_name: window.info.port_name.clone(),
         from_ns: window.from_ns,
         to_ns: window.to_ns,
         capacity_bps: window.info.capacity_bps,
+        shares_port: !window.shared_with.is_empty(),
         queue_drain_bps: drain_bps(window, &t),
         segment_bytes: parts.segment_queue_bytes,
         limit_bytes: window
@@ -188,6 +190,26 @@ fn drain_bps(window: &LinkWindow<'_>, t: &Totals) -> f64 {
     capacity * queue_bytes / t.wire_bytes as f64
 }
 
+/// That the capacity is not the port's.
+fn shared(window: &LinkWindow<'_>) -> String {
+    let queues: Vec<String> = window.shared_with.iter().map(u32::to_string).collect();
+    let queues = match queues.as_slice() {
+        [one] => format!("queue {one}"),
+        several => format!("queues {}", several.join(", ")),
+    };
+    let served = match window.info.capacity_bps {
+        0 => "the rate at which it is served is not known, as packets waited too rarely: no \
+              utilisation, no load"
+            .to_owned(),
+        bps => format!(
+            "its capacity here is the {:.3} Mbit/s at which it was served while packets waited, \
+             and changes with the load of the others",
+            bps as f64 / 1e6
+        ),
+    };
+    format!("the queue shares its port with {queues}: {served}")
+}
+
 /// Utilisation that the ends of a window explain.
 const MOST_UTILISATION: f64 = 1.005;
 
@@ -197,14 +219,16 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     if window.intervals.is_empty() {
         all.push("no interval record in this window".to_owned());
     }
-    if window.capacity_measured {
+    if !window.shared_with.is_empty() {
+        all.push(shared(window));
+    } else if window.capacity_measured {
         all.push(format!(
             "the capacity of the port is not configured: {:.3} Mbit/s is the rate measured while \
              packets waited",
             window.info.capacity_bps as f64 / 1e6
         ));
     }
-    if window.info.capacity_bps == 0 {
+    if window.info.capacity_bps == 0 && window.shared_with.is_empty() {
         all.push("the capacity of the port is not configured: no utilisation, no load".to_owned());
     }
     if let Some(used) = used.filter(|&u| u > MOST_UTILISATION) {

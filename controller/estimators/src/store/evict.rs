@@ -204,7 +204,11 @@ mod tests {
         };
         store.expire(&config);
         let kept = |port| {
-            let link = &store.links[&LinkId { node_id: 0, port }];
+            let link = &store.links[&LinkId {
+                node_id: 0,
+                port,
+                queue: 0,
+            }];
             (link.intervals.len(), link.flows[&0].intervals.len())
         };
         assert_eq!(kept(1), (10, 10), "what is less than a part stays");
@@ -216,6 +220,7 @@ mod tests {
         let newest = store.links[&LinkId {
             node_id: 0,
             port: 2,
+            queue: 0,
         }]
             .intervals
             .back();

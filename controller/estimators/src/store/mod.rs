@@ -53,6 +53,8 @@ pub(crate) struct LinkStore {
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pub links: FxHashMap<LinkId, LinkStore>,
+    /// Queues with interval records, by node and port.
+    queues: FxHashMap<(u32, u32), Vec<u32>>,
     pub info: FxHashMap<u64, FlowInfo>,
     pub events: FxHashMap<u64, VecDeque<FlowEvent>>,
     event_count: usize,
@@ -77,8 +79,14 @@ fn insert<T>(queue: &mut VecDeque<T>, item: T, time: impl Fn(&T) -> u64) {
 
 impl Store {
     pub fn push_link_interval(&mut self, record: LinkInterval, max: usize) {
-        let id = LinkId::new(record.node_id, record.port);
+        let id = LinkId::new(record.node_id, record.port, record.queue);
         let link = self.links.entry(id).or_default();
+        if link.intervals.is_empty() {
+            let queues = self.queues.entry((id.node_id, id.port)).or_default();
+            if !queues.contains(&id.queue) {
+                queues.push(id.queue);
+            }
+        }
         let end = record.start_ns.saturating_add(record.duration_ns);
         link.latest_ns = link.latest_ns.max(end);
         insert(&mut link.intervals, record, |r| r.start_ns);
@@ -89,7 +97,7 @@ impl Store {
     }
 
     pub fn push_flow_interval(&mut self, record: FlowInterval) {
-        let id = LinkId::new(record.node_id, record.port);
+        let id = LinkId::new(record.node_id, record.port, record.queue);
         let link = self.links.entry(id).or_default();
         link.flow_intervals += 1;
         let flow = link.flows.entry(record.flow_id).or_default();
@@ -100,7 +108,7 @@ impl Store {
     }
 
     pub fn push_drop(&mut self, drop: Drop, max: usize) {
-        let id = LinkId::new(drop.node_id, drop.port);
+        let id = LinkId::new(drop.node_id, drop.port, drop.queue);
         let link = self.links.entry(id).or_default();
         insert(&mut link.drops, drop, |d| d.time_ns);
         while link.drops.len() > max {
@@ -139,6 +147,7 @@ impl Store {
     /// known of flows stays: their numbers are the collector's, not the node's.
     pub fn forget_node(&mut self, node_id: u32) {
         self.links.retain(|id, _| id.node_id != node_id);
+        self.queues.retain(|&(node, _), _| node != node_id);
         self.flow_count = self.links.values().map(|l| l.flows.len()).sum();
         // Events name no node; those of a flow elsewhere are dated by that clock.
         let links = &self.links;
@@ -157,6 +166,26 @@ impl Store {
         if let Some(gone) = self.links.remove(&link) {
             self.flow_count -= gone.flows.len();
         }
+        let port = (link.node_id, link.port);
+        if let Some(queues) = self.queues.get_mut(&port) {
+            queues.retain(|&q| q != link.queue);
+            if queues.is_empty() {
+                self.queues.remove(&port);
+            }
+        }
+    }
+
+    /// The other queues of a link's port.
+    pub fn other_queues(&self, id: LinkId) -> impl Iterator<Item = (u32, &LinkStore)> {
+        let queues = self.queues.get(&(id.node_id, id.port));
+        let others = queues
+            .into_iter()
+            .flatten()
+            .filter(move |&&q| q != id.queue);
+        others.filter_map(move |&queue| {
+            let other = LinkId { queue, ..id };
+            Some((queue, self.links.get(&other)?))
+        })
     }
 
     /// Flows with interval records, over all links.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tidemark_proto::{ShownPort, UNKNOWN_PORT, known_port};
 use tidemark_rules::{Batches, Occupancy};
 
-/// An egress queue's link: a port of a node.
+/// A link: an egress queue of a port of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LinkId {
     /// Node, as configured at the switch.
@@ -16,6 +16,9 @@ pub struct LinkId {
     /// Egress port of the node; null in JSON where reports do not tell it.
     #[serde(serialize_with = "write_port", deserialize_with = "read_port")]
     pub port: u32,
+    /// Queue of the port; 0 where it is left out: older files have none.
+    #[serde(default)]
+    pub queue: u32,
 }
 
 #[expect(
@@ -31,15 +34,24 @@ fn read_port<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
 }
 
 impl LinkId {
-    /// The link at an egress port of a node.
-    pub const fn new(node_id: u32, port: u32) -> Self {
-        Self { node_id, port }
+    /// The link at a queue of an egress port of a node.
+    pub const fn new(node_id: u32, port: u32, queue: u32) -> Self {
+        Self {
+            node_id,
+            port,
+            queue,
+        }
     }
 }
 
+/// `node:port` of queue 0, `node:port:queue` of another.
 impl std::fmt::Display for LinkId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}:{}", self.node_id, ShownPort(self.port))
+        write!(f, "{}:{}", self.node_id, ShownPort(self.port))?;
+        match self.queue {
+            0 => Ok(()),
+            queue => write!(f, ":{queue}"),
+        }
     }
 }
 
@@ -129,6 +141,9 @@ pub struct LinkEstimate {
     pub node: u32,
     /// Egress port of the node.
     pub port: u32,
+    /// Queue of the port.
+    #[serde(default)]
+    pub queue: u32,
     /// Name of the node; empty where it has none.
     pub node_name: String,
     /// Name of the port; empty where it has none.
@@ -140,6 +155,10 @@ pub struct LinkEstimate {
     /// Capacity in bits/s; measured where it is not configured; 0 when neither
     /// is known.
     pub capacity_bps: u64,
+    /// Other queues took a part of the port's capacity in the window: `capacity_bps` is the
+    /// rate at which this queue was served while packets waited, 0 where too few did.
+    #[serde(default)]
+    pub shares_port: bool,
     /// Drain rate in bytes as the queue counts them, bits/s.
     pub queue_drain_bps: f64,
     /// Segment of the LBP flows as the queue counts it, bytes; 0 when no data
@@ -199,10 +218,18 @@ mod tests {
 
     #[test]
     fn a_port_that_is_not_known_has_no_number() {
-        let link = LinkId::new(7, UNKNOWN_PORT);
+        let link = LinkId::new(7, UNKNOWN_PORT, 0);
         assert_eq!(link.to_string(), "7:unknown");
         let json = serde_json::to_string(&link).unwrap();
-        assert_eq!(json, r#"{"node_id":7,"port":null}"#);
+        assert_eq!(json, r#"{"node_id":7,"port":null,"queue":0}"#);
         assert_eq!(serde_json::from_str::<LinkId>(&json).unwrap(), link);
+    }
+
+    #[test]
+    fn a_link_without_a_queue_is_that_of_queue_0() {
+        let link: LinkId = serde_json::from_str(r#"{"node_id":7,"port":2}"#).unwrap();
+        assert_eq!(link, LinkId::new(7, 2, 0));
+        let texts = [0, 3].map(|queue| LinkId::new(7, 2, queue).to_string());
+        assert_eq!(texts, ["7:2", "7:2:3"]);
     }
 }

@@ -64,6 +64,34 @@ fn is_silent(store: &Store, window: &LinkWindow<'_>) -> bool {
         .any(reports)
 }
 
+/// Other queues that take less than this part of the port's capacity leave it to a queue.
+const LEAST_SHARE: f64 = 0.01;
+
+/// Other queues of a window's port that had packets within it, where together they took a
+/// part of the port's capacity.
+fn sharing(store: &Store, window: &LinkWindow<'_>) -> Vec<u32> {
+    let (mut queues, mut bits) = (Vec::new(), 0.0);
+    for (queue, link) in store.other_queues(window.id) {
+        let records = between(&link.intervals, window.from_ns, window.to_ns, |r| {
+            r.start_ns
+        });
+        let bits_of = |r: &LinkInterval| {
+            r.wire_bytes as f64 * 8.0 * f64::from(1u32 << r.sampling_shift.min(31))
+        };
+        let left: f64 = records.map(bits_of).sum();
+        if left > 0.0 {
+            bits += left;
+            queues.push(queue);
+        }
+    }
+    let capacity_bps = window.info.capacity_bps as f64;
+    if bits < LEAST_SHARE * capacity_bps * window.length_s() {
+        queues.clear();
+    }
+    queues.sort_unstable();
+    queues
+}
+
 impl<'a> LinkWindow<'a> {
     pub fn gather(
         store: &'a Store,
@@ -86,6 +114,7 @@ impl<'a> LinkWindow<'a> {
             marks: Vec::new(),
             sampling: 1.0,
             capacity_measured: false,
+            shared_with: Vec::new(),
             flows_evicted: false,
             gaps: Vec::new(),
             silent: false,
@@ -116,6 +145,10 @@ impl<'a> LinkWindow<'a> {
         }
         if reported > 0.0 {
             window.sampling = stands_for / reported;
+        }
+        window.shared_with = sharing(store, &window);
+        if !window.shared_with.is_empty() {
+            window.info.capacity_bps = 0;
         }
         if window.info.capacity_bps == 0
             && let Some(bps) = drain_rate_bps(&window.intervals)
@@ -174,5 +207,103 @@ impl<'a> LinkWindow<'a> {
         }
         window.marks.sort_unstable_by_key(|s| (s.time_ns, s.flow));
         window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Estimator, EstimatorConfig, LinkEstimate, LinkId};
+    use tidemark_proto::histogram::Counts;
+    use tidemark_proto::telemetry::{LinkInterval, Node, Port, Update};
+
+    const MS: u64 = 1_000_000;
+    const CAPACITY_BPS: u64 = 100_000_000;
+
+    /// One second of a queue that gets a share of the port; it always waits, or never.
+    fn records(queue: u32, share: f64, waits: bool) -> impl Iterator<Item = LinkInterval> {
+        let wire_bytes = (share * CAPACITY_BPS as f64 / 8.0 / 100.0) as u64;
+        (0..100).map(move |n| {
+            let mut occupancy = Counts::new();
+            occupancy.record(if waits { 9000 } else { 0 });
+            LinkInterval {
+                node_id: 1,
+                port: 2,
+                queue,
+                start_ns: n * 10 * MS,
+                duration_ns: 10 * MS,
+                packets: u32::from(share > 0.0),
+                arrivals: u32::from(share > 0.0),
+                ip_bytes: wire_bytes,
+                wire_bytes,
+                met_empty: u32::from(!waits && share > 0.0),
+                occupancy_bytes: Some(occupancy.take()),
+                ..LinkInterval::default()
+            }
+        })
+    }
+
+    /// Estimates of the queues of one port, each with its share and whether it waits.
+    fn estimates(queues: &[(u32, f64, bool)]) -> Vec<LinkEstimate> {
+        let mut estimator = Estimator::new(EstimatorConfig::default());
+        estimator.set_nodes(&[Node {
+            node_id: 1,
+            ports: vec![Port {
+                port: 2,
+                capacity_bps: CAPACITY_BPS,
+                ..Port::default()
+            }],
+            ..Node::default()
+        }]);
+        let records = queues
+            .iter()
+            .flat_map(|&(q, share, waits)| records(q, share, waits));
+        estimator.push(&Update {
+            link_intervals: records.collect(),
+            ..Update::default()
+        });
+        let estimate = |&(queue, ..): &(u32, f64, bool)| {
+            estimator.estimate(LinkId::new(1, 2, queue), 0, 1000 * MS)
+        };
+        queues.iter().map(estimate).collect()
+    }
+
+    fn says_shared(e: &LinkEstimate) -> bool {
+        e.caveats
+            .iter()
+            .any(|c| c.starts_with("the queue shares its port with queue"))
+    }
+
+    #[test]
+    fn the_capacities_of_queues_that_share_a_port_add_up_to_it() {
+        let both = estimates(&[(0, 0.7, true), (3, 0.3, true)]);
+        let capacities: Vec<u64> = both.iter().map(|e| e.capacity_bps).collect();
+        assert_eq!(capacities, [70_000_000, 30_000_000]);
+        for e in &both {
+            assert!(e.shares_port && says_shared(e), "{:?}", e.caveats);
+            assert!((e.utilisation.mean.unwrap() - 1.0).abs() < 1e-3);
+            assert!(e.measured().shares_port);
+        }
+    }
+
+    #[test]
+    fn a_rate_that_was_not_measured_is_unknown() {
+        let both = estimates(&[(0, 0.7, true), (3, 0.2, false)]);
+        assert_eq!(both[0].capacity_bps, 70_000_000);
+        assert_eq!((both[1].capacity_bps, both[1].utilisation.mean), (0, None));
+        assert!(says_shared(&both[1]), "{:?}", both[1].caveats);
+    }
+
+    #[test]
+    fn a_queue_whose_neighbours_idle_has_the_port() {
+        for other in [0.0, 0.005] {
+            let both = estimates(&[(0, 0.7, true), (3, other, false)]);
+            assert_eq!(
+                (both[0].capacity_bps, both[0].shares_port),
+                (CAPACITY_BPS, false)
+            );
+            assert!(!says_shared(&both[0]));
+        }
+        let alone = estimates(&[(5, 0.7, true)]);
+        assert_eq!((alone[0].queue, alone[0].capacity_bps), (5, CAPACITY_BPS));
     }
 }

@@ -121,6 +121,9 @@ pub(crate) struct LinkWindow<'a> {
     pub sampling: f64,
     /// The capacity is not configured but measured while packets waited.
     pub capacity_measured: bool,
+    /// Other queues of its port that took a part of the port's capacity within it. The
+    /// capacity is then the rate at which this queue was served.
+    pub shared_with: Vec<u32>,
     /// Memory had no room for all flows that sent within it.
     pub flows_evicted: bool,
     /// Times within it of which no record came, ns.

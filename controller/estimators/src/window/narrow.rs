@@ -41,6 +41,7 @@ mod tests {
     const LINK: LinkId = LinkId {
         node_id: 1,
         port: 1,
+        queue: 0,
     };
     const INTERVAL_NS: u64 = 10_000_000;
     const INTERVALS: u64 = 100;

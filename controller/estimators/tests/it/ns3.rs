@@ -341,7 +341,8 @@ fn capacity_not_configured(source: Source) {
             queue_overhead_bytes: 0,
             ..LinkInfo::default()
         };
-        r.estimator.set_link(truth::LINK, info);
+        r.estimator
+            .set_port((truth::LINK.node_id, truth::LINK.port), info);
         let e = r.estimate();
         let ratio = e.capacity_bps as f64 / known.capacity_bps as f64;
         assert!((ratio - 1.0).abs() < 0.01, "{name}: {ratio}");

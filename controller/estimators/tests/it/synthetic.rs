@@ -14,6 +14,7 @@ use tidemark_estimators::{
 const LINK: LinkId = LinkId {
     node_id: NODE,
     port: PORT,
+    queue: 0,
 };
 const RENO: Kind = Kind::Lbp {
     beta: 0.5,

@@ -15,8 +15,8 @@ pub struct Config {
     /// Id of this client; no two clients of a switch may have the same.
     #[serde(default = "first_client")]
     pub client_id: u32,
-    /// Ports whose limit the traffic manager holds (`tm.queue.buffer`), by
-    /// number; the program holds the limits of the others.
+    /// Queues whose limit the traffic manager holds (`tm.queue.buffer`): a port's number for
+    /// its queue 0, "port:queue" for another; the program holds the limits of other ports.
     #[serde(default)]
     pub queues: BTreeMap<String, Queue>,
 }
@@ -51,16 +51,25 @@ impl Config {
             .map_err(|e| Error::value("bfrt", e.to_string()))
     }
 
-    /// The queues with their ports as numbers.
-    pub(super) fn queue_ports(&self) -> Result<BTreeMap<u32, Queue>, Error> {
-        let ports = self.queues.iter().map(|(k, q)| match k.parse() {
-            Ok(port) => Ok((port, *q)),
-            Err(_) => Err(Error::value(
-                format!("bfrt.queues.{k}"),
-                format!("\"{k}\" is not a port number"),
-            )),
-        });
-        ports.collect()
+    /// The queues by port and queue.
+    pub(super) fn of_ports(&self) -> Result<BTreeMap<(u32, u32), Queue>, Error> {
+        let mut all = BTreeMap::new();
+        for (k, q) in &self.queues {
+            let (port, queue) = k.split_once(':').unwrap_or((k, "0"));
+            let (Ok(port), Ok(queue)) = (port.parse(), queue.parse()) else {
+                return Err(Error::value(
+                    format!("bfrt.queues.{k}"),
+                    format!("\"{k}\" is neither a port number nor port:queue"),
+                ));
+            };
+            if all.insert((port, queue), *q).is_some() {
+                return Err(Error::value(
+                    format!("bfrt.queues.{k}"),
+                    format!("queue {queue} of port {port} is named twice"),
+                ));
+            }
+        }
+        Ok(all)
     }
 
     /// Device id as BFRT has it; an error beyond 32 bits.

@@ -23,7 +23,8 @@ pub(super) const NAME: &str = "bfrt";
 pub struct Bfrt {
     client: Client,
     /// Ports whose limit the traffic manager holds, instead of the program.
-    queues: BTreeMap<u32, Queue>,
+    /// By port and queue.
+    queues: BTreeMap<(u32, u32), Queue>,
 }
 
 impl Bfrt {
@@ -33,7 +34,7 @@ impl Bfrt {
     /// An address that is not `host:port` or a URL, a number that BFRT has no room for.
     pub fn new(switch: SwitchAddress, config: Config) -> Result<Self, Error> {
         Ok(Self {
-            queues: config.queue_ports()?,
+            queues: config.of_ports()?,
             client: Client::new(switch, config)?,
         })
     }
@@ -42,14 +43,21 @@ impl Bfrt {
         self.client.server().switch.limit_unit_bytes.max(1)
     }
 
-    async fn stored_limit(&self, info: &Info, port: u32) -> Result<Option<Limit>, Error> {
-        let what = format!("the limit of port {port}");
+    async fn stored_limit(
+        &self,
+        info: &Info,
+        (port, queue): (u32, u32),
+    ) -> Result<Option<Limit>, Error> {
+        let what = format!("the limit of port {port}, queue {queue}");
         let cells = self.cell_bytes();
-        if let Some(q) = self.queues.get(&port) {
+        if let Some(q) = self.queues.get(&(port, queue)) {
             let key = entries::queue_buffer_key(info, q)?;
             let found = self.client.read(q.pipe, &what, key, true).await?;
             let read = |e| entries::read_queue_buffer(info, &e, cells);
             return found.map(read).transpose();
+        }
+        if queue != 0 {
+            return Err(Error::QueueLimit { port, queue });
         }
         let key = entries::limit_key(info, port)?;
         let found = self.client.read(ALL_PIPES, &what, key, false).await?;
@@ -58,13 +66,19 @@ impl Bfrt {
             .transpose()
     }
 
-    async fn write_limit(&self, info: &Info, port: u32, limit: Limit) -> Result<(), Error> {
+    async fn write_limit(
+        &self,
+        info: &Info,
+        (port, queue): (u32, u32),
+        limit: Limit,
+    ) -> Result<(), Error> {
         let cells = self.cell_bytes();
-        match self.queues.get(&port) {
+        match self.queues.get(&(port, queue)) {
             Some(q) => {
                 let item = entries::queue_buffer(info, q, limit, cells)?;
                 self.client.write(q.pipe, &[item]).await
             }
+            None if queue != 0 => Err(Error::QueueLimit { port, queue }),
             None => {
                 let item = entries::limit(info, port, limit, cells)?;
                 self.client.write(ALL_PIPES, &[item]).await
@@ -86,8 +100,12 @@ impl SwitchReader for Bfrt {
     }
 
     async fn read_limit(&self, port: u32) -> Result<Limit, Error> {
+        self.read_queue_limit(port, 0).await
+    }
+
+    async fn read_queue_limit(&self, port: u32, queue: u32) -> Result<Limit, Error> {
         let info = self.client.bound().await?;
-        let stored = self.stored_limit(&info, port).await?;
+        let stored = self.stored_limit(&info, (port, queue)).await?;
         // The program's default action.
         Ok(stored.unwrap_or(Limit::Unlimited))
     }
@@ -158,15 +176,15 @@ impl Southbound for Bfrt {
         let mut done = Provisioned::default();
         for (port, wanted) in limits {
             // The traffic manager's entries are always there, and float until one is set.
-            let in_manager = self.queues.contains_key(&port);
+            let in_manager = self.queues.contains_key(&(port, 0));
             let ours = match in_manager {
                 true => None,
-                false => self.stored_limit(&info, port).await?,
+                false => self.stored_limit(&info, (port, 0)).await?,
             };
             if let Some(have) = ours {
                 done.limits.insert(port, have);
             } else if may_write(port, wanted) {
-                self.write_limit(&info, port, wanted).await?;
+                self.write_limit(&info, (port, 0), wanted).await?;
                 done.entries += 1;
                 done.written_ports.insert(port);
                 done.limits.insert(port, wanted.rounded(self.cell_bytes()));
@@ -180,10 +198,14 @@ impl Southbound for Bfrt {
     }
 
     async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
+        self.set_queue_limit(port, 0, limit).await
+    }
+
+    async fn set_queue_limit(&self, port: u32, queue: u32, limit: Limit) -> Result<Limit, Error> {
         let info = self.client.bound().await?;
-        self.write_limit(&info, port, limit).await?;
+        self.write_limit(&info, (port, queue), limit).await?;
         let wanted = limit.rounded(self.cell_bytes());
-        let found = self.read_limit(port).await?;
+        let found = self.read_queue_limit(port, queue).await?;
         read_back(&self.client.server().switch.address, port, wanted, found)
     }
 

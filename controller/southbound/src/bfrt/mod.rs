@@ -27,7 +27,7 @@ pub static DRIVER: DriverKind = DriverKind {
     check: |address, section| {
         let config = Config::of(section)?;
         Config::device_id(address)?;
-        config.queue_ports().map(drop)
+        config.of_ports().map(drop)
     },
     connect: |address, section| {
         let config = Config::of(section)?;

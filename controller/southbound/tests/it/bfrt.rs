@@ -96,6 +96,45 @@ async fn limits_are_queue_buffers_of_one_pipe() {
     assert!(server.problems().is_empty(), "{:?}", server.problems());
 }
 
+#[tokio::test]
+async fn a_queue_has_the_limit_of_its_own_buffer() {
+    let server = Server::start().await;
+    let third = Queue {
+        pg_queue: 11,
+        ..QUEUE
+    };
+    server.put(
+        "tf1.tm.queue.buffer",
+        &[2, 11],
+        "shared_pool(9, EG_APP_POOL_0, 9, 50%, true)",
+    );
+    let queues = BTreeMap::from([("5", QUEUE), ("5:3", third)]);
+    let d = bfrt_server::driver(&server.address, P4_NAME, queues).unwrap();
+    let set = |queue, bytes| d.set_queue_limit(5, queue, tail(bytes));
+    assert_eq!(set(0, 160_000).await.unwrap(), tail(160_000));
+    assert_eq!(set(3, 8_000).await.unwrap(), tail(8_000));
+    assert_eq!(d.read_limit(5).await.unwrap(), tail(160_000));
+    assert_eq!(d.read_queue_limit(5, 3).await.unwrap(), tail(8_000));
+    let entry = server.entry("tf1.tm.queue.buffer", &[2, 11]).unwrap();
+    assert!(entry.starts_with("shared_pool(100,"), "{entry}");
+    // No buffer is named for queue 4, and the program has limits of ports.
+    for e in [set(4, 8_000).await, d.read_queue_limit(5, 4).await] {
+        let said = e.unwrap_err().to_string();
+        assert!(
+            said.contains("queue 4 can be neither read nor set"),
+            "{said}"
+        );
+    }
+    assert!(server.problems().is_empty(), "{:?}", server.problems());
+    let wrong = BTreeMap::from([("5:x", QUEUE)]);
+    let e = bfrt_server::driver(&server.address, P4_NAME, wrong).err();
+    assert!(
+        e.unwrap()
+            .to_string()
+            .contains("neither a port number nor port:queue")
+    );
+}
+
 fn plan() -> Provision {
     Provision {
         forward: vec![Forward {
@@ -237,13 +276,13 @@ async fn errors_hidden_in_good_answers_are_found() {
 #[tokio::test]
 async fn a_wrong_program_or_address_is_said_in_words() {
     let server = Server::start().await;
-    let d = bfrt_server::driver(&server.address, "other", BTreeMap::new()).unwrap();
+    let d = bfrt_server::driver(&server.address, "other", BTreeMap::<u32, _>::new()).unwrap();
     let e = d.read_limit(5).await.unwrap_err().to_string();
     assert!(e.contains("other"), "{e}");
     assert!(!d.health().await.ready());
     server.stop();
     assert!(!d.health().await.ready());
-    assert!(bfrt_server::driver("not an address", "other", BTreeMap::new()).is_err());
+    assert!(bfrt_server::driver("not an address", "other", BTreeMap::<u32, _>::new()).is_err());
 }
 
 #[tokio::test]

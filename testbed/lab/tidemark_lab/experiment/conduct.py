@@ -128,7 +128,9 @@ class Live:
         out = []
         for place in self.links.places:
             links = [
-                k for k in phase["links"] if (k["node"], k["port"]) == (place.node, place.port)
+                k
+                for k in phase["links"]
+                if (k["node"], k["port"], k.get("queue", 0)) == (place.node, place.port, 0)
             ]
             if not links:
                 raise LabError(

@@ -14,6 +14,7 @@ use tidemark_estimators::{
 pub(crate) const LINK: LinkId = LinkId {
     node_id: 10,
     port: 5,
+    queue: 0,
 };
 const CAPACITY_BPS: f64 = 100e6;
 const RTT_S: f64 = 0.02;

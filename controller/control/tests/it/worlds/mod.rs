@@ -225,6 +225,7 @@ fn cut_short(mut world: World) -> World {
         unix_ms: world.now.unix_ms,
         node: 10,
         port: 5,
+        queue: 0,
         origin: Origin::Operator,
         outcome: Outcome::Intended,
         before: None,

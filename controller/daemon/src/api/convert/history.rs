@@ -19,6 +19,7 @@ pub fn estimates(id: LinkId, points: &[Point]) -> EstimateHistory {
     EstimateHistory {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         time_ns: points.iter().map(|p| p.time_ns).collect(),
         n_b: columns(|p| p.n_b),
         alpha: columns(|p| p.alpha),
@@ -36,6 +37,7 @@ pub fn windows(id: LinkId, answer: Answer) -> Windows {
     Windows {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         step_ns: answer.step_ns,
         time_ns: steps.iter().map(|s| s.start_ns).collect(),
         cwnd_sum_pkts: steps.iter().map(|s| s.cwnd_sum_pkts).collect(),

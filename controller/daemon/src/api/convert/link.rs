@@ -19,10 +19,10 @@ pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
     let (mut link, status) = core.read(|s| {
         let mut link = blank(s, id);
         if let Some(feed) = s.feed_of(id) {
-            link = telemetry(link, feed, id, now, max_age_s);
+            link = telemetry(link, feed, id, now, max_age_s, served_bps(s, id));
         }
         let switch = s.switches.get(&id.node_id);
-        link.limit = switch.and_then(|s| s.limits.get(&id.port).copied());
+        link.limit = switch.and_then(|s| s.limits.get(&id).copied());
         (link, s.link_status(id))
     });
     // A large estimate is copied while the state is free.
@@ -52,11 +52,18 @@ fn blank(state: &State, id: LinkId) -> tidemark_api::Link {
     tidemark_api::Link {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         depth_unit_bytes: 1,
         stale: true,
         targets: state.targets_of(id),
         ..tidemark_api::Link::default()
     }
+}
+
+/// The rate at which a queue that shares its port was served, bits/s.
+fn served_bps(state: &State, id: LinkId) -> Option<u64> {
+    let estimate = state.links.get(&id)?.estimate()?;
+    estimate.shares_port.then_some(estimate.capacity_bps)
 }
 
 /// A blank link with what its collector says of it.
@@ -66,16 +73,18 @@ fn telemetry(
     id: LinkId,
     now: Timestamp,
     max_age_s: f64,
+    served_bps: Option<u64>,
 ) -> tidemark_api::Link {
     let port = feed.port(id).cloned().unwrap_or_default();
     let node = feed.info.nodes.iter().find(|n| n.node_id == id.node_id);
     let series = feed.series.get(&id);
     let age_s = feed.report_age_s(id, now);
+    let capacity_bps = served_bps.unwrap_or(port.capacity_bps);
     tidemark_api::Link {
         name: port.name,
         node_name: feed.node_name(id.node_id).into(),
         collector: feed.address.clone(),
-        capacity_bps: port.capacity_bps,
+        capacity_bps,
         wire_overhead_bytes: port.wire_overhead_bytes,
         queue_overhead_bytes: port.queue_overhead_bytes,
         depth_unit_bytes: node.map_or(1, |n| n.depth_unit_bytes.max(1)),
@@ -90,7 +99,7 @@ fn telemetry(
         recent: series.and_then(|s| s.last_second()).and_then(|p| {
             let end_ns = p.start_ns.saturating_add(SECOND_NS);
             let silent_ns = feed.silent_ns(id, p.start_ns, end_ns);
-            Some(recent(&p.heard(silent_ns, SECOND_NS)?, port.capacity_bps))
+            Some(recent(&p.heard(silent_ns, SECOND_NS)?, capacity_bps))
         }),
         ..blank
     }
@@ -109,20 +118,21 @@ pub fn summary(core: &Core, id: LinkId) -> LinkSummary {
     core.read(|s| {
         let mut link = blank(s, id);
         if let Some(feed) = s.feed_of(id) {
-            link = telemetry(link, feed, id, now, max_age_s);
+            link = telemetry(link, feed, id, now, max_age_s, served_bps(s, id));
         }
         let switch = s.switches.get(&id.node_id);
         let control = s.links.get(&id);
         LinkSummary {
             node: link.node,
             port: link.port,
+            queue: link.queue,
             name: link.name,
             node_name: link.node_name,
             capacity_bps: link.capacity_bps,
             age_s: link.age_s,
             stale: link.stale,
             reported_limit_bytes: link.reported_limit_bytes,
-            limit: switch.and_then(|s| s.limits.get(&id.port).copied()),
+            limit: switch.and_then(|s| s.limits.get(&id).copied()),
             recent: link.recent,
             targets: link.targets,
             n_b: control.and_then(|c| Some(c.estimate()?.estimates.n_b.value)),

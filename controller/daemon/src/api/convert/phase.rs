@@ -50,6 +50,7 @@ fn link(id: LinkId, l: &PhaseLink, with_results: bool) -> tidemark_api::PhaseLin
     tidemark_api::PhaseLink {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         start_ns: l.start_ns,
         end_ns: l.end_ns,
         start_s: seconds(l.start_ns),

@@ -38,6 +38,7 @@ pub fn status(core: &Core) -> Status {
             .map(|l| LinkId {
                 node: l.node_id,
                 port: l.port,
+                queue: l.queue,
             })
             .collect(),
     }
@@ -72,6 +73,7 @@ fn drift(state: &State) -> Vec<Drift> {
         Some(Drift {
             node: id.node_id,
             port: id.port,
+            queue: id.queue,
             expected: d.expected,
             found: d.found,
             unix_ms: d.at.unix_ms,
@@ -110,7 +112,12 @@ fn switch(node: u32, switch: &Switch, state: &SwitchState) -> tidemark_api::Swit
         health: health(state.health.clone()),
         provisioned: state.provisioned,
         provision_problem: state.provision_problem.clone(),
-        limits: state.limits.clone(),
+        limits: state
+            .limits
+            .iter()
+            .filter(|(id, _)| id.queue == 0)
+            .map(|(id, limit)| (id.port, *limit))
+            .collect(),
     }
 }
 

@@ -17,6 +17,7 @@ pub fn series(
     let mut s = Series {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         step_ns,
         ..Series::default()
     };
@@ -63,6 +64,7 @@ mod tests {
     const ID: LinkId = LinkId {
         node_id: 10,
         port: 5,
+        queue: 0,
     };
     const S: u64 = 1_000_000_000;
 

@@ -73,6 +73,7 @@ fn drops(at: &At<'_>, before: &Inspection, after: &Inspection, length: Duration)
         let path = LinkPath {
             node: after.node,
             port: now.port,
+            queue: 0,
         };
         let span = SeriesQuery {
             // Reports are on their way for a moment.

@@ -8,12 +8,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use tidemark_api::operations::{GetFlows, GetStatus};
 use tidemark_api::{FlowsQuery, Link, LinkFlow, Nothing, Status};
+use tidemark_estimators::LinkId;
 
 /// Flows of the opened link that are asked for.
 const MOST_FLOWS: usize = 500;
 
 /// A link: node and port.
-pub(super) type LinkKey = (u32, u32);
+pub(super) type LinkKey = LinkId;
 
 pub(super) struct State {
     pub status: Status,
@@ -90,15 +91,16 @@ pub(super) fn ask(at: &http::At<'_>, open: Option<LinkKey>) -> anyhow::Result<St
     let links = http::links(at)?;
     let flows = match open {
         None => None,
-        Some((node, port)) => {
+        Some(link) => {
             let query = FlowsQuery {
-                node: Some(node),
-                port: Some(port),
+                node: Some(link.node_id),
+                port: Some(link.port),
+                queue: Some(link.queue),
                 max_flows: Some(MOST_FLOWS),
                 offset: None,
             };
             let flows = http::ask::<GetFlows>(at, &Nothing {}, &query, None, &Nothing {})?;
-            Some(((node, port), flows.flows))
+            Some((link, flows.flows))
         }
     };
     Ok(State {

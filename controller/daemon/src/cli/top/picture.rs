@@ -25,7 +25,7 @@ pub(super) struct Screen {
 }
 
 fn key(l: &Link) -> LinkKey {
-    (l.node, l.port)
+    crate::cli::remote::link_id(l)
 }
 
 impl Screen {

@@ -5,7 +5,6 @@ use super::super::table::{self, dash_or};
 use super::super::{flows, remote};
 use serde_json::json;
 use tidemark_api::{Link, LinkFlow};
-use tidemark_proto::ShownPort;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Condition {
@@ -98,8 +97,8 @@ pub(super) fn link(l: &Link) -> [String; 11] {
     let e = l.estimate.as_ref().filter(|e| table::tells_of_flows(e));
     let e = e.map(|e| &e.estimates);
     let name = match l.name.as_str() {
-        "" => format!("{}:{}", l.node, ShownPort(l.port)),
-        name => format!("{}:{} {name}", l.node, ShownPort(l.port)),
+        "" => remote::link_id(l).to_string(),
+        name => format!("{} {name}", remote::link_id(l)),
     };
     let percent = |v: Option<f64>| dash_or(v, table::percent);
     [

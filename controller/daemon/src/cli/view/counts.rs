@@ -13,11 +13,11 @@ impl Counts {
     pub(super) fn add(&mut self, update: &Update) {
         for i in &update.link_intervals {
             let reports = i.packets.saturating_add(i.drops);
-            let id = LinkId::new(i.node_id, i.port);
+            let id = LinkId::new(i.node_id, i.port, i.queue);
             self.at(id, i.start_ns, [1, reports, i.reports_lost, 0, 0]);
         }
         for i in &update.flow_intervals {
-            let id = LinkId::new(i.node_id, i.port);
+            let id = LinkId::new(i.node_id, i.port, i.queue);
             self.at(id, i.start_ns, [0, 0, 0, i.joined, i.unjoined]);
         }
     }

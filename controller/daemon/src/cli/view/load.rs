@@ -76,9 +76,8 @@ impl Load {
         while let Some(update) = replay.next() {
             let update = update.with_context(context)?;
             for i in &update.link_intervals {
-                let (node_id, port) = (i.node_id, i.port);
-                let span = run.spans.entry(LinkId { node_id, port }).or_default();
-                span.extend(i);
+                let id = LinkId::new(i.node_id, i.port, i.queue);
+                run.spans.entry(id).or_default().extend(i);
             }
             run.counts.add(&update);
             let read = replay.rows_read();

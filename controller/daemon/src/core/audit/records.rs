@@ -36,7 +36,7 @@ pub(super) fn last_records(end: &[u8]) -> Found {
 }
 
 pub(super) fn link_of(change: &Change) -> LinkId {
-    LinkId::new(change.node, change.port)
+    LinkId::new(change.node, change.port, change.queue)
 }
 
 /// The last write of every link's loop, and the one that has no outcome. What a

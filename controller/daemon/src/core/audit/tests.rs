@@ -10,6 +10,7 @@ fn change(reason: &str) -> Change {
         unix_ms: 1,
         node: 10,
         port: 5,
+        queue: 0,
         origin: Origin::Auto,
         outcome: Outcome::Set,
         before: Some(Limit::Unlimited),

@@ -56,8 +56,8 @@ pub struct Feed {
     pub clocks: BTreeMap<u32, SwitchClock>,
     /// When switches were silent, by node.
     pub silences: BTreeMap<u32, Silence>,
-    /// Where the collector says that the records of a queue of a link begin.
-    firsts: BTreeMap<(LinkId, u32), u64>,
+    /// Where the collector says that the records of a link begin.
+    firsts: BTreeMap<LinkId, u64>,
     pub(super) estimator: Estimator,
     config: EstimatorConfig,
     /// Bounds of series and windows, times those of a live collector.
@@ -120,14 +120,14 @@ impl Feed {
             self.windows.retain(|id, _| id.node_id != node);
             self.clocks.remove(&node);
             self.silences.remove(&node);
-            self.firsts.retain(|(id, _), _| id.node_id != node);
+            self.firsts.retain(|id, _| id.node_id != node);
         }
         self.estimator.push(update);
         let (interval_ms, charts) = (self.info.interval_ms, self.charts);
         for i in &update.link_intervals {
-            let id = LinkId::new(i.node_id, i.port);
+            let id = LinkId::new(i.node_id, i.port, i.queue);
             if i.first_start_ns > 0 {
-                self.firsts.insert((id, i.queue), i.first_start_ns);
+                self.firsts.insert(id, i.first_start_ns);
             }
             self.series
                 .entry(id)
@@ -145,7 +145,7 @@ impl Feed {
             self.silences.entry(i.node_id).or_default().heard(i);
         }
         for i in &update.flow_intervals {
-            let id = LinkId::new(i.node_id, i.port);
+            let id = LinkId::new(i.node_id, i.port, i.queue);
             // Of a link that the series know: they are what is forgotten.
             if self.series.contains_key(&id) {
                 let windows = self.windows.entry(id);
@@ -172,12 +172,12 @@ impl Feed {
     /// whose records the collector lets begin again.
     fn restarted(&self, update: &Update, at: Timestamp) -> Vec<u32> {
         let intervals = update.link_intervals.iter().filter_map(|i| {
-            let id = LinkId::new(i.node_id, i.port);
+            let id = LinkId::new(i.node_id, i.port, i.queue);
             let last_ns = self.series.get(&id)?.last_ns;
             let back = i.start_ns.saturating_add(BACK_IN_TIME_NS) < last_ns;
             let anew = self
                 .firsts
-                .get(&(id, i.queue))
+                .get(&id)
                 .is_some_and(|&f| i.first_start_ns > 0 && f != i.first_start_ns);
             // The collector forgets a silent port that is not configured. When that
             // port comes again, no clock has restarted.
@@ -210,7 +210,7 @@ impl Feed {
         for id in silent {
             self.series.remove(&id);
             self.windows.remove(&id);
-            self.firsts.retain(|(of, _), _| *of != id);
+            self.firsts.remove(&id);
             self.estimator.forget_link(id);
         }
     }

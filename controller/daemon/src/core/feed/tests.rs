@@ -33,6 +33,7 @@ fn a_clock_that_restarts_is_noticed() {
     let id = LinkId {
         node_id: 10,
         port: 5,
+        queue: 0,
     };
     assert_eq!(feed.span(id), Some((100_000_000, 101_000_000)));
     assert_eq!(feed.series[&id].last_ns, 101_000_000);
@@ -61,6 +62,7 @@ fn second(s: u64, port: u32, packets: u32) -> Update {
 const LINK: LinkId = LinkId {
     node_id: 10,
     port: 5,
+    queue: 0,
 };
 
 /// Which reports are missing is told after the time that is judged: so may be what no

@@ -62,8 +62,9 @@ impl Feed {
 
     /// Age of the newest report of any link of a node, s.
     pub fn node_age_s(&self, node: u32, at: Timestamp) -> Option<f64> {
-        let port = |port| LinkId::new(node, port);
-        let of_node = self.series.range(port(0)..=port(u32::MAX));
+        let first = LinkId::new(node, 0, 0);
+        let last = LinkId::new(node, u32::MAX, u32::MAX);
+        let of_node = self.series.range(first..=last);
         let ages = of_node.filter_map(|(&id, _)| self.report_age_s(id, at));
         ages.reduce(f64::min)
     }

@@ -62,6 +62,7 @@ mod tests {
         let id = LinkId {
             node_id: 1,
             port: 1,
+            queue: 0,
         };
         Phase {
             state,

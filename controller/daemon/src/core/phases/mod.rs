@@ -155,13 +155,15 @@ impl Phases {
     pub fn account(&mut self, update: &Update) {
         for phase in self.all.iter_mut().filter(|p| p.state != State::Complete) {
             for i in &update.link_intervals {
-                if let Some(l) = phase.link_at(i.node_id, i.port, i.start_ns) {
+                if let Some(l) = phase.link_at(LinkId::new(i.node_id, i.port, i.queue), i.start_ns)
+                {
                     l.counted.intervals += 1;
                     l.counted.reports_lost += u64::from(i.reports_lost);
                 }
             }
             for i in &update.flow_intervals {
-                if let Some(l) = phase.link_at(i.node_id, i.port, i.start_ns) {
+                if let Some(l) = phase.link_at(LinkId::new(i.node_id, i.port, i.queue), i.start_ns)
+                {
                     l.counted.joined += u64::from(i.joined);
                     l.counted.unjoined += u64::from(i.unjoined);
                 }
@@ -248,8 +250,8 @@ impl Phase {
         }
     }
 
-    fn link_at(&mut self, node_id: u32, port: u32, start_ns: u64) -> Option<&mut PhaseLink> {
-        let l = self.links.get_mut(&LinkId { node_id, port })?;
+    fn link_at(&mut self, id: LinkId, start_ns: u64) -> Option<&mut PhaseLink> {
+        let l = self.links.get_mut(&id)?;
         let inside = !l.lost && start_ns >= l.start_ns && l.end_ns.is_none_or(|end| start_ns < end);
         inside.then_some(l)
     }

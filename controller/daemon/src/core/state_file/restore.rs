@@ -36,6 +36,7 @@ pub(crate) fn snapshot(state: &State, config: &Config, now: Timestamp) -> Saved 
     let named = |(id, link): (LinkId, SavedLink)| SavedLink {
         node: id.node_id,
         port: id.port,
+        queue: id.queue,
         ..link
     };
     Saved {
@@ -47,7 +48,7 @@ pub(crate) fn snapshot(state: &State, config: &Config, now: Timestamp) -> Saved 
 }
 
 fn configured_targets(config: &Config, id: LinkId) -> Option<Targets> {
-    config.link(id.node_id, id.port)?.targets.clone()
+    config.link(id)?.targets.clone()
 }
 
 pub(crate) fn restore(state: &mut State, config: &Config, saved: &Saved, now: Timestamp) {
@@ -61,7 +62,7 @@ pub(crate) fn restore(state: &mut State, config: &Config, saved: &Saved, now: Ti
         state.default_targets = targets;
     }
     for l in &saved.links {
-        let id = LinkId::new(l.node, l.port);
+        let id = LinkId::new(l.node, l.port, l.queue);
         let configured = configured_targets(config, id);
         if let Some(Some(t)) = l.targets.as_ref().and_then(|t| t.over(&configured)) {
             state.link_targets.insert(id, t);
@@ -126,6 +127,7 @@ mod tests {
         let id = LinkId {
             node_id: 10,
             port: 5,
+            queue: 0,
         };
         assert_eq!(state.targets_of(id).delay_ms, Some(12.5));
         let limit = Limit::DropTail {

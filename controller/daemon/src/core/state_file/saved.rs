@@ -45,6 +45,8 @@ impl<T: PartialEq + Clone> Chosen<T> {
 pub(crate) struct SavedLink {
     pub node: u32,
     pub port: u32,
+    /// 0 in files of before links had one.
+    pub queue: u32,
     pub targets: Option<Chosen<Option<Targets>>>,
     /// The limit that the controller set, for a switch that loses it.
     pub limit: Option<Limit>,

@@ -12,6 +12,8 @@ struct LimitChangeRow<'a> {
     node_id: u32,
     /// Port of the link.
     egress_port: u32,
+    /// Queue of the port.
+    queue: u32,
     /// Who wanted the change.
     origin: &'a str,
     /// What became of it.

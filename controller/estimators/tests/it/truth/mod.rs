@@ -22,6 +22,7 @@ use tidemark_pipeline::{
 pub(crate) const LINK: LinkId = LinkId {
     node_id: 10,
     port: 1,
+    queue: 0,
 };
 
 /// Where a run comes from.

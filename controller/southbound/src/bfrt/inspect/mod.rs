@@ -21,7 +21,7 @@ const CHECKLIST: &str = "docs/how-to/tofino.md, \"The first run\"";
 /// another. What cannot be read is a finding, and the rest is looked at all the same.
 pub(super) async fn inspect(
     client: &Client,
-    queues: &BTreeMap<u32, Queue>,
+    queues: &BTreeMap<(u32, u32), Queue>,
     expected: &Expected<'_>,
 ) -> Inspection {
     let mut found = Inspection::default();

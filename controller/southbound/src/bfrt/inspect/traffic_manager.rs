@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 /// Counters of the measured ports, and the limits of the queues that are configured.
 pub(super) async fn look(
     device: &Device<'_>,
-    queues: &BTreeMap<u32, Queue>,
+    queues: &BTreeMap<(u32, u32), Queue>,
     expected: &Expected<'_>,
     found: &mut Inspection,
 ) {
-    for (port, queue) in queues {
+    for ((port, _), queue) in queues {
         found.findings.push(limit(device, *port, queue).await);
     }
     let ports = expected.capacities_bps.iter().map(|(port, _)| *port);

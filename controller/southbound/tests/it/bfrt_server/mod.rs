@@ -523,10 +523,10 @@ impl BfRuntime for Service {
 }
 
 /// A driver of the device 0, which this server has.
-pub(crate) fn driver(
+pub(crate) fn driver<K: ToString>(
     address: &str,
     p4_name: &str,
-    queues: BTreeMap<u32, Queue>,
+    queues: BTreeMap<K, Queue>,
 ) -> Result<Bfrt, Error> {
     let switch = SwitchAddress {
         address: address.into(),
