@@ -21,6 +21,8 @@ pub(super) struct Flow<'a, 'w> {
     past: Option<Past>,
     /// Probability that it is LBP where flows that react to delay hold the queue.
     pub p_by_delay: Option<f64>,
+    /// Share of the time that its packets in flight are at their top; 0 where not known.
+    pub at_top: f64,
     /// That a flow is limited here was known, and not which: it is the likeliest.
     pub chosen: bool,
     /// Its class was weighed: it follows from no definition.
@@ -47,6 +49,11 @@ impl Flow<'_, '_> {
 
     pub fn is_lbp(&self) -> bool {
         self.estimate.class == FlowClass::Lbp
+    }
+
+    /// Its packets come a base RTT after earlier ones left here.
+    pub fn is_clocked(&self) -> bool {
+        self.echo.is_some_and(|e| e.clocks())
     }
 
     /// Datagrams, of which it is not known whether they react to a queue.
@@ -160,6 +167,7 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
         echo,
         past: c.past,
         p_by_delay: c.p_by_delay,
+        at_top: c.observed.as_ref().map_or(0.0, |o| o.at_top),
         chosen: false,
         weighed: c.observed.is_some(),
         stretches,

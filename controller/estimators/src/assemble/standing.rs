@@ -12,6 +12,10 @@ use crate::types::FlowClass;
 
 /// With less of what left, the LBP flows do not hold the queue.
 const LEAST_OF_LINK: f64 = 0.5;
+/// An unprobed window that moves is at its top for less than this share of the time.
+const MOVES: f64 = 0.55;
+/// One that hardly moves is a receiver's, or reacts to delay with this probability.
+const P_STANDS: f64 = 0.3;
 /// Nor does a flow with less than this part of the mean rate hold it.
 const LEAST_OF_MEAN: f64 = 0.2;
 /// Chance of a flow of which nothing speaks for this link.
@@ -32,11 +36,16 @@ fn heed_full(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
     let bytes = |f: &Flow<'_, '_>| f.wire_bytes as f64;
     let all: f64 = flows.iter().map(bytes).sum();
     let of_lbp: f64 = flows.iter().filter(|f| f.is_lbp()).map(bytes).sum();
-    if of_lbp >= LEAST_OF_LINK * all {
-        return;
-    }
+    let shared = of_lbp >= LEAST_OF_LINK * all;
     let least = LEAST_OF_MEAN * mean_rate_bps(flows);
     for f in flows.iter_mut().filter(|f| f.estimate.rate_bps >= least) {
+        // Where flows that react to loss hold the queue, its window has to be seen to move.
+        if shared && !(f.is_clocked() && (f.window.probed() || f.at_top < MOVES)) {
+            if f.is_clocked() && f.p_by_delay.is_some() {
+                f.estimate.p_lbp = f.estimate.p_lbp.max(P_STANDS);
+            }
+            continue;
+        }
         if let Some(p) = f.p_by_delay.filter(|&p| p > f.estimate.p_lbp) {
             f.becomes_lbp(p, "its packets wait here alone, and flows that react to loss do not fill the link: it reacts to delay");
         }
