@@ -39,7 +39,7 @@ fn heed_full(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
     let shared = of_lbp >= LEAST_OF_LINK * all;
     let least = LEAST_OF_MEAN * mean_rate_bps(flows);
     for f in flows.iter_mut().filter(|f| f.estimate.rate_bps >= least) {
-        // Where flows that react to loss hold the queue, its window has to be seen to move.
+        // Among flows that react to loss its window has to be seen to move.
         if shared && !(f.is_clocked() && (f.window.probed() || f.at_top < MOVES)) {
             if f.is_clocked() && f.p_by_delay.is_some() {
                 f.estimate.p_lbp = f.estimate.p_lbp.max(P_STANDS);
