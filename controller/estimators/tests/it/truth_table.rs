@@ -12,6 +12,10 @@ const S: u64 = 1_000_000_000;
 
 type Exceptions = [(&'static str, &'static str, &'static str)];
 
+/// Late and unprobed, 32 of the 36 classes at 17 % loss: two flows at their receiver's window of
+/// two packets are as clocked here as the bottlenecked ones, a BBR flow is not.
+const WHOLE_EXCEPTIONS: &[(&str, &str, &str)] = &[("bbr_n20", "late passive", "classes")];
+
 /// Thirteen seconds are too short for the classes of flows without a base RTT.
 const GOLDEN_EXCEPTIONS: &Exceptions = &[("bscl_n60_bdp", "late passive", "classes")];
 
@@ -58,7 +62,7 @@ test_support::shared_data_test! {
     fn whole_runs_are_estimated_as_asked() {
         let mut coverage = Coverage::default();
         let runs = truth::whole_runs().into_iter().map(|p| Run::read(&p).unwrap());
-        let failed = failures(runs, &MODES, &[], &mut coverage);
+        let failed = failures(runs, &MODES, WHOLE_EXCEPTIONS, &mut coverage);
         println!("{}", coverage.markdown());
         assert!(failed.is_empty(), "{failed:#?}");
         for quantity in coverage.quantities() {
