@@ -19,7 +19,7 @@ const MOST: usize = 4096;
 /// And bins before the newest record.
 const MOST_BINS: f64 = 65_536.0;
 /// Fewer packets tell nothing.
-const LEAST_PACKETS: f32 = 100.0;
+const LEAST_PACKETS: u64 = 100;
 /// Lags on either side of which the median is what chance gives.
 const AROUND: usize = 20;
 /// Shorter times are of packets that left together.
@@ -70,6 +70,10 @@ impl Echo {
 
 /// The flow's echo over the newest part of its history. `None` with too few packets.
 pub(crate) fn echo(flow: &FlowWindow<'_>) -> Option<Echo> {
+    let packets = flow.history.iter().map(|r| u64::from(r.packets));
+    if packets.sum::<u64>() < LEAST_PACKETS {
+        return None;
+    }
     let series = Series::of(&flow.history)?;
     let counts = series.counts();
     let chance = chance(&counts);
@@ -144,7 +148,7 @@ impl Series {
                 series.add((middle_ns - delay) / bin_ns - 0.5, n);
             }
         }
-        (series.packets >= LEAST_PACKETS).then_some(series)
+        (series.packets >= LEAST_PACKETS as f32).then_some(series)
     }
 
     fn add(&mut self, place: f64, n: f32) {
@@ -160,14 +164,22 @@ impl Series {
         }
     }
 
-    /// Pairs of a departure and a later arrival, by the time between.
+    /// Pairs of a departure and a later arrival, by the time between. A few times after another,
+    /// so that their sums stay in registers.
     fn counts(&self) -> Vec<f32> {
-        let mut counts = vec![0.0f32; LAGS];
-        for &(at, n) in &self.left {
-            let came = self.came.get(at..at + LAGS).unwrap_or_default();
-            for (count, came) in counts.iter_mut().zip(came) {
-                *count += n * came;
+        const AT_ONCE: usize = 32;
+        let mut counts = Vec::with_capacity(LAGS);
+        while counts.len() < LAGS {
+            let lag = counts.len();
+            let mut sums = [0.0f32; AT_ONCE];
+            for &(at, n) in &self.left {
+                let came = self.came.get(at + lag..).and_then(<[f32]>::first_chunk);
+                let came: &[f32; AT_ONCE] = came.unwrap_or(&[0.0; AT_ONCE]);
+                for (sum, came) in sums.iter_mut().zip(came) {
+                    *sum += n * came;
+                }
             }
+            counts.extend_from_slice(&sums);
         }
         counts
     }
