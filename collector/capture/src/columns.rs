@@ -115,7 +115,11 @@ impl Columns {
         }
         let types = described.names.iter().map(|name| {
             let descr = described.expected(name);
-            descr.map_or((CellType::Text, true), |d| (cell_type(d), is_nullable(d)))
+            // Of files that are older than a column all its values are absent.
+            let added = described.added.contains(&name);
+            descr.map_or((CellType::Text, true), |d| {
+                (cell_type(d), added || is_nullable(d))
+            })
         });
         Ok(Self {
             files: files(dir, table)?.into_iter(),

@@ -15,7 +15,7 @@ pub(crate) struct Table {
     pub names: Vec<&'static str>,
     schema: SchemaDescriptor,
     /// Columns that older files lack.
-    added: &'static [&'static str],
+    pub added: &'static [&'static str],
 }
 
 impl Table {
