@@ -24,6 +24,7 @@ LINK = f'{{node="{NODE}",port="{PORT}"}}'
 VARIABLES = {
     "$node": str(NODE),
     "$port": str(PORT),
+    "$queue": "0",
     "$instance": ".*",
     "$__rate_interval": "10s",
     "$__interval": "15s",
@@ -164,10 +165,12 @@ def test_a_change_of_the_limit_is_marked(tmp_path: Path):
     limit = "tidemark_controller_limit_bytes"
     labels = f'node="{NODE}",instance="a",job="tidemark-controller"'
     series = [
-        {"series": f'{limit}{{{labels},port="{PORT}"}}', "values": "100000x4 250000x5"},
-        {"series": f'{limit}{{{labels},port="99"}}', "values": "1x7 2x2"},
+        {"series": f'{limit}{{{labels},port="{PORT}",queue="0"}}', "values": "100000x4 250000x5"},
+        {"series": f'{limit}{{{labels},port="{PORT}",queue="3"}}', "values": "1x7 2x2"},
+        {"series": f'{limit}{{{labels},port="99",queue="0"}}', "values": "1x7 2x2"},
     ]
-    mark = {"labels": f'{{limit="250000",node="{NODE}",port="{PORT}"}}', "value": 1}
+    at_queue = f'{{limit="250000",node="{NODE}",port="{PORT}",queue="0"}}'
+    mark = {"labels": at_queue, "value": 1}
     asked = [
         {"expr": filled_in(marks["expr"]), "eval_time": f"{at}s", "exp_samples": expected}
         for at, expected in [(0, []), (60, []), (75, [mark]), (90, []), (120, [])]
@@ -210,6 +213,7 @@ def test_variables_offer_links_by_name(live: Live):
     assert offered == {
         ("link", "node"): [("simulated", str(NODE))],
         ("link", "port"): [("bottleneck", str(PORT))],
+        ("link", "queue"): [("0", "0")],
         ("packets", "capacity_bps"): [("50000000", "50000000")],
     }
 
