@@ -116,7 +116,7 @@ impl Columns {
         let types = described.names.iter().map(|name| {
             let descr = described.expected(name);
             // Of files that are older than a column all its values are absent.
-            let added = described.added.contains(&name);
+            let added = described.added.contains(name);
             descr.map_or((CellType::Text, true), |d| {
                 (cell_type(d), added || is_nullable(d))
             })

@@ -28,6 +28,14 @@ pub fn unpack(packed: u64) -> [u32; TENTHS] {
     std::array::from_fn(|i| ((packed >> (BITS * i as u32) & MOST) << shift) as u32)
 }
 
+/// Tenths of `FlowInterval.departures` with a departure.
+pub fn occupied(packed: u64) -> usize {
+    // The lowest bit of each count becomes whether any of its bits is set.
+    const LOWEST: u64 = ((1 << SHIFT_AT) - 1) / MOST;
+    let by_three = packed | packed >> 1 | packed >> 2;
+    ((by_three | by_three >> 3) & LOWEST).count_ones() as usize
+}
+
 fn half(shift: u32) -> u64 {
     (1 << shift) >> 1
 }
@@ -51,6 +59,10 @@ mod tests {
             }
         }
         assert_eq!(pack([0; TENTHS]), 0);
+        for counts in [few, few.map(|n| n / 9), [0; TENTHS], [64; TENTHS]] {
+            let some = counts.iter().filter(|&&n| n > 0).count();
+            assert_eq!(occupied(pack(counts)), some, "{counts:?}");
+        }
         assert_eq!(unpack(u64::MAX), [63 << 15; TENTHS]);
     }
 }

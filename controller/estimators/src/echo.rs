@@ -7,23 +7,28 @@
 //! later arrivals have a peak there, beyond what chance gives.
 
 use crate::window::FlowWindow;
-use tidemark_proto::departures::{TENTHS, unpack};
+use tidemark_proto::departures::{TENTHS, occupied, unpack};
 use tidemark_proto::telemetry::FlowInterval;
 
-/// Longest time looked at, bins: base RTTs up to 640 ms with the bins below.
-const LAGS: usize = 640;
+/// Longest time looked at, s.
+const LONGEST_S: f64 = 0.64;
+/// Of a flow whose handshake was seen, of its round trip: a queue elsewhere adds to it.
+const OF_HANDSHAKE: f64 = 1.5;
 /// A bin is a tenth of a record, or as many as make this time, ns.
 const LEAST_BIN_NS: f64 = 1e6;
-/// Tenths with a departure that are looked at, the newest.
-const MOST: usize = 4096;
+/// Bins with a departure that are looked at, the newest: so many, and as many as there are times,
+/// of which not every arrival came yet.
+const MOST: usize = 512;
 /// And bins before the newest record.
 const MOST_BINS: f64 = 65_536.0;
 /// Fewer packets tell nothing.
-const LEAST_PACKETS: u64 = 100;
+const LEAST_PACKETS: f32 = 100.0;
 /// Lags on either side of which the median is what chance gives.
 const AROUND: usize = 20;
 /// Shorter times are of packets that left together.
 const FIRST: usize = 3;
+/// Lags whose sums are made together.
+const AT_ONCE: usize = 32;
 
 /// Where a flow's arrivals follow its departures.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,72 +62,90 @@ impl Echo {
         0.5 * self.bin_s / self.lag_s
     }
 
-    /// Whether a base RTT is within the times looked at.
-    pub fn reaches(&self, base_s: f64) -> bool {
-        base_s < LAGS as f64 * self.bin_s
-    }
-
     /// There are packets enough to tell whether they do.
     pub fn tells(&self) -> bool {
         self.z_of_one * CLOCKS >= LEAST_Z
     }
 }
 
-/// The flow's echo over the newest part of its history. `None` with too few packets.
-pub(crate) fn echo(flow: &FlowWindow<'_>) -> Option<Echo> {
-    let packets = flow.history.iter().map(|r| u64::from(r.packets));
-    if packets.sum::<u64>() < LEAST_PACKETS {
-        return None;
+/// Finds the echo of one flow after another.
+#[derive(Default)]
+pub(crate) struct Echoes(Series);
+
+impl Echoes {
+    /// The flow's echo over the newest part of its history. `None` with too few packets, and
+    /// where the round trip of the handshake is longer than the times looked at.
+    pub fn of(&mut self, flow: &FlowWindow<'_>) -> Option<Echo> {
+        let handshake_ns = flow.info.map_or(0, |i| i.handshake_rtt_ns);
+        let longest_s = match handshake_ns as f64 / 1e9 {
+            0.0 => LONGEST_S,
+            handshake_s if handshake_s >= LONGEST_S => return None,
+            handshake_s => LONGEST_S.min(OF_HANDSHAKE * handshake_s),
+        };
+        let series = &mut self.0;
+        series.fill(&flow.history, longest_s)?;
+        let counts = series.counts();
+        let chance = chance(&counts);
+        peak(&counts, &chance).map(|(lag, z, beyond)| {
+            let share = beyond / series.departures_before(lag) * flow.sampling;
+            Echo {
+                lag_s: lag * series.bin_s,
+                z,
+                z_of_one: z / share,
+                bin_s: series.bin_s,
+                share,
+            }
+        })
     }
-    let series = Series::of(&flow.history)?;
-    let counts = series.counts();
-    let chance = chance(&counts);
-    peak(&counts, &chance).map(|(lag, z, beyond)| {
-        let share = beyond / f64::from(series.packets) * flow.sampling;
-        Echo {
-            lag_s: lag * series.bin_s,
-            z,
-            z_of_one: z / share,
-            bin_s: series.bin_s,
-            share,
-        }
-    })
 }
 
 /// Departures and arrivals by bins.
+#[derive(Default)]
 struct Series {
     bin_s: f64,
-    packets: f32,
+    bins: usize,
+    /// Times looked at, bins.
+    lags: usize,
+    /// Bins with departures, in order.
     left: Vec<(usize, f32)>,
+    /// Arrivals of each bin.
     came: Vec<f32>,
 }
 
 impl Series {
-    fn of(history: &[&FlowInterval]) -> Option<Self> {
+    fn fill(&mut self, history: &[&FlowInterval], longest_s: f64) -> Option<()> {
         let newest = history.last()?;
         let record_ns = newest.duration_ns.max(TENTHS as u64);
         let tenth_ns = record_ns as f64 / TENTHS as f64;
         let bin_ns = tenth_ns * (LEAST_BIN_NS / tenth_ns).ceil();
+        let per_bin = tenth_ns / bin_ns;
+        if bin_ns * (2 * AROUND) as f64 > LONGEST_S * 1e9 {
+            return None;
+        }
+        let lags = (longest_s * 1e9 / bin_ns) as usize + 2 * AROUND;
+        let lags = lags.next_multiple_of(AT_ONCE);
         let earliest_ns = newest.start_ns.saturating_sub((MOST_BINS * bin_ns) as u64);
         // From the newest record back, as many as are looked at.
-        let mut occupied = 0;
+        let mut more = MOST + lags;
+        let is_before = |r: &FlowInterval| {
+            let bins = occupied(r.departures);
+            let before = more < bins || r.start_ns < earliest_ns;
+            more = more.saturating_sub(bins);
+            before
+        };
         let from = history
             .iter()
-            .rposition(|r| {
-                occupied += unpack(r.departures).iter().filter(|&&n| n > 0).count();
-                occupied > MOST || r.start_ns < earliest_ns
-            })
+            .copied()
+            .rposition(is_before)
             .map_or(0, |before| before + 1);
         let records = history.get(from..)?;
         let begin_ns = records.first()?.start_ns;
         let since_begin = |r: &FlowInterval| r.start_ns.saturating_sub(begin_ns) as f64;
         let bins = ((since_begin(newest) + record_ns as f64) / bin_ns) as usize;
-        let mut series = Self {
-            bin_s: bin_ns / 1e9,
-            packets: 0.0,
-            left: Vec::with_capacity(occupied.min(MOST)),
-            came: vec![0.0; bins + LAGS + 2],
-        };
+        (self.bin_s, self.bins, self.lags) = (bin_ns / 1e9, bins, lags);
+        self.left.clear();
+        self.came.clear();
+        self.came.resize(bins + lags + 2, 0.0);
         for (i, r) in records.iter().enumerate().filter(|(_, r)| r.packets > 0) {
             let is_near = |other: &&&FlowInterval| {
                 other.packets > 0 && other.start_ns.abs_diff(r.start_ns) == r.duration_ns
@@ -132,31 +155,43 @@ impl Series {
                 .and_then(|i| records.get(i))
                 .filter(is_near);
             let after = records.get(i + 1).filter(is_near);
+            let begin = since_begin(r) / bin_ns;
+            let own = delay_ns(r) / bin_ns;
+            let change = |other: Option<&&FlowInterval>| {
+                other.map_or(0.0, |o| (delay_ns(o) / bin_ns - own) / TENTHS as f64)
+            };
+            let (before, after) = (change(before), change(after));
             for (tenth, n) in unpack(r.departures).into_iter().enumerate() {
                 if n == 0 {
                     continue;
                 }
-                let n = n as f32;
-                series.packets += n;
-                let middle_ns = since_begin(r) + (tenth as f64 + 0.5) * tenth_ns;
-                series.left.push(((middle_ns / bin_ns) as usize, n));
+                let tenths = tenth as f64 + 0.5;
+                let left = begin + tenths * per_bin;
                 // The delay changes from record to record.
-                let part = (tenth as f64 + 0.5) / TENTHS as f64 - 0.5;
-                let other = if part < 0.0 { before } else { after };
-                let own = delay_ns(r);
-                let delay = own + other.map_or(0.0, |o| (delay_ns(o) - own) * part.abs());
-                series.add((middle_ns - delay) / bin_ns - 0.5, n);
+                let from_middle = tenths - TENTHS as f64 / 2.0;
+                let toward = if from_middle < 0.0 { before } else { after };
+                let delay = own + from_middle.abs() * toward;
+                self.left(left as usize, n as f32);
+                self.came(left - delay - 0.5, n as f32);
             }
         }
-        (series.packets >= LEAST_PACKETS as f32).then_some(series)
+        let packets = self.left.iter().map(|l| l.1).sum::<f32>();
+        (packets >= LEAST_PACKETS).then_some(())
     }
 
-    fn add(&mut self, place: f64, n: f32) {
+    fn left(&mut self, at: usize, n: f32) {
+        match self.left.last_mut().filter(|l| l.0 == at) {
+            Some((_, same)) => *same += n,
+            None => self.left.push((at, n)),
+        }
+    }
+
+    fn came(&mut self, place: f64, n: f32) {
         if place < 0.0 {
             return;
         }
-        let part = place.fract() as f32;
         let at = place as usize;
+        let part = (place - at as f64) as f32;
         for (at, n) in [(at, n * (1.0 - part)), (at + 1, n * part)] {
             if let Some(bin) = self.came.get_mut(at) {
                 *bin += n;
@@ -167,9 +202,8 @@ impl Series {
     /// Pairs of a departure and a later arrival, by the time between. A few times after another,
     /// so that their sums stay in registers.
     fn counts(&self) -> Vec<f32> {
-        const AT_ONCE: usize = 32;
-        let mut counts = Vec::with_capacity(LAGS);
-        while counts.len() < LAGS {
+        let mut counts = Vec::with_capacity(self.lags);
+        while counts.len() < self.lags {
             let lag = counts.len();
             let mut sums = [0.0f32; AT_ONCE];
             for &(at, n) in &self.left {
@@ -182,6 +216,13 @@ impl Series {
             counts.extend_from_slice(&sums);
         }
         counts
+    }
+
+    /// Departures early enough that an arrival of this many bins later is looked at.
+    fn departures_before(&self, lag: f64) -> f64 {
+        let last = self.bins.saturating_sub(lag as usize);
+        let early = self.left.iter().take_while(|(at, _)| *at <= last);
+        early.map(|&(_, n)| f64::from(n)).sum::<f64>().max(1.0)
     }
 }
 
@@ -295,7 +336,7 @@ mod tests {
             sampling,
             ..FlowWindow::of_records(records.iter().collect())
         };
-        echo(&flow)
+        Echoes::default().of(&flow)
     }
 
     #[test]
@@ -320,9 +361,10 @@ mod tests {
             (r.start_ns, r.duration_ns) = (r.start_ns / 2, r.duration_ns / 2);
             r.delay_sum_ns /= 2;
         }
-        let e = echo(&FlowWindow::of_records(records.iter().collect())).unwrap();
+        let e = Echoes::default()
+            .of(&FlowWindow::of_records(records.iter().collect()))
+            .unwrap();
         assert!(e.clocks() && (e.lag_s - 0.4).abs() < 0.003, "{e:?}");
-        assert!(e.reaches(0.6) && !e.reaches(0.7));
     }
 
     #[test]
@@ -353,10 +395,16 @@ mod tests {
         // Records without departures by tenths, of a collector that did not count them.
         let mut old = records(&windowed(12, 40.0, 1));
         old.iter_mut().for_each(|r| r.departures = 0);
-        assert_eq!(echo(&FlowWindow::of_records(old.iter().collect())), None);
+        assert_eq!(
+            Echoes::default().of(&FlowWindow::of_records(old.iter().collect())),
+            None
+        );
         // A record far in the future.
         let mut far = records(&windowed(12, 40.0, 1));
         far.last_mut().unwrap().start_ns = u64::MAX / 2;
-        assert_eq!(echo(&FlowWindow::of_records(far.iter().collect())), None);
+        assert_eq!(
+            Echoes::default().of(&FlowWindow::of_records(far.iter().collect())),
+            None
+        );
     }
 }

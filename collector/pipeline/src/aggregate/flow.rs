@@ -107,8 +107,8 @@ impl FlowTotals {
             self.packets += 1;
             self.ip_bytes += u64::from(row.ip_bytes);
             let (frame, header) = (&mut self.frame_bytes, &mut self.header_bytes);
-            *frame = frame.saturating_add(row.wire_overhead_bytes.into());
-            *header = header.saturating_add(row.ip_bytes.saturating_sub(row.payload_bytes).into());
+            *frame = frame.saturating_add(row.wire_overhead_bytes);
+            *header = header.saturating_add(row.ip_bytes.saturating_sub(row.payload_bytes));
             let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
             self.delay_sum_ns = self.delay_sum_ns.saturating_add(delay_ns);
             if let Some(departures) = self.departures.get_mut(tenth) {

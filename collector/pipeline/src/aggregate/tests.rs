@@ -213,8 +213,11 @@ struct LinkSums {
 #[derive(Default)]
 struct Plain {
     links: HashMap<(u64, u32), LinkSums>,
-    flows: HashMap<(u64, u64, u32), ([u32; 5], [u32; TENTHS])>,
+    flows: HashMap<(u64, u64, u32), FlowSums>,
 }
+
+/// Sums, and departures by tenths.
+type FlowSums = ([u32; 5], [u32; TENTHS]);
 
 impl Plain {
     fn count(&mut self, r: &PostcardRow) {

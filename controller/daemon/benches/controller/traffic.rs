@@ -2,6 +2,7 @@
 //! Records of a link over a swing of 3 s: flows whose windows grow until the queue is full and
 //! every one of them loses a packet, then halve.
 
+use tidemark_proto::departures::{self, TENTHS};
 use tidemark_proto::histogram::Counts;
 use tidemark_proto::telemetry::{Drop, FlowInterval, LinkInterval, ProbeInterval};
 
@@ -86,6 +87,7 @@ fn part(step: u64, steps: u64, interval_ns: u64, flows: u64, base_rtt_ns: u64) -
         drops: u32::from(lossy),
         delay_sum_ns: delay_sum / flows.max(1),
         joined: packets,
+        departures: departures::pack([(packets as usize / TENTHS) as u16; TENTHS]),
         probe: Some(ProbeInterval {
             samples: packets / 2,
             cwnd_first: cwnd(step),

@@ -4,7 +4,7 @@
 
 use crate::classify::{Classified, LinkContext, Past, classify};
 use crate::config::EstimatorConfig;
-use crate::echo::{Echo, echo};
+use crate::echo::{Echo, Echoes};
 use crate::rtt::{BaseRtt, base_rtt};
 use crate::stats::quantile;
 use crate::types::{Evidence, FlowClass};
@@ -24,9 +24,11 @@ pub(super) fn classed<'a, 'w>(
     context: &LinkContext,
     config: &EstimatorConfig,
 ) -> Vec<Classed<'a, 'w>> {
+    let mut echoes = Echoes::default();
     let mut all: Vec<Classed<'a, 'w>> = active(window)
         .map(|flow| {
-            let (echo, base_rtt) = echo_and_base_rtt(window, flow);
+            let echo = echoes.of(flow);
+            let base_rtt = base_rtt(flow, echo, transmission_s(window, flow));
             let class = classify(flow, echo, base_rtt, None, context, config);
             Classed {
                 flow,
@@ -64,13 +66,15 @@ pub(super) fn classed_again<'a, 'w>(
     config: &EstimatorConfig,
 ) -> Vec<Classed<'a, 'w>> {
     let mut known = known.into_iter().peekable();
+    let mut echoes = Echoes::default();
     active(window)
         .map(|flow| {
             while known.next_if(|k| k.flow < flow.id).is_some() {}
             let (echo, base_rtt, past) = match known.next_if(|k| k.flow == flow.id) {
                 Some(k) => (k.echo, k.base_rtt, k.past),
                 None => {
-                    let (echo, base_rtt) = echo_and_base_rtt(window, flow);
+                    let echo = echoes.of(flow);
+                    let base_rtt = base_rtt(flow, echo, transmission_s(window, flow));
                     (echo, base_rtt, None)
                 }
             };
@@ -83,17 +87,6 @@ pub(super) fn classed_again<'a, 'w>(
             }
         })
         .collect()
-}
-
-/// The echo, where it reaches as far as the round trip of the handshake.
-fn echo_and_base_rtt(
-    window: &LinkWindow<'_>,
-    flow: &FlowWindow<'_>,
-) -> (Option<Echo>, Option<BaseRtt>) {
-    let echo = echo(flow);
-    let base_rtt = base_rtt(flow, echo, transmission_s(window, flow));
-    let handshake_s = flow.info.map_or(0.0, |i| i.handshake_rtt_ns as f64 / 1e9);
-    (echo.filter(|e| e.reaches(handshake_s)), base_rtt)
 }
 
 /// Time on the wire of a packet of the flow, mean; 0 without a capacity.

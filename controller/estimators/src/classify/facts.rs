@@ -71,23 +71,19 @@ pub(super) fn from_history(
     };
     facts.echo = echo;
     // A count of a part of the packets varies more than any window.
-    if flow.sampling <= 1.0 {
-        if let Some(base) = base {
-            let memory_ns = (config.memory_s.max(0.0) * 1e9) as u64;
-            let recent = flow.life.last_ns.saturating_sub(memory_ns);
-            let since = flow
-                .window()
-                .first()
-                .map_or(recent, |r| r.start_ns.min(recent));
-            let losses_ns = losses_ns(flow);
-            let base_s = base.seconds + base.transmission_s;
-            let moments = moments(flow, base_s, since, flow.life.last_ns);
-            // Of a probed flow the window itself is seen, and what ends its growth.
-            if !flow.probed() {
-                facts.ceiling = ceiling(flow, base_s, &losses_ns, since);
-            }
-            facts.shape = shape(moments, &losses_ns).filter(|s| s.rtts >= LEAST_RTTS);
+    if let Some(base) = base.filter(|_| flow.sampling <= 1.0) {
+        let memory_ns = (config.memory_s.max(0.0) * 1e9) as u64;
+        let recent = flow.life.last_ns.saturating_sub(memory_ns);
+        let first = flow.window().first();
+        let since = first.map_or(recent, |r| r.start_ns.min(recent));
+        let losses_ns = losses_ns(flow);
+        let base_s = base.seconds + base.transmission_s;
+        let moments = moments(flow, base_s, since, flow.life.last_ns);
+        // Of a probed flow the window itself is seen, and what ends its growth.
+        if !flow.probed() {
+            facts.ceiling = ceiling(flow, base_s, &losses_ns, since);
         }
+        facts.shape = shape(moments, &losses_ns).filter(|s| s.rtts >= LEAST_RTTS);
     }
     facts
 }

@@ -75,7 +75,7 @@ test_support::shared_data_test! {
             let all = (100.0 * part(|_| true)).round() / 100.0;
             let most = match quantity {
                 "D" => MOST_COVERAGE_OF_D,
-                "N_b" | "T_e" => MOST_COVERAGE_OF_CLASSES,
+                "N_b" | "T_e" | "load of others" => MOST_COVERAGE_OF_CLASSES,
                 _ => MOST_COVERAGE,
             };
             assert!((LEAST_COVERAGE..=most).contains(&all), "{quantity}: {all}");
@@ -120,8 +120,8 @@ test_support::shared_data_test! {
 /// window, are much alike: of the test runs' alone more is no fault.
 const LEAST_COVERAGE: f64 = 0.85;
 const MOST_COVERAGE: f64 = 0.95;
-/// The classes of these runs are well known by now: ranges that hold 97 % of them hold 87 to 94 %
-/// of runs that were never looked at.
+/// The classes of these runs, and the load that they leave to others, are well known by now: ranges
+/// that hold 97 % of them hold 87 to 95 % of runs that were never looked at.
 const MOST_COVERAGE_OF_CLASSES: f64 = 0.98;
 /// D is better known in these runs than in others: with a range so narrow that it held
 /// the truth in 96 % of these windows, it did in 83 % of the runs 501 to 528.

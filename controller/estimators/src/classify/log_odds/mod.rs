@@ -186,7 +186,7 @@ impl<'a> LogOdds<'a> {
             self.add(w.clocked, || {
                 "its packets come a round trip after earlier ones left here".into()
             });
-        } else if !self.takes_most() && !(o.unsampled && self.is_large()) {
+        } else if !(self.takes_most() || o.unsampled && self.is_large()) {
             self.add(w.unclocked, || {
                 "its packets do not follow those that left here earlier".into()
             });
