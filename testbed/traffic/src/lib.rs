@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP traffic whose truth is known: locally bottlenecked (LBP), remotely
+//! TCP and QUIC traffic whose truth is known: locally bottlenecked (LBP), remotely
 //! bottlenecked (RBP), window-limited (WL) flows, and transfers that come as a
 //! Poisson process or from users who think between them.
 //!
@@ -18,6 +18,7 @@ mod examples;
 pub mod flow;
 mod netns;
 mod poisson;
+pub mod quic;
 mod receiver;
 pub mod run;
 pub mod socket;

@@ -158,7 +158,7 @@ impl FlowLog {
             self.flows.push(flow);
         } else {
             self.omitted += 1;
-            self.omitted_bytes += flow.tcp.bytes_acked;
+            self.omitted_bytes += flow.bytes_acked();
         }
     }
 }
