@@ -57,7 +57,7 @@ pub struct RunArgs {
 /// Of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// ADDRESS:PORT[,quic][,rcvbuf=BYTES][,netns=NAME]; may be repeated.
+    /// ADDRESS:PORT[,quic][,control=NAME][,rcvbuf=BYTES][,netns=NAME]; may be repeated.
     #[arg(long = "listen", required = true, value_name = "LISTENER", value_parser = listener)]
     pub listen: Vec<Listener>,
     /// Where to write the bytes received (JSON).
@@ -91,8 +91,13 @@ fn listener(text: &str) -> anyhow::Result<Listener> {
                 );
             }
             Some(("netns", value)) => listener.netns = Some(value.to_owned()),
+            Some(("control", name)) => listener.congestion_control = Some(name.to_owned()),
             None if part == "quic" => listener.transport = Transport::Quic,
-            _ => return Err(anyhow!("{part}: quic, rcvbuf=BYTES or netns=NAME expected")),
+            _ => {
+                return Err(anyhow!(
+                    "{part}: quic, control=NAME, rcvbuf=BYTES or netns=NAME expected"
+                ));
+            }
         }
     }
     Ok(listener)

@@ -7,23 +7,14 @@ use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 
 use crate::clock::Moment;
 use crate::netns;
 use crate::quic;
+use crate::sending::{CLOSE_TIMEOUT, PAYLOAD, Stop};
 use crate::socket::{self, TcpState};
 use crate::spec::{Flow, Kind, Transport};
 use crate::truth::FlowTruth;
-
-/// What is written, over and over.
-pub(crate) static PAYLOAD: [u8; 64 * 1024] = [0x54; 64 * 1024];
-
-/// After the end of the data: how long the receiver may take to close.
-pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Becomes true when the run ends.
-pub type Stop = watch::Receiver<bool>;
 
 /// How sending ended.
 enum End {

@@ -14,6 +14,7 @@
 pub mod cli;
 mod clock;
 mod closed_loop;
+mod counters;
 mod examples;
 pub mod flow;
 mod netns;
@@ -21,6 +22,7 @@ mod poisson;
 pub mod quic;
 mod receiver;
 pub mod run;
+mod sending;
 pub mod socket;
 pub mod spec;
 pub mod truth;

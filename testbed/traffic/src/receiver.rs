@@ -4,7 +4,6 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::sys::socket::{MsgFlags, recv};
 use quinn::Endpoint;
@@ -12,22 +11,14 @@ use std::os::fd::AsRawFd;
 use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::counters::Counters;
 use crate::netns;
 use crate::quic;
 use crate::socket;
 use crate::spec::{Listener, Transport};
-use crate::truth::ListenerTruth;
 
 /// Most that one call discards.
 const DISCARD_BYTES: usize = 256 * 1024;
-
-/// Counters of one listener, shared with its connections.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    connections: AtomicU64,
-    bytes: AtomicU64,
-    errors: AtomicU64,
-}
 
 #[derive(Debug)]
 enum Listening {
@@ -99,30 +90,6 @@ impl Bound {
                     tokio::time::sleep(std::time::Duration::from_millis(10)).await;
                 }
             }
-        }
-    }
-}
-
-impl Counters {
-    pub(crate) fn connected(&self) {
-        self.connections.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn received(&self, bytes: usize) {
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    pub(crate) fn failed(&self) {
-        self.errors.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// As written into the truth.
-    pub(crate) fn truth(&self, address: String) -> ListenerTruth {
-        ListenerTruth {
-            address,
-            connections: self.connections.load(Ordering::Relaxed),
-            bytes_received: self.bytes.load(Ordering::Relaxed),
-            errors: self.errors.load(Ordering::Relaxed),
         }
     }
 }

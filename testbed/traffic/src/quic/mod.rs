@@ -7,10 +7,10 @@
 mod config;
 mod receiver;
 mod sender;
+mod state;
 
 pub use config::CONGESTION_CONTROLS;
-pub(crate) use receiver::serve;
-pub use sender::QuicState;
-pub(crate) use sender::run;
-
 pub(crate) use config::listening;
+pub(crate) use receiver::serve;
+pub(crate) use sender::run;
+pub use state::QuicState;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quinn::{Connection, ConnectionError, Endpoint, ReadError, RecvStream, SendStream};
 
-use crate::receiver::Counters;
+use crate::counters::Counters;
 
 /// Takes connections for ever; each is served until its peer ends it.
 pub(crate) async fn serve(endpoint: Endpoint, counters: Arc<Counters>) {

@@ -5,66 +5,24 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use quinn::{Connection, RecvStream, SendStream, VarInt, WriteError};
-use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 
 use super::config::{CONGESTION_CONTROLS, SERVER_NAME, connecting};
+use super::state::QuicState;
 use crate::clock::Moment;
-use crate::flow::{CLOSE_TIMEOUT, PAYLOAD, Stop};
 use crate::netns;
+use crate::sending::{CLOSE_TIMEOUT, PAYLOAD, Stop};
 use crate::spec::Flow;
 use crate::truth::FlowTruth;
 
 /// Of the handshake; nothing else says that nobody listens.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Of the receiver's word after a stop, queues on both ways included.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// For the last packets of a connection to leave.
 const CLOSING: Duration = Duration::from_millis(200);
 /// A stream's and a connection's code for an end that was asked for.
 const DONE: VarInt = VarInt::from_u32(0);
-
-/// The sender's state at the end, as quinn tells it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QuicState {
-    /// Payload that the receiver had read; absent where it did not say so.
-    pub bytes_delivered: Option<u64>,
-    /// UDP payload sent, with QUIC's headers, every time.
-    pub bytes_sent: u64,
-    /// QUIC packets sent.
-    pub packets_sent: u64,
-    /// QUIC packets taken for lost.
-    pub packets_lost: u64,
-    /// UDP payload of these.
-    pub bytes_lost: u64,
-    /// Reductions of the window, by losses and by marks.
-    pub congestion_events: u64,
-    /// UDP payload of a whole packet.
-    pub datagram_bytes: u16,
-    /// Congestion window.
-    pub cwnd_bytes: u64,
-    /// Smoothed round-trip time.
-    pub srtt_us: u64,
-    /// Least round-trip time.
-    pub min_rtt_us: u64,
-}
-
-impl QuicState {
-    fn of(connection: &Connection) -> Self {
-        let stats = connection.stats();
-        let us = |d: Duration| u64::try_from(d.as_micros()).unwrap_or(u64::MAX);
-        Self {
-            bytes_delivered: None,
-            bytes_sent: stats.udp_tx.bytes,
-            packets_sent: stats.path.sent_packets,
-            packets_lost: stats.path.lost_packets,
-            bytes_lost: stats.path.lost_bytes,
-            congestion_events: stats.path.congestion_events,
-            datagram_bytes: stats.path.current_mtu,
-            cwnd_bytes: stats.path.cwnd,
-            srtt_us: us(stats.path.rtt),
-            min_rtt_us: us(stats.path.min_rtt),
-        }
-    }
-}
 
 /// As [`crate::flow::run`].
 pub(crate) async fn run(
@@ -105,9 +63,10 @@ pub(crate) async fn run(
             state.bytes_delivered = flow.bytes;
         }
         Ok(false) => {
-            // What is still queued must not go on after the stop.
+            // Data still queued must not go on after the stop.
             let _ = stream.reset(DONE);
-            state.bytes_delivered = answered(&mut answer).await.ok();
+            let answer = timeout(ANSWER_TIMEOUT, answered(&mut answer)).await;
+            state.bytes_delivered = answer.ok().and_then(Result::ok);
             if state.bytes_delivered.is_none() {
                 failed(truth, "the receiver did not say what arrived".to_owned());
             }
@@ -175,7 +134,7 @@ async fn send(
     }
 }
 
-/// What the receiver had read.
+/// The number of bytes that the receiver had read.
 async fn answered(answer: &mut RecvStream) -> Result<u64, String> {
     let mut read = [0; 8];
     match timeout(CLOSE_TIMEOUT, answer.read_exact(&mut read)).await {

@@ -198,6 +198,7 @@ fn quic_flows_of_every_control_deliver_what_the_receiver_counted() {
         flow("cubic", r#", "bytes": 3000000"#),
         flow("bbr", r#", "bytes": 200000"#),
         flow("newreno", ""),
+        flow("cubic", r#", "stop_s": 1.5"#).replacen("cubic", "stops", 1),
     ];
     let rest = format!(
         r#""duration_s": 4.0, "flows": [{}],
@@ -218,6 +219,9 @@ fn quic_flows_of_every_control_deliver_what_the_receiver_counted() {
     assert_eq!(of("bbr").congestion_control, "bbr");
     let endless = of("newreno");
     assert!(!endless.complete && endless.bytes_acked() > 1_000_000);
+    let stopped = of("stops");
+    assert!(!stopped.complete && stopped.bytes_acked() > 10_000);
+    assert!(stopped.stop.mono_raw_ns + 2_000_000_000 < endless.stop.mono_raw_ns);
     assert!(
         truth
             .flows
