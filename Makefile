@@ -55,7 +55,7 @@ steps: build venv require-root tracefs ## Auto mode under N_b 4, 40, 8: limit ov
 	@$(VENV_PYTHON) -m tidemark_lab run steps $(STEPS_FLAGS)
 
 .PHONY: sweep
-sweep: build venv require-root tracefs ## Many scenarios at several limits: truth, estimates, predictions (about 15 minutes)
+sweep: build venv require-root tracefs clang ## Many scenarios at several limits: truth, estimates, predictions (about 25 minutes)
 	@$(VENV_PYTHON) -m tidemark_lab run sweep $(SWEEP_FLAGS)
 
 .PHONY: trial
@@ -167,8 +167,8 @@ test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissecto
 	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests switch/daemon/bench
 
 .PHONY: test-lab
-test-lab: build venv require-root tracefs sshd ## The lab: topology, cleanup, summary, report, remote hosts
-	$(VENV_PYTHON) -m pytest -q testbed/reproduce/tests testbed/lab/tests --ignore=testbed/lab/tests/test_demo.py
+test-lab: build venv require-root tracefs sshd clang ## The lab: topology, cleanup, summary, report, remote hosts
+	$(if $(wildcard /sys/kernel/btf/vmlinux),TIDEMARK_BPF=1) $(VENV_PYTHON) -m pytest -q testbed/reproduce/tests testbed/lab/tests --ignore=testbed/lab/tests/test_demo.py
 
 .PHONY: test-python
 test-python: wheel-venv build ## The Python package's wheel in a fresh environment: tables, estimates as `analyze` has them, notebooks
@@ -430,6 +430,14 @@ sshd:
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openssh-server openssh-client >/dev/null; \
 	  else echo "no OpenSSH found: install sshd, ssh, scp and ssh-keygen" >&2; exit 1; fi; fi
+
+# Builds the lab's own congestion controls, for kernels without them; else their cases are left out.
+.PHONY: clang
+clang:
+	@if ! command -v $${CLANG:-clang} >/dev/null || ! /sbin/ldconfig -p | grep -q libbpf.so.1; then \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends clang libbpf1 >/dev/null; \
+	  else echo "note: no clang or no libbpf.so.1: Scalable, HighSpeed, Vegas and DCTCP only where the kernel has them" >&2; fi; fi
 
 # Rules are tested by promtool and a real Prometheus: those on PATH, or Debian's.
 .PHONY: prometheus

@@ -137,7 +137,7 @@ PACKAGES = (
         libraries=(f"{HERE}/lab/libraries.txt", "usr/lib/tidemark/lab"),
         # The libraries are for this Python.
         needs=("python3 (>= 3.11)", "python3 (<< 3.12)"),
-        suggests=("g++",),
+        suggests=("g++", "clang", "libbpf1"),
         depends=("tidemark-collector", "tidemark-controller", "tidemark-switch"),
         in_image=False,
     ),

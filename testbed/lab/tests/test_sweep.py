@@ -20,7 +20,7 @@ def cases():
 
 def test_cases_are_distinct_and_their_limits_fit_the_queue():
     names = [c.name for c in cases()]
-    assert len(set(names)) == len(names) == 12
+    assert len(set(names)) == len(names) == 18
     for case in cases():
         plan = Plan.of(case, 1)
         limits = plan.first_limits()
@@ -118,3 +118,10 @@ def test_the_table_says_what_is_not_known():
     assert "| x | 30 | 2 | 2.0 (1.0-3.0) | 2.0 (1.0-3.0) | 20.0 | - | - | 2/3 |" in text
     assert "| - | 0.5000 | 1.000 (0.500--) | 1.000 |" in text
     assert sweep_table.line(document) == "x: 30 kB: N_b 2 as 2/2"
+    assert "N_b within 2 flows or a fifth of the truth: 2 of 2\n" in text
+    assert sweep_table.far([document]) == []
+    document["phases"][0]["passive"] = {**side, "n_b": {**estimate, "value": 4.1}}
+    assert sweep_table.far([document]) == ["x at 30 kB: N_b 4.1 passive for 2"]
+    document["phases"][0]["truth"]["n_b"] = 5
+    assert sweep_table.far([document]) == ["x at 30 kB: N_b 2.0 probed for 5"]
+    assert "1 of 2\nFAR: x at 30 kB" in sweep_table.markdown([document])

@@ -62,7 +62,7 @@ def make_namespace(state: RunState, name: str) -> None:
 
 
 def connect_host(
-    namespace: str, address: str, mac: str, end: End, ecn: bool, offloads: bool
+    namespace: str, address: str, mac: str, end: End, ecn: bool, offloads: bool, mtu: int = MTU
 ) -> None:
     """A host with one interface, whose other end is the switch's.
 
@@ -73,9 +73,9 @@ def connect_host(
         kernel.set_sysctls(host_sysctls(ecn))
     with IPRoute(netns=namespace) as ipr:
         connect(ipr, HOST_INTERFACE, end, mac)
-        _raise_end(ipr, namespace, HOST_INTERFACE, address, PREFIX_LENGTH, offloads)
+        _raise_end(ipr, namespace, HOST_INTERFACE, address, PREFIX_LENGTH, offloads, mtu)
         raise_loopback(ipr)
-    raise_switch_end(end, offloads)
+    raise_switch_end(end, offloads, mtu)
 
 
 def connect(ipr: IPRoute, interface: str, other: End, mac: str | None = None) -> None:
@@ -132,7 +132,9 @@ class Access:
         return f"{ACCESS_INTERFACE}{self.number or ''}"
 
 
-def connect_access(access: Access, receiver_namespace: str, ecn: bool, offloads: bool) -> None:
+def connect_access(
+    access: Access, receiver_namespace: str, ecn: bool, offloads: bool, mtu: int
+) -> None:
     inner, gateway = access.namespace, access.gateway_namespace
     with netns.entered(inner):
         kernel.set_sysctls(host_sysctls(ecn))
@@ -141,12 +143,12 @@ def connect_access(access: Access, receiver_namespace: str, ecn: bool, offloads:
     outer = End(gateway, access.gateway_interface)
     with IPRoute(netns=inner) as ipr:
         connect(ipr, HOST_INTERFACE, outer)
-        _raise_end(ipr, inner, HOST_INTERFACE, access.address, LINK_PREFIX_LENGTH, offloads)
+        own = access.address, LINK_PREFIX_LENGTH, offloads, mtu
+        _raise_end(ipr, inner, HOST_INTERFACE, *own)
         raise_loopback(ipr)
     with IPRoute(netns=gateway) as ipr:
-        _raise_end(
-            ipr, gateway, outer.interface, access.gateway_address, LINK_PREFIX_LENGTH, offloads
-        )
+        own = access.gateway_address, LINK_PREFIX_LENGTH, offloads, mtu
+        _raise_end(ipr, gateway, outer.interface, *own)
         index = ipr.link_lookup(ifname=HOST_INTERFACE)[0]
         shape(ipr, index, access.address, access.shape, access.number)
     with IPRoute(netns=inner) as ipr:
@@ -167,12 +169,19 @@ def connect_root(
 
 
 def _raise_end(
-    ipr: IPRoute, namespace: str, interface: str, address: str, prefix: int, offloads: bool
+    ipr: IPRoute,
+    namespace: str,
+    interface: str,
+    address: str,
+    prefix: int,
+    offloads: bool,
+    mtu: int,
 ) -> None:
+    index = ipr.link_lookup(ifname=interface)[0]
+    ipr.link("set", index=index, mtu=mtu)
     if not offloads:
         # TCP builds no frames for the interface to split.
-        index = ipr.link_lookup(ifname=interface)[0]
-        ipr.link("set", index=index, gso_max_segs=1, gso_max_size=1500)
+        ipr.link("set", index=index, gso_max_segs=1, gso_max_size=mtu)
         with netns.entered(namespace):
             kernel.disable_offloads(interface)
     set_up(ipr, interface, address, prefix)

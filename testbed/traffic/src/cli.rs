@@ -9,14 +9,14 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use daemon_kit::cli::with_examples;
 
 use crate::examples::EXAMPLES;
-use crate::spec::Listener;
+use crate::spec::{Listener, Transport};
 
 /// The command line with its examples, also for manual pages and completions.
 pub fn command() -> clap::Command {
     with_examples(Cli::command(), EXAMPLES)
 }
 
-/// TCP traffic with known truth.
+/// TCP and QUIC traffic with known truth.
 #[derive(Debug, Parser)]
 #[command(name = "tidemark-traffic", version)]
 pub struct Cli {
@@ -57,7 +57,7 @@ pub struct RunArgs {
 /// Of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// ADDRESS:PORT[,rcvbuf=BYTES][,netns=NAME]; may be repeated.
+    /// ADDRESS:PORT[,quic][,control=NAME][,rcvbuf=BYTES][,netns=NAME]; may be repeated.
     #[arg(long = "listen", required = true, value_name = "LISTENER", value_parser = listener)]
     pub listen: Vec<Listener>,
     /// Where to write the bytes received (JSON).
@@ -77,7 +77,9 @@ fn listener(text: &str) -> anyhow::Result<Listener> {
         name: address.to_string(),
         address,
         netns: None,
+        transport: Transport::Tcp,
         receive_buffer_bytes: None,
+        congestion_control: None,
     };
     for part in parts {
         match part.split_once('=') {
@@ -89,7 +91,13 @@ fn listener(text: &str) -> anyhow::Result<Listener> {
                 );
             }
             Some(("netns", value)) => listener.netns = Some(value.to_owned()),
-            _ => return Err(anyhow!("{part}: rcvbuf=BYTES or netns=NAME expected")),
+            Some(("control", name)) => listener.congestion_control = Some(name.to_owned()),
+            None if part == "quic" => listener.transport = Transport::Quic,
+            _ => {
+                return Err(anyhow!(
+                    "{part}: quic, control=NAME, rcvbuf=BYTES or netns=NAME expected"
+                ));
+            }
         }
     }
     Ok(listener)

@@ -7,22 +7,14 @@ use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 
 use crate::clock::Moment;
 use crate::netns;
+use crate::quic;
+use crate::sending::{CLOSE_TIMEOUT, PAYLOAD, Stop};
 use crate::socket::{self, TcpState};
-use crate::spec::{Flow, Kind};
+use crate::spec::{Flow, Kind, Transport};
 use crate::truth::FlowTruth;
-
-/// What is written, over and over.
-static PAYLOAD: [u8; 64 * 1024] = [0x54; 64 * 1024];
-
-/// After the end of the data: how long the receiver may take to close.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Becomes true when the run ends.
-pub type Stop = watch::Receiver<bool>;
 
 /// How sending ended.
 enum End {
@@ -36,6 +28,10 @@ enum End {
 /// to send, apart from the run's end.
 pub async fn run(flow: &Flow, stop_after: Option<Duration>, stop: Stop) -> FlowTruth {
     let mut truth = blank(flow);
+    if flow.transport == Transport::Quic {
+        quic::run(flow, stop_after, stop, &mut truth).await;
+        return truth;
+    }
     match connect(flow, &mut truth) {
         Ok(stream) => drive(flow, &stream, stop_after, stop, &mut truth).await,
         Err(error) => truth.error = Some(error),
@@ -62,14 +58,18 @@ fn blank(flow: &Flow) -> FlowTruth {
             .source
             .unwrap_or_else(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))),
         destination: flow.destination,
-        protocol: 6,
+        protocol: match flow.transport {
+            Transport::Tcp => 6,
+            Transport::Quic => 17,
+        },
         start: now,
         stop: now,
         base_rtt_ms: flow.base_rtt_ms,
         bytes_wanted: flow.bytes,
         complete: false,
         error: None,
-        tcp: TcpState::default(),
+        tcp: (flow.transport == Transport::Tcp).then(TcpState::default),
+        quic: None,
     }
 }
 
@@ -107,19 +107,17 @@ async fn drive(
         sent = send(flow.bytes, stream) => sent,
     };
     truth.stop = Moment::now();
-    if let Ok(state) = socket::tcp_state(stream) {
-        truth.tcp = state;
-    }
+    let mut state = socket::tcp_state(stream).unwrap_or_default();
     match end {
         Ok(End::Complete) => {
             truth.complete = true;
             // The FIN counts as one more acknowledged byte.
             if let Some(wanted) = flow.bytes {
-                truth.tcp.bytes_acked = truth.tcp.bytes_acked.min(wanted);
+                state.bytes_acked = state.bytes_acked.min(wanted);
             }
         }
         Ok(End::Stopped) => {
-            if truth.tcp.srtt_us == 0 {
+            if state.srtt_us == 0 {
                 truth.error = Some(format!(
                     "{} to {}: not connected when it was to stop",
                     truth.source, flow.destination
@@ -132,6 +130,7 @@ async fn drive(
             truth.error = Some(format!("{} to {}: {error}", truth.source, flow.destination));
         }
     }
+    truth.tcp = Some(state);
 }
 
 /// Sends `bytes` (or without end) and waits until the receiver has closed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP traffic whose truth is known: locally bottlenecked (LBP), remotely
+//! TCP and QUIC traffic whose truth is known: locally bottlenecked (LBP), remotely
 //! bottlenecked (RBP), window-limited (WL) flows, and transfers that come as a
 //! Poisson process or from users who think between them.
 //!
@@ -14,12 +14,15 @@
 pub mod cli;
 mod clock;
 mod closed_loop;
+mod counters;
 mod examples;
 pub mod flow;
 mod netns;
 mod poisson;
+pub mod quic;
 mod receiver;
 pub mod run;
+mod sending;
 pub mod socket;
 pub mod spec;
 pub mod truth;

@@ -65,6 +65,7 @@ mod tests {
             destination: "127.0.0.1:1".parse().unwrap(),
             source: None,
             netns: None,
+            transport: crate::spec::Transport::Tcp,
             congestion_control: None,
             arrivals_per_s: 50.0,
             size,

@@ -4,33 +4,32 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::sys::socket::{MsgFlags, recv};
+use quinn::Endpoint;
 use std::os::fd::AsRawFd;
 use tokio::io::Interest;
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::counters::Counters;
 use crate::netns;
+use crate::quic;
 use crate::socket;
-use crate::spec::Listener;
-use crate::truth::ListenerTruth;
+use crate::spec::{Listener, Transport};
 
 /// Most that one call discards.
 const DISCARD_BYTES: usize = 256 * 1024;
 
-/// Counters of one listener, shared with its connections.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    connections: AtomicU64,
-    bytes: AtomicU64,
-    errors: AtomicU64,
+#[derive(Debug)]
+enum Listening {
+    Tcp(TcpListener),
+    Quic(Endpoint),
 }
 
 /// A listener that is bound; [`Bound::serve`] accepts.
 #[derive(Debug)]
 pub(crate) struct Bound {
-    listener: TcpListener,
+    listener: Listening,
     /// To be read at the end.
     pub counters: Arc<Counters>,
     /// As in the spec.
@@ -41,16 +40,26 @@ pub(crate) struct Bound {
 /// Binds inside the listener's namespace.
 pub(crate) fn bind(listener: &Listener) -> Result<Bound, String> {
     let named = |e: String| format!("listener {}: {e}", listener.name);
-    let socket = netns::within(listener.netns.as_deref(), || {
-        socket::listening(listener.address, listener.receive_buffer_bytes)
-    })
-    .map_err(named)?
-    .map_err(named)?;
-    let bound = TcpListener::from_std(socket.into()).map_err(|e| named(e.to_string()))?;
+    let netns = listener.netns.as_deref();
+    let (listening, bound) = match listener.transport {
+        Transport::Tcp => {
+            let socket = netns::within(netns, || socket::listening(listener));
+            let socket = socket.map_err(named)?.map_err(named)?;
+            let bound = TcpListener::from_std(socket.into()).map_err(|e| named(e.to_string()))?;
+            let address = bound.local_addr();
+            (Listening::Tcp(bound), address)
+        }
+        Transport::Quic => {
+            let endpoint = netns::within(netns, || quic::listening(listener.address));
+            let endpoint = endpoint.map_err(named)?.map_err(named)?;
+            let address = endpoint.local_addr();
+            (Listening::Quic(endpoint), address)
+        }
+    };
     Ok(Bound {
         // The port is known even if 0 was asked for.
-        address: bound.local_addr().unwrap_or(listener.address),
-        listener: bound,
+        address: bound.unwrap_or(listener.address),
+        listener: listening,
         counters: Arc::default(),
         name: listener.name.clone(),
     })
@@ -59,36 +68,28 @@ pub(crate) fn bind(listener: &Listener) -> Result<Bound, String> {
 impl Bound {
     /// Accepts for ever; a connection is served until its peer ends it.
     pub(crate) async fn serve(self) {
+        let listener = match self.listener {
+            Listening::Tcp(listener) => listener,
+            Listening::Quic(endpoint) => return quic::serve(endpoint, self.counters).await,
+        };
         loop {
-            match self.listener.accept().await {
+            match listener.accept().await {
                 Ok((stream, _)) => {
-                    self.counters.connections.fetch_add(1, Ordering::Relaxed);
+                    self.counters.connected();
                     let counters = Arc::clone(&self.counters);
                     tokio::spawn(async move {
                         if discard(&stream, &counters).await.is_err() {
-                            counters.errors.fetch_add(1, Ordering::Relaxed);
+                            counters.failed();
                         }
                     });
                 }
                 Err(error) => {
                     // Out of descriptors, or a connection that ended first.
-                    self.counters.errors.fetch_add(1, Ordering::Relaxed);
+                    self.counters.failed();
                     tracing::debug!(listener = %self.name, %error, "accept");
                     tokio::time::sleep(std::time::Duration::from_millis(10)).await;
                 }
             }
-        }
-    }
-}
-
-impl Counters {
-    /// As written into the truth.
-    pub(crate) fn truth(&self, address: String) -> ListenerTruth {
-        ListenerTruth {
-            address,
-            connections: self.connections.load(Ordering::Relaxed),
-            bytes_received: self.bytes.load(Ordering::Relaxed),
-            errors: self.errors.load(Ordering::Relaxed),
         }
     }
 }
@@ -106,7 +107,7 @@ async fn discard(stream: &TcpStream, counters: &Counters) -> io::Result<()> {
         match result {
             Ok(0) => return Ok(()),
             Ok(bytes) => {
-                counters.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+                counters.received(bytes);
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
             // A sender that stops at the end of its time resets.

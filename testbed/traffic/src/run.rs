@@ -13,9 +13,10 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::clock::Moment;
 use crate::closed_loop::User;
-use crate::flow::{self, Stop};
+use crate::flow;
 use crate::poisson::Arrivals;
 use crate::receiver;
+use crate::sending::Stop;
 use crate::spec::{ClosedLoop, Flow, Poisson, Spec};
 use crate::truth::{FlowTruth, MAX_FLOWS, Truth, VERSION};
 
@@ -158,7 +159,7 @@ impl FlowLog {
             self.flows.push(flow);
         } else {
             self.omitted += 1;
-            self.omitted_bytes += flow.tcp.bytes_acked;
+            self.omitted_bytes += flow.bytes_acked();
         }
     }
 }

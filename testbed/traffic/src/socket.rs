@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::spec::Flow;
+use crate::spec::{Flow, Listener};
 
 /// Data waiting in the socket beyond what TCP may send now; small, so that a
 /// flow that stops does so at once and memory stays bounded.
@@ -31,14 +31,7 @@ fn tcp_socket(address: SocketAddr) -> Result<Socket, String> {
 pub(crate) fn connecting(flow: &Flow) -> Result<Socket, String> {
     let destination = flow.destination;
     let socket = tcp_socket(destination)?;
-    if let Some(name) = &flow.congestion_control {
-        socket.set_tcp_congestion(name.as_bytes()).map_err(|e| {
-            format!(
-                "congestion control {name} cannot be used: {e}; available: {} (load its module, e.g. modprobe tcp_{name})",
-                available_congestion_controls()
-            )
-        })?;
-    }
+    set_congestion_control(&socket, flow.congestion_control.as_deref())?;
     if let Some(priority) = flow.priority {
         (socket.set_priority(priority))
             .map_err(failed(format_args!("SO_PRIORITY {priority:#x}")))?;
@@ -58,18 +51,27 @@ pub(crate) fn connecting(flow: &Flow) -> Result<Socket, String> {
     }
 }
 
+fn set_congestion_control(socket: &Socket, name: Option<&str>) -> Result<(), String> {
+    let Some(name) = name else { return Ok(()) };
+    socket.set_tcp_congestion(name.as_bytes()).map_err(|e| {
+        format!(
+            "congestion control {name} cannot be used: {e}; available: {} (load its module, e.g. modprobe tcp_{name})",
+            available_congestion_controls()
+        )
+    })
+}
+
 /// A listening socket. `receive_buffer_bytes` is inherited by what it accepts:
 /// a small one keeps the advertised window small (the kernel doubles the value
 /// for its own overhead and advertises about the half of the result).
-pub(crate) fn listening(
-    address: SocketAddr,
-    receive_buffer_bytes: Option<u32>,
-) -> Result<Socket, String> {
+pub(crate) fn listening(listener: &Listener) -> Result<Socket, String> {
+    let address = listener.address;
     let socket = tcp_socket(address)?;
+    set_congestion_control(&socket, listener.congestion_control.as_deref())?;
     socket
         .set_reuse_address(true)
         .map_err(failed("SO_REUSEADDR"))?;
-    if let Some(bytes) = receive_buffer_bytes {
+    if let Some(bytes) = listener.receive_buffer_bytes {
         // Before listen: the window scale is settled in the handshake.
         (socket.set_recv_buffer_size(bytes as usize))
             .map_err(failed(format_args!("SO_RCVBUF {bytes}")))?;
@@ -179,7 +181,8 @@ mod tests {
 
     #[test]
     fn a_small_receive_buffer_is_inherited_and_limits_the_window() {
-        let listener = listening("127.0.0.1:0".parse().unwrap(), Some(8192)).unwrap();
+        let text = r#"{"name": "a", "address": "127.0.0.1:0", "receive_buffer_bytes": 8192}"#;
+        let listener = listening(&serde_json::from_str(text).unwrap()).unwrap();
         listener.set_nonblocking(false).unwrap();
         let address = listener.local_addr().unwrap().as_socket().unwrap();
         let client = std::net::TcpStream::connect(address).unwrap();

@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Moment;
+use crate::quic::QuicState;
 use crate::socket::TcpState;
 use crate::spec::Kind;
 
@@ -73,8 +74,20 @@ pub struct FlowTruth {
     pub complete: bool,
     /// Why it failed, where it did.
     pub error: Option<String>,
-    /// TCP_INFO at the end.
-    pub tcp: TcpState,
+    /// TCP_INFO at the end, of TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpState>,
+    /// Its like, of QUIC; absent where it was never connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quic: Option<QuicState>,
+}
+
+impl FlowTruth {
+    /// Payload that arrived, as far as that is known.
+    pub fn bytes_acked(&self) -> u64 {
+        let quic = self.quic.and_then(|q| q.bytes_delivered);
+        (self.tcp.map(|t| t.bytes_acked)).or(quic).unwrap_or(0)
+    }
 }
 
 /// One listener.

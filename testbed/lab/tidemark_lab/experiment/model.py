@@ -7,10 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from .quantities import Fraction, Limit, Rate, Seconds, Strict
+from .quantities import ETHERNET_BYTES, MTU, Fraction, Limit, Rate, Seconds, Strict
 from .remote.model import RemoteLab
-from .traffic import NAME, Persistent, Traffic, one_or_more
+from .traffic import NAME, Datagrams, Group, Persistent, Traffic, one_or_more
 
+# IPv4's smallest (RFC 791), and that of jumbo frames.
+LEAST_MTU, MOST_MTU = 576, 9000
+# A datagram of 1200 bytes (RFC 9000 14) with its headers.
+QUIC_MTU = 1228
 BACK_ENDS = ("embedded", "ns3", "bmv2", "remote")
 JUDGES = ("demo", "steps", "sweep", "trial", "iterate")
 Action = Literal["drop_tail", "mark_ce"]
@@ -85,6 +89,12 @@ class Hosts(Strict):
         list[Seconds],
         BeforeValidator(one_or_more, json_schema_input_type=Seconds | list[Seconds]),
     ] = Field(min_length=1, max_length=40, description="base round trip of each, to the receiver")
+    mtu: int | None = Field(
+        default=None,
+        ge=LEAST_MTU,
+        le=MOST_MTU,
+        description="of their links, where it is less than the topology's (embedded)",
+    )
 
     @model_validator(mode="after")
     def _positive(self) -> Hosts:
@@ -98,6 +108,13 @@ class Topology(Strict):
 
     switches: list[Switch] = Field(min_length=1, max_length=4, description="in the data's order")
     hosts: list[Hosts] = Field(min_length=1, description="that send")
+    mtu: int = Field(
+        default=MTU,
+        ge=LEAST_MTU,
+        le=MOST_MTU,
+        description="bytes of the largest IP packet on every link, also between switches; "
+        "`packets` of a limit are such ones, with their Ethernet header (embedded)",
+    )
     offloads: bool = Field(
         default=True,
         description="hosts leave segmentation and checksums to their interfaces, as the kernel has "
@@ -114,6 +131,8 @@ class Topology(Strict):
         for hosts in self.hosts:
             if hosts.switch is not None and hosts.switch not in known:
                 raise ValueError(f"hosts {hosts.name}: there is no switch {hosts.switch}")
+            if hosts.mtu is not None and hosts.mtu > self.mtu:
+                raise ValueError(f"hosts {hosts.name}: mtu is above the topology's, {self.mtu}")
         return self
 
 
@@ -212,6 +231,7 @@ class Experiment(Strict):
             for group in getattr(self.traffic, kind):
                 if unknown := [h for h in group.hosts if h not in hosts]:
                     raise ValueError(f"traffic {group.name}: there are no hosts {unknown[0]}")
+                self._check_mtu(group)
         for group in self.traffic.persistent:
             self._check_bottleneck(group, switches)
         names = [p.name for p in self.phases]
@@ -223,6 +243,25 @@ class Experiment(Strict):
         if self.phases[0].apply_advice:
             raise ValueError(f"phase {names[0]}: there is no advice before the first phase")
         return self
+
+    def _check_mtu(self, group: Group) -> None:
+        hosts = [h for h in self.topology.hosts if h.name in group.hosts]
+        mtus = [h.mtu or self.topology.mtu for h in hosts]
+        if isinstance(group, Datagrams):
+            if group.packet > min(mtus):
+                raise ValueError(f"traffic {group.name}: packet is above the mtu of its hosts")
+            return
+        if group.transport == "quic" and min(mtus) < QUIC_MTU:
+            raise ValueError(
+                f"traffic {group.name}: QUIC needs an mtu of {QUIC_MTU} (RFC 9000), its hosts have "
+                f"{min(mtus)}"
+            )
+        remote = group.remote if isinstance(group, Persistent) else None
+        if remote is not None and min(remote.burst, remote.queue) < max(mtus) + ETHERNET_BYTES:
+            raise ValueError(
+                f"traffic {group.name}: remote: burst and queue have no room for a packet of "
+                f"{max(mtus)} bytes"
+            )
 
     def _check_bottleneck(self, group: Persistent, switches: list[str]) -> None:
         for name in group.hosts:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..json_types import JsonObject
 from .model import Action, Experiment, Phase
-from .quantities import FRAME_BYTES, Limit
+from .quantities import ETHERNET_BYTES, Limit
 from .senders import DatagramFlow, Flow, Host, Transfers, senders
 
 FIRST_NODE = 10
@@ -54,16 +54,32 @@ class Plan:
         return cls(experiment, seed, *senders(experiment))
 
     @property
+    def frame_bytes(self) -> int:
+        """Of a full packet of the largest MTU, with its Ethernet header."""
+        return self.experiment.topology.mtu + ETHERNET_BYTES
+
+    def congestion_controls(self, transport: str, host: Host | None = None) -> set[str]:
+        """Of flows and transfers; `host`: of what it sends."""
+        own = [f for f in self.flows if host is None or f.host == host]
+        sources = [t.source for t in self.transfers if host is None or t.host == host]
+        return {s.congestion_control for s in [*own, *sources] if s.transport == transport}
+
+    @property
     def queue_packets(self) -> int:
         """Room of a switch's own queue: for limits of 4 C·T̄."""
         switches = range(len(self.experiment.topology.switches))
         most_bdp = max(self.bdp_bytes(k) for k in switches)
-        return max(QUEUE_PACKETS, round(8 * most_bdp) // FRAME_BYTES)
+        return max(QUEUE_PACKETS, round(8 * most_bdp) // self.frame_bytes)
+
+    @property
+    def least_limit_bytes(self) -> int:
+        """The other guard rail: an experiment changes limits on purpose, so it is wide."""
+        return 2 * self.frame_bytes
 
     @property
     def most_limit_bytes(self) -> int:
         """The controller's guard rail: half of what that queue has room for."""
-        return self.queue_packets * FRAME_BYTES // 2
+        return self.queue_packets * self.frame_bytes // 2
 
     @property
     def initial_windows(self) -> list[str]:
@@ -124,7 +140,7 @@ class Plan:
     ) -> Limits:
         """With what is None as before."""
         rate_bps = self.experiment.topology.switches[switch].rate
-        link = self.bdp_bytes(switch), self.n_b(switch), rate_bps
+        link = self.bdp_bytes(switch), self.n_b(switch), rate_bps, self.frame_bytes
         at = before.limit_bytes
         if limit:
             at = min(limit.in_bytes(*link), self.most_limit_bytes)
@@ -133,7 +149,7 @@ class Plan:
         marks = before.threshold_bytes if before.threshold_bytes is not None else at
         if threshold:
             marks = threshold.in_bytes(*link)
-        return Limits(action, at, min(marks, at - FRAME_BYTES))
+        return Limits(action, at, min(marks, at - self.frame_bytes))
 
     def limits_at(self, switch: int, acts_at_bytes: int) -> Limits:
         """Limits that act at so many bytes. Where the switch marks, that is the threshold, and the
@@ -144,7 +160,7 @@ class Plan:
             return Limits("drop_tail", acts_at_bytes)
         most = self.most_limit_bytes
         wanted = 2 * acts_at_bytes + round(self.bdp_bytes(switch))
-        return Limits("mark_ce", min(wanted, most), min(acts_at_bytes, most - FRAME_BYTES))
+        return Limits("mark_ce", min(wanted, most), min(acts_at_bytes, most - self.frame_bytes))
 
     def delay_s(self, switch: int) -> float:
         """One way, of the link behind a switch."""

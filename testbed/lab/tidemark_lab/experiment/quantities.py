@@ -28,6 +28,9 @@ from . import units
 WIRE_BYTES = 24
 # Of a full segment, with its Ethernet header: what a queue holds.
 FRAME_BYTES = 1514
+# Bytes of a frame before its IP packet.
+ETHERNET_BYTES = 14
+MTU = FRAME_BYTES - ETHERNET_BYTES
 
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _QUANTITY = re.compile(rf"({_NUMBER})\s*(.*)")
@@ -52,6 +55,7 @@ RATES = _by_first_name(units.RATE)
 TIMES = _by_first_name(units.TIME)
 BYTES = _by_first_name(units.SIZE)
 # Of a limit, besides the sizes.
+PACKETS = "packets"
 BDP, BDP_SQRT_N = "bdp", "bdp/sqrt_n"
 _LIMIT = [(size, [n for n in names if n]) for size, names in units.SIZE]
 _LIMIT += [*units.TIME, (1.0, [BDP]), (1.0, [BDP_SQRT_N])]
@@ -133,16 +137,20 @@ class Limit:
             raise ValueError("a limit is above 0")
         return cls(number / (BYTES | TIMES).get(unit, 1), unit)
 
-    def in_bytes(self, bdp_bytes: float, n_b: int, rate_bps: float) -> int:
-        """At least one frame."""
+    def in_bytes(
+        self, bdp_bytes: float, n_b: int, rate_bps: float, frame_bytes: int = FRAME_BYTES
+    ) -> int:
+        """At least one frame, of which `packets` counts whole ones."""
+        if self.unit == PACKETS:
+            return max(frame_bytes, round(self.number * frame_bytes))
         if self.unit in BYTES:
-            return max(FRAME_BYTES, round(self.number * BYTES[self.unit]))
+            return max(frame_bytes, round(self.number * BYTES[self.unit]))
         if self.unit in TIMES:
-            return max(FRAME_BYTES, round(self.number * TIMES[self.unit] * rate_bps / 8))
+            return max(frame_bytes, round(self.number * TIMES[self.unit] * rate_bps / 8))
         whole = self.number * bdp_bytes
         if self.unit == BDP_SQRT_N:
             whole /= math.sqrt(max(n_b, 1))
-        return max(FRAME_BYTES, round(whole))
+        return max(frame_bytes, round(whole))
 
     def __str__(self) -> str:
         return f"{self.number:.12g}{self.unit}"

@@ -50,7 +50,8 @@ QUANTITIES = (
 )
 
 AFTER_QUANTITIES = f"""
-A packet is a full frame of {quantities.FRAME_BYTES} bytes. A time as a limit is as many bytes as
+A packet is a full frame of {quantities.FRAME_BYTES} bytes; of a limit, one of the topology's `mtu`
+with {quantities.ETHERNET_BYTES} bytes of Ethernet. A time as a limit is as many bytes as
 the port sends in it. `bdp` is C·T̄: the rate times the mean
 base round trip of the flows that the switch limits (of its hosts, where it limits none);
 `bdp/sqrt_n` is that over √N_b.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .model import Experiment
+from .quantities import MTU
 from .sizes import mean_bytes
 from .traffic import ClosedLoop, Datagrams, OpenLoop, Persistent, Remote
 
@@ -25,6 +26,8 @@ class Host:
     ecn: bool
     # Packets; None: as its stack has it.
     initial_window: int | None = None
+    # Of its links: bytes of an IP packet.
+    mtu: int = MTU
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Flow:
     name: str
     kind: str
     host: Host
+    transport: str
     congestion_control: str
     window_bytes: int | None
     remote: Remote | None
@@ -106,7 +110,8 @@ def _hosts(
             ecn, begins = getattr(group, "ecn", False), getattr(group, "initial_window", None)
             key = (name, rtt, ecn, begins)
             if key not in made:
-                made[key] = Host(f"h{len(made) + 1}", name, switch, rtt, ecn, begins)
+                mtu = hosts.mtu or experiment.topology.mtu
+                made[key] = Host(f"h{len(made) + 1}", name, switch, rtt, ecn, begins, mtu)
             found.append(made[key])
     return found
 
@@ -142,6 +147,7 @@ def _persistent(experiment: Experiment, group: Persistent, hosts: list[Host]) ->
                     name=f"{group.name}-{i + 1}" + (f".{number + 1}" if number else ""),
                     kind=group.kind,
                     host=host,
+                    transport=group.transport,
                     congestion_control=control,
                     window_bytes=group.window,
                     remote=group.remote,

@@ -21,7 +21,7 @@ from .backend import BackEnd, MeasuredPhase, Place, Window
 from .ns3_scenario import IP_BYTES, flow_records, scenario_text
 from .pace import patience_s
 from .plan import FIRST_NODE, Plan
-from .quantities import FRAME_BYTES, WIRE_BYTES
+from .quantities import FRAME_BYTES, MTU, WIRE_BYTES
 
 # Towards the next switch, or the receiver; of every node.
 PORT = 1
@@ -50,6 +50,10 @@ class Ns3(BackEnd):
             found.append(f"controller: {live}")
         if any(s.program for s in experiment.topology.switches):
             found.append("topology.switches: program: only embedded runs programs of others")
+        if plan.congestion_controls("quic"):
+            found.append("traffic: transport: ns-3 has TCP only: take embedded")
+        if experiment.topology.mtu != MTU or any(h.mtu != MTU for h in plan.hosts):
+            found.append(f"topology: mtu: is {MTU} in ns-3: take embedded")
         if (count := len(flow_records(plan))) > MOST_FLOWS:
             found.append(f"traffic: {count} flows and transfers, at most {MOST_FLOWS}")
         return found

@@ -60,12 +60,35 @@ class Step(Strict):
     count: int = Field(ge=0, le=2000, description="flows from then on")
 
 
+# Of quinn, by the lab's names.
+QUIC_CONTROLS = ("cubic", "bbr", "newreno")
+
+
+def _check_quic(
+    transport: str, controls: list[CongestionControl], ecn: bool, initial_window: int | None
+) -> None:
+    if transport != "quic":
+        return
+    if unknown := [c for c in controls if c not in QUIC_CONTROLS]:
+        known = ", ".join(QUIC_CONTROLS)
+        raise ValueError(f"congestion_control: QUIC has no {unknown[0]} here; it has {known}")
+    if ecn:
+        raise ValueError("ecn: QUIC asks for ECN in any case: leave it out")
+    if initial_window is not None:
+        raise ValueError("initial_window: QUIC has its own, 10 packets: leave it out")
+
+
 class _Senders(Strict):
     name: str = Field(pattern=NAME, description="of this group; its flows are NAME-1, NAME-2, ...")
     hosts: Names = Field(
         min_length=1, description="groups of hosts that send, one after the other in turn"
     )
-    ecn: bool = Field(default=False, description="the flows ask for ECN (RFC 3168)")
+    transport: Literal["tcp", "quic"] = Field(
+        default="tcp",
+        description="the kernel's TCP, or QUIC by quinn, a connection for each flow: controls "
+        "cubic, bbr and newreno, always with ECN (not ns3)",
+    )
+    ecn: bool = Field(default=False, description="the flows ask for ECN (RFC 3168); TCP")
     initial_window: int | None = Field(
         default=None,
         ge=1,
@@ -75,14 +98,15 @@ class _Senders(Strict):
 
 
 class Persistent(_Senders):
-    """TCP flows that always have something to send."""
+    """Flows that always have something to send."""
 
     count: int | None = Field(default=None, ge=0, le=2000, description="how many; or `steps`")
     steps: list[Step] | None = Field(default=None, min_length=1, description="changing counts")
     congestion_control: Controls = Field(
         default=["cubic"],
         min_length=1,
-        description="one, or several that alternate along the flows and the rounds of hosts",
+        description="one, or several that alternate along the flows and the rounds of hosts; "
+        "`scalable`, `highspeed`, `vegas` and `dctcp` are the lab's own where the kernel has none",
     )
     window: Size | None = Field(
         default=None, description="receive buffer: the flows are window-limited"
@@ -98,6 +122,9 @@ class Persistent(_Senders):
 
     @model_validator(mode="after")
     def _consistent(self) -> Persistent:
+        _check_quic(self.transport, self.congestion_control, self.ecn, self.initial_window)
+        if self.transport == "quic" and self.window is not None:
+            raise ValueError("window: is a receive buffer of TCP: QUIC flows have none here")
         if (self.count is None) == (self.steps is None):
             raise ValueError("give either count or steps")
         if self.steps and [s.at for s in self.steps] != sorted({s.at for s in self.steps}):
@@ -140,6 +167,7 @@ class OpenLoop(_Senders):
 
     @model_validator(mode="after")
     def _consistent(self) -> OpenLoop:
+        _check_quic(self.transport, [self.congestion_control], self.ecn, self.initial_window)
         if (self.arrivals_per_s is None) == (self.load is None):
             raise ValueError("give either arrivals_per_s or load")
         if self.load == 0:
@@ -161,6 +189,7 @@ class ClosedLoop(_Senders):
 
     @model_validator(mode="after")
     def _consistent(self) -> ClosedLoop:
+        _check_quic(self.transport, [self.congestion_control], self.ecn, self.initial_window)
         if self.think <= 0:
             raise ValueError("think: above 0")
         if self.stop is not None and self.stop <= self.start:
@@ -186,6 +215,9 @@ class Datagrams(Strict):
         return self
 
 
+Group = Persistent | OpenLoop | ClosedLoop | Datagrams
+
+
 class Traffic(Strict):
     """What is sent; at least one group."""
 
@@ -196,7 +228,7 @@ class Traffic(Strict):
 
     @model_validator(mode="after")
     def _some(self) -> Traffic:
-        groups: list[Persistent | OpenLoop | ClosedLoop | Datagrams] = [
+        groups: list[Group] = [
             *self.persistent,
             *self.open_loop,
             *self.closed_loop,

@@ -3,16 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from ..json_types import JsonObject
 from .plan import Plan
 from .senders import Flow, Host, Transfers
 from .sizes import as_traffic
-from .traffic import ClosedLoop
+from .traffic import ClosedLoop, OpenLoop
 
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
+# Keys of a spec, and the receiver's port.
+Carried = tuple[JsonObject, int]
 BULK_TCP_PORT, SHORT_TCP_PORT, CLOSED_TCP_PORT, FIRST_WINDOW_TCP_PORT = 5001, 5002, 5003, 5100
+# DCTCP's receiver takes part, so it has a listener of its own.
+DCTCP, DCTCP_PORT = "dctcp", 5004
+QUIC_UDP_PORT = 5005
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,9 @@ def window_ports(plan: Plan) -> dict[int, int]:
     return {w: FIRST_WINDOW_TCP_PORT + i for i, w in enumerate(windows)}
 
 
-def listeners(plan: Plan, endpoints: Endpoints) -> list[JsonObject]:
+def listeners(
+    plan: Plan, endpoints: Endpoints, names: Mapping[str, str] = NO_NAMES
+) -> list[JsonObject]:
     ports: dict[str, tuple[int, int | None]] = {
         "bulk": (BULK_TCP_PORT, None),
         "short": (SHORT_TCP_PORT, None),
@@ -48,6 +58,12 @@ def listeners(plan: Plan, endpoints: Endpoints) -> list[JsonObject]:
         **{f"window-{w}": (port, w) for w, port in window_ports(plan).items()},
     }
     receiver = endpoints.receiver()
+    more: list[tuple[str, int, JsonObject]] = []
+    if DCTCP in plan.congestion_controls("tcp"):
+        control = names.get(DCTCP, DCTCP)
+        more.append((DCTCP, DCTCP_PORT, {"congestion_control": control}))
+    if plan.congestion_controls("quic"):
+        more.append(("quic", QUIC_UDP_PORT, {"transport": "quic"}))
     return [
         {
             "name": name,
@@ -56,15 +72,23 @@ def listeners(plan: Plan, endpoints: Endpoints) -> list[JsonObject]:
             **({"receive_buffer_bytes": window} if window else {}),
         }
         for name, (port, window) in ports.items()
+    ] + [
+        {"name": name, **receiver.document(), "address": f"{receiver.address}:{port}", **keys}
+        for name, port, keys in more
     ]
 
 
-def spec(plan: Plan, endpoints: Endpoints, only: Host | None = None) -> JsonObject:
-    """`only`: what that host sends."""
+def spec(
+    plan: Plan,
+    endpoints: Endpoints,
+    only: Host | None = None,
+    names: Mapping[str, str] = NO_NAMES,
+) -> JsonObject:
+    """`only`: what that host sends. `names`: of congestion controls that have another there."""
     own = [t for t in plan.transfers if only is None or t.host == only]
     users = [
         {
-            **_source(endpoints, t, CLOSED_TCP_PORT),
+            **_source(endpoints, t, CLOSED_TCP_PORT, names),
             "users": t.users,
             "think_s": t.source.think,
         }
@@ -74,10 +98,12 @@ def spec(plan: Plan, endpoints: Endpoints, only: Host | None = None) -> JsonObje
     return {
         "version": 1,
         "seed": plan.seed,
-        "listeners": listeners(plan, endpoints) if only is None else [],
-        "flows": [_flow(plan, endpoints, f) for f in plan.flows if only is None or f.host == only],
+        "listeners": listeners(plan, endpoints, names) if only is None else [],
+        "flows": [
+            _flow(plan, endpoints, f, names) for f in plan.flows if only is None or f.host == only
+        ],
         "poisson": [
-            {**_source(endpoints, t, SHORT_TCP_PORT), "arrivals_per_s": t.arrivals_per_s}
+            {**_source(endpoints, t, SHORT_TCP_PORT, names), "arrivals_per_s": t.arrivals_per_s}
             for t in own
             if not isinstance(t.source, ClosedLoop)
         ],
@@ -85,9 +111,18 @@ def spec(plan: Plan, endpoints: Endpoints, only: Host | None = None) -> JsonObje
     }
 
 
-def _flow(plan: Plan, endpoints: Endpoints, flow: Flow) -> JsonObject:
+def _carried(sender: Flow | OpenLoop | ClosedLoop, port: int, names: Mapping[str, str]) -> Carried:
+    control = sender.congestion_control
+    if sender.transport == "quic":
+        return {"transport": "quic", "congestion_control": control}, QUIC_UDP_PORT
+    port = DCTCP_PORT if control == DCTCP else port
+    return {"congestion_control": names.get(control, control)}, port
+
+
+def _flow(plan: Plan, endpoints: Endpoints, flow: Flow, names: Mapping[str, str]) -> JsonObject:
     at = endpoints.of_flow(flow)
     port = BULK_TCP_PORT if flow.window_bytes is None else window_ports(plan)[flow.window_bytes]
+    carried, port = _carried(flow, port, names)
     return {
         "name": flow.name,
         "kind": flow.kind,
@@ -95,21 +130,24 @@ def _flow(plan: Plan, endpoints: Endpoints, flow: Flow) -> JsonObject:
         "source": f"{at.address}:0",
         "destination": f"{endpoints.receiver().address}:{port}",
         "base_rtt_ms": 1e3 * flow.host.rtt_s,
-        "congestion_control": flow.congestion_control,
+        **carried,
         "start_s": flow.start_s,
         **({"stop_s": flow.stop_s} if flow.stop_s is not None else {}),
     }
 
 
-def _source(endpoints: Endpoints, transfers: Transfers, port: int) -> JsonObject:
+def _source(
+    endpoints: Endpoints, transfers: Transfers, port: int, names: Mapping[str, str]
+) -> JsonObject:
     source = transfers.source
+    carried, port = _carried(source, port, names)
     at = endpoints.of_host(transfers.host)
     return {
         "name": transfers.name,
         **at.document(),
         "source": f"{at.address}:0",
         "destination": f"{endpoints.receiver().address}:{port}",
-        "congestion_control": source.congestion_control,
+        **carried,
         "size": as_traffic(source.size),
         "base_rtt_ms": 1e3 * transfers.host.rtt_s,
         "start_s": source.start,

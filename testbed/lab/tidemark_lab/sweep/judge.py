@@ -61,7 +61,7 @@ class Sweep(Judge):
         (out / "sweep.md").write_text(table.markdown(documents))
 
     def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
-        """Shows the table, which is for the reader to judge."""
+        """Shows the tables. An estimate that misses the truth is shown, and fails no run."""
         progress.say("")
         progress.say(table.markdown(documents))
         progress.say(f"sweep: {out}")

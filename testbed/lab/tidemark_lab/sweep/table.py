@@ -26,6 +26,8 @@ from ..summary import class_check
 # Of rows in the table `events`: what the senders' kernels told.
 PROBED_KINDS = ("retransmit", "congestion_state")
 PREDICTED = ("utilisation", "loss_rate")
+# An N_b that is further from the truth is a miss: in flows, and in parts of the truth.
+MOST_FLOWS_OFF, MOST_SHARE_OFF = 2, 0.2
 
 
 def passive_view(capture: Path, out: Path) -> Path:
@@ -126,6 +128,18 @@ def line(document: JsonObject) -> str:
     )
 
 
+def far(documents: Sequence[JsonObject]) -> list[str]:
+    """Each N_b that is further from the truth than 2 flows and a fifth."""
+    return [
+        f"{d['name']} at {p['limit_bytes'] / 1e3:.0f} kB: N_b {value:.1f} {side} for {true}"
+        for d in documents
+        for p in d["phases"]
+        for side in ("probed", "passive")
+        for true, value in [(p["truth"]["n_b"], p[side]["n_b"]["value"])]
+        if abs(value - true) > max(MOST_FLOWS_OFF, MOST_SHARE_OFF * true)
+    ]
+
+
 ESTIMATED = (
     *("case", "limit kB", "N_b true", "probed", "passive", "T_e ms true", "probed", "passive"),
     *("classes right", "passive", "utilisation", "loss %", "advised kB"),
@@ -137,7 +151,8 @@ PREDICTIONS = (
 
 
 def markdown(documents: Sequence[JsonObject]) -> str:
-    """Two tables: estimates with the truth, measurements with what was predicted."""
+    """Two tables: estimates with the truth and how many are near it, measurements with what was
+    predicted."""
     estimated, predicted = [], []
     for d in documents:
         was = {p["limit_bytes"]: p for p in d["phases"]}
@@ -153,7 +168,12 @@ def markdown(documents: Sequence[JsonObject]) -> str:
                         *(_interval(f["loss_rate"], 3, 100), f"{100 * then['loss_rate']:.3f}"),
                     )
                 )
-    return "\n".join([*table(ESTIMATED, estimated), "", *table(PREDICTIONS, predicted)]) + "\n"
+    misses = far(documents)
+    count = sum(2 * len(d["phases"]) for d in documents)
+    near = f"N_b within 2 flows or a fifth of the truth: {count - len(misses)} of {count}"
+    judged = [near, *(f"FAR: {miss}" for miss in misses)]
+    tables = [*table(ESTIMATED, estimated), "", *judged, "", *table(PREDICTIONS, predicted)]
+    return "\n".join(tables) + "\n"
 
 
 def _beside_truth(p: JsonObject) -> tuple[str, ...]:

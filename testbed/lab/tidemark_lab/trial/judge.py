@@ -15,7 +15,6 @@ from ..errors import LabError
 from ..experiment import live as at_controller
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live
-from ..experiment.embedded.configs import LEAST_LIMIT_BYTES
 from ..experiment.judge import Case, Judge
 from ..experiment.load import ExperimentError
 from ..json_types import JsonObject
@@ -107,8 +106,8 @@ class Trial(Judge):
                 if rule["buffer_bytes"] is None:
                     live.progress.say(f"{rule['id']}: gives no buffer here, left out")
             advice = advice if candidates.ADVICE in self.rules else None
-        most_bytes = live.plan.most_limit_bytes
-        found = candidates.of_rules(rules, advice, LEAST_LIMIT_BYTES, most_bytes)
+        rails = live.plan.least_limit_bytes, live.plan.most_limit_bytes
+        found = candidates.of_rules(rules, advice, *rails)
         if not found:
             raise LabError("no rule gives a buffer: the controller has no estimates of this link")
         return found

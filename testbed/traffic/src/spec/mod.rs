@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::quic;
+
 /// Version of the spec's layout.
 pub const VERSION: u32 = 1;
 
@@ -47,6 +49,17 @@ pub enum Kind {
     Short,
 }
 
+/// How a flow is carried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// The kernel's.
+    #[default]
+    Tcp,
+    /// QUIC in this process; it always asks for ECN.
+    Quic,
+}
+
 /// Accepts connections, counts and discards what they carry.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,8 +70,14 @@ pub struct Listener {
     pub address: SocketAddr,
     /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
-    /// SO_RCVBUF of its connections; absent: the kernel tunes it.
+    /// Of its connections.
+    #[serde(default)]
+    pub transport: Transport,
+    /// SO_RCVBUF of its connections; absent: the kernel tunes it. Not QUIC.
     pub receive_buffer_bytes: Option<u32>,
+    /// Of its connections, for one whose receiver takes part (DCTCP); absent: the namespace's
+    /// default. Not QUIC.
+    pub congestion_control: Option<String>,
 }
 
 /// One connection.
@@ -75,7 +94,10 @@ pub struct Flow {
     pub source: Option<SocketAddr>,
     /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
-    /// Absent: the namespace's default.
+    /// How it is carried.
+    #[serde(default)]
+    pub transport: Transport,
+    /// Absent: the namespace's default; of QUIC cubic.
     pub congestion_control: Option<String>,
     /// SO_PRIORITY, by which the host's own qdisc can tell the flow.
     pub priority: Option<u32>,
@@ -102,7 +124,10 @@ pub struct Poisson {
     pub source: Option<SocketAddr>,
     /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
-    /// Absent: the namespace's default.
+    /// How they are carried.
+    #[serde(default)]
+    pub transport: Transport,
+    /// Absent: the namespace's default; of QUIC cubic.
     pub congestion_control: Option<String>,
     /// Mean rate of arrivals.
     pub arrivals_per_s: f64,
@@ -141,7 +166,10 @@ pub struct ClosedLoop {
     pub source: Option<SocketAddr>,
     /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
-    /// Absent: the namespace's default.
+    /// How they are carried.
+    #[serde(default)]
+    pub transport: Transport,
+    /// Absent: the namespace's default; of QUIC cubic.
     pub congestion_control: Option<String>,
     /// Bytes of each transfer.
     pub size: Size,
@@ -192,12 +220,23 @@ impl Spec {
             let enough = listener.receive_buffer_bytes.is_none_or(|b| b >= 2048);
             let field = || format!("listeners.{}.receive_buffer_bytes", listener.name);
             require(enough, field, "must be at least 2048")?;
+            let of_tcp =
+                listener.receive_buffer_bytes.is_none() && listener.congestion_control.is_none();
+            let field = || format!("listeners.{}.transport", listener.name);
+            require(
+                listener.transport == Transport::Tcp || of_tcp,
+                field,
+                "quic has no receive_buffer_bytes and no congestion_control",
+            )?;
         }
         for flow in &self.flows {
             let at = |field: &str| format!("flows.{}.{field}", flow.name);
             check_times(at, flow.start_s, flow.stop_s)?;
             check_families(at, flow.source, flow.destination)?;
             require(flow.bytes != Some(0), || at("bytes"), "must be above 0")?;
+            check_control(at, flow.transport, flow.congestion_control.as_deref())?;
+            let tells = flow.transport == Transport::Tcp || flow.priority.is_none();
+            require(tells, || at("priority"), "is TCP's only")?;
         }
         for poisson in &self.poisson {
             let at = |field: &str| format!("poisson.{}.{field}", poisson.name);
@@ -241,6 +280,7 @@ macro_rules! source_of_short_flows {
                     destination: self.destination,
                     source: self.source,
                     netns: self.netns.clone(),
+                    transport: self.transport,
                     congestion_control: self.congestion_control.clone(),
                     priority: None,
                     start_s,
@@ -253,6 +293,7 @@ macro_rules! source_of_short_flows {
             fn check_connections(&self, at: impl Fn(&str) -> String) -> Result<(), Problem> {
                 check_times(&at, self.start_s, self.stop_s)?;
                 check_families(&at, self.source, self.destination)?;
+                check_control(&at, self.transport, self.congestion_control.as_deref())?;
                 let any_port = self.source.is_none_or(|s| s.port() == 0);
                 require(any_port, || at("source"), "needs port 0: its flows overlap")?;
                 let size = self.size.check();
@@ -274,6 +315,19 @@ fn check_times(
     require(starts, || at("start_s"), "must be 0 or above")?;
     let stops = stop_s.is_none_or(|stop| stop.is_finite() && stop > start_s);
     require(stops, || at("stop_s"), "must be after start_s")
+}
+
+fn check_control(
+    at: impl Fn(&str) -> String,
+    transport: Transport,
+    name: Option<&str>,
+) -> Result<(), Problem> {
+    let known = name.is_none_or(|n| quic::CONGESTION_CONTROLS.contains(&n));
+    require(
+        transport == Transport::Tcp || known,
+        || at("congestion_control"),
+        "of quic is cubic, bbr or newreno",
+    )
 }
 
 fn check_families(

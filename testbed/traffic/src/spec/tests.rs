@@ -51,6 +51,16 @@ fn bad_values_name_their_field() {
             "flows.a.source",
         ),
         (
+            "\"base_rtt_ms\": 10",
+            "\"transport\": \"quic\"",
+            "flows.a.congestion_control",
+        ),
+        (
+            "\"address\": \"127.0.0.1:5001\"",
+            "\"address\": \"127.0.0.1:5001\", \"transport\": \"quic\", \"receive_buffer_bytes\": 4096",
+            "listeners.bulk.transport",
+        ),
+        (
             "\"address\": \"127.0.0.1:5001\"",
             "\"address\": \"127.0.0.1:5001\", \"receive_buffer_bytes\": 10",
             "listeners.bulk.receive_buffer_bytes",

@@ -6,7 +6,7 @@ use std::future::{Future, pending};
 use std::net::SocketAddr;
 
 use tidemark_traffic::run::{Part, run};
-use tidemark_traffic::spec::{Kind, Spec};
+use tidemark_traffic::spec::{Kind, Spec, Transport};
 use tidemark_traffic::truth::Truth;
 
 /// A port that was free a moment ago.
@@ -56,7 +56,7 @@ fn the_truth_agrees_with_what_the_receiver_counted() {
     let truth = go(&spec, Part::All, pending()).unwrap();
     assert!(!truth.interrupted);
     let of = |name: &str| truth.flows.iter().find(|f| f.name == name).unwrap();
-    assert_eq!(of("fixed").tcp.bytes_acked, 3_000_000);
+    assert_eq!(of("fixed").bytes_acked(), 3_000_000);
     assert_eq!(of("fixed").congestion_control, "reno");
     assert_eq!(of("fixed").base_rtt_ms, Some(0.1));
     assert_eq!(of("small").congestion_control, "cubic");
@@ -70,7 +70,7 @@ fn the_truth_agrees_with_what_the_receiver_counted() {
     );
     let shorts = truth.flows.iter().filter(|f| f.kind == Kind::Short).count();
     assert!(shorts > 0);
-    let acked: u64 = truth.flows.iter().map(|f| f.tcp.bytes_acked).sum();
+    let acked: u64 = truth.flows.iter().map(|f| f.bytes_acked()).sum();
     let bulk = &truth.listeners["bulk"];
     assert_eq!(acked, 3_000_010 + 5000 * shorts as u64);
     assert_eq!(bulk.bytes_received, acked);
@@ -88,7 +88,7 @@ fn endless_flows_stop_at_the_shutdown_and_their_truth_is_kept() {
     assert!(truth.interrupted);
     let flow = &truth.flows[0];
     assert!(!flow.complete && flow.error.is_none());
-    assert!(flow.tcp.bytes_acked > 0);
+    assert!(flow.bytes_acked() > 0);
     assert!(truth.listeners["bulk"].bytes_received > 0);
 }
 
@@ -158,7 +158,7 @@ fn users_transfer_one_after_the_other_and_think_between() {
     assert!(
         whole
             .iter()
-            .all(|f| f.tcp.bytes_acked == 5000 && f.kind == Kind::Short)
+            .all(|f| f.bytes_acked() == 5000 && f.kind == Kind::Short)
     );
     for user in 1..=3 {
         let own = format!("u-{user}-");
@@ -170,4 +170,87 @@ fn users_transfer_one_after_the_other_and_think_between() {
             "transfers of one user overlap"
         );
     }
+}
+
+/// A UDP port that was free a moment ago.
+fn free_udp_address() -> SocketAddr {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.local_addr().unwrap()
+}
+
+fn quic_spec(address: SocketAddr, rest: &str) -> Spec {
+    let mut spec = spec(address, rest);
+    spec.listeners[0].transport = Transport::Quic;
+    spec.check().unwrap();
+    spec
+}
+
+#[test]
+fn quic_flows_of_every_control_deliver_what_the_receiver_counted() {
+    let address = free_udp_address();
+    let flow = |name: &str, size: &str| {
+        format!(
+            r#"{{"name": "{name}", "kind": "lbp", "transport": "quic", "destination": "{address}",
+                "congestion_control": "{name}", "source": "127.0.0.1:0", "base_rtt_ms": 0.1{size}}}"#
+        )
+    };
+    let flows = [
+        flow("cubic", r#", "bytes": 3000000"#),
+        flow("bbr", r#", "bytes": 200000"#),
+        flow("newreno", ""),
+        flow("cubic", r#", "stop_s": 1.5"#).replacen("cubic", "stops", 1),
+    ];
+    let rest = format!(
+        r#""duration_s": 4.0, "flows": [{}],
+            "poisson": [{{"name": "s", "transport": "quic", "destination": "{address}",
+              "arrivals_per_s": 20, "stop_s": 0.5,
+              "size": {{"distribution": "fixed", "bytes": 5000}}}}]"#,
+        flows.join(", ")
+    );
+    let truth = go(&quic_spec(address, &rest), Part::All, pending()).unwrap();
+    let errors: Vec<_> = truth
+        .flows
+        .iter()
+        .filter_map(|f| f.error.as_ref())
+        .collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let of = |name: &str| truth.flows.iter().find(|f| f.name == name).unwrap();
+    assert_eq!(of("cubic").bytes_acked(), 3_000_000);
+    assert_eq!(of("bbr").congestion_control, "bbr");
+    let endless = of("newreno");
+    assert!(!endless.complete && endless.bytes_acked() > 1_000_000);
+    let stopped = of("stops");
+    assert!(!stopped.complete && stopped.bytes_acked() > 10_000);
+    assert!(stopped.stop.mono_raw_ns + 2_000_000_000 < endless.stop.mono_raw_ns);
+    assert!(
+        truth
+            .flows
+            .iter()
+            .all(|f| f.protocol == 17 && f.tcp.is_none())
+    );
+    assert_eq!(endless.quic.unwrap().datagram_bytes, 8972);
+    let own = "127.0.0.1".parse::<std::net::IpAddr>().unwrap();
+    assert!(truth.flows.iter().all(|f| f.source.ip() == own));
+    // A socket of its own for each.
+    let ports: std::collections::HashSet<_> = truth.flows.iter().map(|f| f.source.port()).collect();
+    assert_eq!(ports.len(), truth.flows.len());
+    assert!(truth.flows.len() > 4);
+    let counted = &truth.listeners["bulk"];
+    let delivered: u64 = truth.flows.iter().map(|f| f.bytes_acked()).sum();
+    assert_eq!(counted.bytes_received, delivered);
+    assert_eq!(counted.connections, truth.flows.len() as u64);
+    assert_eq!(counted.errors, 0);
+}
+
+#[test]
+fn a_quic_flow_that_nobody_answers_says_so() {
+    let address = free_udp_address();
+    let rest = format!(
+        r#""flows": [{{"name": "a", "kind": "lbp", "transport": "quic",
+           "destination": "{address}"}}]"#
+    );
+    let truth = go(&spec(address, &rest), Part::Senders, after_ms(300)).unwrap();
+    let error = truth.flows[0].error.as_deref().unwrap();
+    assert!(error.contains("not connected"), "{error}");
+    assert!(truth.flows[0].quic.is_none());
 }

@@ -15,6 +15,7 @@ from .. import describe
 from ..embedded.back_end import Embedded
 from ..embedded.session import PlanSession
 from ..plan import Plan
+from ..quantities import MTU
 from .session import Bmv2PlanSession
 
 # Of the file's rate, which the rows have, against the rate that BMv2 is told.
@@ -46,6 +47,10 @@ class Bmv2(Embedded):
                 )
         if any(s.program for s in topology.switches):
             found.append("topology.switches: program: only embedded runs programs of others")
+        if topology.mtu != MTU or any(h.mtu != MTU for h in plan.hosts):
+            found.append(
+                f"topology: mtu: is {MTU} on BMv2, which counts rates in packets: take embedded"
+            )
         if topology.offloads:
             found.append("topology.offloads: BMv2 takes whole packets only: write offloads = false")
         return [*found, *super().refuse(plan)]

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ... import kernel, preflight, signals
+from ... import controls as bpf
+from ... import preflight, signals
 from ...preflight import Paths, Ports
 from ...progress import Progress
 from ..backend import BackEnd, MeasuredPhase, Place
 from ..conduct import Live, phases
 from ..plan import Plan
+from ..traffic_spec import DCTCP
 from . import programs
 from .layout import MOST_ACCESS, MOST_HOSTS, Layout
 from .session import PlanSession, running
@@ -39,8 +41,7 @@ class Embedded(BackEnd):
                     f"topology.hosts: {host.group}: the links on its way delay more than its "
                     f"round trip of {1e3 * host.rtt_s:g}ms"
                 )
-        controls = {f.congestion_control for f in plan.flows}
-        controls |= {t.source.congestion_control for t in plan.transfers}
+        controls = plan.congestion_controls("tcp")
         if "newreno" in controls:
             found.append("traffic: newreno is ns-3's, half a segment a round trip: take reno")
             controls.discard("newreno")
@@ -49,13 +50,7 @@ class Embedded(BackEnd):
         found += self._programs(plan)
         if any(s.scheduling != "fifo" for s in plan.experiment.topology.switches):
             found.append("topology.switches: scheduling: this back end has fifo only: take ns3")
-        known = kernel.get_sysctl("net.ipv4.tcp_available_congestion_control").split()
-        if missing := next(iter(sorted(controls - set(known))), None):
-            found.append(
-                f"traffic: this kernel has no congestion control {missing}: modprobe "
-                f"tcp_{missing}, or run it on ns3"
-            )
-        return found
+        return [*found, *_controls(controls), *_dctcp_windows(plan)]
 
     def _programs(self, plan: Plan) -> list[str]:
         """Limits that a program of others cannot have, and files that are missing."""
@@ -100,3 +95,27 @@ class Embedded(BackEnd):
             measured = (conduct or phases)(Live(session, progress, plan.experiment.name))
             session.finish()
         return measured
+
+
+def _controls(wanted: set[str]) -> list[str]:
+    """Congestion controls that can be had neither from the kernel nor as BPF programs of ours."""
+    missing = sorted(wanted - bpf.of_kernel())
+    found = [
+        f"traffic: this kernel has no congestion control {name}: modprobe tcp_{name}, or run it on "
+        "ns3"
+        for name in missing
+        if name not in bpf.OURS
+    ]
+    ours = [name for name in missing if name in bpf.OURS]
+    if ours and (lacking := bpf.lacking()):
+        found.append(
+            f"traffic: this kernel has no congestion control {', '.join(ours)}, and the lab's own "
+            f"cannot be built: {'; '.join(lacking)}; or run it on ns3"
+        )
+    return found
+
+
+def _dctcp_windows(plan: Plan) -> list[str]:
+    if any(f.window_bytes and f.congestion_control == DCTCP for f in plan.flows):
+        return ["traffic.persistent: window: dctcp has a listener of its own: take another control"]
+    return []

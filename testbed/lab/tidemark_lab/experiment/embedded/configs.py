@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,13 +11,11 @@ from ...addresses import REPORT_UDP_PORT
 from ...json_types import JsonObject
 from ...preflight import Paths, Ports
 from .. import live, traffic_spec
-from ..quantities import FRAME_BYTES
+from ..plan import Plan
 from ..senders import Flow, Host
 from ..traffic_spec import Endpoint
 from .layout import RECEIVER_ADDRESS, Layout
 
-# An experiment changes limits on purpose; what protects a network is wider here.
-LEAST_LIMIT_BYTES = 2 * FRAME_BYTES
 # Longer than any run: the controller judges no change by itself unless the file says so.
 OBSERVE_S = 86_400.0
 
@@ -70,7 +69,7 @@ def controller(layout: Layout, ports: Ports, paths: Paths, run_dir: Path) -> Jso
         "control": {
             "mode": live.FIRST_MODE,
             "audit_log": str(run_dir / "audit.jsonl"),
-            "min_limit_bytes": LEAST_LIMIT_BYTES,
+            "min_limit_bytes": layout.plan.least_limit_bytes,
             # The switch's own queue must never be the one that drops.
             "max_limit_bytes": layout.plan.most_limit_bytes,
             "max_step_factor": 64.0,
@@ -102,6 +101,11 @@ def program_files(paths: Paths) -> JsonObject:
     }
 
 
+def _protocols(plan: Plan) -> list[int]:
+    """TCP, and UDP where there are flows of it."""
+    return [6, 17] if plan.congestion_controls("quic") else [6]
+
+
 def provision(layout: Layout, switch: int, paths: Paths) -> JsonObject:
     port = layout.out_port(switch)
     link = layout.report_link(switch)
@@ -109,7 +113,7 @@ def provision(layout: Layout, switch: int, paths: Paths) -> JsonObject:
         **program_files(paths),
         "flood_ports": layout.flood_ports(switch),
         "forward": layout.forward(switch),
-        "watch": [{"protocol": 6, "egress_port": port}],
+        "watch": [{"protocol": p, "egress_port": port} for p in _protocols(layout.plan)],
         "reports": {
             "port": layout.report_port(switch),
             "node_id": layout.node(switch),
@@ -123,9 +127,10 @@ def provision(layout: Layout, switch: int, paths: Paths) -> JsonObject:
     }
 
 
-def traffic(layout: Layout) -> JsonObject:
-    """The spec of tidemark-traffic, in one process for all namespaces."""
-    return traffic_spec.spec(layout.plan, _Endpoints(layout))
+def traffic(layout: Layout, names: Mapping[str, str] = traffic_spec.NO_NAMES) -> JsonObject:
+    """The spec of tidemark-traffic, in one process for all namespaces; `names`: of congestion
+    controls that have another in this kernel."""
+    return traffic_spec.spec(layout.plan, _Endpoints(layout), names=names)
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...addresses import ACCESS_NETWORK, LINK_PREFIX_LENGTH, NETWORK, REPORT_NETWORK
-from ...wiring import MTU, PREFIX, Access, End, Shape
+from ...wiring import PREFIX, Access, End, Shape
 from ..model import Program
 from ..plan import FIRST_NODE, Plan
-from ..quantities import FRAME_BYTES
 from ..senders import Host
 
 RECEIVER_ADDRESS = str(NETWORK[250])
 RECEIVER_MAC = "02:74:6d:00:ff:01"
 MOST_HOSTS = 200
 MOST_ACCESS = 60
-MTU_OF_OTHERS = 2000
+# Bytes that programs of others may add to a packet on its way.
+ROOM_FOR_OTHERS = 500
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class Layout:
 
     @property
     def mtu_between_switches(self) -> int:
-        """Programs of others may add to packets on their way."""
-        return MTU if len(self.own_switches) == len(self.switches) else MTU_OF_OTHERS
+        mtu = self.plan.experiment.topology.mtu
+        return mtu if len(self.own_switches) == len(self.switches) else mtu + ROOM_FOR_OTHERS
 
     def _number(self, host: Host) -> int:
         return self.plan.hosts.index(host)
@@ -149,7 +149,7 @@ class Layout:
         queue = room
         if self.program(switch) is not None:
             limit_bytes = self.plan.first_limits()[switch].limit_bytes
-            queue = f"queue={max(1, limit_bytes // FRAME_BYTES)}p"
+            queue = f"queue={max(1, limit_bytes // self.plan.frame_bytes)}p"
         ports.append(port(self.out_port(switch), delay, f"rate={rate}bit", queue=queue))
         ports.append(port(self.report_port(switch)))
         return ports

@@ -10,7 +10,7 @@ from .layout import RECEIVER_ADDRESS, RECEIVER_MAC, Layout
 
 def build(layout: Layout, state: RunState) -> None:
     """Makes everything, recording each thing first."""
-    offloads = layout.plan.experiment.topology.offloads
+    offloads, mtu = layout.plan.experiment.topology.offloads, layout.plan.experiment.topology.mtu
     for switch in layout.switches:
         wiring.make_switch_namespace(state, layout.switch_namespace(switch))
     names = [layout.namespace(h.name) for h in layout.plan.hosts]
@@ -21,7 +21,7 @@ def build(layout: Layout, state: RunState) -> None:
         end = layout.host_end(host)
         namespace = layout.namespace(host.name)
         wiring.connect_host(
-            namespace, layout.address(host), layout.mac(host), end, host.ecn, offloads
+            namespace, layout.address(host), layout.mac(host), end, host.ecn, offloads, host.mtu
         )
         if host.initial_window is not None:
             wiring.set_initial_window(namespace, RECEIVER_ADDRESS, host.initial_window)
@@ -34,6 +34,7 @@ def build(layout: Layout, state: RunState) -> None:
         # It grants ECN to those who ask.
         any(h.ecn for h in layout.plan.hosts),
         offloads,
+        mtu,
     )
     for switch in layout.switches[1:]:
         wiring.connect_switches(
@@ -44,11 +45,10 @@ def build(layout: Layout, state: RunState) -> None:
         )
     for flow in layout.plan.flows:
         if access := layout.access.get(flow.name):
-            wiring.connect_access(access, layout.receiver_namespace, flow.host.ecn, offloads)
-            if flow.host.initial_window is not None:
-                wiring.set_initial_window(
-                    access.namespace, RECEIVER_ADDRESS, flow.host.initial_window
-                )
+            host = flow.host
+            wiring.connect_access(access, layout.receiver_namespace, host.ecn, offloads, host.mtu)
+            if host.initial_window is not None:
+                wiring.set_initial_window(access.namespace, RECEIVER_ADDRESS, host.initial_window)
     for switch in layout.switches:
         link = layout.report_link(switch)
         end = layout.end(switch, layout.report_port(switch))

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import tomli_w
 
-from ... import signals, tracing
+from ... import controls, signals, tracing
 from ...api import ApiError, Controller
 from ...errors import LabError
 from ...json_types import JsonObject
@@ -39,7 +39,10 @@ class PlanSession:
     def __init__(self, plan: Plan, ports: Ports, paths: Paths, run_dir: Path):
         self.plan = plan
         self.layout = self.LAYOUT(plan, secrets.token_hex(2))
-        self.spec = configs.traffic(self.layout)
+        # Of congestion controls, by which flows ask for them.
+        self.names = controls.names(plan.congestion_controls("tcp"))
+        self.registered = controls.Registered()
+        self.spec = configs.traffic(self.layout, self.names)
         self.ports = ports
         self.paths = paths
         self.run_dir = run_dir
@@ -130,6 +133,7 @@ class PlanSession:
         return self.supervisor.start(name, [program, "run", "--config", config])
 
     def start_traffic(self) -> None:
+        self.registered.add(self.names.values(), self.run_dir / "controls")
         spec = self.run_dir / "traffic.json"
         spec.write_text(json.dumps(self.spec, indent=1))
         argv: list[str | Path] = [self.paths.binary("tidemark-traffic"), "run", "--spec", spec]
@@ -191,6 +195,8 @@ class PlanSession:
     def clean(self) -> list[str]:
         """Removes everything; returns what is left all the same."""
         problems = self.state.clean()
+        # No process has a socket with them any more.
+        problems += self.registered.remove()
         problems += [p for p in self.state.leftovers() if p not in problems]
         if self._tracing_before is not None and not self.state.mounted_tracefs:
             problems += tracing.differences(self._tracing_before, tracing.snapshot())

@@ -19,6 +19,7 @@ from .. import load
 from ..backend import BackEnd, MeasuredPhase, Place
 from ..load import ExperimentError
 from ..plan import Plan
+from ..quantities import MTU
 from .configs import Machines
 from .model import RemoteLab
 from .run import Run
@@ -164,10 +165,12 @@ def _not_done(plan: Plan, lab: RemoteLab) -> list[str]:
                 f"traffic.persistent[{number}].remote: no slow link is made on remote hosts: "
                 "take embedded or ns3"
             )
-        if "newreno" in group.congestion_control:
+        if group.transport == "tcp" and "newreno" in group.congestion_control:
             found.append(
                 f"traffic.persistent[{number}].congestion_control: newreno is ns-3's: take reno"
             )
+    if experiment.topology.mtu != MTU or any(h.mtu != MTU for h in plan.hosts):
+        found.append("topology: mtu: remote hosts keep theirs: set it there and leave it out")
     if plan.datagrams:
         found.append("traffic.datagrams: only ns3 sends them so far")
     if plan.initial_windows:

@@ -68,7 +68,10 @@ class Machines:
         out = []
         for one in listeners(self.plan, self):
             room = one.get("receive_buffer_bytes")
-            out += ["--listen", f"{one['address']}{f',rcvbuf={room}' if room else ''}"]
+            more = ",quic" if one.get("transport") == "quic" else ""
+            more += f",rcvbuf={room}" if room else ""
+            more += f",control={one['congestion_control']}" if "congestion_control" in one else ""
+            out += ["--listen", f"{one['address']}{more}"]
         return out
 
     def collector(self, capture_dir: Path) -> JsonObject:

@@ -140,10 +140,7 @@ class Script:
         return steps.ask_clocks(when, self.machines.lab.most_clock_offset)
 
     def _controls(self, host: Host) -> tuple[str, ...]:
-        plan = self.machines.plan
-        found = {f.congestion_control for f in plan.flows if f.host == host}
-        found |= {t.source.congestion_control for t in plan.transfers if t.host == host}
-        return tuple(sorted(found))
+        return tuple(sorted(self.machines.plan.congestion_controls("tcp", host)))
 
     def _agent_port(self, host: Host) -> int:
         return self.machines.lab.collector.agents_port + self.machines.plan.hosts.index(host)

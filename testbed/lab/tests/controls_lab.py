@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of one congestion control or transport, and what the senders' kernels said of them."""
+
+import json
+import os
+from collections import defaultdict
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tomli_w
+
+from tidemark_lab import controls
+from tidemark_lab.__main__ import main
+from tidemark_lab.experiment import store
+
+# Apart from those of other tests.
+PORTS = ["--console-port", "18081", "--switch-port", "19759"]
+PORTS += ["--collector-port", "19860", "--metrics-port", "19861"]
+
+
+def need_bpf():
+    """`make test-lab` has installed what it takes, and says so."""
+    lacking = controls.lacking()
+    if lacking and "TIDEMARK_BPF" not in os.environ:
+        pytest.skip(f"NOT CHECKED, congestion controls as BPF programs: {'; '.join(lacking)}")
+    assert not lacking
+
+
+def run(document, folder):
+    """The run's directory and its record."""
+    file = folder / "x.toml"
+    file.write_text(tomli_w.dumps(document))
+    assert main(["run", str(file), "--out", str(folder), *PORTS]) == 0
+    (run_dir,) = store.find([folder])
+    return run_dir, json.loads((run_dir / "run.json").read_text())
+
+
+def packets(run_dir, *columns):
+    files = sorted((run_dir / "capture").glob("postcards-*.parquet"))
+    return pa.concat_tables([pq.read_table(f, columns=list(columns)) for f in files])
+
+
+def reductions(run_dir):
+    """Of each loss or mark: the window as last seen before it, and the new threshold.
+
+    Outside a recovery the kernel tells at least 3/4 of the window, which follows its growth.
+    """
+    columns = ["flow_id", "cwnd_segments", "ssthresh_segments"]
+    files = sorted((run_dir / "capture").glob("tcp_probe-*.parquet"))
+    seen = defaultdict(list)
+    for row in pa.concat_tables([pq.read_table(f, columns=columns) for f in files]).to_pylist():
+        seen[row["flow_id"]].append((row["cwnd_segments"], row["ssthresh_segments"]))
+    return [
+        (window, threshold)
+        for states in seen.values()
+        for (window, before), (then, threshold) in pairwise(states)
+        if threshold not in (before, (then >> 1) + (then >> 2)) and threshold < window
+    ]

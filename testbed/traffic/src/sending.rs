@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Shared by the senders of every transport.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+/// Written over and over.
+pub(crate) static PAYLOAD: [u8; 64 * 1024] = [0x54; 64 * 1024];
+
+/// After the end of the data: how long the receiver may take to close.
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Becomes true when the run ends.
+pub(crate) type Stop = watch::Receiver<bool>;
