@@ -23,7 +23,7 @@ use tidemark_collector::engine::{Engine, EngineSink, SharedSnapshot};
 use tidemark_collector::hub::Hub;
 use tidemark_collector::packets::{Bounds, PacketMemory};
 use tidemark_collector::receive::{Received, ReportReceiver};
-use tidemark_collector::shards::{NodeShards, ReportSender};
+use tidemark_collector::shards::ReportSender;
 use tidemark_collector::source::SourceCounters;
 use tidemark_pipeline::Pipeline;
 
