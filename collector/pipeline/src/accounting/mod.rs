@@ -343,6 +343,7 @@ fn lost_by(outcome: Option<Outcome>) -> i32 {
         // Late ones were counted as lost before, but for those from before the
         // first report, which are few and early.
         Some(Outcome::Late) => -1,
+        Some(Outcome::Unnumbered { not_lost }) => i32::try_from(not_lost).map_or(i32::MIN, |n| -n),
         _ => 0,
     }
 }
