@@ -5,7 +5,7 @@
 //! That of the node which sends it, and it alone, counts the report and what is lost before
 //! it; others only tell whether it came twice.
 
-use super::time::{NodeTime, Times};
+use super::time::{NodeTime, TimeError, Times};
 use super::{Accounting, MAX_STREAMS, MAX_UNKNOWN_NODES};
 use crate::config::Config;
 use crate::node_shards::NodeShards;
@@ -37,21 +37,22 @@ impl Elsewhere {
         })
     }
 
-    /// The time at a node by its clock; none of more nodes than may be unknown.
-    fn times(&mut self, config: &Config, received: &Received<'_>) -> Option<Times> {
+    /// The time at a node by its clock. Of more nodes than may be unknown there is none.
+    fn times(&mut self, config: &Config, received: &Received<'_>) -> Result<Times, TimeError> {
         let node_id = received.report.node_id;
-        let known = config.nodes.get(&node_id);
         let most = config.nodes.len() + MAX_UNKNOWN_NODES;
         if self.clocks.len() >= most && !self.clocks.contains_key(&node_id) {
-            return None;
+            return Err(TimeError::Implausible);
         }
         let clock = self.clocks.entry(node_id).or_insert_with(|| {
-            NodeTime::new(
-                &known.cloned().unwrap_or_default(),
-                config.max_clock_step_ms,
-            )
+            let node = config.nodes.get(&node_id).cloned();
+            NodeTime::new(&node.unwrap_or_default(), config.max_clock_step_ms)
         });
-        clock.times(received.report, received.rx_ns).ok()
+        let times = clock.times(received.report, received.rx_ns);
+        if times.as_ref().is_ok_and(|t| t.restarted) {
+            self.streams.clock_restarted(node_id);
+        }
+        times
     }
 }
 
@@ -94,10 +95,13 @@ impl Accounting {
         if self.verified.is_err() {
             return;
         }
-        let has_time = report.ingress_ts.is_some() || report.egress_ts.is_some();
+        // A number with an impossible time is no evidence of anything.
         let elsewhere = self.elsewhere.as_mut();
-        let times = elsewhere.and_then(|e| e.times(config, received));
-        let times = times.filter(|_| has_time);
+        let Some(Ok(times)) = elsewhere.map(|e| e.times(config, received)) else {
+            return;
+        };
+        let has_time = report.ingress_ts.is_some() || report.egress_ts.is_some();
+        let times = Some(times).filter(|_| has_time);
         let lost = self.number(received, reporter_id, has_key, times);
         if let Some(node) = self.nodes.get_mut(at) {
             node.lost_before = node.lost_before.saturating_add(lost);
