@@ -172,6 +172,8 @@ pub(crate) fn info(instance: &str) -> CollectorInfo {
 /// of 3 s.
 pub(crate) struct Traffic {
     pub limit_bytes: u64,
+    /// Port that the reports name.
+    pub port: u32,
     /// Part of the capacity that is used.
     pub load: f64,
     /// Drops of every flow at the top of a swing.
@@ -186,6 +188,7 @@ impl Traffic {
     pub(crate) fn new(limit_bytes: u64) -> Self {
         Self {
             limit_bytes,
+            port: PORT,
             load: 1.0,
             drops_per_flow: 1,
             flows: FLOWS,
@@ -224,7 +227,7 @@ impl Traffic {
         }
         u.link_intervals.push(LinkInterval {
             node_id: NODE,
-            port: PORT,
+            port: self.port,
             start_ns,
             duration_ns: INTERVAL_NS,
             packets: all,
@@ -254,7 +257,7 @@ impl Traffic {
             u.flow_intervals.push(FlowInterval {
                 flow_id: f + 1,
                 node_id: NODE,
-                port: PORT,
+                port: self.port,
                 start_ns,
                 duration_ns: INTERVAL_NS,
                 packets,
@@ -285,7 +288,7 @@ impl Traffic {
             for _ in 0..drops {
                 u.drops.push(Drop {
                     node_id: NODE,
-                    port: PORT,
+                    port: self.port,
                     time_ns: start_ns + INTERVAL_NS - 1_000_000 + f * 1000,
                     flow_id: f + 1,
                     ip_bytes: 1500,
