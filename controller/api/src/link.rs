@@ -52,7 +52,7 @@ pub struct Recent {
     pub start_ns: u64,
     /// Bytes that left over capacity; null without a capacity.
     pub utilisation: Option<f64>,
-    /// Drops over arrivals; null without arrivals.
+    /// Drops over arrivals; null without arrivals, and where no report can tell of a drop.
     pub loss_rate: Option<f64>,
     /// Occupancy met by arrivals, bytes.
     pub occupancy_bytes: RecentOccupancy,

@@ -279,7 +279,11 @@ pub struct ApplyRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     /// Egress port; the same.
-    #[serde(default, with = "tidemark_proto::asked_port", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "tidemark_proto::asked_port",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<PortName>")]
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.
@@ -298,7 +302,11 @@ pub struct TargetsRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     /// Egress port.
-    #[serde(default, with = "tidemark_proto::asked_port", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "tidemark_proto::asked_port",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<PortName>")]
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.

@@ -95,7 +95,7 @@ impl Accounting {
             by_id: FxHashMap::default(),
             last: 0,
             streams: StreamTable::new(StreamConfig::default(), MAX_STREAMS),
-            elsewhere: Elsewhere::of(config),
+            elsewhere: Elsewhere::of(config, MAX_STREAMS),
             verified: Ok(()),
             duplicate: false,
             replayed: false,
@@ -216,6 +216,57 @@ impl Accounting {
                 stats.reports_implausible_time += 1;
                 None
             }
+        }
+    }
+
+    /// Whether a node is this pipeline's.
+    #[inline]
+    pub(crate) fn owns(&mut self, node_id: u32) -> bool {
+        self.elsewhere.as_mut().is_none_or(|e| e.owns(node_id))
+    }
+
+    /// The record of a hop that another pipeline takes. Where a datagram begins with it, tag
+    /// and number are looked at: they are those of the records after it.
+    #[cold]
+    fn of_another(&mut self, config: &Config, received: &Received<'_>) {
+        let report = received.report;
+        let Some(reporter_id) = report.hop.map(|hop| hop.reporter_id) else {
+            return;
+        };
+        if !report.first_in_datagram {
+            return;
+        }
+        (self.duplicate, self.replayed) = (false, false);
+        // What is refused, its own pipeline counts.
+        let Some(index) = self.index(config, reporter_id, received.rx_ns) else {
+            return;
+        };
+        let at = usize::from(index);
+        let Some(node) = self.nodes.get_mut(at) else {
+            return;
+        };
+        if !node.allows(received.exporter) {
+            return;
+        }
+        let has_key = node.tag.is_some();
+        self.verified = match &node.tag {
+            None => Ok(()),
+            Some(tag) => tag.verify(received.tagged.as_ref()),
+        };
+        if self.verified.is_err() {
+            return;
+        }
+        // A number with an impossible time is no evidence of anything.
+        let elsewhere = self.elsewhere.as_mut();
+        let Some(Ok(times)) = elsewhere.map(|e| e.times(config, MAX_UNKNOWN_NODES, received))
+        else {
+            return;
+        };
+        let has_time = report.ingress_ts.is_some() || report.egress_ts.is_some();
+        let times = Some(times).filter(|_| has_time);
+        let lost = self.number(received, reporter_id, has_key, times);
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.lost_before = node.lost_before.saturating_add(lost);
         }
     }
 

@@ -259,6 +259,31 @@ async fn long_answers_are_compressed_for_who_takes_that() {
 }
 
 #[tokio::test]
+async fn loss_is_unknown_where_no_report_can_tell_of_a_drop() {
+    let link = async |of_hops, drops_per_flow| {
+        let mut lab = Lab::new(|_| {});
+        (lab.traffic.of_hops, lab.traffic.drops_per_flow) = (of_hops, drops_per_flow);
+        lab.pass(16).await;
+        let (_, link) = lab.get("/links/10/5").await;
+        let says = link["estimate"]["caveats"].to_string();
+        let loss = [&link["recent"], &link["estimate"]].map(|of| of["loss_rate"].clone());
+        (
+            loss,
+            says.contains("loss is not known"),
+            link["verdict"].clone(),
+        )
+    };
+    let (loss, says, verdict) = link(true, 0).await;
+    assert_eq!((loss, says), ([Value::Null, Value::Null], true));
+    assert!(!verdict.to_string().contains("loss 0 %"), "{verdict}");
+    let (loss, says, _) = link(false, 0).await;
+    assert_eq!((loss, says), ([json!(0.0), json!(0.0)], false));
+    // One drop that is told: they can be.
+    let (loss, says, _) = link(true, 1).await;
+    assert!(loss[1].as_f64().unwrap() > 0.0 && !says);
+}
+
+#[tokio::test]
 async fn a_port_that_no_report_tells_is_null_and_named_unknown() {
     let mut lab = Lab::new(|c| c.control.mode = tidemark_controller::config::Mode::Auto);
     lab.traffic.port = tidemark_proto::UNKNOWN_PORT;

@@ -164,7 +164,7 @@ pub struct LinkEstimate {
     pub limit_bytes: Option<u64>,
     /// Utilisation of the link.
     pub utilisation: Utilisation,
-    /// Drops over arrivals; `None` without arrivals.
+    /// Drops over arrivals; `None` without arrivals, and where no report can tell of a drop.
     pub loss_rate: Option<f64>,
     /// Packets that came to the queue, those dropped included, sampling undone.
     pub arrivals: u64,

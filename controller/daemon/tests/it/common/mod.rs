@@ -174,6 +174,8 @@ pub(crate) struct Traffic {
     pub limit_bytes: u64,
     /// Port that the reports name.
     pub port: u32,
+    /// All reports come with the metadata in packets (INT-MD).
+    pub of_hops: bool,
     /// Part of the capacity that is used.
     pub load: f64,
     /// Drops of every flow at the top of a swing.
@@ -189,6 +191,7 @@ impl Traffic {
         Self {
             limit_bytes,
             port: PORT,
+            of_hops: false,
             load: 1.0,
             drops_per_flow: 1,
             flows: FLOWS,
@@ -308,6 +311,7 @@ impl Traffic {
         });
         u.status = Some(CollectorStatus {
             reports_received: self.received,
+            reports_of_hops: if self.of_hops { self.received } else { 0 },
             join_candidates: self.received,
             join_matched: self.received,
             ..CollectorStatus::default()
