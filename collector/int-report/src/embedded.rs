@@ -59,7 +59,7 @@ struct Found<'a> {
     stack: Stack,
 }
 
-/// Calls `f` for every node that a datagram holds records of beside those of its sender.
+/// Calls `f` for every node whose record as a hop a datagram holds.
 pub fn nodes_of_hops(payload: &[u8], mut f: impl FnMut(u32)) {
     if fast_path(payload).is_none() {
         // A malformed rest does not matter.

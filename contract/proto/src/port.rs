@@ -54,7 +54,7 @@ impl std::str::FromStr for ShownPort {
     }
 }
 
-/// What serde finds in the place of a port: a number, `unknown`, or nothing.
+/// Found by serde in the place of a port: a number, `unknown`, or nothing.
 struct Found;
 
 impl<'de> Visitor<'de> for Found {

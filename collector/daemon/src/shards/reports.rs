@@ -69,7 +69,7 @@ impl ReportSender {
         }
     }
 
-    /// Gives a datagram to the shards of its hops, beside that of its sender.
+    /// Gives a datagram to the shards of its hops, but not to that of its sender again.
     fn copy(&mut self, home: usize, m: &Message<'_>, rx_unix_ns: u64, datagram: &[u8]) {
         let mut shards = 0_u64;
         nodes_of_hops(datagram, |node| shards |= 1 << self.nodes.of(node));

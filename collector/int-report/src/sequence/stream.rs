@@ -309,8 +309,8 @@ impl Stream {
         self.span == 1 && self.repeated.is_constant && self.repeated.sequence == self.highest
     }
 
-    /// What was counted as lost behind a first number, or before one that was far ahead,
-    /// which has turned out to be none.
+    /// Takes back the loss behind a first number, or before one that was far ahead, which has
+    /// turned out to be none.
     fn take_back(&mut self, sequence: u32) -> u32 {
         let mut lost = 0;
         for gap in [&mut self.first_gap, &mut self.last_gap] {

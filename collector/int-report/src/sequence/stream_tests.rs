@@ -439,7 +439,7 @@ proptest! {
         let is_far = range.is_none_or(|(from, to)| constant + 16_384 < from || to + 16_384 < constant);
         let is_sure = timed || is_far && s.counts.unnumbered > 0;
         prop_assert!(!is_sure || s.counts.lost <= lost + 2, "{:?}, lost {lost}", s.counts);
-        // What was before the second of both is not known.
+        // All before the second of both is not known.
         let is_exact = (lost.saturating_sub(2)..=lost).contains(&s.counts.lost);
         prop_assert!(!timed || !is_far || is_exact, "{:?}, lost {lost}", s.counts);
         let doubled = constants - kept;

@@ -12,7 +12,7 @@ use crate::wire::Received;
 use int_report::sequence::{StreamConfig, StreamTable};
 use rustc_hash::FxHashMap;
 
-/// What a pipeline has to know of nodes that are not its own.
+/// All that a pipeline has to know of nodes that are not its own.
 #[derive(Debug)]
 pub(super) struct Elsewhere {
     nodes: NodeShards,

@@ -237,7 +237,7 @@ impl Accounting {
             return;
         }
         (self.duplicate, self.replayed) = (false, false);
-        // What is refused, its own pipeline counts.
+        // Its own pipeline counts it where it is refused.
         let Some(index) = self.index(config, reporter_id, received.rx_ns) else {
             return;
         };
