@@ -89,11 +89,6 @@ impl<'de> Visitor<'de> for Found {
 }
 
 /// For serde: the port of an answer, null where it is not known.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    clippy::missing_errors_doc,
-    reason = "the form that serde asks for"
-)]
 pub mod answered_port {
     use super::{Found, UNKNOWN_PORT, known_port};
     use serde::{Deserializer, Serialize as _, Serializer};
@@ -111,11 +106,6 @@ pub mod answered_port {
 }
 
 /// For serde: the port of a path, `unknown` where it is not known.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    clippy::missing_errors_doc,
-    reason = "the form that serde asks for"
-)]
 pub mod port_in_path {
     use super::{Found, ShownPort};
     use serde::de::Error as _;
@@ -134,11 +124,6 @@ pub mod port_in_path {
 }
 
 /// For serde, with `default`: the port that a request may leave out.
-#[expect(
-    clippy::ref_option,
-    clippy::missing_errors_doc,
-    reason = "the form that serde asks for"
-)]
 pub mod asked_port {
     use super::{Found, ShownPort};
     use serde::{Deserializer, Serialize as _, Serializer};

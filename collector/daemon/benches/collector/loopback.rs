@@ -209,7 +209,7 @@ fn whole_path(coalesce: bool) -> (f64, [f64; 2]) {
     let running = receiver
         .start(|_| {
             let engines = vec![sender.clone()];
-            let mut sender = ReportSender::new(engines, NodeShards::new([], 1));
+            let mut sender = ReportSender::new(engines, tidemark_pipeline::NodeShards::new([], 1));
             move |batch: &Received<'_>| sender.send(batch)
         })
         .unwrap();
