@@ -938,6 +938,11 @@ export interface components {
             reports_lost: number;
             /**
              * Format: uint64
+             * @description Reports whose packet carries the metadata of its hops (INT-MD); 0 of an older collector.
+             */
+            reports_of_hops: number;
+            /**
+             * Format: uint64
              * @description Reports received.
              */
             reports_received: number;
@@ -1726,7 +1731,7 @@ export interface components {
             loss_events: number;
             /**
              * Format: double
-             * @description Drops over arrivals; null without arrivals.
+             * @description Drops over arrivals; null without arrivals, and where no report can tell of a drop.
              */
             loss_rate: number | null;
             /**
@@ -2478,7 +2483,7 @@ export interface components {
             drops: number;
             /**
              * Format: double
-             * @description Drops over arrivals; null without arrivals.
+             * @description Drops over arrivals; null without arrivals, and where no report can tell of a drop.
              */
             loss_rate: number | null;
             /** @description Occupancy met by arrivals, bytes. */
