@@ -76,7 +76,14 @@ impl NativeRun {
         let phases = all.iter().map(|(name, e)| {
             let (id, of) = (e.id, &e.estimate);
             let (from_ns, to_ns) = (of.from_ns, of.to_ns);
-            (name.clone(), id.node_id, id.known_port(), from_ns, to_ns, id.queue)
+            (
+                name.clone(),
+                id.node_id,
+                id.known_port(),
+                from_ns,
+                to_ns,
+                id.queue,
+            )
         });
         let mut phases: Vec<_> = phases.collect();
         phases.sort_by_key(|p| (p.3, p.1, p.2, p.5));
