@@ -55,6 +55,17 @@ pub struct Gatherer {
 impl Gatherer {
     /// Adds datagrams of a message, received at a Unix time: all, or part of them.
     pub fn add(&mut self, message: &receive::Message<'_>, rx_unix_ns: u64, bytes: &[u8]) {
+        let length = message.segment_bytes();
+        let datagrams = bytes.len().div_ceil(length).max(1);
+        self.put(message, rx_unix_ns, bytes, datagrams);
+    }
+
+    /// Adds a datagram of a message that another engine has, too, and counts.
+    pub fn add_copy(&mut self, message: &receive::Message<'_>, rx_unix_ns: u64, bytes: &[u8]) {
+        self.put(message, rx_unix_ns, bytes, 0);
+    }
+
+    fn put(&mut self, message: &receive::Message<'_>, rx_ns: u64, bytes: &[u8], counted: usize) {
         if self.batch.home.is_none() {
             self.batch = Batch {
                 buffers: self.pool.0.lock().pop().unwrap_or_default(),
@@ -63,9 +74,8 @@ impl Gatherer {
             };
         }
         let length = message.segment_bytes();
-        let datagrams = bytes.len().div_ceil(length).max(1);
         self.batch
-            .add(message.exporter, rx_unix_ns, bytes, length, datagrams);
+            .add(message.exporter, rx_ns, bytes, length, counted);
     }
 
     /// The batch, when nothing more is there at the moment or enough has gathered.
@@ -102,14 +112,14 @@ impl Batch {
         self.datagrams += datagrams;
     }
 
-    /// Datagrams.
+    /// Datagrams, without those that another engine counts.
     pub fn len(&self) -> usize {
         self.datagrams
     }
 
     /// Whether there is no datagram.
     pub fn is_empty(&self) -> bool {
-        self.datagrams == 0
+        self.buffers.messages.is_empty()
     }
 
     /// The datagrams in order of reception, each with its time on the pipeline's clock,

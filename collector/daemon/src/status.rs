@@ -18,6 +18,8 @@ pub struct ReportStatus {
     pub lost: u64,
     /// Datagrams whose exporter does not number them: their loss cannot be told.
     pub unnumbered: u64,
+    /// Of those received, reports whose packet carries the metadata of its hops (INT-MD).
+    pub of_hops: u64,
     /// Datagrams that came after a higher number.
     pub late: u64,
     /// Reports of datagrams seen before.
@@ -39,6 +41,7 @@ impl ReportStatus {
             received: s.stats.reports,
             lost: s.stats.reports_lost,
             unnumbered: s.stats.reports_unnumbered,
+            of_hops: s.stats.reports_of_hops(),
             late: s.stats.reports_late,
             duplicate: s.stats.reports_duplicate,
             malformed: s.malformed_total(),

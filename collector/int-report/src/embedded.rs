@@ -59,15 +59,16 @@ struct Found<'a> {
     stack: Stack,
 }
 
-/// Whether a datagram holds records of other nodes than the one that sends it.
-#[must_use]
-pub fn carries_hops(payload: &[u8]) -> bool {
-    let mut found = false;
+/// Calls `f` for every node whose record as a hop a datagram holds.
+pub fn nodes_of_hops(payload: &[u8], mut f: impl FnMut(u32)) {
     if fast_path(payload).is_none() {
         // A malformed rest does not matter.
-        let _ = decode(payload, |report| found |= report.hop.is_some());
+        let _ = decode(payload, |report| {
+            if report.hop.is_some() {
+                f(report.node_id);
+            }
+        });
     }
-    found
 }
 
 /// Hands on a report, or the records of the hops whose stack its packet carries.

@@ -50,7 +50,7 @@ mod v1;
 mod v2;
 
 pub use coalesced::datagrams;
-pub use embedded::carries_hops;
+pub use embedded::nodes_of_hops;
 pub use error::{DecodeError, InnerError};
 pub use fast_path::{FastPath, fast_path};
 pub use header::{StreamHeader, peek_header};

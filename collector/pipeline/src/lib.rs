@@ -32,6 +32,7 @@ pub mod config;
 mod emit;
 mod flow;
 mod join;
+mod node_shards;
 mod pipeline;
 mod prefetch;
 mod ring;
@@ -47,6 +48,7 @@ pub use config::{
     proto_nodes,
 };
 pub use flow::FlowIds;
+pub use node_shards::{NodeShards, Share};
 pub use pipeline::Pipeline;
 pub use rows::{Absent, Event, EventRow, FlowRow, Join, PostcardRow, ProbeRow, Sink, VecSink};
 pub use stats::Stats;

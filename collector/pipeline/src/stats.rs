@@ -139,6 +139,11 @@ impl Stats {
             + self.reports_refused_replayed
     }
 
+    /// Reports whose packet carries the metadata of its hops.
+    pub fn reports_of_hops(&self) -> u64 {
+        self.hops.saturating_sub(self.hops_further)
+    }
+
     /// Data packets matched with a sample.
     pub fn join_matched(&self) -> u64 {
         self.join_by_sequence + self.join_by_time
@@ -152,6 +157,7 @@ impl Stats {
             reports_late: self.reports_late,
             reports_duplicate: self.reports_duplicate,
             reports_implausible_sequence: self.reports_implausible_sequence,
+            reports_of_hops: self.reports_of_hops(),
             probe_samples: self.samples,
             join_candidates: self.join_candidates,
             join_matched: self.join_matched(),

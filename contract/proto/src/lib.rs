@@ -21,7 +21,7 @@ pub mod p4info;
 mod port;
 pub mod text_format;
 
-pub use port::{ShownPort, UNKNOWN_PORT, known_port};
+pub use port::{ShownPort, UNKNOWN_PORT, answered_port, asked_port, known_port, port_in_path};
 
 /// `tidemark.v1`: the telemetry stream.
 #[allow(clippy::all, missing_docs, rustdoc::all)]

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The number of an egress port, where it is known.
 
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// Stands for the egress port of a packet whose report does not tell it; no port has
 /// this number, which on the wire says "not available".
 pub const UNKNOWN_PORT: u32 = u32::MAX;
+
+const UNKNOWN: &str = "unknown";
 
 /// The port; `None` where it is not known.
 #[must_use]
@@ -21,8 +25,117 @@ impl fmt::Display for ShownPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match known_port(self.0) {
             Some(port) => fmt::Display::fmt(&port, f),
-            None => f.write_str("unknown"),
+            None => f.write_str(UNKNOWN),
         }
+    }
+}
+
+impl Serialize for ShownPort {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match known_port(self.0) {
+            Some(port) => to.serialize_u32(port),
+            None => to.serialize_str(UNKNOWN),
+        }
+    }
+}
+
+impl std::str::FromStr for ShownPort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse().ok().and_then(known_port) {
+            Some(port) => Ok(Self(port)),
+            None if text == UNKNOWN => Ok(Self(UNKNOWN_PORT)),
+            None => Err(format!(
+                "\"{text}\": expected a port of 0 to {}, or \"{UNKNOWN}\"",
+                UNKNOWN_PORT - 1
+            )),
+        }
+    }
+}
+
+/// Found by serde in the place of a port: a number, `unknown`, or nothing.
+struct Found;
+
+impl<'de> Visitor<'de> for Found {
+    type Value = Option<u32>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a port of 0 to {}, or \"{UNKNOWN}\"", UNKNOWN_PORT - 1)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
+        let port = u32::try_from(number).ok().and_then(known_port);
+        let wrong = || E::invalid_value(Unexpected::Unsigned(number), &self);
+        port.map(Some).ok_or_else(wrong)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        let port = text.parse::<ShownPort>().map_err(E::custom)?;
+        Ok(Some(port.0))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_any(self)
+    }
+
+    fn visit_none<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+/// For serde: the port of an answer, null where it is not known.
+pub mod answered_port {
+    use super::{Found, UNKNOWN_PORT, known_port};
+    use serde::{Deserializer, Serialize as _, Serializer};
+
+    /// The number, or null.
+    pub fn serialize<S: Serializer>(port: &u32, to: S) -> Result<S::Ok, S::Error> {
+        known_port(*port).serialize(to)
+    }
+
+    /// The number; [`UNKNOWN_PORT`] of null and of `unknown`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+        let found = from.deserialize_option(Found)?;
+        Ok(found.unwrap_or(UNKNOWN_PORT))
+    }
+}
+
+/// For serde: the port of a path, `unknown` where it is not known.
+pub mod port_in_path {
+    use super::{Found, ShownPort};
+    use serde::de::Error as _;
+    use serde::{Deserializer, Serialize as _, Serializer};
+
+    /// The number, or `unknown`.
+    pub fn serialize<S: Serializer>(port: &u32, to: S) -> Result<S::Ok, S::Error> {
+        ShownPort(*port).serialize(to)
+    }
+
+    /// The number; [`super::UNKNOWN_PORT`] of `unknown`.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+        let found = from.deserialize_any(Found)?;
+        found.ok_or_else(|| D::Error::missing_field("port"))
+    }
+}
+
+/// For serde, with `default`: the port that a request may leave out.
+pub mod asked_port {
+    use super::{Found, ShownPort};
+    use serde::{Deserializer, Serialize as _, Serializer};
+
+    /// The number, `unknown`, or null of none.
+    pub fn serialize<S: Serializer>(port: &Option<u32>, to: S) -> Result<S::Ok, S::Error> {
+        port.map(ShownPort).serialize(to)
+    }
+
+    /// The number; [`super::UNKNOWN_PORT`] of `unknown`, none of null.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+        from.deserialize_option(Found)
     }
 }
 

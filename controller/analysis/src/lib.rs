@@ -13,7 +13,7 @@ mod marks;
 mod span;
 
 pub use error::AnalysisError;
-pub use links::{Estimated, Link, estimated};
+pub use links::{Estimated, Link, Which, estimated};
 pub use loaded::{Loaded, load, missing};
 pub use marks::{Mark, marks_of_run, name_of_part, targets_of_run};
 pub use span::{Asked, LinkSpan, Part, Spans, parts_of, span_of};

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use tidemark_advice::{Advice, Verdict, advise};
 use tidemark_estimators::{LinkEstimate, LinkId};
-use tidemark_proto::known_port;
 use tidemark_rules::{Options, Targets, Traffic};
 
 /// The estimates of one link over one span.
@@ -43,7 +42,27 @@ pub struct Link {
     pub verdict: Verdict,
 }
 
-/// The estimates of the links of a run, of all or of one node and port. Where no span is
+/// Which links of a run: of what is left out all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Which {
+    /// Node id of the switch.
+    pub node: Option<u32>,
+    /// Egress port.
+    pub port: Option<u32>,
+    /// Queue of the port.
+    pub queue: Option<u32>,
+}
+
+impl Which {
+    fn has(self, id: LinkId) -> bool {
+        let Self { node, port, queue } = self;
+        node.is_none_or(|n| n == id.node_id)
+            && port.is_none_or(|p| p == id.port)
+            && queue.is_none_or(|q| q == id.queue)
+    }
+}
+
+/// The estimates of the links of a run that are asked for. Where no span is
 /// asked for there is one for each of `marks`, or without them one for each limit; a
 /// span that is asked for is kept, and its mix of limits is said. `run` is named in errors.
 ///
@@ -54,7 +73,7 @@ pub fn estimated(
     run: &Path,
     marks: &[Mark],
     asked: Asked,
-    (node, port): (Option<u32>, Option<u32>),
+    which: Which,
 ) -> Result<Vec<Estimated>, AnalysisError> {
     let Loaded {
         estimator,
@@ -66,7 +85,7 @@ pub fn estimated(
     let (mut all, mut refused) = (Vec::new(), None);
     for (&id, span) in spans {
         let place = nodes.iter().position(|n| *n == id.node_id).unwrap_or(0);
-        if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
+        if !which.has(id) {
             continue;
         }
         let parts = match parts_of(asked, span, marks, (place, nodes.len())) {
@@ -105,7 +124,7 @@ pub fn estimated(
 fn no_such_link(run: &Path, spans: &Spans) -> String {
     let known: Vec<String> = spans.keys().map(ToString::to_string).collect();
     format!(
-        "{}: no such link in the capture; it has (node:port): {}",
+        "{}: no such link in the capture; it has (node:port, of queues other than 0 node:port:queue): {}",
         run.display(),
         known.join(", ")
     )
@@ -142,7 +161,6 @@ impl Link {
         let mut v = json!(e);
         // The mean in front, as loss_rate is; its other forms under another name.
         v["utilisation_parts"] = v["utilisation"].take();
-        v["port"] = json!(known_port(e.port));
         v["utilisation"] = json!(e.utilisation.mean);
         v["capture_start_ns"] = json!(first_ns);
         v["from_s"] = json!(e.from_ns.saturating_sub(first_ns) as f64 / 1e9);

@@ -9,7 +9,9 @@ use tidemark_estimators::FlowEstimate;
 pub struct LinkFlow {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port; null where reports do not tell it.
+    #[serde(with = "tidemark_proto::answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]

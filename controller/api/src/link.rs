@@ -14,7 +14,9 @@ use tidemark_rules::{Limit, Targets};
 pub struct LinkId {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port; null where reports do not tell it.
+    #[serde(with = "tidemark_proto::answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
@@ -50,7 +52,7 @@ pub struct Recent {
     pub start_ns: u64,
     /// Bytes that left over capacity; null without a capacity.
     pub utilisation: Option<f64>,
-    /// Drops over arrivals; null without arrivals.
+    /// Drops over arrivals; null without arrivals, and where no report can tell of a drop.
     pub loss_rate: Option<f64>,
     /// Occupancy met by arrivals, bytes.
     pub occupancy_bytes: RecentOccupancy,
@@ -97,7 +99,9 @@ pub struct Trial {
 pub struct Link {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port; null where reports do not tell it.
+    #[serde(with = "tidemark_proto::answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
@@ -160,7 +164,9 @@ pub struct Link {
 pub struct LinkSummary {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port; null where reports do not tell it.
+    #[serde(with = "tidemark_proto::answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]

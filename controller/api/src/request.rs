@@ -9,12 +9,32 @@ use tidemark_rules::Goal;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Nothing {}
 
+/// How requests name a port.
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "described, not built")]
+enum PortName {
+    /// Its number.
+    Number(u32),
+    /// That which no report tells.
+    Unknown(Unknown),
+}
+
+#[derive(schemars::JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+#[expect(dead_code, reason = "described, not built")]
+enum Unknown {
+    Unknown,
+}
+
 /// A link in the path: `/{node}/{port}` is queue 0, `/{node}/{port}/{queue}` another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkPath {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port, or `unknown`.
+    #[serde(with = "tidemark_proto::port_in_path")]
+    #[schemars(with = "PortName")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
@@ -51,6 +71,8 @@ pub struct LinkQuery {
     /// Node id of the switch.
     pub node: Option<u32>,
     /// Egress port.
+    #[serde(default, with = "tidemark_proto::asked_port")]
+    #[schemars(with = "Option<PortName>")]
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.
     pub queue: Option<u32>,
@@ -63,6 +85,8 @@ pub struct EventsQuery {
     /// Node id of a switch. With it and `port`, `update` has that link alone in `links`, and every link in brief in `others`.
     pub node: Option<u32>,
     /// Egress port; with `node`.
+    #[serde(default, with = "tidemark_proto::asked_port")]
+    #[schemars(with = "Option<PortName>")]
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.
     pub queue: Option<u32>,
@@ -91,6 +115,8 @@ pub struct FlowsQuery {
     /// Node id of the switch.
     pub node: Option<u32>,
     /// Egress port.
+    #[serde(default, with = "tidemark_proto::asked_port")]
+    #[schemars(with = "Option<PortName>")]
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.
     pub queue: Option<u32>,
@@ -117,6 +143,8 @@ pub struct PhasesQuery {
     /// Node id of the switch.
     pub node: Option<u32>,
     /// Egress port.
+    #[serde(default, with = "tidemark_proto::asked_port")]
+    #[schemars(with = "Option<PortName>")]
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.
     pub queue: Option<u32>,
@@ -188,6 +216,8 @@ pub struct VerdictQuery {
     /// Node id of the switch; may be left out where one link is known.
     pub node: Option<u32>,
     /// Egress port; the same.
+    #[serde(default, with = "tidemark_proto::asked_port")]
+    #[schemars(with = "Option<PortName>")]
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.
     pub queue: Option<u32>,
@@ -249,7 +279,12 @@ pub struct ApplyRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     /// Egress port; the same.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "tidemark_proto::asked_port",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<PortName>")]
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -267,7 +302,12 @@ pub struct TargetsRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     /// Egress port.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        with = "tidemark_proto::asked_port",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schemars(with = "Option<PortName>")]
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.
     #[serde(skip_serializing_if = "Option::is_none")]

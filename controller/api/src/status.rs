@@ -21,6 +21,9 @@ pub struct CollectorCounters {
     /// Reports whose numbers do not go on from those before: with many of them two
     /// exporters share an address and a `hw_id`.
     pub reports_implausible_sequence: u64,
+    /// Reports whose packet carries the metadata of its hops (INT-MD); 0 of an older collector.
+    #[serde(default)]
+    pub reports_of_hops: u64,
     /// Datagrams received; null where nobody counted them.
     pub datagrams_received: Option<u64>,
     /// Datagrams that are not valid reports; null where nobody counted them.

@@ -10,7 +10,9 @@ use tidemark_rules::Targets;
 pub struct LinkTargets {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port; null where reports do not tell it.
+    #[serde(with = "tidemark_proto::answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]

@@ -11,7 +11,9 @@ use tidemark_estimators::OccupancyDistribution;
 pub struct Series {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port; null where reports do not tell it.
+    #[serde(with = "tidemark_proto::answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
@@ -54,7 +56,9 @@ pub struct Series {
 pub struct Distribution {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port; null where reports do not tell it.
+    #[serde(with = "tidemark_proto::answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
@@ -69,7 +73,9 @@ pub struct Distribution {
 pub struct Packets {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port; null where reports do not tell it.
+    #[serde(with = "tidemark_proto::answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
@@ -108,7 +114,9 @@ pub struct Packets {
 pub struct Windows {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port; null where reports do not tell it.
+    #[serde(with = "tidemark_proto::answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
@@ -165,7 +173,9 @@ pub struct EstimateColumns {
 pub struct EstimateHistory {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port.
+    /// Egress port; null where reports do not tell it.
+    #[serde(with = "tidemark_proto::answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]

@@ -32,6 +32,9 @@ pub enum ControlError {
     /// No switch is configured for the node.
     #[error("no switch is configured for node {0}; add [[switches]] node = {0}")]
     NoSwitch(u32),
+    /// The reports of a link do not tell its port.
+    #[error("the reports of node {0} do not tell the port: there is no limit to read or to set")]
+    NoPort(u32),
     /// The audit log cannot be written, and `control.audit` asks for it.
     #[error(
         "nothing was written: {0}; control.audit = \"required\" allows no change without its record"

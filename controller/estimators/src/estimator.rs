@@ -70,6 +70,10 @@ impl Estimator {
     /// Takes one update of the collector's stream.
     pub fn push(&mut self, update: &Update) {
         let c = &self.config;
+        if let Some(s) = &update.status {
+            self.store.drops_untold =
+                s.reports_received > 0 && s.reports_of_hops >= s.reports_received;
+        }
         for info in &update.flows {
             self.store.push_info(info.clone());
         }
@@ -95,6 +99,11 @@ impl Estimator {
             self.store.expire(c);
             self.last_expiry_ns = latest;
         }
+    }
+
+    /// Whether no report of the collector can tell of a drop.
+    pub fn are_drops_untold(&self) -> bool {
+        self.store.drops_untold
     }
 
     fn latest_ns(&self) -> u64 {

@@ -66,15 +66,19 @@ impl LinkEstimate {
             saturable: e.saturable.value,
             congestion_control: common(&lbp, model_based_share),
             beta: mean_beta(&lbp),
-            observed: self.utilisation.mean.map(|utilisation| Observed {
-                utilisation,
-                loss_rate: self.loss_rate.unwrap_or(0.0),
-                drops: self.drops,
-                delay_mean_ms: self.delay_ms.mean.unwrap_or(0.0),
-                delay_p50_ms: self.delay_ms.p50.unwrap_or(0.0),
-                delay_p99_ms: self.delay_ms.p99.unwrap_or(0.0),
-                delay_max_ms: self.delay_ms.max.unwrap_or(0.0),
-            }),
+            observed: self
+                .utilisation
+                .mean
+                .filter(|_| !self.is_loss_untold())
+                .map(|utilisation| Observed {
+                    utilisation,
+                    loss_rate: self.loss_rate.unwrap_or(0.0),
+                    drops: self.drops,
+                    delay_mean_ms: self.delay_ms.mean.unwrap_or(0.0),
+                    delay_p50_ms: self.delay_ms.p50.unwrap_or(0.0),
+                    delay_p99_ms: self.delay_ms.p99.unwrap_or(0.0),
+                    delay_max_ms: self.delay_ms.max.unwrap_or(0.0),
+                }),
             overshoot_drops: self.overshoot_drops,
             model_based_share,
             model_based_drops: model_based.map(|f| f.drops).sum(),
@@ -98,6 +102,11 @@ impl LinkEstimate {
         let all: f64 = self.flows.iter().map(bytes).sum();
         let classed = self.flows.iter().filter(|f| f.class != FlowClass::Other);
         (all > 0.0).then(|| classed.map(bytes).sum::<f64>() / all)
+    }
+
+    /// Whether packets came, and nothing can tell of their drops.
+    fn is_loss_untold(&self) -> bool {
+        self.loss_rate.is_none() && self.arrivals > 0
     }
 
     /// Share of the reports that did not reach the collector.

@@ -117,7 +117,9 @@ pub fn about(
         estimate.map(|e| &e.node_name),
         format!("node {}", id.node_id),
     );
-    let port = named(estimate.map(|e| &e.port_name), format!("port {}", id.port));
+    let number = id.known_port();
+    let number = number.map_or_else(|| "unknown".into(), |n| n.to_string());
+    let port = named(estimate.map(|e| &e.port_name), format!("port {number}"));
     let queue = match id.queue {
         0 => String::new(),
         queue => format!(", queue {queue}"),

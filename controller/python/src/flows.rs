@@ -143,7 +143,7 @@ pub(crate) fn estimated(links: &[Estimated], flows: &Flows) -> Result<RecordBatc
     add! {
         "phase" Text StringArray |l, _f| l.phase.clone();
         "node_id" U32 UInt32Array |l, _f| Some(l.id.node_id);
-        "egress_port" U32 UInt32Array |l, _f| Some(l.id.port);
+        "egress_port" U32 UInt32Array |l, _f| l.id.known_port();
         "queue" U32 UInt32Array |l, _f| Some(l.id.queue);
         "class" Text StringArray |_l, f| word(&f.class);
         "confidence" F64 Float64Array |_l, f| Some(f.confidence);

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use tidemark_analysis::{
-    AnalysisError, Asked, Estimated, Loaded, Mark, estimated, load, marks_of_run, name_of_part,
-    targets_of_run,
+    AnalysisError, Asked, Estimated, Loaded, Mark, Which, estimated, load, marks_of_run,
+    name_of_part, targets_of_run,
 };
 use tidemark_capture::{CaptureMeta, Moment, Selection, locate};
 use tidemark_picture::about;
@@ -28,13 +28,13 @@ pub(crate) struct NativeRun {
     loaded: Mutex<Option<Loaded>>,
 }
 
-/// Name, node, port, start and end of a phase, ns, and queue.
-type PhaseRow = (String, u32, u32, u64, u64, u32);
+/// Name, node, port where it is known, start and end of a phase, ns, and queue.
+type PhaseRow = (String, u32, Option<u32>, u64, u64, u32);
 
 /// The part of a run that is asked for.
 struct Part {
     phase: Option<String>,
-    of: (Option<u32>, Option<u32>),
+    which: Which,
     asked: Asked,
 }
 
@@ -76,7 +76,14 @@ impl NativeRun {
         let phases = all.iter().map(|(name, e)| {
             let (id, of) = (e.id, &e.estimate);
             let (from_ns, to_ns) = (of.from_ns, of.to_ns);
-            (name.clone(), id.node_id, id.port, from_ns, to_ns, id.queue)
+            (
+                name.clone(),
+                id.node_id,
+                id.known_port(),
+                from_ns,
+                to_ns,
+                id.queue,
+            )
         });
         let mut phases: Vec<_> = phases.collect();
         phases.sort_by_key(|p| (p.3, p.1, p.2, p.5));
@@ -86,7 +93,7 @@ impl NativeRun {
     /// Links of a phase, or of all, with estimates, advice and verdict: those that
     /// `tidemark-controller analyze --json` has in `links`, each with the name of its phase
     /// before it and the origin of its picture after it: link, run, date.
-    #[pyo3(signature = (phase, node, port, from_s, to_s, targets))]
+    #[pyo3(signature = (phase, node, port, queue, from_s, to_s, targets))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn links(
         &self,
@@ -94,6 +101,7 @@ impl NativeRun {
         phase: Option<String>,
         node: Option<u32>,
         port: Option<u32>,
+        queue: Option<u32>,
         from_s: Option<f64>,
         to_s: Option<f64>,
         targets: Option<&str>,
@@ -106,7 +114,7 @@ impl NativeRun {
         let targets = self.targets_over(targets)?;
         let part = Part {
             phase,
-            of: (node, port),
+            which: Which { node, port, queue },
             asked,
         };
         let links = self.estimated(py, &part)?;
@@ -185,7 +193,7 @@ impl Part {
     fn all() -> Self {
         Self {
             phase: None,
-            of: (None, None),
+            which: Which::default(),
             asked: Asked::default(),
         }
     }
@@ -247,8 +255,8 @@ impl NativeRun {
     }
 
     fn all_estimated(&self, part: &Part) -> Result<Vec<(String, Estimated)>, AnalysisError> {
-        let Part { of, asked, .. } = part;
-        let from = |loaded: &Loaded| estimated(loaded, &self.path, &self.marks, *asked, *of);
+        let Part { which, asked, .. } = part;
+        let from = |loaded: &Loaded| estimated(loaded, &self.path, &self.marks, *asked, *which);
         if asked.given() {
             let loaded = load(&self.capture, *asked, &mut |_, _| ())?;
             return Ok(named(from(&loaded)?));

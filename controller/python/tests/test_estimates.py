@@ -129,3 +129,13 @@ def test_a_run_that_cannot_be_read_says_why(tmp_path: Path, run_copy: Path) -> N
         run.estimates()
     with pytest.raises(Exception, match=remedy):
         run.packets().to_arrow()
+
+
+def test_a_link_is_named_down_to_its_queue() -> None:
+    run = tb.Run(RUN)
+    (phase, *_) = run.phases()
+    place = {"node": phase.node_id, "port": phase.egress_port, "queue": phase.queue}
+    assert run.estimates(**place) == run.estimates() == analyze(RUN, "--queue", str(phase.queue))
+    assert run.verdict(**place).about["queue"] == phase.queue
+    with pytest.raises(ValueError, match="no such link"):
+        run.estimates(queue=phase.queue + 1)

@@ -23,8 +23,8 @@ class Phase(NamedTuple):
     so on where the limit changed."""
     node_id: int
     """The switch."""
-    egress_port: int
-    """Its port."""
+    egress_port: int | None
+    """Its port; None where reports do not tell it."""
     from_ns: int
     """Start, ns on the switch's clock."""
     to_ns: int
@@ -144,6 +144,7 @@ class Run:
         *,
         node: int | None = None,
         port: int | None = None,
+        queue: int | None = None,
         from_s: float | None = None,
         to_s: float | None = None,
         targets: Mapping[str, Any] | None = None,
@@ -153,6 +154,7 @@ class Run:
         :param phase: its name.
         :param node: only links of this switch.
         :param port: only links of this port.
+        :param queue: only links of this queue of a port.
         :param from_s: in place of phases one span, that begins so many seconds after the link's
             first interval.
         :param to_s: the end of that span.
@@ -161,7 +163,7 @@ class Run:
             ``tidemark-controller analyze --json`` has.
         :raises ValueError: no such phase, link, span or target.
         """
-        links = self._links(phase, node, port, from_s, to_s, targets)
+        links = self._links(phase, (node, port, queue), from_s, to_s, targets)
         return [link for _, link, _ in links]
 
     def verdict(
@@ -170,6 +172,7 @@ class Run:
         *,
         node: int | None = None,
         port: int | None = None,
+        queue: int | None = None,
         from_s: float | None = None,
         to_s: float | None = None,
         targets: Mapping[str, Any] | None = None,
@@ -179,24 +182,26 @@ class Run:
         Parameters as of :meth:`estimates`. Without a phase it is that of the last one.
 
         :raises ValueError: as of :meth:`estimates`, or the run has several links: name one
-            with ``node`` and ``port``.
+            with ``node``, ``port`` and ``queue``.
         """
-        links = self._links(phase, node, port, from_s, to_s, targets)
+        links = self._links(phase, (node, port, queue), from_s, to_s, targets)
         last, _, _ = links[-1]
         found = [link for link in links if link[0] == last]
-        if len({(link["node"], link["port"]) for _, link, _ in found}) > 1:
-            there = ", ".join(f"node={link['node']}, port={link['port']}" for _, link, _ in found)
+        place = ("node", "port", "queue")
+        links_found = {tuple(link[key] for key in place): None for _, link, _ in found}
+        if len(links_found) > 1:
+            named = (zip(place, link, strict=True) for link in links_found)
+            there = "; ".join(", ".join(f"{key}={n}" for key, n in link) for link in named)
             raise ValueError(f"{self._path}: several links have a verdict; name one: {there}")
         name, link, origin = found[-1]
         about = {"run": self._path.name, "phase": name}
-        about |= {key: link[key] for key in ("node", "port", "port_name", "from_s", "to_s")}
+        about |= {key: link[key] for key in (*place, "port_name", "from_s", "to_s")}
         return Verdict(link["verdict"], about, origin)
 
     def _links(
         self,
         phase: str | None,
-        node: int | None,
-        port: int | None,
+        which: tuple[int | None, int | None, int | None],
         from_s: float | None,
         to_s: float | None,
         targets: Mapping[str, Any] | None,
@@ -204,7 +209,7 @@ class Run:
         if phase is not None and (from_s is not None or to_s is not None):
             raise ValueError("phase: give it or a span (from_s, to_s), not both")
         others = None if targets is None else json.dumps(dict(targets))
-        links = self._native.links(phase, node, port, from_s, to_s, others)
+        links = self._native.links(phase, *which, from_s, to_s, others)
         return [(name, link, tuple(origin)) for name, link, origin in json.loads(links)]
 
     def _table(

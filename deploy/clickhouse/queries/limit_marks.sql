@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Changes of one port's limit as marks for graphs: a time and a text each.
--- Parameters: node, port, from_ms, to_ms (Unix time, ms).
+-- Changes of one queue of a port's limit as marks for graphs: a time and a text each.
+-- Parameters: node, port, queue, from_ms, to_ms (Unix time, ms).
 SELECT
     time,
     concat(
@@ -13,7 +13,7 @@ SELECT
         ifNull(concat(toString(limit_bytes), ' bytes'), action)
     ) AS text
 FROM changes
-WHERE node_id = {node:UInt32} AND egress_port = {port:UInt32}
+WHERE node_id = {node:UInt32} AND egress_port = {port:UInt32} AND queue = {queue:UInt32}
     -- The announcement of a write; its outcome has a row of its own.
     AND outcome != 'intended'
     AND unix_ms >= {from_ms:UInt64} AND unix_ms < {to_ms:UInt64}

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Loss events of one port: drops with less than gap_ms between one and the next
+-- Loss events of one queue of a port: drops with less than gap_ms between one and the next
 -- count as one event (BSCL section IV: flows hit by it back off together).
--- Parameters: node, port, from_ms, to_ms (Unix time, ms), gap_ms.
+-- Parameters: node, port, queue, from_ms, to_ms (Unix time, ms), gap_ms.
 SELECT
     min(at) AS begin,
     (max(unix_ns) - min(unix_ns)) / 1e6 AS duration_ms,
@@ -28,7 +28,7 @@ FROM
                 (ORDER BY unix_ns, order ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
                 > 1000000 * {gap_ms:Int64} AS starts
         FROM postcards
-        WHERE dropped AND node_id = {node:UInt32} AND egress_port = {port:UInt32}
+        WHERE dropped AND node_id = {node:UInt32} AND egress_port = {port:UInt32} AND ifNull(queue, 0) = {queue:UInt32}
             AND unix_ns >= 1000000 * {from_ms:Int64} AND unix_ns < 1000000 * {to_ms:Int64}
     )
 )

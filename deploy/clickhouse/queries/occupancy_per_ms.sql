@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Queue occupancy of one port, per millisecond: what arriving packets met.
--- Parameters: node, port, from_ms, to_ms (Unix time, ms).
+-- Queue occupancy of one queue of a port, per millisecond: what arriving packets met.
+-- Parameters: node, port, queue, from_ms, to_ms (Unix time, ms).
 SELECT
     time,
     occupancy_min_bytes,
@@ -10,7 +10,7 @@ SELECT
     packets,
     drops
 FROM queue_ms
-WHERE node_id = {node:UInt32} AND egress_port = {port:UInt32}
+WHERE node_id = {node:UInt32} AND egress_port = {port:UInt32} AND ifNull(queue, 0) = {queue:UInt32}
     AND time >= fromUnixTimestamp64Milli({from_ms:Int64}, 'UTC')
     AND time < fromUnixTimestamp64Milli({to_ms:Int64}, 'UTC')
 ORDER BY time

@@ -31,8 +31,13 @@ PORTS = (
     "SELECT DISTINCT toString(egress_port) AS port FROM queue_1s"
     f" WHERE node_id = toUInt32($node) AND {SPAN} ORDER BY toUInt32(port)"
 )
-PORT = '{node="$node",port="$port"}'
-CAPACITY = f"query_result(max(8 * tidemark_controller_capacity_bytes_per_second{PORT}))"
+QUEUES = (
+    "SELECT DISTINCT toString(ifNull(queue, 0)) AS queue FROM queue_1s"
+    f" WHERE node_id = toUInt32($node) AND egress_port = toUInt32($port) AND {SPAN}"
+    " ORDER BY toUInt32(queue)"
+)
+QUEUE = '{node="$node",port="$port",queue="$queue"}'
+CAPACITY = f"query_result(max(8 * tidemark_controller_capacity_bytes_per_second{QUEUE}))"
 
 
 def capacity() -> QueryVariable:
@@ -43,13 +48,14 @@ def capacity() -> QueryVariable:
 
 
 def build() -> Dashboard:
-    about = "Every packet of one port, from ClickHouse."
-    d = board("packets", "Tidemark: packets", about, console="#link=$node:$port")
+    about = "Every packet of one queue, and the flows of its port, from ClickHouse."
+    d = board("packets", "Tidemark: packets", about, console="#link=$node:$port:$queue")
     d = d.refresh("").time("now-5m", "now")
     d = d.with_variable(source("clickhouse", "grafana-clickhouse-datasource"))
     d = d.with_variable(source("prometheus", "prometheus"))
     d = d.with_variable(sql_values("node", "Node", NODES))
     d = d.with_variable(sql_values("port", "Egress port", PORTS))
+    d = d.with_variable(sql_values("queue", "Queue", QUEUES))
     d = d.with_variable(capacity())
     d = d.with_variable(typed("flows", "10", "Largest flows"))
     d = d.with_variable(typed("gap_ms", "50", "Loss events: gap, ms"))
@@ -71,8 +77,8 @@ def build() -> Dashboard:
             sql_table("Loss events", "loss_events"),
         ],
         "Flows": [
-            sql_table("Rates of the largest flows", "flow_rates"),
-            sql_table("Drops per flow", "drops_per_flow"),
+            sql_table("Rates of the largest flows of the port", "flow_rates"),
+            sql_table("Drops per flow of the port", "drops_per_flow"),
         ],
         "Limit": [sql_table("Limit changes", "limit_changes").span(24)],
     }

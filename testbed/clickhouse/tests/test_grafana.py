@@ -52,7 +52,7 @@ def variables() -> list[dict]:
 def defaults() -> dict[str, str]:
     typed = {v["name"]: v["query"] for v in variables() if v["type"] == "textbox"}
     # Prometheus gives the capacity: deploy/tests.
-    return typed | {"node": "10", "port": "1", "capacity_bps": "50000000"}
+    return typed | {"node": "10", "port": "1", "queue": "0", "capacity_bps": "50000000"}
 
 
 def choices(front: Front, span: dict[str, str]) -> dict[str, list[str]]:
@@ -95,8 +95,8 @@ def test_every_panel_has_an_answer(loaded: Front):
     first_ms, last_ms, packets = loaded.query(f"SELECT {columns} FROM postcards")[0]
     loaded.query(CHANGE, at=int(first_ms) + 1000)
     span = {"__from": first_ms, "__to": last_ms}
-    assert choices(loaded, span) == {"node": ["10"], "port": ["1"]}
-    assert choices(loaded, LATER) == {"node": [], "port": []}
+    assert choices(loaded, span) == {"node": ["10"], "port": ["1"], "queue": ["0"]}
+    assert choices(loaded, LATER) == {"node": [], "port": [], "queue": []}
     values = defaults() | span
 
     answers = {}
@@ -111,10 +111,10 @@ def test_every_panel_has_an_answer(loaded: Front):
     drops = sum(int(r["drops"]) for r in occupancy)
     assert drops > 0
     assert sum(int(r["drops"]) for r in answers["Loss events"]) == drops
-    assert sum(int(r["drops"]) for r in answers["Drops per flow"]) == drops
+    assert sum(int(r["drops"]) for r in answers["Drops per flow of the port"]) == drops
     seconds = answers["Utilisation and loss, per second"][2:-2]
     assert all(0.9 < float(r["utilisation"]) < 1.05 for r in seconds)
-    assert len({r["flow"] for r in answers["Rates of the largest flows"]}) == 10
+    assert len({r["flow"] for r in answers["Rates of the largest flows of the port"]}) == 10
     assert [r["origin"] for r in answers["Limit changes"]] == ["operator"]
     (mark,) = answers[MARKS]
     assert mark["text"] == "operator, set: not known to 100000 bytes"

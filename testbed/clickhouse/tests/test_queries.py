@@ -42,7 +42,7 @@ SELECT 'c', 200000, today(), 200000 + number, 'flow', 1 + number % 2, '10.0.0.1'
     40000 + number % 2, 80
 FROM numbers(4)
 """
-WHERE = {"node": 10, "port": 1, "from_ms": START_MS, "to_ms": START_MS + 2000}
+WHERE = {"node": 10, "port": 1, "queue": 0, "from_ms": START_MS, "to_ms": START_MS + 2000}
 
 
 def test_queries(front: Front):
@@ -85,8 +85,19 @@ def test_queries(front: Front):
     assert joined[-1]["cwnd_segments"] == "30"
     assert joined[-1]["occupancy_bytes"] == "75700"
 
+    # Another queue of the port is another link.
+    other = WHERE | {"queue": 3}
+    per_queue = {"capacity_bps": 1e8, "gap_ms": 10, "capture": "c", "flow": 2}
+    for name in ("occupancy_per_ms", "utilisation_per_s", "loss_events", "joined_cwnd"):
+        assert front.file(name, **per_queue, **other) == [], name
+    packets = PACKETS.replace("egress_port,", "egress_port, queue,").replace("10, 1,", "10, 1, 3,")
+    front.query(packets.replace("numbers(16254)", "numbers(100)"), start_ms=START_MS)
+    ms = front.file("occupancy_per_ms", **other)
+    assert sum(int(r["packets"]) for r in ms) == 100
+    assert sum(int(r["packets"]) for r in front.file("occupancy_per_ms", **WHERE)) == 16254 + 4
+
     tables = {r["table"]: int(r["table_rows"]) for r in front.file("storage")}
-    assert tables["postcards"] == 16258
+    assert tables["postcards"] == 16358
 
 
 def test_a_time_range_reads_a_part(front: Front):

@@ -23,7 +23,7 @@ use tidemark_collector::engine::{Engine, EngineSink, SharedSnapshot};
 use tidemark_collector::hub::Hub;
 use tidemark_collector::packets::{Bounds, PacketMemory};
 use tidemark_collector::receive::{Received, ReportReceiver};
-use tidemark_collector::shards::{NodeShards, ReportSender};
+use tidemark_collector::shards::ReportSender;
 use tidemark_collector::source::SourceCounters;
 use tidemark_pipeline::Pipeline;
 
@@ -209,7 +209,7 @@ fn whole_path(coalesce: bool) -> (f64, [f64; 2]) {
     let running = receiver
         .start(|_| {
             let engines = vec![sender.clone()];
-            let mut sender = ReportSender::new(engines, NodeShards::new([], 1));
+            let mut sender = ReportSender::new(engines, tidemark_pipeline::NodeShards::new([], 1));
             move |batch: &Received<'_>| sender.send(batch)
         })
         .unwrap();

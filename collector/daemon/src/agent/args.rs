@@ -9,6 +9,7 @@ use clap::Args;
 use daemon_kit::cli::{print, print_json};
 use daemon_kit::credentials::AccessArgs;
 use std::path::PathBuf;
+use std::time::Duration;
 use tcp_probe::perf::{AddressRange, Clock, Filter, Options};
 
 #[derive(Debug, Args)]
@@ -40,6 +41,15 @@ pub(crate) struct AgentArgs {
     /// Events kept while the collector does not answer.
     #[arg(long, default_value_t = 1_000_000)]
     buffer_events: usize,
+    /// End with an error where no collector has taken samples by then, at the start, s; 0 waits
+    /// for ever. Later, a collector that is gone is waited for.
+    #[arg(
+        long,
+        env = "TIDEMARK_CONNECT_WITHIN",
+        default_value_t = 10,
+        value_name = "SECONDS"
+    )]
+    connect_within: u64,
     /// Print what was done as JSON at the end.
     #[arg(long)]
     json: bool,
@@ -85,6 +95,9 @@ pub(crate) fn run_args(args: &AgentArgs) -> Result<()> {
         user: args.user.clone(),
         host: args.host.clone().unwrap_or_else(own_name),
         buffer_events: args.buffer_events,
+        connect_within: Some(args.connect_within)
+            .filter(|&s| s > 0)
+            .map(Duration::from_secs),
         probe,
     })?;
     if args.json {

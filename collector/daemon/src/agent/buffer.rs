@@ -91,6 +91,7 @@ mod tests {
             access: Default::default(),
             user: None,
             host: "h".into(),
+            connect_within: None,
             buffer_events: 100,
             probe: Options::default(),
         };

@@ -29,6 +29,8 @@ const LEFT: &str = "samples that the collector has not acknowledged are lost";
 #[derive(Default)]
 struct Shared {
     buffer: Mutex<Buffer>,
+    /// Why the last connection ended, or was none.
+    problem: Mutex<String>,
     more: Notify,
 }
 
@@ -112,20 +114,48 @@ async fn deliver(endpoint: Endpoint, access: Access, shared: Arc<Shared>, to: St
                 wait = RETRY_LEAST;
             }
         }
-        match result {
-            Err(e) => tracing::warn!(to, "{e:#}; trying again"),
-            Ok(()) => tracing::warn!(to, "the collector ended the stream; trying again"),
+        let problem = match result {
+            Err(e) => format!("{e:#}"),
+            Ok(()) => "the collector ended the stream".to_owned(),
+        };
+        // Said once, however often it is tried.
+        if *shared.problem.lock() != problem {
+            tracing::warn!(to, "{problem}; trying again");
         }
+        *shared.problem.lock() = problem;
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(RETRY_MOST);
     }
 }
 
+/// Ends where no collector has taken samples in time.
+async fn in_vain(shared: &Shared, options: &AgentOptions) -> anyhow::Error {
+    let Some(within) = options.connect_within else {
+        return std::future::pending().await;
+    };
+    tokio::time::sleep(within).await;
+    if shared.buffer.lock().report.connections > 0 {
+        return std::future::pending().await;
+    }
+    let problem = shared.problem.lock();
+    let problem = if problem.is_empty() {
+        "no answer"
+    } else {
+        &problem
+    };
+    anyhow!(
+        "--to {}: no collector took samples within {} s: {problem}; start one there with \
+         `--agents true`, or wait for it with --connect-within 0",
+        options.to,
+        within.as_secs()
+    )
+}
+
 /// Runs until it is told to end, then delivers what is left.
 ///
 /// # Errors
-/// When the tracepoints cannot be opened or the address is none; a collector
-/// that does not answer is waited for.
+/// When the tracepoints cannot be opened, the address is none, or no collector answers there
+/// at the start; later one that does not answer is waited for.
 pub fn run(options: &AgentOptions) -> Result<AgentReport> {
     if options
         .to
@@ -172,14 +202,20 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
             options.to.clone(),
         ));
         eprintln!("ready: tcp_probe of {} to {}", options.host, options.to);
-        tokio::select! {
-            _ = stop_signals.asked() => {}
-            _ = &mut delivering => {}
-        }
+        let vain = tokio::select! {
+            _ = stop_signals.asked() => None,
+            _ = &mut delivering => None,
+            e = in_vain(&shared, options) => Some(e),
+        };
         let deadline =
             Deadline::start(Deadline::END, LEFT).context("cannot start thread deadline")?;
         stop.store(true, Ordering::Relaxed);
-        let _ = tokio::time::timeout(GRACE, async {
+        let grace = if vain.is_some() {
+            Duration::ZERO
+        } else {
+            GRACE
+        };
+        let _ = tokio::time::timeout(grace, async {
             let joined = tokio::task::spawn_blocking(move || reading.join()).await;
             if !matches!(joined, Ok(Ok(()))) {
                 tracing::error!("the reader's thread panicked");
@@ -190,7 +226,7 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
         })
         .await;
         delivering.abort();
-        Ok::<_, anyhow::Error>(deadline)
+        vain.map_or(Ok(deadline), Err)
     });
     // Looking up a name may hang: nobody waits for it.
     runtime.shutdown_background();

@@ -2,6 +2,7 @@
 //! Options of an agent.
 
 use daemon_kit::credentials::Access;
+use std::time::Duration;
 use tcp_probe::perf::Options;
 
 /// What an agent reads, where it sends, and how much it keeps.
@@ -17,6 +18,8 @@ pub struct AgentOptions {
     pub host: String,
     /// Events kept while the collector does not answer.
     pub buffer_events: usize,
+    /// Without any collector by then, the agent ends; `None` waits for ever.
+    pub connect_within: Option<Duration>,
     /// Which tracepoints to read, and how.
     pub probe: Options,
 }

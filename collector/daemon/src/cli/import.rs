@@ -40,6 +40,12 @@ fn print_import(r: &ImportReport) -> Result<()> {
             r.reports.unnumbered
         ))?;
     }
+    if r.reports.of_hops > 0 && r.reports.of_hops == r.reports.received {
+        print(
+            "          packets that switches dropped are not known: all reports come with the metadata \
+             in packets that arrived (INT-MD)",
+        )?;
+    }
     print(format_args!("packets   {}", r.packets))?;
     if !r.tcp_probe.hosts.is_empty() {
         print(format_args!("tcp_probe {}", r.tcp_probe))?;

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-use tidemark_pipeline::{NodeConfig, UnknownNodes};
+use tidemark_pipeline::{NodeConfig, Share, UnknownNodes};
 
 /// `collector.toml`. Every key is optional; unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -139,6 +139,7 @@ impl Config {
         let p = &self.pipeline;
         tidemark_pipeline::Config {
             nodes: self.nodes.clone(),
+            share: Share::default(),
             keys: BTreeMap::new(),
             unknown_nodes: if self.accept_unknown_nodes {
                 UnknownNodes::Accept

@@ -10,13 +10,13 @@
 //! ```
 //!
 //! A node belongs to one pipeline: its sequence numbers, its clock, its queues and
-//! flows are nobody else's, and no pipeline waits for another. A flow that crosses
+//! flows are nobody else's, and no pipeline waits for another. A report with the metadata
+//! of several hops goes to the pipelines of all its nodes; each takes its own. A flow that crosses
 //! nodes of two pipelines is two flows with ids of their own. With one shard none
 //! of this is there.
 
 mod events;
 mod flows;
-mod nodes;
 mod reports;
 mod rows;
 mod start;
@@ -24,7 +24,6 @@ mod status;
 
 pub use events::{Ended, EventSender};
 pub use flows::FlowShards;
-pub use nodes::NodeShards;
 pub use reports::ReportSender;
 pub use rows::{RowMerge, ShardRows};
 pub use start::{Engines, Options, engine_sinks};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reports to the pipeline of their node.
 
-use super::NodeShards;
 use crate::engine::Input;
 use crate::receive::{Message, Received};
 use crate::source::Gatherer;
-use int_report::{carries_hops, peek_header};
+use int_report::{nodes_of_hops, peek_header};
 use std::sync::mpsc::SyncSender;
+use tidemark_pipeline::NodeShards;
 
 /// Gives what one receiving thread has received to the engines.
 ///
@@ -55,20 +55,29 @@ impl ReportSender {
         let mut before = None;
         for (n, datagram) in message.datagrams().enumerate() {
             // What has no header is malformed, and counted by the first.
-            let shard = match peek_header(datagram) {
-                // The hops of all paths have their place together: each is of many reporters.
-                Some(_) if carries_hops(datagram) => 0,
-                header => header.map_or(0, |h| self.nodes.of(h.node_id)),
-            };
+            let shard = peek_header(datagram).map_or(0, |h| self.nodes.of(h.node_id));
             if let Some(before) = before.filter(|&b| b != shard) {
                 let at = n * length;
                 self.add(before, message, rx_unix_ns, start, at);
                 start = at;
             }
             before = Some(shard);
+            self.copy(shard, message, rx_unix_ns, datagram);
         }
         if let Some(shard) = before {
             self.add(shard, message, rx_unix_ns, start, message.bytes.len());
+        }
+    }
+
+    /// Gives a datagram to the shards of its hops, but not to that of its sender again.
+    fn copy(&mut self, home: usize, m: &Message<'_>, rx_unix_ns: u64, datagram: &[u8]) {
+        let mut shards = 0_u64;
+        nodes_of_hops(datagram, |node| shards |= 1 << self.nodes.of(node));
+        shards &= !(1 << home);
+        for (shard, (_, gatherer)) in self.engines.iter_mut().enumerate() {
+            if shards >> shard & 1 == 1 {
+                gatherer.add_copy(m, rx_unix_ns, datagram);
+            }
         }
     }
 
@@ -138,5 +147,89 @@ mod tests {
         assert!(payloads(&input).is_empty());
         sender.send(&Received::new(7, &[m], false));
         assert_eq!(payloads(&input).len(), 2);
+    }
+
+    /// Number `n` of node 8, in version 1.0; with the metadata of hops 8 and 7, or without.
+    fn of_node_8(n: u8, with_hops: bool) -> Vec<u8> {
+        let mut bytes = vec![0x14, 0, 0, 0x40, 0, 0, 0, 8, 0, 0, 0, n, 0x3a, 0x6e, n, 0];
+        bytes.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
+        bytes.extend([0x45, 0x5c, 5, 0xdc, 0, 1, 0, 0, 0x40, 17, 0, 0]);
+        bytes.extend([
+            10, 1, 0, 9, 10, 1, 0, 8, 0xc3, 0x50, 0xc3, 0x51, 5, 0xc8, 0, 0,
+        ]);
+        if !with_hops {
+            return bytes;
+        }
+        bytes.extend([1, 0, 7, 0, 0x10, 0, 2, 9, 0x88, 0, 0, 0]);
+        for hop in [8, 7] {
+            bytes.extend([0, 0, 0, hop, 0x3a, 0x6e, n, hop]);
+        }
+        bytes
+    }
+
+    /// Reports, hops, lost and doubled, rows of nodes 7 and 8 and what their rows tell of losses.
+    fn totals(sent: &[Vec<u8>], shards: usize) -> ([u64; 5], [u64; 2], i64) {
+        use tidemark_pipeline::{Config, Pipeline, Share, VecSink};
+        let (engines, inputs): (Vec<_>, Vec<_>) = (0..shards).map(|_| sync_channel(64)).unzip();
+        let mut sender = ReportSender::new(engines, NodeShards::new([], shards));
+        for bytes in sent {
+            let m = Message::new([192, 0, 2, 1].into(), 5, bytes, bytes.len());
+            sender.send(&Received::new(7, &[m], false));
+        }
+        let (mut sums, mut rows, mut told, mut datagrams) = ([0; 5], [0; 2], 0, 0);
+        for (index, input) in inputs.iter().enumerate() {
+            let share = Share { index, of: shards };
+            let config = Config {
+                share,
+                ..Config::default()
+            };
+            let mut pipeline = Pipeline::new(config, VecSink::default()).unwrap();
+            let mut malformed = 0;
+            while let Ok(Input::Reports(batch)) = input.try_recv() {
+                datagrams += batch.len();
+                let all = batch.datagrams(ReceptionClock::new(0), 9);
+                pipeline.push_datagrams(all, |_, _| malformed += 1);
+            }
+            pipeline.finish();
+            let s = pipeline.stats();
+            let of = [
+                s.reports,
+                s.hops,
+                s.reports_lost,
+                s.reports_duplicate,
+                malformed,
+            ];
+            sums = std::array::from_fn(|i| sums[i] + of[i]);
+            for row in &pipeline.sink().postcards {
+                rows[usize::from(row.node_id == 8)] += 1;
+                told += i64::from(row.lost_before);
+            }
+        }
+        assert_eq!(datagrams, sent.len(), "{shards} shards");
+        (sums, rows, told)
+    }
+
+    #[test]
+    fn losses_are_as_many_whatever_the_number_of_shards() {
+        let mut sent = Vec::new();
+        for n in 1..=60 {
+            // Three are lost, of both kinds, and two come twice.
+            if ![20, 31, 32].contains(&n) {
+                sent.push(of_node_8(n, n % 3 == 0));
+            }
+            if [9, 10].contains(&n) {
+                sent.push(of_node_8(n, n % 3 == 0));
+            }
+        }
+        let mut cut = of_node_8(61, true);
+        cut.extend([0x14; 3]);
+        sent.push(cut);
+        let one = totals(&sent, 1);
+        let [reports, hops, lost, doubled, _] = one.0;
+        assert_eq!((reports, hops, lost, doubled), (60, 44, 3, 3));
+        assert_eq!((one.1, one.2), ([21, 58], 3));
+        for shards in [2, 3, 4] {
+            assert_eq!(totals(&sent, shards), one, "{shards} shards");
+        }
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Starts an engine for each shard.
 
-use super::{EventSender, FlowShards, NodeShards, ReportSender, RowMerge, ShardPart, StatusSum};
+use super::{EventSender, FlowShards, ReportSender, RowMerge, ShardPart, StatusSum};
 use crate::engine::{Engine, EngineSink, Input, RowSink, SharedSnapshot};
 use crate::hub::Hub;
 use crate::source::SourceCounters;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use tcp_probe::perf::Clock;
-use tidemark_pipeline::{Config, FlowIds, Pipeline, Stats};
+use tidemark_pipeline::{Config, FlowIds, NodeShards, Pipeline, Share, Stats};
 use tokio::sync::mpsc;
 
 /// Batches that may wait for each engine: at most 4 MiB each, when the kernel
@@ -61,12 +61,12 @@ impl Engines {
             threads: Vec::new(),
             results,
         };
-        let config = part_of(&options.pipeline, shards);
         let ids = FlowIds::default();
         let sinks = engine_sinks(sinks, shards, flows, hub, counters);
         for (index, sink) in sinks.into_iter().enumerate() {
+            let config = part_of(&options.pipeline, Share { index, of: shards });
             let engine = Engine::new(
-                Pipeline::sharing_ids(config.clone(), ids.clone(), sink)?,
+                Pipeline::sharing_ids(config, ids.clone(), sink)?,
                 options.host.clone(),
                 options.clock,
                 snapshot.of_engine(index),
@@ -140,8 +140,10 @@ impl Engines {
 }
 
 /// The configuration of one of so many pipelines: what may be remembered is divided.
-fn part_of(config: &Config, shards: usize) -> Config {
+fn part_of(config: &Config, share: Share) -> Config {
+    let shards = share.of;
     Config {
+        share,
         max_flows: config.max_flows.div_ceil(shards).max(Config::LEAST_FLOWS),
         max_segment_memory_bytes: config
             .max_segment_memory_bytes

@@ -53,6 +53,7 @@ impl Plus for Option<u64> {
 
 sum! {
     reports_received reports_lost reports_late reports_duplicate reports_implausible_sequence
+    reports_of_hops
     datagrams_received datagrams_malformed kernel_drops
     probe_samples probe_lost
     join_candidates join_matched

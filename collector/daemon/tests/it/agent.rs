@@ -157,6 +157,19 @@ fn an_agent_writes_a_file() {
     assert_eq!(std::fs::read(&path).unwrap(), trace);
 }
 
+/// Nobody waits for an address that is wrong.
+#[test]
+fn an_agent_without_a_collector_ends_with_an_error() {
+    let mut agent = Command::new(BINARY);
+    agent.args(["agent", "--to", "127.0.0.1:1", "--connect-within", "1"]);
+    let ended = agent.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert_eq!(said.matches("trying again").count(), 1, "{said}");
+    let last = said.lines().last().unwrap();
+    assert!(last.starts_with("error: --to 127.0.0.1:1: no collector took samples within 1 s"));
+}
+
 /// A collector that does not want agents says so.
 #[test]
 fn agents_are_refused_unless_wanted() {

@@ -17,9 +17,12 @@ pub enum Outcome {
     Late,
     /// Seen before.
     Duplicate,
-    /// The number of the one before, on another datagram: the sender does not number, and
-    /// nobody can tell what is lost.
-    Unnumbered,
+    /// The number of an earlier one, on another datagram: the sender does not number, and
+    /// nobody can tell what of it is lost.
+    Unnumbered {
+        /// So many before or behind it were counted as lost as long as it was taken for one.
+        not_lost: u32,
+    },
     /// Too far behind to tell late from duplicate; loss is not corrected.
     Stale,
     /// The sender began again.
@@ -89,7 +92,7 @@ impl Default for StreamConfig {
     }
 }
 
-/// A first number that comes so often without a time is no number.
+/// A number that comes so often without a time is no number.
 const REPEATS_WITHOUT_CLOCK: u64 = 8;
 /// Numbers that a stream without a clock may be ahead: nothing tells its rate.
 const MAX_JUMP_WITHOUT_CLOCK: u32 = 65_536;
@@ -109,8 +112,58 @@ const MAX_BURST_RATIO: f64 = 4.0;
 struct Jump {
     sequence: u32,
     time_ns: Option<u64>,
-    /// Datagrams received, with it.
+    /// Datagrams received that had a number, with it.
     received: u64,
+}
+
+/// The number that comes again and again, if one does: a part of the senders does not number.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repeated {
+    sequence: u32,
+    /// Of the datagram that had it last.
+    time_ns: Option<u64>,
+    /// Datagrams that had it.
+    times: u64,
+    /// [`Repeated::HOLD`] for each of them, less others that were not the next.
+    weight: u64,
+    /// It stands for no number.
+    is_constant: bool,
+}
+
+impl Repeated {
+    /// Others that a repetition outweighs.
+    const HOLD: u64 = 16;
+
+    /// Whether a datagram that is not the next, but so far ahead, has a number that stands for
+    /// none.
+    fn observe(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> bool {
+        if self.sequence != sequence || self.weight == 0 {
+            if (1..=MAX_SUCCESSION).contains(&ahead) {
+                return false;
+            }
+            self.weight = self.weight.saturating_sub(1);
+            if self.weight == 0 || self.times == 1 {
+                *self = Self {
+                    sequence,
+                    time_ns,
+                    times: 1,
+                    weight: Self::HOLD,
+                    is_constant: false,
+                };
+            }
+            return false;
+        }
+        self.times += 1;
+        self.weight += Self::HOLD;
+        // One that comes again says the same.
+        let is_another = match (time_ns, self.time_ns) {
+            (Some(now), Some(then)) => now != then,
+            _ => self.times > REPEATS_WITHOUT_CLOCK,
+        };
+        self.time_ns = time_ns;
+        self.is_constant |= is_another;
+        is_another
+    }
 }
 
 /// Accounting of one stream.
@@ -140,6 +193,11 @@ pub struct Stream {
     half_range: f64,
     restart_step_ns: u64,
     jump: Option<Jump>,
+    repeated: Repeated,
+    /// The first number, and how many are missing between it and the next, if any are.
+    first_gap: Option<(u32, u32)>,
+    /// The number behind the last gap, and how many are missing in it.
+    last_gap: Option<(u32, u32)>,
 }
 
 impl Stream {
@@ -218,9 +276,17 @@ impl Stream {
         if self.clock_stepped_back(time_ns) {
             return self.restart(sequence, time_ns);
         }
-        if ahead == 0 && self.is_another(time_ns) {
+        let is_constant = self.repeated.observe(sequence, ahead, time_ns);
+        if is_constant || ahead == 0 && self.is_another(time_ns) {
             self.counts.unnumbered += 1;
-            return Outcome::Unnumbered;
+            self.repeated.is_constant |= self.repeated.sequence == sequence;
+            return Outcome::Unnumbered {
+                not_lost: self.take_back(sequence),
+            };
+        }
+        if ahead != 0 && self.has_no_number() {
+            self.begin(sequence, time_ns);
+            return Outcome::First;
         }
         let behind = (self.mask.wrapping_sub(ahead).wrapping_add(1)) & self.mask;
         // A longer jump, or one that the rate cannot explain, is believed once the next
@@ -236,6 +302,34 @@ impl Stream {
             self.counts.stale += 1;
             Outcome::Stale
         }
+    }
+
+    /// Whether nothing came but what stands for no number.
+    fn has_no_number(&self) -> bool {
+        self.span == 1 && self.repeated.is_constant && self.repeated.sequence == self.highest
+    }
+
+    /// Takes back the loss behind a first number, or before one that was far ahead, which has
+    /// turned out to be none.
+    fn take_back(&mut self, sequence: u32) -> u32 {
+        let mut lost = 0;
+        for gap in [&mut self.first_gap, &mut self.last_gap] {
+            if let Some((_, missing)) = gap.take_if(|(end, _)| *end == sequence) {
+                lost += missing;
+            }
+        }
+        if sequence == self.highest {
+            // The next one begins.
+            self.span = 1;
+        }
+        let lost = u32::try_from(self.counts.lost).map_or(lost, |all| all.min(lost));
+        self.counts.lost -= u64::from(lost);
+        lost
+    }
+
+    /// Datagrams with a number of their own.
+    fn numbered(&self) -> u64 {
+        self.counts.received - self.counts.unnumbered
     }
 
     fn begin(&mut self, sequence: u32, time_ns: Option<u64>) {
@@ -263,7 +357,7 @@ impl Stream {
     }
 
     fn ahead(&mut self, ahead: u32, sequence: u32, time_ns: Option<u64>) -> Outcome {
-        self.counts.lost += u64::from(ahead - 1);
+        self.lose(ahead - 1, sequence);
         self.advance(sequence, ahead);
         self.note_time(time_ns, ahead);
         if ahead == 1 {
@@ -273,18 +367,29 @@ impl Stream {
         }
     }
 
+    /// So many are missing before a number.
+    fn lose(&mut self, lost: u32, sequence: u32) {
+        if lost > 0 {
+            self.counts.lost += u64::from(lost);
+            self.last_gap = Some((sequence, lost));
+            if self.span == 1 {
+                self.first_gap = Some((self.highest, lost));
+            }
+        }
+    }
+
     /// Far ahead, or more than half the range behind: loss, a restart, or a
     /// number that says nothing.
     fn jump(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> Outcome {
         let goes_on = |jump: &Jump| {
             let step = sequence.wrapping_sub(jump.sequence) & self.mask;
-            jump.received + 1 == self.counts.received && (1..=MAX_SUCCESSION).contains(&step)
+            jump.received + 1 == self.numbered() && (1..=MAX_SUCCESSION).contains(&step)
         };
         let Some(first) = self.jump.filter(goes_on) else {
             self.jump = Some(Jump {
                 sequence,
                 time_ns,
-                received: self.counts.received,
+                received: self.numbered(),
             });
             self.counts.implausible += 1;
             return Outcome::Implausible;
@@ -299,7 +404,7 @@ impl Stream {
         }
         // The one before has come, so it is not lost.
         let lost = ahead.saturating_sub(2);
-        self.counts.lost += u64::from(lost);
+        self.lose(lost, first.sequence);
         self.advance(sequence, ahead);
         self.mark(first.sequence);
         self.note_time(time_ns, ahead);
@@ -344,7 +449,7 @@ impl Stream {
     fn is_another(&self, time_ns: Option<u64>) -> bool {
         let only_number = self.span == 1;
         match (time_ns, self.highest_ns) {
-            (Some(now), Some(then)) => now != then || only_number && self.counts.unnumbered > 0,
+            (Some(now), Some(then)) => now != then || self.has_no_number(),
             _ => only_number && self.counts.duplicate >= REPEATS_WITHOUT_CLOCK,
         }
     }
@@ -358,6 +463,9 @@ impl Stream {
         self.counts.late += 1;
         if behind < self.span {
             self.counts.lost = self.counts.lost.saturating_sub(1);
+            if let Some((_, missing)) = &mut self.last_gap {
+                *missing = missing.saturating_sub(1);
+            }
         }
         Outcome::Late
     }

@@ -15,6 +15,8 @@ fn feed(stream: &mut Stream, sequences: impl IntoIterator<Item = u32>) {
     }
 }
 
+const UNNUMBERED: Outcome = Outcome::Unnumbered { not_lost: 0 };
+
 #[test]
 fn wrap_of_22_bits_is_no_loss() {
     let mut s = stream(22);
@@ -383,7 +385,7 @@ fn a_number_that_never_changes_is_none() {
     assert_eq!(s.observe(7, Some(100)), Outcome::First);
     assert_eq!(s.observe(7, Some(100)), Outcome::Duplicate);
     for time_ns in [110, 120, 120, 130] {
-        assert_eq!(s.observe(7, Some(time_ns)), Outcome::Unnumbered);
+        assert_eq!(s.observe(7, Some(time_ns)), UNNUMBERED);
     }
     let counts = s.counts;
     assert_eq!(
@@ -393,10 +395,7 @@ fn a_number_that_never_changes_is_none() {
     // Without a time, it shows by its being the only one.
     let mut s = stream(32);
     let outcomes: Vec<_> = (0..11).map(|_| s.observe(0, None)).collect();
-    assert_eq!(
-        outcomes[8..],
-        [Outcome::Duplicate, Outcome::Unnumbered, Outcome::Unnumbered]
-    );
+    assert_eq!(outcomes[8..], [Outcome::Duplicate, UNNUMBERED, UNNUMBERED]);
     // Of who numbers, the last one may come again.
     let mut s = stream(32);
     for n in 0..10 {
@@ -404,4 +403,46 @@ fn a_number_that_never_changes_is_none() {
     }
     assert_eq!(s.observe(9, Some(90)), Outcome::Duplicate);
     assert_eq!(s.observe(10, Some(100)), Outcome::InOrder);
+}
+
+proptest! {
+    /// Two senders in one stream: one numbers and loses some, one has always one number.
+    #[test]
+    fn what_is_not_numbered_takes_nothing_from_what_is(
+        first in 0u32..40_000,
+        constant in 0u32..80_000,
+        bits in prop_oneof![Just(22u8), Just(32)],
+        parts in prop::collection::vec((0u8..4, 1u32..4), 40..400),
+        timed in any::<bool>(),
+    ) {
+        let mut s = Stream::new(bits, &StreamConfig::default());
+        let (mut next, mut time_ns) = (first, 1_000);
+        let (mut range, mut seen) = (None, 0u64);
+        let (mut constants, mut kept) = (0u64, 0u64);
+        for (kind, step) in parts {
+            time_ns += 1_000;
+            let time = timed.then_some(time_ns);
+            if kind == 0 {
+                constants += 1;
+                kept += u64::from(s.observe(constant, time) != Outcome::Duplicate);
+            } else {
+                // One in four numbers or so is lost.
+                next += if kind == 1 { step } else { 1 };
+                s.observe(next, time);
+                range = Some((range.map_or(next, |(from, _)| from), next));
+                seen += 1;
+            }
+        }
+        let lost = range.map_or(0, |(from, to)| u64::from(to - from) + 1 - seen);
+        // Near each other they may be mistaken for each other, until it shows; without a
+        // clock it shows late.
+        let is_far = range.is_none_or(|(from, to)| constant + 16_384 < from || to + 16_384 < constant);
+        let is_sure = timed || is_far && s.counts.unnumbered > 0;
+        prop_assert!(!is_sure || s.counts.lost <= lost + 2, "{:?}, lost {lost}", s.counts);
+        // All before the second of both is not known.
+        let is_exact = (lost.saturating_sub(2)..=lost).contains(&s.counts.lost);
+        prop_assert!(!timed || !is_far || is_exact, "{:?}, lost {lost}", s.counts);
+        let doubled = constants - kept;
+        prop_assert!(!timed || doubled <= 4, "{:?}: {doubled} of {constants}", s.counts);
+    }
 }

@@ -5,6 +5,7 @@
 //! Sequence numbers count datagrams per (exporter, node, hw_id). What passes
 //! this layer is a packet of a queue with unwrapped times, seen once.
 
+mod elsewhere;
 mod node;
 mod reception;
 mod refusals;
@@ -19,6 +20,7 @@ use crate::config::{Config, UnknownNodes};
 use crate::flow::FlowHint;
 use crate::stats::Stats;
 use crate::wire::Received;
+use elsewhere::Elsewhere;
 use int_report::sequence::{Outcome, StreamConfig, StreamKey, StreamTable};
 use int_report::{InnerPacket, Report};
 use refusals::Refusals;
@@ -74,6 +76,8 @@ pub(crate) struct Accounting {
     /// Node of the previous report. Consecutive reports mostly come from one node.
     last: u16,
     streams: StreamTable,
+    /// Of nodes that other pipelines account for.
+    elsewhere: Option<Elsewhere>,
     /// Whether the datagram at hand has the tag that its node's reports need.
     verified: Result<(), RefusalReason>,
     /// It was seen before.
@@ -85,12 +89,13 @@ pub(crate) struct Accounting {
 }
 
 impl Accounting {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
             nodes: Vec::new(),
             by_id: FxHashMap::default(),
             last: 0,
             streams: StreamTable::new(StreamConfig::default(), MAX_STREAMS),
+            elsewhere: Elsewhere::of(config, MAX_STREAMS),
             verified: Ok(()),
             duplicate: false,
             replayed: false,
@@ -131,6 +136,10 @@ impl Accounting {
         stats: &mut Stats,
     ) -> Option<Accepted> {
         let report = received.report;
+        if report.hop.is_some() && !self.owns(report.node_id) {
+            self.of_another(config, received);
+            return None;
+        }
         // Who reports a hop answers for it.
         let reporter_id = report.hop.map_or(report.node_id, |hop| hop.reporter_id);
         let index = self.known(config, reporter_id, received, stats)?;
@@ -187,23 +196,10 @@ impl Accounting {
             (self.duplicate, self.replayed) = (false, false);
             // A number with an impossible time is no evidence of anything.
             if times != Err(TimeError::Implausible) {
-                let key = StreamKey {
-                    // Who holds the key is one exporter, whatever its address: a
-                    // recording sent again from another one is a recording.
-                    exporter: match has_key {
-                        true => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-                        false => *received.exporter,
-                    },
-                    node_id: reporter_id,
-                    hw_id: report.hw_id,
-                    sequence_bits: report.sequence_bits,
-                };
                 let times = times.ok().filter(|_| has_time);
-                let time_ns = times.map(|t| t.egress_ns.max(t.ingress_ns));
-                let outcome = self.streams.observe(key, report.sequence, time_ns);
-                self.duplicate = outcome == Some(Outcome::Duplicate);
-                self.replayed = has_key && outcome == Some(Outcome::Stale);
-                node.lost_before = node.lost_before.saturating_add(lost_by(outcome));
+                let lost = self.number(received, reporter_id, has_key, times);
+                let node = self.nodes.get_mut(usize::from(index))?;
+                node.lost_before = node.lost_before.saturating_add(lost);
             }
         }
         if self.duplicate {
@@ -221,6 +217,91 @@ impl Accounting {
                 None
             }
         }
+    }
+
+    /// Whether a node is this pipeline's.
+    #[inline]
+    pub(crate) fn owns(&mut self, node_id: u32) -> bool {
+        self.elsewhere.as_mut().is_none_or(|e| e.owns(node_id))
+    }
+
+    /// The record of a hop that another pipeline takes. Where a datagram begins with it, tag
+    /// and number are looked at: they are those of the records after it.
+    #[cold]
+    fn of_another(&mut self, config: &Config, received: &Received<'_>) {
+        let report = received.report;
+        let Some(reporter_id) = report.hop.map(|hop| hop.reporter_id) else {
+            return;
+        };
+        if !report.first_in_datagram {
+            return;
+        }
+        (self.duplicate, self.replayed) = (false, false);
+        // Its own pipeline counts it where it is refused.
+        let Some(index) = self.index(config, reporter_id, received.rx_ns) else {
+            return;
+        };
+        let at = usize::from(index);
+        let Some(node) = self.nodes.get_mut(at) else {
+            return;
+        };
+        if !node.allows(received.exporter) {
+            return;
+        }
+        let has_key = node.tag.is_some();
+        self.verified = match &node.tag {
+            None => Ok(()),
+            Some(tag) => tag.verify(received.tagged.as_ref()),
+        };
+        if self.verified.is_err() {
+            return;
+        }
+        // A number with an impossible time is no evidence of anything.
+        let elsewhere = self.elsewhere.as_mut();
+        let Some(Ok(times)) = elsewhere.map(|e| e.times(config, MAX_UNKNOWN_NODES, received))
+        else {
+            return;
+        };
+        let has_time = report.ingress_ts.is_some() || report.egress_ts.is_some();
+        let times = Some(times).filter(|_| has_time);
+        let lost = self.number(received, reporter_id, has_key, times);
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.lost_before = node.lost_before.saturating_add(lost);
+        }
+    }
+
+    /// Accounts for the number of a datagram; how many reports before it are found lost.
+    #[inline(always)]
+    fn number(
+        &mut self,
+        received: &Received<'_>,
+        reporter_id: u32,
+        has_key: bool,
+        times: Option<Times>,
+    ) -> i32 {
+        let report = received.report;
+        let key = StreamKey {
+            // Who holds the key is one exporter, whatever its address: a recording sent
+            // again from another one is a recording.
+            exporter: match has_key {
+                true => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+                false => *received.exporter,
+            },
+            node_id: reporter_id,
+            hw_id: report.hw_id,
+            sequence_bits: report.sequence_bits,
+        };
+        let time_ns = times.map(|t| t.egress_ns.max(t.ingress_ns));
+        // Of a report of hops, another pipeline may account for the losses.
+        let is_counted = report.hop.is_none() || self.owns(reporter_id);
+        let streams = match &mut self.elsewhere {
+            Some(elsewhere) if !is_counted => &mut elsewhere.streams,
+            _ => &mut self.streams,
+        };
+        let outcome = streams.observe(key, report.sequence, time_ns);
+        self.duplicate = outcome == Some(Outcome::Duplicate);
+        self.replayed = has_key && outcome == Some(Outcome::Stale);
+        if is_counted { lost_by(outcome) } else { 0 }
     }
 
     /// Index of a node that may report; counts what no node of that id may.
@@ -313,6 +394,7 @@ fn lost_by(outcome: Option<Outcome>) -> i32 {
         // Late ones were counted as lost before, but for those from before the
         // first report, which are few and early.
         Some(Outcome::Late) => -1,
+        Some(Outcome::Unnumbered { not_lost }) => i32::try_from(not_lost).map_or(i32::MIN, |n| -n),
         _ => 0,
     }
 }

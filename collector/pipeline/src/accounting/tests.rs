@@ -53,7 +53,7 @@ fn accept_by(
 
 #[test]
 fn a_gap_is_told_once_and_taken_back_when_it_closes() {
-    let (mut a, mut stats) = (Accounting::new(), Stats::default());
+    let (mut a, mut stats) = (Accounting::new(&Config::default()), Stats::default());
     accept(&mut a, &mut stats, 7, 1, true).unwrap();
     accept(&mut a, &mut stats, 7, 5, true).unwrap();
     assert_eq!(a.node_mut(0).unwrap().take_lost(), 3);
@@ -66,7 +66,7 @@ fn a_gap_is_told_once_and_taken_back_when_it_closes() {
 
 #[test]
 fn all_reports_of_a_doubled_datagram_are_doubles() {
-    let (mut a, mut stats) = (Accounting::new(), Stats::default());
+    let (mut a, mut stats) = (Accounting::new(&Config::default()), Stats::default());
     for _ in 0..2 {
         accept(&mut a, &mut stats, 7, 1, true);
         accept(&mut a, &mut stats, 7, 1, false);
@@ -77,7 +77,7 @@ fn all_reports_of_a_doubled_datagram_are_doubles() {
 
 #[test]
 fn nodes_are_bounded() {
-    let (mut a, mut stats) = (Accounting::new(), Stats::default());
+    let (mut a, mut stats) = (Accounting::new(&Config::default()), Stats::default());
     for id in 0..MAX_UNKNOWN_NODES as u32 + 3 {
         accept(&mut a, &mut stats, id, 1, true);
     }
@@ -105,7 +105,7 @@ fn unknown_nodes_and_exporters_leave_no_trace() {
         unknown_nodes: UnknownNodes::Refuse,
         ..Config::default()
     };
-    let (mut a, mut stats) = (Accounting::new(), Stats::default());
+    let (mut a, mut stats) = (Accounting::new(&Config::default()), Stats::default());
     assert!(accept_by(&config, &mut a, &mut stats, 1, 1, true).is_some());
     for node_id in [2, 3, 4] {
         for sequence in 1..=5 {

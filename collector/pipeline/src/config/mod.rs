@@ -11,6 +11,7 @@ pub use node::{
     TimeUnit, proto_nodes,
 };
 
+use crate::node_shards::Share;
 use int_report::keys::ReportKeys;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +27,9 @@ pub struct Config {
     /// They are stored nowhere.
     #[serde(skip)]
     pub keys: BTreeMap<u32, ReportKeys>,
+    /// Which of several pipelines this is.
+    #[serde(skip)]
+    pub share: Share,
     /// What becomes of the reports of a node that is not listed.
     pub unknown_nodes: UnknownNodes,
     /// Length of the interval records, aligned to multiples of itself.
@@ -63,6 +67,7 @@ impl Default for Config {
         Self {
             nodes: BTreeMap::new(),
             keys: BTreeMap::new(),
+            share: Share::default(),
             unknown_nodes: UnknownNodes::default(),
             interval_ms: 10,
             reorder_ms: 200,

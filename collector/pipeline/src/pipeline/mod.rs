@@ -92,7 +92,7 @@ impl<S: Sink> Pipeline<S> {
         config.validate()?;
         config.check_keys()?;
         let mut pipeline = Self {
-            accounting: Accounting::new(),
+            accounting: Accounting::new(&config),
             flows: FlowTable::new(config.max_flows, config.max_segment_memory_bytes, ids),
             join: Joiner::new(&config),
             emit: Emitter::new(Aggregator::of(&config), sink),
@@ -241,8 +241,14 @@ impl<S: Sink> Pipeline<S> {
                     });
                 }
                 Contents::Decoded { start, end, error } => {
+                    let mut is_own = true;
                     for decoded in stage.decoded(*start, *end) {
                         let report = &decoded.report;
+                        let sender = report.hop.map_or(report.node_id, |h| h.reporter_id);
+                        is_own = self.accounting.owns(sender);
+                        if !is_own && report.hop.is_none() {
+                            continue;
+                        }
                         self.take_slow(&Received {
                             exporter: &s.exporter,
                             rx_ns: s.rx_ns,
@@ -252,7 +258,9 @@ impl<S: Sink> Pipeline<S> {
                             hint: s.hint.filter(|_| report.first_in_datagram),
                         });
                     }
-                    if let Some(error) = error {
+                    if let Some(error) = error
+                        && is_own
+                    {
                         failed(&mut self.emit.sink, *error);
                     }
                 }
@@ -270,6 +278,8 @@ impl<S: Sink> Pipeline<S> {
     fn take(&mut self, received: &Received<'_>) {
         match received.report.hop {
             None => self.stats.reports += 1,
+            // Of a copy, another pipeline counts it.
+            Some(hop) if !self.accounting.owns(hop.reporter_id) => {}
             Some(hop) => {
                 self.stats.reports += u64::from(!hop.further);
                 self.stats.hops += 1;

@@ -801,6 +801,10 @@ pub struct CollectorStatus {
     /// exporters share an address and a hw_id.
     #[prost(uint64, tag = "16")]
     pub reports_implausible_sequence: u64,
+    /// Of the reports received, those whose packet carries the metadata of its hops
+    /// (INT-MD): a packet that is dropped reaches no sink, so that no report tells of it.
+    #[prost(uint64, tag = "17")]
+    pub reports_of_hops: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReadPacketsRequest {

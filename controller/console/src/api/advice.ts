@@ -115,7 +115,7 @@ export function adviceState(v: unknown) {
   const a = advice(o.advice);
   const node = number(o.node);
   const port = number(o.port);
-  if (!a || node === null || port === null) return null;
+  if (!a || node === null || o.port === undefined) return null;
   return { link: { node, port, queue: number(o.queue) ?? 0 }, advice: a, targets: targets(o.targets), canApply: o.can_apply === true, whyNot: string(o.why_not) };
 }
 

@@ -7,7 +7,9 @@ import { adviceState, curve, limit } from './advice';
 import { verdictState } from './verdict';
 import { interval } from './estimate';
 import { link, links } from './link';
-import { change, changes, status } from './status';
+import { change, changes, phases, status } from './status';
+import { parseAddress } from '../model/address';
+import { linkKey, linkTitle, place } from '../model/links';
 import { distribution, estimateHistory, packets, series, windows } from './over-time';
 
 function fixture(name: string): unknown {
@@ -185,6 +187,16 @@ describe('answers that lack something', () => {
       expect(curve(v)).toEqual([]);
       expect(interval(v)).toBeNull();
     }
+  });
+
+  it('knows a link whose port no report tells', () => {
+    const of = { node: 7, port: null, queue: 0 };
+    const l = link({ ...of, name: '' });
+    expect(l).toMatchObject(of);
+    expect(l && [linkKey(l), linkTitle(l)]).toEqual(['7:unknown', 'node 7, port unknown']);
+    expect(l && place(l)).toEqual({ node: 7, port: 'unknown', queue: 0 });
+    expect(parseAddress('#link=7:unknown:0').link).toBe('7:unknown');
+    expect(phases({ phases: [{ name: 'run', links: [of] }] })[0]?.links[0]?.port).toBeNull();
   });
 
   it('knows a link before its first estimate', () => {

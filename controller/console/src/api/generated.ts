@@ -639,9 +639,9 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -673,11 +673,8 @@ export interface components {
              * @description Node id of the switch; may be left out where one link is known.
              */
             node?: number | null;
-            /**
-             * Format: uint32
-             * @description Egress port; the same.
-             */
-            port?: number | null;
+            /** @description Egress port; the same. */
+            port?: components["schemas"]["PortName"] | null;
             /**
              * Format: uint32
              * @description Queue of the port; 0 by default.
@@ -941,6 +938,11 @@ export interface components {
             reports_lost: number;
             /**
              * Format: uint64
+             * @description Reports whose packet carries the metadata of its hops (INT-MD); 0 of an older collector.
+             */
+            reports_of_hops: number;
+            /**
+             * Format: uint64
              * @description Reports received.
              */
             reports_received: number;
@@ -1014,9 +1016,9 @@ export interface components {
             p99_bytes: number | null;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -1120,9 +1122,9 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -1634,9 +1636,9 @@ export interface components {
             now_ns: number;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -1729,7 +1731,7 @@ export interface components {
             loss_events: number;
             /**
              * Format: double
-             * @description Drops over arrivals; null without arrivals.
+             * @description Drops over arrivals; null without arrivals, and where no report can tell of a drop.
              */
             loss_rate: number | null;
             /**
@@ -1754,9 +1756,9 @@ export interface components {
             overshoot_drops: number;
             /**
              * Format: uint32
-             * @description Egress port of the node.
+             * @description Egress port of the node; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /** @description Name of the port; empty where it has none. */
             port_name: string;
             /**
@@ -1862,9 +1864,9 @@ export interface components {
             packets: number;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -1902,9 +1904,9 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -1949,9 +1951,9 @@ export interface components {
             node_name: string;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -1980,9 +1982,9 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -2188,9 +2190,9 @@ export interface components {
             oldest_ns: number | null;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -2296,9 +2298,9 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -2398,6 +2400,8 @@ export interface components {
             /** @description Oldest first. */
             phases: components["schemas"]["Phase"][];
         };
+        /** @description How requests name a port. */
+        PortName: number | components["schemas"]["Unknown"];
         /** @description The expected outcome at one limit. */
         Prediction: {
             /** @description Mean queueing delay, ms. */
@@ -2479,7 +2483,7 @@ export interface components {
             drops: number;
             /**
              * Format: double
-             * @description Drops over arrivals; null without arrivals.
+             * @description Drops over arrivals; null without arrivals, and where no report can tell of a drop.
              */
             loss_rate: number | null;
             /** @description Occupancy met by arrivals, bytes. */
@@ -2732,9 +2736,9 @@ export interface components {
             packets: (number | null)[];
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -2906,11 +2910,8 @@ export interface components {
              * @description Node id of the switch. Without node and port: the default of all links.
              */
             node?: number | null;
-            /**
-             * Format: uint32
-             * @description Egress port.
-             */
-            port?: number | null;
+            /** @description Egress port. */
+            port?: components["schemas"]["PortName"] | null;
             /** @description Order in which targets are kept when they cannot hold together. */
             priority?: components["schemas"]["Goal"][] | null;
             /**
@@ -2946,6 +2947,8 @@ export interface components {
              */
             to_ns: number | null;
         };
+        /** @enum {string} */
+        Unknown: "unknown";
         /**
          * @description Data of the event `update`: every link, once a second, or the one that the
          *     listener asked for.
@@ -3074,9 +3077,9 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /**
              * Format: uint32
              * @description Queue of the port.
@@ -3112,9 +3115,9 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port.
+             * @description Egress port; null where reports do not tell it.
              */
-            port: number;
+            port: number | null;
             /** @description Flows in these sums. */
             probed_flows: number[];
             /**
@@ -3223,6 +3226,7 @@ export type PhaseReports = components['schemas']['PhaseReports'];
 export type PhaseRequest = components['schemas']['PhaseRequest'];
 export type PhaseState = components['schemas']['PhaseState'];
 export type Phases = components['schemas']['Phases'];
+export type PortName = components['schemas']['PortName'];
 export type Prediction = components['schemas']['Prediction'];
 export type Present = components['schemas']['Present'];
 export type Problem = components['schemas']['Problem'];
@@ -3248,6 +3252,7 @@ export type Targets = components['schemas']['Targets'];
 export type TargetsRequest = components['schemas']['TargetsRequest'];
 export type TargetsSet = components['schemas']['TargetsSet'];
 export type Trial = components['schemas']['Trial'];
+export type Unknown = components['schemas']['Unknown'];
 export type Update = components['schemas']['Update'];
 export type Utilisation = components['schemas']['Utilisation'];
 export type Verdict = components['schemas']['Verdict'];
@@ -3262,7 +3267,7 @@ export interface operations {
                 /** @description Node id of the switch. */
                 node?: number;
                 /** @description Egress port. */
-                port?: number;
+                port?: components["schemas"]["PortName"] | null;
                 /** @description Queue of the port; 0 by default. */
                 queue?: number;
             };
@@ -3339,7 +3344,7 @@ export interface operations {
                 /** @description Node id of a switch. With it and `port`, `update` has that link alone in `links`, and every link in brief in `others`. */
                 node?: number;
                 /** @description Egress port; with `node`. */
-                port?: number;
+                port?: components["schemas"]["PortName"] | null;
                 /** @description Queue of the port; 0 by default. */
                 queue?: number;
             };
@@ -3394,7 +3399,7 @@ export interface operations {
                 /** @description Flows before the page, 0 by default; a page has at most 10000. */
                 offset?: number;
                 /** @description Egress port. */
-                port?: number;
+                port?: components["schemas"]["PortName"] | null;
                 /** @description Queue of the port; 0 by default. */
                 queue?: number;
             };
@@ -3451,8 +3456,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
             };
             cookie?: never;
         };
@@ -3485,8 +3490,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
             };
             cookie?: never;
         };
@@ -3521,8 +3526,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
             };
             cookie?: never;
         };
@@ -3548,8 +3553,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
             };
             cookie?: never;
         };
@@ -3588,8 +3593,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
             };
             cookie?: never;
         };
@@ -3655,8 +3660,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
             };
             cookie?: never;
         };
@@ -3693,8 +3698,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
             };
             cookie?: never;
         };
@@ -3720,8 +3725,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
                 /** @description Queue of the port. */
                 queue: number;
             };
@@ -3756,8 +3761,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
                 /** @description Queue of the port. */
                 queue: number;
             };
@@ -3794,8 +3799,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
                 /** @description Queue of the port. */
                 queue: number;
             };
@@ -3823,8 +3828,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
                 /** @description Queue of the port. */
                 queue: number;
             };
@@ -3865,8 +3870,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
                 /** @description Queue of the port. */
                 queue: number;
             };
@@ -3903,8 +3908,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
                 /** @description Queue of the port. */
                 queue: number;
             };
@@ -3943,8 +3948,8 @@ export interface operations {
             path: {
                 /** @description Node id of the switch. */
                 node: number;
-                /** @description Egress port. */
-                port: number;
+                /** @description Egress port, or `unknown`. */
+                port: components["schemas"]["PortName"];
                 /** @description Queue of the port. */
                 queue: number;
             };
@@ -4020,7 +4025,7 @@ export interface operations {
                 /** @description Node id of the switch. */
                 node?: number;
                 /** @description Egress port. */
-                port?: number;
+                port?: components["schemas"]["PortName"] | null;
                 /** @description Queue of the port; 0 by default. */
                 queue?: number;
             };
@@ -4206,7 +4211,7 @@ export interface operations {
                 /** @description Node id of the switch; may be left out where one link is known. */
                 node?: number;
                 /** @description Egress port; the same. */
-                port?: number;
+                port?: components["schemas"]["PortName"] | null;
                 /** @description Queue of the port; 0 by default. */
                 queue?: number;
                 /** @description Colours of the picture: `light` (default) or `dark`. */

@@ -37,9 +37,10 @@ function common(v: unknown) {
   const o = fields<api.LinkSummary>(v);
   const node = number(o.node);
   const port = number(o.port);
-  if (node === null || port === null) return null;
+  if (node === null || o.port === undefined) return null;
   return {
     node,
+    /** Null where reports do not tell it. */
     port,
     queue: number(o.queue) ?? 0,
     name: string(o.name),

@@ -83,7 +83,7 @@ function phaseLink(v: unknown) {
   const e = linkEstimate(o.estimate, start);
   return {
     node: number(o.node) ?? 0,
-    port: number(o.port) ?? 0,
+    port: number(o.port),
     queue: number(o.queue) ?? 0,
     from: number(o.start_s) ?? 0,
     to: number(o.end_s),

@@ -20,11 +20,11 @@ export function parseAddress(hash: string): Address {
     return NUMBER.test(text) ? Number(text) : null;
   };
   // Dashboards name queue 0 too.
-  const link = (q.get('link') ?? '').replace(/^(\d+:\d+):0$/, '$1');
+  const link = (q.get('link') ?? '').replace(/^(\d+:(?:\d+|unknown)):0$/, '$1');
   const [from, to] = [number('from'), number('to')];
   const flows = (q.get('flows') ?? '').split(',').filter((f) => /^\d{1,20}$/.test(f));
   return {
-    link: /^\d{1,10}:\d{1,10}(:\d{1,10})?$/.test(link) ? link : null,
+    link: /^\d{1,10}:(\d{1,10}|unknown)(:\d{1,10})?$/.test(link) ? link : null,
     window: number('window'),
     span: from !== null && to !== null && to > from ? [from, to] : null,
     flows: q.has('flows') ? flows : null,

@@ -4,21 +4,27 @@ import type { Limit, Link, LinkId } from './types';
 
 /** `node:port` of queue 0, `node:port:queue` of another, as the controller writes it. */
 export function linkKey(l: LinkId): string {
-  return l.queue === 0 ? `${l.node}:${l.port}` : `${l.node}:${l.port}:${l.queue}`;
+  const port = `${l.node}:${portName(l)}`;
+  return l.queue === 0 ? port : `${port}:${l.queue}`;
 }
 
 export function sameLink(a: LinkId | null | undefined, b: LinkId | null | undefined): boolean {
   return a?.node === b?.node && a?.port === b?.port && a?.queue === b?.queue;
 }
 
-/** Which link it is, and nothing else of it. */
-export function place(l: LinkId): LinkId {
-  return { node: l.node, port: l.port, queue: l.queue };
+/** A port as requests and people name it. */
+function portName(l: LinkId): number | 'unknown' {
+  return l.port ?? 'unknown';
+}
+
+/** Which link it is, as requests name it. */
+export function place(l: LinkId): { node: number; port: number | 'unknown'; queue: number } {
+  return { node: l.node, port: portName(l), queue: l.queue };
 }
 
 export function linkTitle(l: LinkId & { name: string }): string {
   const queue = l.queue === 0 ? '' : `, queue ${l.queue}`;
-  const place = `node ${l.node}, port ${l.port}${queue}`;
+  const place = `node ${l.node}, port ${portName(l)}${queue}`;
   return l.name ? `${l.name} (${place})` : place;
 }
 

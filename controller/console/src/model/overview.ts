@@ -58,7 +58,7 @@ function urgency(b: Brief): number {
 /** Ports that miss a target or are too small first, then ports too big, then ports that cannot be judged; each by how much. */
 export function sortOverview(all: readonly Brief[]): Brief[] {
   const ranked = all.map((b) => ({ b, group: GROUPS.indexOf(group(b)), urgency: urgency(b) }));
-  ranked.sort((x, y) => x.group - y.group || y.urgency - x.urgency || x.b.node - y.b.node || x.b.port - y.b.port || x.b.queue - y.b.queue);
+  ranked.sort((x, y) => x.group - y.group || y.urgency - x.urgency || x.b.node - y.b.node || (x.b.port ?? Infinity) - (y.b.port ?? Infinity) || x.b.queue - y.b.queue);
   return ranked.map((r) => r.b);
 }
 

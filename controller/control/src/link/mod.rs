@@ -55,6 +55,18 @@ pub struct LinkSettings {
     pub retention_s: f64,
 }
 
+impl LinkSettings {
+    /// # Errors
+    /// There is nothing to write to: no port, no switch.
+    fn writable(&self) -> Result<(), ControlError> {
+        match (self.id.known_port().is_some(), self.has_switch) {
+            (true, true) => Ok(()),
+            (true, false) => Err(ControlError::NoSwitch(self.id.node_id)),
+            (false, _) => Err(ControlError::NoPort(self.id.node_id)),
+        }
+    }
+}
+
 /// For how long the advice has asked for the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steadiness {

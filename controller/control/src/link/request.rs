@@ -45,10 +45,7 @@ impl LinkControl {
     fn may_set(&self, limit: &Limit) -> Result<(), ControlError> {
         let range = &self.settings.range;
         range.limit(limit).map_err(ControlError::Bad)?;
-        match self.settings.has_switch {
-            true => Ok(()),
-            false => Err(ControlError::NoSwitch(self.settings.id.node_id)),
-        }
+        self.settings.writable()
     }
 
     /// Applies the advice that an operator confirms.
@@ -61,6 +58,8 @@ impl LinkControl {
         self.memory.readings = readings;
         let (advice, bytes) = match may_apply(self, &self.memory.readings, now) {
             Ok(a) => a,
+            // No limit, so no record of one.
+            Err(e @ ControlError::NoPort(_)) => return vec![Action::Answer(Err(e))],
             Err(e) => return self.refused(e, now),
         };
         if let Some(seen) = seen_bytes
@@ -210,9 +209,7 @@ pub(super) fn trusted(
             "the mode is \"recommend\": advice is shown, not applied; set it to \"confirm\" (POST /mode), or set the limit yourself",
         ));
     }
-    if !link.settings.has_switch {
-        return Err(ControlError::NoSwitch(link.settings.id.node_id));
-    }
+    link.settings.writable()?;
     let advised = link
         .memory
         .advice

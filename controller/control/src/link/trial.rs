@@ -149,7 +149,7 @@ impl LinkControl {
         why: &str,
         now: Timestamp,
     ) -> Vec<Action> {
-        let Some(to) = to.filter(|_| self.settings.has_switch) else {
+        let Some(to) = to.filter(|_| self.settings.writable().is_ok()) else {
             self.rest(Some(c.limit), now);
             return Vec::new();
         };

@@ -63,6 +63,7 @@ impl From<ControlError> for ApiError {
             ControlError::Bad(r) => Self::bad(r.field, message),
             ControlError::Refused(r) => Self::conflict(r.field, message),
             ControlError::NoSwitch(_) => Self::conflict("node", message),
+            ControlError::NoPort(_) => Self::conflict("port", message),
             ControlError::NotRecorded(_) => Self::new(StatusCode::SERVICE_UNAVAILABLE, message),
             ControlError::Switch(_) => Self::new(StatusCode::BAD_GATEWAY, message),
         }

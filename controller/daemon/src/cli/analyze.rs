@@ -8,10 +8,11 @@ use daemon_kit::cli::{NothingRead, Progress, Usage, print, print_json};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tidemark_analysis::{
-    AnalysisError, Asked, Estimated, Link, load, marks_of_run, targets_of_run,
+    AnalysisError, Asked, Estimated, Link, Which, load, marks_of_run, targets_of_run,
 };
 use tidemark_capture::locate;
 use tidemark_picture::About;
+use tidemark_proto::ShownPort;
 
 /// The span asked for.
 #[derive(Clone, Copy, Debug, Args)]
@@ -41,18 +42,38 @@ impl SpanArgs {
     }
 }
 
+/// Which links of a run.
+#[derive(Debug, Args)]
+pub(super) struct WhichArgs {
+    /// Only this node.
+    #[arg(long)]
+    node: Option<u32>,
+    /// Only this port, or `unknown`: that which reports do not tell.
+    #[arg(long)]
+    port: Option<ShownPort>,
+    /// Only this queue of a port.
+    #[arg(long)]
+    queue: Option<u32>,
+}
+
+impl WhichArgs {
+    pub(super) fn which(&self) -> Which {
+        Which {
+            node: self.node,
+            port: self.port.map(|p| p.0),
+            queue: self.queue,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct AnalyzeArgs {
     /// Capture directory, or that of a run with one capture in it.
     capture: PathBuf,
     #[command(flatten)]
     span: SpanArgs,
-    /// Only this node.
-    #[arg(long)]
-    node: Option<u32>,
-    /// Only this port.
-    #[arg(long)]
-    port: Option<u32>,
+    #[command(flatten)]
+    which: WhichArgs,
     #[command(flatten)]
     targets: TargetArgs,
     /// What other limits did under the same traffic: a file of its own, read where it
@@ -76,7 +97,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     let asked = args.span.asked();
     let of_run = targets_of_run(&args.capture, &locate(&args.capture)?);
     let targets = args.targets.targets_over(of_run.unwrap_or_default())?;
-    let estimated = estimated(&args.capture, asked, (args.node, args.port))?;
+    let estimated = estimated(&args.capture, asked, args.which.which())?;
     let mut evidence = args
         .evidence
         .as_deref()
@@ -113,7 +134,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
 pub(super) fn estimated(
     capture: &Path,
     asked: Asked,
-    of: (Option<u32>, Option<u32>),
+    which: Which,
 ) -> anyhow::Result<Vec<Estimated>> {
     let mut progress = Progress::new("rows", true);
     let mut read = 0;
@@ -124,7 +145,7 @@ pub(super) fn estimated(
     let loaded = loaded.map_err(in_flags)?;
     progress.end(read);
     let marks = marks_of_run(capture, &locate(capture)?);
-    tidemark_analysis::estimated(&loaded, capture, &marks, asked, of).map_err(in_flags)
+    tidemark_analysis::estimated(&loaded, capture, &marks, asked, which).map_err(in_flags)
 }
 
 /// The error, with the flags that it is about.

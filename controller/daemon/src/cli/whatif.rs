@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `whatif`: predicted utilisation, loss and delay over the limit.
 
+use super::analyze::{self, WhichArgs};
 use super::buffer::PortSizes;
+use super::table;
 use super::units::{self, Buffer};
-use super::{analyze, table};
 use anyhow::Context as _;
 use clap::Args;
 use daemon_kit::cli::{Usage, print, print_json};
@@ -12,7 +13,6 @@ use std::path::PathBuf;
 use tidemark_advice::{WhatIfPoint, what_if};
 use tidemark_analysis::Asked;
 use tidemark_estimators::LinkId;
-use tidemark_proto::known_port;
 use tidemark_rules::{Traffic, digits};
 
 #[derive(Debug, Args)]
@@ -26,12 +26,8 @@ pub(super) struct WhatIfArgs {
     /// End, the same.
     #[arg(long)]
     to_s: Option<f64>,
-    /// Only this node.
-    #[arg(long)]
-    node: Option<u32>,
-    /// Only this port.
-    #[arg(long)]
-    port: Option<u32>,
+    #[command(flatten)]
+    which: WhichArgs,
     /// Limits to predict, spread geometrically.
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u16).range(2..=1000))]
     points: u16,
@@ -114,7 +110,7 @@ pub(super) fn csv(link: Option<LinkId>, m: &Traffic, curve: &[WhatIfPoint]) -> V
             let x = &p.predicted;
             let mut cells = vec![
                 of(|l| Some(l.node_id)),
-                of(|l| known_port(l.port)),
+                of(|l| l.known_port()),
                 of(|l| Some(l.queue)),
             ];
             cells.extend(
@@ -169,7 +165,7 @@ pub(super) fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
         to_s: args.to_s,
         ..Asked::default()
     };
-    let links = analyze::estimated(&args.capture, asked, (args.node, args.port))?;
+    let links = analyze::estimated(&args.capture, asked, args.which.which())?;
     let mut all = Vec::new();
     if args.csv {
         print(COLUMNS.join(","))?;
@@ -185,7 +181,7 @@ pub(super) fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
             }
         } else if args.json {
             all.push(json!({
-                "node": id.node_id, "port": known_port(id.port), "queue": id.queue, "cut": link.cut, "curve": points,
+                "node": id.node_id, "port": id.known_port(), "queue": id.queue, "cut": link.cut, "curve": points,
             }));
         } else {
             print(format!("link {id}"))?;

@@ -259,6 +259,96 @@ async fn long_answers_are_compressed_for_who_takes_that() {
 }
 
 #[tokio::test]
+async fn loss_is_unknown_where_no_report_can_tell_of_a_drop() {
+    let link = async |of_hops, drops_per_flow| {
+        let mut lab = Lab::new(|_| {});
+        (lab.traffic.of_hops, lab.traffic.drops_per_flow) = (of_hops, drops_per_flow);
+        lab.pass(16).await;
+        let (_, link) = lab.get("/links/10/5").await;
+        let says = link["estimate"]["caveats"].to_string();
+        let loss = [&link["recent"], &link["estimate"]].map(|of| of["loss_rate"].clone());
+        (
+            loss,
+            says.contains("loss is not known"),
+            link["verdict"].clone(),
+        )
+    };
+    let (loss, says, verdict) = link(true, 0).await;
+    assert_eq!((loss, says), ([Value::Null, Value::Null], true));
+    assert!(!verdict.to_string().contains("loss 0 %"), "{verdict}");
+    let (loss, says, _) = link(false, 0).await;
+    assert_eq!((loss, says), ([json!(0.0), json!(0.0)], false));
+    // One drop that is told: they can be.
+    let (loss, says, _) = link(true, 1).await;
+    assert!(loss[1].as_f64().unwrap() > 0.0 && !says);
+}
+
+#[tokio::test]
+async fn a_port_that_no_report_tells_is_null_and_named_unknown() {
+    let mut lab = Lab::new(|c| c.control.mode = tidemark_controller::config::Mode::Auto);
+    lab.traffic.port = tidemark_proto::UNKNOWN_PORT;
+    lab.pass(1).await;
+    let (status, _) = lab
+        .post("/phases", json!({"name": "first", "action": "start"}))
+        .await;
+    assert_eq!(status, 201);
+    lab.pass(16).await;
+    let targets = json!({"node": 10, "port": "unknown", "delay_ms": 12.5});
+    let (status, answer) = lab.post("/targets", targets).await;
+    assert_eq!(status, 200, "{answer}");
+    let (_, all) = lab.get("/links").await;
+    let links = all["links"].as_array().unwrap();
+    let link = links.iter().find(|l| l["port"].is_null()).unwrap();
+    assert_eq!(link["estimate"]["port"], Value::Null);
+    assert_eq!(link["estimate"]["drops"], 18);
+    assert_eq!(link["targets"]["delay_ms"], 12.5);
+    for (path, port) in [
+        ("/links/10/unknown", "/port"),
+        ("/links/10/unknown/0", "/port"),
+        ("/links/10/unknown/series", "/port"),
+        ("/links/10/unknown/distribution", "/port"),
+        ("/links/10/unknown/windows", "/port"),
+        ("/links/10/unknown/estimates", "/port"),
+        ("/flows?node=10&port=unknown&max_flows=1", "/flows/0/port"),
+        ("/advice?node=10&port=unknown", "/port"),
+        ("/verdict?node=10&port=unknown", "/port"),
+        ("/phases?node=10&port=unknown", "/phases/0/links/0/port"),
+        ("/phases/first", "/phases/0/links/0/port"),
+        ("/targets", "/links/0/port"),
+        ("/status", "/links/1/port"),
+        ("/findings", "/none"),
+        ("/changes", "/none"),
+        ("/verdict?node=10&port=unknown&format=svg", "/none"),
+    ] {
+        let (status, answer) = lab.get(path).await;
+        assert_eq!(status, 200, "{path}: {answer}");
+        assert!(
+            !answer.to_string().contains("4294967295"),
+            "{path}: {answer}"
+        );
+        let port = answer.pointer(port);
+        assert!(port.is_none_or(Value::is_null), "{path}: {port:?}");
+    }
+    let (_, picture) = lab.get("/verdict?node=10&port=unknown&format=svg").await;
+    assert!(picture.as_str().unwrap().contains("port unknown"));
+    // There is no limit to set, and auto mode does not try to.
+    let limit = json!({"bytes": 100_000});
+    let (status, answer) = lab.post("/links/10/unknown/limit", limit).await;
+    assert_eq!((status, &answer["error"]["field"]), (409, &json!("port")));
+    let apply = json!({"node": 10, "port": "unknown"});
+    let (status, answer) = lab.post("/advice/apply", apply).await;
+    assert_eq!((status, &answer["error"]["field"]), (409, &json!("port")));
+    assert_eq!(
+        lab.switch.writes.load(std::sync::atomic::Ordering::Relaxed),
+        0
+    );
+    for wrong in ["4294967295", "none", "-1"] {
+        let (status, _) = lab.get(&format!("/links/10/{wrong}")).await;
+        assert_eq!(status, 400, "{wrong}");
+    }
+}
+
+#[tokio::test]
 async fn bad_requests_name_the_field() {
     let lab = warm().await;
     for (path, status, field) in [

@@ -75,7 +75,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
             .map(|r| r.limit_bytes)
             .filter(|&b| b > 0),
         utilisation: utilisation::utilisation(window, &t, rtt_s),
-        loss_rate: loss_rate(&t),
+        loss_rate: loss_rate(&t).filter(|_| !window.drops_untold),
         arrivals: t.arrivals,
         drops: t.drops,
         ce_marked: t.ce_marked,
@@ -244,6 +244,13 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
              them as packets like the others",
             t.reports_lost
         ));
+    }
+    if window.drops_untold {
+        all.push(
+            "loss is not known: reports come with the metadata in packets alone (INT-MD), and a \
+             packet that is dropped brings none"
+                .to_owned(),
+        );
     }
     let unrecorded_s = window.unrecorded_s();
     if unrecorded_s > 0.0 {

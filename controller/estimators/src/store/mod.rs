@@ -61,6 +61,8 @@ pub(crate) struct Store {
     /// Flows with interval records, over all links.
     flow_count: usize,
     pub evicted: Evicted,
+    /// Reports come with packets that reached their sink alone: none tells of a drop.
+    pub drops_untold: bool,
 }
 
 /// Inserts by time; records come nearly in order, so the place is near the end.

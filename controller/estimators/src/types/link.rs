@@ -4,8 +4,8 @@
 use super::estimate::Estimates;
 use super::flow::FlowEstimate;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use tidemark_proto::{ShownPort, UNKNOWN_PORT, known_port};
+use serde::{Deserialize, Serialize};
+use tidemark_proto::{ShownPort, answered_port, known_port};
 use tidemark_rules::{Batches, Occupancy};
 
 /// A link: an egress queue of a port of a node.
@@ -14,23 +14,11 @@ pub struct LinkId {
     /// Node, as configured at the switch.
     pub node_id: u32,
     /// Egress port of the node; null in JSON where reports do not tell it.
-    #[serde(serialize_with = "write_port", deserialize_with = "read_port")]
+    #[serde(with = "answered_port")]
     pub port: u32,
     /// Queue of the port; 0 where it is left out: older files have none.
     #[serde(default)]
     pub queue: u32,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the form that serde asks for"
-)]
-fn write_port<S: Serializer>(port: &u32, to: S) -> Result<S::Ok, S::Error> {
-    known_port(*port).serialize(to)
-}
-
-fn read_port<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
-    Ok(Option::deserialize(from)?.unwrap_or(UNKNOWN_PORT))
 }
 
 impl LinkId {
@@ -41,6 +29,11 @@ impl LinkId {
             port,
             queue,
         }
+    }
+
+    /// The port; `None` where reports do not tell it.
+    pub fn known_port(self) -> Option<u32> {
+        known_port(self.port)
     }
 }
 
@@ -139,7 +132,9 @@ impl ClassCounts {
 pub struct LinkEstimate {
     /// Node of the link.
     pub node: u32,
-    /// Egress port of the node.
+    /// Egress port of the node; null where reports do not tell it.
+    #[serde(with = "answered_port")]
+    #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
@@ -169,7 +164,7 @@ pub struct LinkEstimate {
     pub limit_bytes: Option<u64>,
     /// Utilisation of the link.
     pub utilisation: Utilisation,
-    /// Drops over arrivals; `None` without arrivals.
+    /// Drops over arrivals; `None` without arrivals, and where no report can tell of a drop.
     pub loss_rate: Option<f64>,
     /// Packets that came to the queue, those dropped included, sampling undone.
     pub arrivals: u64,
@@ -215,6 +210,7 @@ pub struct LinkEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidemark_proto::UNKNOWN_PORT;
 
     #[test]
     fn a_port_that_is_not_known_has_no_number() {

@@ -116,6 +116,7 @@ impl<'a> LinkWindow<'a> {
             capacity_measured: false,
             shared_with: Vec::new(),
             flows_evicted: false,
+            drops_untold: false,
             gaps: Vec::new(),
             silent: false,
         };
@@ -137,6 +138,8 @@ impl<'a> LinkWindow<'a> {
         window.silent = !window.intervals.iter().any(|r| reports(r)) && is_silent(store, &window);
         window.flows_evicted = link.flows_evicted_ns >= from_ns && link.flows_evicted_ns > 0;
         window.drops = between(&link.drops, from_ns, to_ns, |d| d.time_ns).collect();
+        let no_drops = window.intervals.iter().all(|r| r.drops == 0);
+        window.drops_untold = store.drops_untold && no_drops;
         let (mut stands_for, mut reported) = (0.0, 0.0);
         for r in &window.intervals {
             let packets = f64::from(r.packets);

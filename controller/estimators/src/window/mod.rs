@@ -126,6 +126,8 @@ pub(crate) struct LinkWindow<'a> {
     pub shared_with: Vec<u32>,
     /// Memory had no room for all flows that sent within it.
     pub flows_evicted: bool,
+    /// No report of its collector can tell of a drop.
+    pub drops_untold: bool,
     /// Times within it of which no record came, ns.
     pub gaps: Vec<Range<u64>>,
     /// No port of its node reported a packet within it: whether the link was idle is not

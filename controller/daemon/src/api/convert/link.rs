@@ -99,7 +99,12 @@ fn telemetry(
         recent: series.and_then(|s| s.last_second()).and_then(|p| {
             let end_ns = p.start_ns.saturating_add(SECOND_NS);
             let silent_ns = feed.silent_ns(id, p.start_ns, end_ns);
-            Some(recent(&p.heard(silent_ns, SECOND_NS)?, capacity_bps))
+            let told = recent(&p.heard(silent_ns, SECOND_NS)?, capacity_bps);
+            let is_untold = feed.are_drops_untold() && told.drops == 0;
+            Some(Recent {
+                loss_rate: told.loss_rate.filter(|_| !is_untold),
+                ..told
+            })
         }),
         ..blank
     }

@@ -242,6 +242,11 @@ impl Feed {
         self.estimator.occupancy_distribution(link, from_ns, to_ns)
     }
 
+    /// Whether no report of its collector can tell of a drop.
+    pub fn are_drops_untold(&self) -> bool {
+        self.estimator.are_drops_untold()
+    }
+
     /// Time of which records are kept of a link.
     pub fn span(&self, link: LinkId) -> Option<(u64, u64)> {
         self.estimator.span(link)

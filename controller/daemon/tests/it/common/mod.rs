@@ -172,6 +172,10 @@ pub(crate) fn info(instance: &str) -> CollectorInfo {
 /// of 3 s.
 pub(crate) struct Traffic {
     pub limit_bytes: u64,
+    /// Port that the reports name.
+    pub port: u32,
+    /// All reports come with the metadata in packets (INT-MD).
+    pub of_hops: bool,
     /// Part of the capacity that is used.
     pub load: f64,
     /// Drops of every flow at the top of a swing.
@@ -186,6 +190,8 @@ impl Traffic {
     pub(crate) fn new(limit_bytes: u64) -> Self {
         Self {
             limit_bytes,
+            port: PORT,
+            of_hops: false,
             load: 1.0,
             drops_per_flow: 1,
             flows: FLOWS,
@@ -224,7 +230,7 @@ impl Traffic {
         }
         u.link_intervals.push(LinkInterval {
             node_id: NODE,
-            port: PORT,
+            port: self.port,
             start_ns,
             duration_ns: INTERVAL_NS,
             packets: all,
@@ -254,7 +260,7 @@ impl Traffic {
             u.flow_intervals.push(FlowInterval {
                 flow_id: f + 1,
                 node_id: NODE,
-                port: PORT,
+                port: self.port,
                 start_ns,
                 duration_ns: INTERVAL_NS,
                 packets,
@@ -285,7 +291,7 @@ impl Traffic {
             for _ in 0..drops {
                 u.drops.push(Drop {
                     node_id: NODE,
-                    port: PORT,
+                    port: self.port,
                     time_ns: start_ns + INTERVAL_NS - 1_000_000 + f * 1000,
                     flow_id: f + 1,
                     ip_bytes: 1500,
@@ -305,6 +311,7 @@ impl Traffic {
         });
         u.status = Some(CollectorStatus {
             reports_received: self.received,
+            reports_of_hops: if self.of_hops { self.received } else { 0 },
             join_candidates: self.received,
             join_matched: self.received,
             ..CollectorStatus::default()

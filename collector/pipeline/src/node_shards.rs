@@ -3,6 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+/// One of so many pipelines. By default it is the only one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Its number, from 0 on.
+    pub index: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Self { index: 0, of: 1 }
+    }
+}
+
 /// Deals the nodes out: those that the configuration names in turn, in the order
 /// of their ids; others by their id.
 #[derive(Clone, Debug)]
