@@ -32,7 +32,7 @@ pub(super) fn fits(e: &Expr, need: Need, n: u32, w: &dyn Widths) -> bool {
                 && fits(index, Need::Exact, n, w)
         }
         Expr::Arg { width, .. } => *width <= n && bounded(),
-        Expr::HeadersEqual(..) | Expr::StacksEqual(..) | Expr::LastIndex(_) => true,
+        Expr::HeadersEqual(_) | Expr::StacksEqual(..) | Expr::LastIndex(_) => true,
         Expr::Un(UnOp::BitNot | UnOp::Neg, x) => {
             if need == Need::Low {
                 fits(x, Need::Low, n, w)

@@ -4,6 +4,7 @@
 use num_bigint::BigInt;
 
 use crate::field::FieldRef;
+use crate::header::HeaderRef;
 
 /// Operators with two operands, on integers without bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +85,7 @@ pub enum Expr {
     /// Cast to that many bits.
     Wrap(WrapOp, u32, Box<Expr>),
     /// Both invalid, or both valid with equal fields.
-    HeadersEqual(u32, u32),
+    HeadersEqual(Box<(HeaderRef, HeaderRef)>),
     /// All elements equal.
     StacksEqual(u32, u32),
     /// Index of the element extracted last.

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::json::{array, flag, get, opt_str, pair, small, string};
+use super::json::{array, flag, get, opt_str, pair, size, small, string};
 use super::loader::Loader;
 use super::names::find;
 use crate::calculation::{Algorithm, CalcInput, Calculation, Checksum, Piece};
@@ -183,8 +183,8 @@ fn name_and_size<'a>(a: &'a Value, kind: &str) -> Result<(&'a str, usize)> {
     if flag(a, "is_direct") {
         return Ok((name, 0));
     }
-    let size = small(a, "size").map_err(|e| e.inside(&format!("{kind} {name}")))?;
-    Ok((name, size as usize))
+    let size = size(a, "size").map_err(|e| e.inside(&format!("{kind} {name}")))?;
+    Ok((name, size))
 }
 
 /// Appends a field, to the last piece where the two are neighbours in one word.

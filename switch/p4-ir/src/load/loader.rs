@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the parts of the loader share.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -11,8 +13,12 @@ use crate::program::{Param, Program};
 pub(super) struct Loader<'a> {
     pub(super) root: &'a Value,
     pub(super) program: Program,
-    pub(super) header_ids: FxHashMap<&'a str, u32>,
+    pub(super) header_ids: FxHashMap<Cow<'a, str>, u32>,
     pub(super) stack_ids: FxHashMap<&'a str, u32>,
+    /// Members of each header union.
+    pub(super) unions: FxHashMap<&'a str, Vec<u32>>,
+    /// (stack of unions, member) to the stack of that member.
+    pub(super) union_stack_ids: FxHashMap<(&'a str, &'a str), u32>,
     /// (header, field) to index within the header.
     pub(super) field_ids: FxHashMap<(u32, &'a str), u32>,
     pub(super) aliases: FxHashMap<&'a str, (&'a str, &'a str)>,
@@ -38,6 +44,8 @@ impl<'a> Loader<'a> {
             },
             header_ids: FxHashMap::default(),
             stack_ids: FxHashMap::default(),
+            unions: FxHashMap::default(),
+            union_stack_ids: FxHashMap::default(),
             field_ids: FxHashMap::default(),
             aliases: FxHashMap::default(),
             calculation_ids: FxHashMap::default(),

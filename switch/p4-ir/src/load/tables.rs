@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::json::{array, flag, get, pair, small, string};
+use super::json::{array, flag, get, pair, size, string};
 use super::keys::strongest;
 use super::loader::Loader;
 use super::names::find;
@@ -84,16 +84,16 @@ impl<'a> Loader<'a> {
         let kind = strongest(&keys);
         let mut action_ids = Vec::new();
         let mut by_name = Vec::new();
-        for (i, id) in array(t, "action_ids")?.iter().enumerate() {
-            let action = id
-                .as_u64()
-                .and_then(|id| self.action_ids.get(&id))
-                .copied()
-                .ok_or_else(|| LoadError::new(format!("no action with id {id}")))?;
+        // Older than JSON 2.0's ids: names, each of one action.
+        let ids = t.get("action_ids").is_some();
+        for id in array(t, if ids { "action_ids" } else { "actions" })? {
+            let action = self
+                .table_action(id)
+                .ok_or_else(|| LoadError::new(format!("no action {id}")))?;
             action_ids.push(action);
-            if let Some(n) = array(t, "actions")?.get(i).and_then(Value::as_str) {
-                by_name.push((n, action));
-            }
+        }
+        for (n, action) in array(t, "actions")?.iter().zip(&action_ids) {
+            by_name.extend(n.as_str().map(|n| (n, *action)));
         }
         let default = match t.get("default_entry") {
             None | Some(Value::Null) => None,
@@ -115,7 +115,10 @@ impl<'a> Loader<'a> {
                 );
             }
         }
-        let max_size = small(t, "max_size").unwrap_or(1024) as usize;
+        let max_size = match t.get("max_size") {
+            Some(_) => size(t, "max_size")?,
+            None => 1024,
+        };
         Ok(Table {
             name: name.to_owned(),
             key_words,
@@ -135,6 +138,15 @@ impl<'a> Loader<'a> {
             profile_actions: Vec::new(),
             keys,
         })
+    }
+
+    /// By id or by name.
+    fn table_action(&self, id: &Value) -> Option<u32> {
+        let at = match id {
+            Value::String(name) => self.program.actions.iter().position(|a| a.name == *name),
+            id => return self.action_ids.get(&id.as_u64()?).copied(),
+        };
+        at.map(|at| at as u32)
     }
 
     fn bind_direct(&mut self, kind: &str) -> Result<()> {

@@ -48,7 +48,7 @@ fn tree<T: Int>(e: &Expr, env: Env<'_>) -> T {
             }
         }
         Expr::Wrap(op, width, x) => eval::<T>(x, env).wrap(*op, *width),
-        Expr::HeadersEqual(a, b) => flag(headers_equal(env, *a, *b)),
+        Expr::HeadersEqual(p) => flag(headers_equal(env, &p.0, &p.1)),
         Expr::StacksEqual(a, b) => flag(stacks_equal(env, *a, *b)),
         Expr::LastIndex(s) => T::constant(last_index(env, *s)),
         Expr::Bin(op, p) => {
