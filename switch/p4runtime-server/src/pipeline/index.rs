@@ -8,6 +8,7 @@ use super::digests::{self, Digest};
 use super::profiles::{self, Profile};
 use super::tables::{self, Table};
 use super::value_sets::{self, ValueSet};
+use super::values::Types;
 use crate::device_config;
 use crate::errors::{Failure, Outcome, refuse};
 use crate::packetio::HeaderInfo;
@@ -40,18 +41,18 @@ pub(crate) struct Pipeline {
 impl Pipeline {
     /// Indexes a P4Info and checks it against the program it came with.
     pub(crate) fn new(config: p4::ForwardingPipelineConfig) -> Outcome<Self> {
-        let info = config
-            .p4info
-            .as_ref()
-            .ok_or_else(|| Failure::invalid("the config has no P4Info"))?;
+        let none = p4info::P4Info::default();
+        // As BMv2's server: the program runs, and there is nothing that could be written.
+        let info = config.p4info.as_ref().unwrap_or(&none);
         if config.p4_device_config.is_empty() {
             refuse!(invalid: "p4_device_config is empty; it must hold the BMv2 JSON made by p4c");
         }
         let program = p4_ir::load(&device_config::program(&config.p4_device_config))
             .map_err(|e| Failure::invalid(format!("p4_device_config: {e}")))?;
         check_ids(info)?;
-        let actions = actions::index(info)?;
-        let tables = tables::index(info, &program, &actions)?;
+        let types = Types::new(info);
+        let mut actions = actions::index(info, &types)?;
+        let tables = tables::index(info, &program, &mut actions, &types)?;
         let counters = arrays::index(
             info.counters.iter().map(|c| (&c.preamble, c.size, 0)),
             indexed(&program.counters, |c| (c.table, &c.name, c.size, 0)),
@@ -80,15 +81,18 @@ impl Pipeline {
         Ok(Self {
             packet_in: header("packet_in")?,
             packet_out: header("packet_out")?,
-            profiles: numbered("action profile", profiles::index(info, &program, &tables)?),
-            digests: numbered("digest", digests::index(info, &program)?),
-            value_sets: numbered("value set", value_sets::index(info, &program)?),
+            profiles: profiles::index(info, &program, &tables)?,
+            digests: digests::index(info, &program)?,
+            value_sets: value_sets::index(info, &program, &types)?,
             meter_types: meter_types(info),
-            tables: numbered("table", tables),
+            tables: Numbered {
+                by_id: tables,
+                ..Numbered::new("table")
+            },
             actions,
-            counters: numbered("counter", counters),
-            registers: numbered("register", registers),
-            meters: numbered("meter", meters),
+            counters,
+            registers,
+            meters,
             program,
             config,
         })
@@ -115,17 +119,31 @@ impl Pipeline {
     }
 }
 
-fn numbered<T>(what: &'static str, by_id: BTreeMap<u32, T>) -> Numbered<T> {
-    Numbered { what, by_id }
-}
-
 /// Objects of one kind, `what`, by their ids.
 pub(crate) struct Numbered<T> {
     what: &'static str,
     by_id: BTreeMap<u32, T>,
+    /// Of the P4Info, but not of the program: p4c leaves out what nothing uses.
+    left_out: BTreeMap<u32, String>,
 }
 
 impl<T> Numbered<T> {
+    pub(super) fn new(what: &'static str) -> Self {
+        Self {
+            what,
+            by_id: BTreeMap::new(),
+            left_out: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn insert(&mut self, id: u32, object: T) {
+        self.by_id.insert(id, object);
+    }
+
+    pub(super) fn left_out(&mut self, p: &p4info::Preamble) {
+        self.left_out.insert(p.id, p.name.clone());
+    }
+
     pub(crate) fn get(&self, id: u32) -> Outcome<&T> {
         self.by_id.get(&id).ok_or_else(|| {
             let known: Vec<_> = self.by_id.keys().take(20).map(u32::to_string).collect();
@@ -134,6 +152,11 @@ impl<T> Numbered<T> {
                 some => some.join(", "),
             };
             let what = self.what;
+            if let Some(name) = self.left_out.get(&id) {
+                return Failure::not_found(format!(
+                    "{what} {name} is in the P4Info, but the program as compiled does not use it"
+                ));
+            }
             Failure::not_found(format!(
                 "no {what} with id {id} in the P4Info; there are: {known}"
             ))

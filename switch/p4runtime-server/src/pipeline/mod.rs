@@ -9,6 +9,7 @@ mod index;
 mod profiles;
 mod tables;
 mod value_sets;
+mod values;
 
 pub(crate) use arrays::Array;
 pub(crate) use digests::Layout;
@@ -16,3 +17,5 @@ pub(crate) use index::{Numbered, Pipeline};
 pub(crate) use profiles::{MAX_GROUP_SIZE, Profile};
 pub(crate) use tables::{Key, KeyKind, Table};
 pub(crate) use value_sets::ValueSet;
+#[cfg(test)]
+pub(crate) use values::{Form, Values};
