@@ -43,6 +43,11 @@ pub(crate) enum Command {
         program: PathBuf,
         test: PathBuf,
     },
+    /// Replay what BMv2 recorded, and say where this switch does something else.
+    Conformance {
+        /// Holds frames/ with programs/, must-load/ or stf/.
+        folder: PathBuf,
+    },
     /// Completions for a shell, to be stored where it looks for them.
     Completions {
         /// The shell.
