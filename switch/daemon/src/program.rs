@@ -19,7 +19,7 @@ pub(crate) fn read(path: &Path) -> Result<Program> {
     p4_ir::load(&bytes).with_context(|| format!("program {}", path.display()))
 }
 
-/// Loads a program as a P4Runtime client would, with the P4Info beside it.
+/// Loads a program as a P4Runtime client would, with the P4Info that lies with it.
 ///
 /// # Errors
 /// A file that cannot be read, or a program or P4Info that is refused.

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use crate::expr::TypedExpr;
 use crate::field::FieldRef;
 
 /// An instance of a header or of a metadata struct.
@@ -27,16 +26,6 @@ pub struct Header {
     pub word_bytes: Vec<u8>,
     /// Validity slots of the other members of its union: 0 once it becomes valid.
     pub rivals: Vec<u32>,
-}
-
-/// A header that a primitive works on.
-#[derive(Debug, Clone, PartialEq)]
-pub enum HeaderRef {
-    /// The header of this number.
-    Of(u32),
-    /// The element of a stack that `index` selects; none outside the stack.
-    #[allow(missing_docs)]
-    At { stack: u32, index: Box<TypedExpr> },
 }
 
 /// Fields that a copy of a packet takes over.

@@ -22,9 +22,9 @@ mod table;
 
 pub use calculation::{Algorithm, CalcInput, Calculation, Checksum, Piece};
 pub use error::LoadError;
-pub use expr::{Arithmetic, BigConst, BinOp, Expr, TypedExpr, UnOp, Widths, WrapOp};
+pub use expr::{Arithmetic, BigConst, BinOp, Expr, HeaderRef, TypedExpr, UnOp, Widths, WrapOp};
 pub use field::{Bits, FieldRef};
-pub use header::{FieldList, Header, HeaderRef, Stack, StandardMetadata};
+pub use header::{FieldList, Header, Stack, StandardMetadata};
 pub use load::load;
 pub use parse_graph::{
     Case, KeyPiece, KeySource, ParseOp, ParseState, ParserErrors, Transition, ValueSet,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Primitives of actions.
 
-use crate::expr::TypedExpr;
+use crate::expr::{HeaderRef, TypedExpr};
 use crate::field::FieldRef;
-use crate::header::HeaderRef;
 
 /// Bits of a word that are replaced: `(word & keep) | value`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -30,7 +30,7 @@ pub(crate) fn session(entry: &p4::CloneSessionEntry) -> Outcome<CloneSession> {
     }
     let at = |f: Failure| f.at(format!("clone session {id}"));
     if entry.class_of_service != 0 {
-        refuse_at!(at, unsupported: "class_of_service is not supported: a port has one queue");
+        refuse_at!(at, unsupported: "class_of_service is not supported; a program sets standard_metadata.priority");
     }
     let packet_length_bytes = match u32::try_from(entry.packet_length_bytes) {
         Ok(0) => None,

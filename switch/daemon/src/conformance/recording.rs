@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What BMv2 was given, and what it sent.
+//! Writes and frames that BMv2 was given, and what it sent.
 
 use std::collections::BTreeMap;
 use std::path::Path;

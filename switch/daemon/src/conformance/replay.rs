@@ -2,7 +2,7 @@
 //! A recording through the switch: the writes through P4Runtime, the frames through the
 //! data plane in virtual time, one after the other.
 //!
-//! Where a program uses `random()` or the time, no two switches send the same. So a recording
+//! If a program uses `random()` or the time, no two switches send the same. So a recording
 //! that differs is replayed with other random numbers at other times: bytes that change from
 //! one replay to the next are not held against BMv2's, all others are.
 
@@ -69,7 +69,7 @@ type Replay = (Vec<bool>, Vec<Sent>);
 /// `n` chooses the random numbers and the time.
 fn replay(program: &Path, r: &Recording, n: u64) -> Result<Replay> {
     let Some(config) = program::pipeline_config(program, None)? else {
-        bail!("{}: has no P4Info beside it", program.display());
+        bail!("{}: has no NAME.p4info.txtpb", program.display());
     };
     let mut writes = Vec::new();
     let mut switch = configured::switch(config, async |server: &Server| {
@@ -101,7 +101,7 @@ fn frames(switch: &mut Switch, steps: &[Step], start_ns: u64) -> Vec<Sent> {
     steps.iter().map(one).collect()
 }
 
-/// What BMv2's interfaces would have sent.
+/// Without what BMv2's interfaces did not send.
 fn on_interfaces(mut sent: Sent) -> Sent {
     sent.retain(|port, frames| {
         frames.retain(|f| f.len() >= SHORTEST_BYTES);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What came out: counts of each kind, and each difference.
+//! The outcome: counts of each kind, and each difference.
 
 use anyhow::Result;
 use daemon_kit::cli::print;

@@ -24,7 +24,7 @@ pub(crate) fn switch(
         .enable_time()
         .build()
         .context("tokio runtime")?;
-    // The same server as live, on a data plane without interfaces.
+    // The server that is used live, on a data plane without interfaces.
     let (handle, thread) = data_plane::start(
         Switch::new(),
         BTreeMap::new(),

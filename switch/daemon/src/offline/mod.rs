@@ -69,6 +69,7 @@ pub fn run(args: &PcapArgs) -> Result<()> {
         inputs.push((*port, Frames::open(file).context("capture")?));
     }
     let mut switch = configured(args)?;
+    switch.set_priority_queues(args.priority_queues.into());
     for (port, config) in &args.ports {
         switch.configure(*port, *config);
     }

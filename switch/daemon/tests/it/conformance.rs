@@ -9,7 +9,7 @@ fn own() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/conformance")
 }
 
-/// What it printed, and whether it ended well.
+/// Its output, and whether it ended well.
 fn conformance(folder: &Path) -> (String, bool) {
     let o = Command::new(env!("CARGO_BIN_EXE_tidemark-switch"))
         .arg("conformance")

@@ -4,7 +4,6 @@
 use num_bigint::BigInt;
 
 use crate::field::FieldRef;
-use crate::header::HeaderRef;
 
 /// Operators with two operands, on integers without bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +89,16 @@ pub enum Expr {
     StacksEqual(u32, u32),
     /// Index of the element extracted last.
     LastIndex(u32),
+}
+
+/// A header that a primitive or an expression names.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HeaderRef {
+    /// The header of this number.
+    Of(u32),
+    /// The element of a stack that `index` selects; none outside the stack.
+    #[allow(missing_docs)]
+    At { stack: u32, index: Box<Expr> },
 }
 
 /// Widths of things that only the program knows.

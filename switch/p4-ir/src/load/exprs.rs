@@ -7,9 +7,8 @@ use serde_json::Value;
 use super::json::{get, hex, opt_str, pair, string};
 use super::loader::Loader;
 use crate::error::{LoadError, Result, bail_at};
-use crate::expr::{BigConst, BinOp, Expr, TypedExpr, UnOp, WrapOp};
+use crate::expr::{BigConst, BinOp, Expr, HeaderRef, TypedExpr, UnOp, WrapOp, simplify};
 use crate::field::FieldRef;
-use crate::header::HeaderRef;
 
 /// Nesting that the recursive evaluator is trusted with.
 const MAX_DEPTH: u32 = 200;
@@ -238,15 +237,12 @@ impl Loader<'_> {
                     bail_at!(v, "a field of a stack where a header is needed");
                 };
                 let stack = self.stack_id(stack)?;
-                let index = TypedExpr::new(Expr::LastIndex(stack), None, &self.program);
-                Ok(HeaderRef::At {
-                    stack,
-                    index: Box::new(index),
-                })
+                let index = Box::new(Expr::LastIndex(stack));
+                Ok(HeaderRef::At { stack, index })
             }
             "dereference_header_stack" | "access_union_header" => {
                 let (stack, index) = self.element(v, 0)?;
-                let index = Box::new(TypedExpr::new(index, None, &self.program));
+                let index = Box::new(simplify(index, None, &self.program));
                 Ok(HeaderRef::At { stack, index })
             }
             other => bail_at!(v, "\"{other}\" where a header is needed"),
@@ -276,7 +272,7 @@ impl Loader<'_> {
                 let h = h.ok_or_else(|| LoadError::new("validity of an unknown header").at(at))?;
                 Ok(Expr::Field(FieldRef::alone(h.valid, 1)))
             }
-            HeaderRef::At { stack, index } => self.valid_at(stack, index.expr, at),
+            HeaderRef::At { stack, index } => self.valid_at(stack, *index, at),
         }
     }
 
@@ -299,12 +295,10 @@ impl Loader<'_> {
         let mut members = Vec::new();
         if kind(u) == "dereference_union_stack" {
             let (first, index) = self.element(u, 0)?;
-            let index = Box::new(TypedExpr::new(index, None, &self.program));
             let others = self.program.stacks.get(first as usize);
             let others = others.map_or(0, |s| s.others.len() as u32);
             for stack in first..=first + others {
-                let index = index.clone();
-                members.push(self.valid(HeaderRef::At { stack, index }, v)?);
+                members.push(self.valid_at(stack, index.clone(), v)?);
             }
         } else {
             for id in self.union_operand(u)? {

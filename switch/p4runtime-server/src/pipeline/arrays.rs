@@ -3,7 +3,7 @@
 //! program.
 
 use super::checks::preamble;
-use super::index::Numbered;
+use super::numbered::Numbered;
 use crate::errors::{Outcome, refuse};
 use std::collections::HashMap;
 use tidemark_proto::p4::config::v1 as p4info;

@@ -2,7 +2,7 @@
 //! Digests of a P4Info: the type of their data, and samples decoded by it.
 
 use super::checks::preamble;
-use super::index::Numbered;
+use super::numbered::Numbered;
 use crate::bytestring::{bytes_for, canonical};
 use crate::errors::{Failure, Outcome, refuse};
 use p4_ir::Program;

@@ -2,7 +2,7 @@
 //! Action profiles and selectors of a P4Info, checked against the program.
 
 use super::checks::preamble;
-use super::index::Numbered;
+use super::numbered::Numbered;
 use super::tables::Table;
 use crate::errors::{Failure, Outcome, refuse};
 use p4_ir::Program;

@@ -3,11 +3,12 @@
 
 use super::actions::Action;
 use super::checks::preamble;
+use super::numbered::Numbered;
 use super::values::{Types, Values};
 use crate::bytestring;
 use crate::errors::{Failure, Outcome, refuse};
 use p4_ir::{MatchKind, Program};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::action_ref::Scope;
 use tidemark_proto::p4::config::v1::match_field::{Match, MatchType};
@@ -65,10 +66,14 @@ pub(super) fn index(
     program: &Program,
     actions: &mut BTreeMap<u32, Action>,
     types: &Types<'_>,
-) -> Outcome<BTreeMap<u32, Table>> {
-    let mut out = BTreeMap::new();
+) -> Outcome<Numbered<Table>> {
+    let mut out = Numbered::new("table");
     for t in &info.tables {
         let p = preamble(&t.preamble)?;
+        if program.table(&p.name).is_none() && has_all_tables(info, program) {
+            out.left_out(p);
+            continue;
+        }
         let mut table =
             index_table(info, t, p, types).map_err(|f| f.at(format!("table {}", p.name)))?;
         check_table(&mut table, program, actions).map_err(|f| {
@@ -80,6 +85,15 @@ pub(super) fn index(
         out.insert(p.id, table);
     }
     Ok(out)
+}
+
+/// Whether all tables of the program that have keys are in the P4Info: then what else is there
+/// p4c has left out.
+fn has_all_tables(info: &p4info::P4Info, program: &Program) -> bool {
+    let names = info.tables.iter().filter_map(|t| t.preamble.as_ref());
+    let names: HashSet<&str> = names.map(|p| p.name.as_str()).collect();
+    let mut keyed = program.tables.iter().filter(|t| !t.keys.is_empty());
+    keyed.all(|t| names.contains(t.name.as_str()))
 }
 
 /// A match field of a table or value set.

@@ -2,7 +2,7 @@
 //! Parser value sets of a P4Info, checked against the program.
 
 use super::checks::preamble;
-use super::index::Numbered;
+use super::numbered::Numbered;
 use super::tables::{Key, key};
 use super::values::Types;
 use crate::errors::{Failure, Outcome};

@@ -58,7 +58,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// `bits` as P4Info has them: 0 for strings. `of` is what has the type.
+    /// `bits` as P4Info has them: 0 for strings and errors. `of` is what has the type.
     pub(super) fn values(
         &self,
         bits: i32,
@@ -66,13 +66,9 @@ impl<'a> Types<'a> {
         of: impl std::fmt::Display,
     ) -> Outcome<Values> {
         let form = of_type.map_or(Form::Number, |t| self.form(&t.name, MAX_DEPTH));
-        match (u32::try_from(bits), &form) {
-            (Ok(bits), Form::Number | Form::Wide(_)) if bits > 0 => Ok(Values { bits, form }),
-            (Ok(0), Form::Text(_)) => Ok(Values { bits: 0, form }),
-            _ => Err(Failure::invalid(format!(
-                "P4Info: {of} has no bit width, and its type is not translated to strings"
-            ))),
-        }
+        let bits = u32::try_from(bits);
+        let bits = bits.map_err(|_| Failure::invalid(format!("P4Info: width of {of}")))?;
+        Ok(Values { bits, form })
     }
 
     fn form(&self, name: &str, depth: usize) -> Form {
@@ -101,10 +97,10 @@ impl<'a> Types<'a> {
 impl Values {
     /// Takes the width of the program, which must be the same unless the type is translated.
     pub(super) fn set_program_bits(&mut self, bits: u32) -> bool {
-        let translated = !matches!(self.form, Form::Number);
+        let unsaid = self.bits == 0 || !matches!(self.form, Form::Number);
         let same = self.bits == bits;
         self.bits = bits;
-        same || translated
+        same || unsaid
     }
 
     /// The value in the program, in `ceil(bits / 8)` bytes.

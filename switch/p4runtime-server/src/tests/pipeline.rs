@@ -205,8 +205,8 @@ fn arguments_of_a_default_action_come_from_the_program() {
         p.map(|p| p.id)
     };
     let action = info.actions.iter();
-    let action = action.filter_map(|a| id_of(&a.preamble, "Ingress.forward"));
-    let action = action.last().unwrap();
+    let mut action = action.filter_map(|a| id_of(&a.preamble, "Ingress.forward"));
+    let action = action.next_back().unwrap();
     let of_table = |t: &&mut p4info::Table| id_of(&t.preamble, "Ingress.l2_forward").is_some();
     let table = info.tables.iter_mut().find(of_table).unwrap();
     table.const_default_action_id = action;

@@ -9,5 +9,5 @@ mod stacks;
 mod tree;
 mod typed;
 
-pub(super) use stacks::{header, stack_field, stack_last};
-pub(super) use typed::{display, index, low64, store_words, truth};
+pub(super) use stacks::{stack_field, stack_last};
+pub(super) use typed::{display, header, index, low64, store_words, truth};

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Header stacks in expressions, and comparison of whole headers.
 
-use super::typed;
 use crate::interpreter::env::Env;
 use crate::vector::word;
-use p4_ir::{FieldRef, Header, HeaderRef, Program};
+use p4_ir::{Expr, FieldRef, Header, HeaderRef, Program};
 
 /// An argument of the action, or any other unsigned value alone in its words.
 pub(super) fn arg_ref(offset: u32, width: u32) -> FieldRef {
@@ -33,20 +32,24 @@ pub(crate) fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) ->
     }
 }
 
-/// The header; `None` outside its stack.
-pub(crate) fn header<'p>(program: &'p Program, env: Env<'_>, h: &HeaderRef) -> Option<&'p Header> {
+/// The header; `None` outside its stack. `value`: of an index.
+pub(super) fn header<'p>(
+    program: &'p Program,
+    h: &HeaderRef,
+    value: impl Fn(&Expr) -> usize,
+) -> Option<&'p Header> {
     let id = match h {
         HeaderRef::Of(id) => *id,
         HeaderRef::At { stack, index } => {
             let s = program.stacks.get(*stack as usize)?;
-            *s.headers.get(typed::index(index, env))?
+            *s.headers.get(value(index))?
         }
     };
     program.headers.get(id as usize)
 }
 
-pub(super) fn headers_equal(env: Env<'_>, a: &HeaderRef, b: &HeaderRef) -> bool {
-    let (Some(a), Some(b)) = (header(env.program, env, a), header(env.program, env, b)) else {
+pub(super) fn headers_equal(env: Env<'_>, a: Option<&Header>, b: Option<&Header>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else {
         return false;
     };
     let valid = word(env.words, a.valid);
@@ -63,8 +66,8 @@ pub(super) fn stacks_equal(env: Env<'_>, a: u32, b: u32) -> bool {
     std::iter::once((&a, &b)).chain(others).all(|(a, b)| {
         let headers = |s: &u32| stack(*s).map_or(&[][..], |s| &s.headers);
         let (x, y) = (headers(a), headers(b));
-        let same =
-            |(a, b): (&u32, &u32)| headers_equal(env, &HeaderRef::Of(*a), &HeaderRef::Of(*b));
+        let header = |id: &u32| env.program.headers.get(*id as usize);
+        let same = |(a, b)| headers_equal(env, header(a), header(b));
         x.len() == y.len() && x.iter().zip(y).all(same)
     })
 }

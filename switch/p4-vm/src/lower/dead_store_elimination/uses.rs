@@ -133,10 +133,10 @@ impl Reads<'_> {
         }
     }
 
-    /// What the header is selected by.
+    /// The index that selects the header.
     fn index(&mut self, h: &HeaderRef) {
         if let HeaderRef::At { index, .. } = h {
-            self.expr(&index.expr);
+            self.expr(index);
         }
     }
 
