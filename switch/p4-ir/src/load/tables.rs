@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::json::{array, flag, get, pair, size, string};
+use super::json::{array, flag, get, opt_str, pair, size, string};
 use super::keys::strongest;
 use super::loader::Loader;
 use super::names::find;
@@ -40,9 +40,15 @@ impl<'a> Loader<'a> {
             .map(Vec::as_slice)
             .unwrap_or_default()
         {
-            self.profile(a)?;
+            self.profile(string(a, "name")?, a)?;
         }
         let tables = array(p, "tables")?;
+        for t in tables.iter().filter(|t| t.get("action_profile").is_none()) {
+            // Old JSON has no list of profiles.
+            if let Some(name) = opt_str(t, "act_prof_name") {
+                self.profile(name, t)?;
+            }
+        }
         let conditionals = array(p, "conditionals")?;
         let mut nodes: Names<'a> = FxHashMap::default();
         for (i, n) in tables.iter().chain(conditionals).enumerate() {
@@ -75,7 +81,10 @@ impl<'a> Loader<'a> {
         let profile = match string(t, "type")? {
             "simple" => None,
             "indirect" | "indirect_ws" => {
-                let name = string(t, "action_profile")?;
+                let name = match opt_str(t, "act_prof_name") {
+                    Some(name) if t.get("action_profile").is_none() => name,
+                    _ => string(t, "action_profile")?,
+                };
                 Some(find(&self.profile_ids, "action profile", name)?)
             }
             other => bail!("type \"{other}\" is not supported"),

@@ -307,7 +307,8 @@ fn sizes_are_those_that_memory_holds() {
 #[test]
 fn json_of_older_compilers() {
     let mut p = program(&[json!({"op": "drop", "parameters": []})], &[]);
-    // Transitions without a type, tables without ids of their actions.
+    // Transitions without a type, tables without ids of their actions and with a profile
+    // that is declared nowhere else.
     p["parsers"][0]["parse_states"][0] = json!({
         "name": "start", "parser_ops": [],
         "transition_key": [field("h", "x")],
@@ -317,13 +318,15 @@ fn json_of_older_compilers() {
         ],
     });
     let table = json!({
-        "name": "t", "type": "simple", "key": [], "actions": ["act"],
+        "name": "t", "type": "indirect", "act_prof_name": "members",
+        "key": [], "actions": ["act"],
         "next_tables": {"act": null}, "base_default_next": null,
     });
     p["pipelines"] = json!([{"name": "ingress", "init_table": "t", "tables": [table],
                              "conditionals": []}]);
     let p = load(p.to_string().as_bytes()).unwrap();
     assert_eq!(p.tables[0].action_ids, [0]);
+    assert_eq!(p.profiles[0].name, "members");
     let cases = &p.parse_states[0].transitions;
     let expected = "[Transition { case: Value { value: [7], mask: [255] }, next: 0 }, \
                     Transition { case: Default, next: 4294967295 }]";
