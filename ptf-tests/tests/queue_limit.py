@@ -211,10 +211,10 @@ class Marking(Burst):
             if i == 0:
                 time.sleep(SETTLE_S)
 
-    def sent_on(self, count):
-        """Ident and ECN bits of what leaves, in order: `count` frames, and what is more."""
-        frames = [Ether(f)[IP] for f in self.collect_slow(2, count)]
-        return [(f.id, f.tos & 3) for f in frames]
+    def assert_sent_on(self, expected):
+        """Ident and ECN bits of what leaves, in order, and nothing more."""
+        frames = [Ether(f)[IP] for f in self.collect_slow(2, len(expected))]
+        self.assertEqual([(f.id, f.tos & 3) for f in frames], expected)
 
     def reports_by_ident(self, count):
         reports = [p[TelemetryReport] for p in self.collect_reports(count)]
@@ -233,8 +233,7 @@ class ThresholdAndLimit(Marking):
         # it still does; at 4 the limit refuses whatever comes, marked or not.
         sent = [ECT_0, NOT_ECT, ECT_1, NOT_ECT, ECT_0, NOT_ECT, ECT_1, ECT_0, CE, NOT_ECT]
         self.send_ecn(sent)
-        expected = [(100, ECT_0), (101, NOT_ECT), (102, ECT_1), (104, CE), (106, CE)]
-        self.assertEqual(self.sent_on(len(expected)), expected)
+        self.assert_sent_on([(100, ECT_0), (101, NOT_ECT), (102, ECT_1), (104, CE), (106, CE)])
         r = self.reports_by_ident(len(sent))
         idents = range(100, 100 + len(sent))
         dropped = {i: r[i].drop_reason for i in idents if r[i].dropped}
@@ -261,7 +260,7 @@ def marking_boundary(threshold_bytes, limit_bytes, marked, waiting):
             self.send_ecn([ECT_0] * (waiting + 3))
             expected = [(100, ECT_0)]
             expected += [(101 + i, CE if i >= marked else ECT_0) for i in range(waiting)]
-            self.assertEqual(self.sent_on(len(expected)), expected)
+            self.assert_sent_on(expected)
 
     return Boundary
 
@@ -285,9 +284,10 @@ class LimitIsTestedFirst(marking_boundary(3 * FRAME, FRAME, 9, 1)):
 class LimitOfAllOnesIsNone(Marking):
     def runTest(self):
         self.mark_ce(2, FRAME, report.UNLIMITED)
+        self.report_all()
         self.send_ecn([ECT_0] * 10)
         marked = [(102 + i, CE) for i in range(8)]
-        self.assertEqual(self.sent_on(), [(100, ECT_0), (101, ECT_0), *marked])
+        self.assert_sent_on([(100, ECT_0), (101, ECT_0), *marked])
 
 
 class NotCapableAtTheLimitIsATailDrop(Marking):
@@ -295,10 +295,9 @@ class NotCapableAtTheLimitIsATailDrop(Marking):
 
     def runTest(self):
         self.mark_ce(2, FRAME, FRAME)
-        self.watch()
-        self.report_to_collector()
+        self.report_all()
         self.send_ecn([NOT_ECT, NOT_ECT, NOT_ECT])
-        self.assertEqual(self.sent_on(), [(100, NOT_ECT), (101, NOT_ECT)])
+        self.assert_sent_on([(100, NOT_ECT), (101, NOT_ECT)])
         r = self.reports_by_ident(3)
         self.assertEqual((r[102].dropped, r[102].drop_reason), (1, report.TAIL_DROP))
 
@@ -308,11 +307,10 @@ class RefusedFramesTakeNoRoom(Marking):
 
     def runTest(self):
         self.mark_ce(2, FRAME, 2 * FRAME)
-        self.watch()
-        self.report_to_collector()
+        self.report_all()
         for _ in range(2):
             self.send_ecn([ECT_0, ECT_0, NOT_ECT, ECT_0, ECT_0, NOT_ECT])
-            self.assertEqual(self.sent_on(), [(100, ECT_0), (101, ECT_0), (103, CE)])
+            self.assert_sent_on([(100, ECT_0), (101, ECT_0), (103, CE)])
             r = self.reports_by_ident(6)
             self.assertEqual(max(x.occupancy for x in r.values()), 2 * FRAME)
 

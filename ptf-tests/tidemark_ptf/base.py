@@ -241,7 +241,7 @@ class Tidemark(BaseTest):
     def _note(self, packet):
         if self._slowed and report.TelemetryReport in packet:
             r = packet[report.TelemetryReport]
-            self.own_time.received(r.ingress_time, r.egress_port)
+            self.own_time.received(r.ingress_ns, r.egress_port)
 
     def parse_report(self, frame):
         packet = Ether(frame)

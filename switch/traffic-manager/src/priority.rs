@@ -32,24 +32,41 @@ impl PriorityQueues {
     }
 
     /// `None`: there is no queue of this priority.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get_mut(&mut self, priority: u64) -> Option<&mut Queue> {
-        match priority {
-            0 => Some(&mut self.lowest),
-            p => self.above.get_mut(usize::try_from(p).ok()? - 1),
+        if priority == 0 {
+            return Some(&mut self.lowest);
         }
+        self.higher(priority)
+    }
+
+    // Calls for what is rare: one queue has to cost no more than a queue.
+    #[cold]
+    #[inline(never)]
+    fn higher(&mut self, priority: u64) -> Option<&mut Queue> {
+        self.above.get_mut(usize::try_from(priority).ok()? - 1)
     }
 
     /// The packet that is served next, its priority, and how many wait behind it with that.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Box<Packet>, u64, u64)> {
-        for (i, q) in self.above.iter_mut().enumerate().rev() {
-            if let Some(p) = q.pop_front() {
-                return Some((p, i as u64 + 1, q.len() as u64));
-            }
+        if !self.above.is_empty()
+            && let Some(next) = self.pop_higher()
+        {
+            return Some(next);
         }
         let p = self.lowest.pop_front()?;
         Some((p, 0, self.lowest.len() as u64))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_higher(&mut self) -> Option<(Box<Packet>, u64, u64)> {
+        let mut queues = self.above.iter_mut().enumerate().rev();
+        queues.find_map(|(i, q)| {
+            let p = q.pop_front()?;
+            Some((p, i as u64 + 1, q.len() as u64))
+        })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -57,9 +74,9 @@ impl PriorityQueues {
         self.lowest.len() + above.sum::<usize>()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.lowest.is_empty() && self.above.iter().all(Queue::is_empty)
+        self.lowest.is_empty() && (self.above.is_empty() || self.above.iter().all(Queue::is_empty))
     }
 
     pub(crate) fn clear(&mut self) {
