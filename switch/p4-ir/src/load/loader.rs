@@ -30,6 +30,8 @@ pub(super) struct Loader<'a> {
     pub(super) profile_ids: FxHashMap<&'a str, u32>,
     /// JSON action id to index; BMv2's ids need not be dense.
     pub(super) action_ids: FxHashMap<u64, u32>,
+    /// Of all registers, counters and meters.
+    pub(super) cell_words: usize,
     /// Parameters of the action being read.
     pub(super) params: Vec<Param>,
 }
@@ -55,6 +57,7 @@ impl<'a> Loader<'a> {
             value_set_ids: FxHashMap::default(),
             profile_ids: FxHashMap::default(),
             action_ids: FxHashMap::default(),
+            cell_words: 0,
             params: Vec::new(),
         }
     }

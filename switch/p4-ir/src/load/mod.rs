@@ -23,7 +23,6 @@ mod tests;
 
 use serde_json::Value;
 
-use crate::bits::words_for;
 use crate::error::{LoadError, Result, bail};
 use crate::program::Program;
 use loader::Loader;
@@ -53,24 +52,7 @@ pub fn load(bytes: &[u8]) -> Result<Program> {
     l.pipelines()?;
     l.checksums()?;
     l.deparser()?;
-    memory(&l.program)?;
     Ok(l.program)
-}
-
-/// Cells are of any number that there is memory for.
-fn memory(program: &Program) -> Result<()> {
-    let registers = program.registers.iter();
-    let registers = registers.map(|r| (&r.name, r.size, words_for(r.width)));
-    let counters = program.counters.iter().map(|c| (&c.name, c.size, 2));
-    let meters = program.meters.iter().map(|m| (&m.name, m.size, 8));
-    let mut words = 0usize;
-    for (name, size, each) in registers.chain(counters).chain(meters) {
-        words = words.saturating_add(size.saturating_mul(each));
-        if Vec::<u64>::new().try_reserve_exact(words).is_err() {
-            bail!("{name}: its {size} cells are more than this machine has memory for");
-        }
-    }
-    Ok(())
 }
 
 fn check_version(root: &Value) -> Result<()> {

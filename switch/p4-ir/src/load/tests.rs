@@ -293,15 +293,14 @@ fn sizes_are_those_that_memory_holds() {
     let sized = |size: u64| {
         let mut p = program(&[], &[]);
         p["register_arrays"][0]["size"] = size.into();
+        p["register_arrays"][0]["source_info"] = json!({"filename": "x.p4", "line": 7});
         load(p.to_string().as_bytes())
     };
     let p = sized(1 << 22).unwrap();
     assert_eq!(p.registers[0].size, 1 << 22);
     let e = sized(1 << 50).unwrap_err().to_string();
-    assert!(
-        e.starts_with("register1: its 1125899906842624 cells"),
-        "{e}"
-    );
+    let named = e.starts_with("register1: its 1125899906842624 cells") && e.contains("x.p4(7)");
+    assert!(named, "{e}");
 }
 
 #[test]
