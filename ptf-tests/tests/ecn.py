@@ -11,7 +11,6 @@ from tidemark_ptf.base import Tidemark
 from tidemark_ptf.report import TelemetryReport
 
 FRAME = 500
-SERVICE_S = 0.4
 NOT_ECT, ECT_1, ECT_0, CE = 0, 1, 2, 3
 
 
@@ -20,14 +19,14 @@ class MarkCe(Tidemark):
         self.mark_ce(2, 2 * FRAME)
         self.watch()
         self.report_to_collector()
-        self.slow(2, SERVICE_S, FRAME)
+        self.slow(2, FRAME)
         # In transmission, then two below the limit, then at and above it.
         ecn = [ECT_0, ECT_0, ECT_1, ECT_0, ECT_1, CE, NOT_ECT]
         for i, bits in enumerate(ecn):
             self.send(1, packets.tcp(1, 2, FRAME, ident=i, ecn=bits))
             if i == 0:
                 time.sleep(0.1)
-        frames = [Ether(f) for f in self.collect(2, 6, 3 * SERVICE_S)]
+        frames = [Ether(f) for f in self.collect_slow(2, 6)]
         self.assertEqual([f[IP].id for f in frames], [0, 1, 2, 3, 4, 5])
         marks = [f[IP].tos & 3 for f in frames]
         self.assertEqual(marks, [ECT_0, ECT_0, ECT_1, CE, CE, CE])

@@ -181,7 +181,7 @@ class MalformedAreCounted(Watched):
     def runTest(self):
         frame_bytes = 400
         self.limit(2, "drop_tail", frame_bytes)
-        self.slow(2, 0.4, frame_bytes)
+        self.slow(2, frame_bytes)
         broken = bytearray(raw(packets.tcp(1, 2, frame_bytes)))
         broken[14] = 0x44
         self.send(1, packets.tcp(1, 2, frame_bytes, ident=1))

@@ -24,7 +24,6 @@ from tidemark_ptf.base import REPORT_PORT, Tidemark
 from tidemark_ptf.report import TelemetryReport
 
 FRAME = 500
-SERVICE_S = 0.4
 
 
 class Watched6(Tidemark):
@@ -209,7 +208,7 @@ class MarkCe(Watched6):
     def runTest(self):
         not_ect, ect_1, ect_0, ce = 0, 1, 2, 3
         self.mark_ce(2, FRAME)
-        self.slow(2, SERVICE_S, FRAME)
+        self.slow(2, FRAME)
         ecn = [ect_0, ect_0, ect_0, ect_1, ce, not_ect]
         dscp = 0xB8
         sent = [packets.tcp6(1, 2, FRAME, ecn=dscp | e, seq=i) for i, e in enumerate(ecn)]
@@ -217,7 +216,7 @@ class MarkCe(Watched6):
             self.send(1, p)
             if i == 0:
                 time.sleep(0.1)
-        frames = self.collect(2, 5, 3 * SERVICE_S)
+        frames = self.collect_slow(2, 5)
         marks = [ect_0, ect_0, ce, ce, ce]
         expected = [packets.tcp6(1, 2, FRAME, ecn=dscp | e, seq=i) for i, e in enumerate(marks)]
         self.assertEqual(frames, [raw(p) for p in expected])

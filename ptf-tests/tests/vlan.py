@@ -64,7 +64,7 @@ class TagCountsInTheQueue(Tidemark):
         frame = 400
         self.report_to_collector()
         self.watch()
-        self.slow(2, 0.4, frame + TAG_BYTES)
+        self.slow(2, frame + TAG_BYTES)
         for i in range(3):
             self.send(1, packets.tagged(packets.tcp(1, 2, frame, ident=i)))
             if i == 0:

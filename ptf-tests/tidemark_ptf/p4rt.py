@@ -201,6 +201,13 @@ class Client:
     def write(self, kind, entity):
         self.send(self.write_request((kind, entity)))
 
+    def register(self, name: str, index: int) -> int:
+        """The value of a cell. BMv2's server cannot read it."""
+        cell = self.register_cell(name, index, 0)
+        cell.register_entry.ClearField("data")
+        (found,) = self.read(cell)
+        return int.from_bytes(found.register_entry.data.bitstring, "big")
+
     def read(self, entity) -> list:
         request = p4runtime_pb2.ReadRequest(device_id=self.device_id)
         request.entities.add().CopyFrom(entity)

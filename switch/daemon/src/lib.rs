@@ -5,6 +5,7 @@
 //! * [`io`]: packet sockets.
 //! * [`offline`]: captures through the switch in virtual time.
 //! * [`stf`]: p4c's packet tests.
+//! * [`conformance`]: held against what BMv2 did.
 //! * [`tagging`]: tags on the reports that leave.
 //! * [`p4runtime`], [`control`]: P4Runtime and port control on top.
 
@@ -14,6 +15,7 @@
 mod bmv2;
 pub mod cli;
 mod client;
+mod conformance;
 mod control;
 pub mod data_plane;
 mod entries;

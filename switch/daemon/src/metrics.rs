@@ -141,7 +141,7 @@ const SWITCH: &[(MetricDoc, OfSwitch)] = metric_table! {
         |t| t.traffic.dropped_ingress;
     counter dropped_egress_packets "Packets that the egress pipeline dropped":
         |t| t.traffic.dropped_egress;
-    counter dropped_priority_packets "Packets of a `priority` above 0, for which there is no queue":
+    counter dropped_priority_packets "Packets of a `priority` for which there is no queue (`--priority-queues`)":
         |t| t.traffic.dropped_priority;
     counter dropped_reinject_packets "Packets dropped because too many waited for another pass":
         |t| t.traffic.dropped_reinject;

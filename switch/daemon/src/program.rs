@@ -7,6 +7,8 @@ use anyhow::{Context, Result};
 use p4_ir::Program;
 use tidemark_proto::p4::v1::ForwardingPipelineConfig;
 
+use crate::offline::configured;
+
 /// Reads p4c's JSON.
 ///
 /// # Errors
@@ -15,6 +17,17 @@ pub(crate) fn read(path: &Path) -> Result<Program> {
     let bytes =
         std::fs::read(path).with_context(|| format!("program {}: cannot read", path.display()))?;
     p4_ir::load(&bytes).with_context(|| format!("program {}", path.display()))
+}
+
+/// Loads a program as a P4Runtime client would, with the P4Info that lies with it.
+///
+/// # Errors
+/// A file that cannot be read, or a program or P4Info that is refused.
+pub(crate) fn load(path: &Path) -> Result<()> {
+    match pipeline_config(path, None)? {
+        Some(config) => configured::switch(config, async |_| Ok(())).map(|_| ()),
+        None => read(path).map(|_| ()),
+    }
 }
 
 /// Program and P4Info as P4Runtime has them. The P4Info is `given`, or lies

@@ -47,6 +47,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         None => None,
     };
     let mut switch = Switch::new();
+    switch.set_priority_queues(args.priority_queues.into());
     if let Some(path) = &args.program {
         switch.load(Image::new(program::read(path)?));
     }

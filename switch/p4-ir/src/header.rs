@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::field::FieldRef;
 
 /// An instance of a header or of a metadata struct.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default, Clone)]
 pub struct Header {
     /// Metadata is never parsed or deparsed, and always valid.
     pub metadata: bool,
@@ -24,6 +24,8 @@ pub struct Header {
     /// and can be divided into words of whole bytes: then parsing and deparsing
     /// move words, not fields. Otherwise empty, and each field is alone.
     pub word_bytes: Vec<u8>,
+    /// Validity slots of the other members of its union: 0 once it becomes valid.
+    pub rivals: Vec<u32>,
 }
 
 /// Fields that a copy of a packet takes over.
@@ -42,6 +44,9 @@ pub struct Stack {
     pub headers: Vec<u32>,
     /// Slot with the number of elements in use.
     pub next: u32,
+    /// A stack of unions is one stack for each member of the union; those of the other
+    /// members, which share `next`.
+    pub others: Vec<u32>,
 }
 
 macro_rules! standard_metadata {

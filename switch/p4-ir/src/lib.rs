@@ -22,7 +22,7 @@ mod table;
 
 pub use calculation::{Algorithm, CalcInput, Calculation, Checksum, Piece};
 pub use error::LoadError;
-pub use expr::{Arithmetic, BigConst, BinOp, Expr, TypedExpr, UnOp, Widths, WrapOp};
+pub use expr::{Arithmetic, BigConst, BinOp, Expr, HeaderRef, TypedExpr, UnOp, Widths, WrapOp};
 pub use field::{Bits, FieldRef};
 pub use header::{FieldList, Header, Stack, StandardMetadata};
 pub use load::load;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Primitives of actions.
 
-use crate::expr::TypedExpr;
+use crate::expr::{HeaderRef, TypedExpr};
 use crate::field::FieldRef;
 
 /// Bits of a word that are replaced: `(word & keep) | value`.
@@ -45,13 +45,15 @@ pub enum Primitive {
     /// `dst = src` of variable-length fields, with the length.
     CopyVariable { dst: FieldRef, src: FieldRef },
     /// `dst = src` of whole headers, with their validity.
-    CopyHeader { dst: u32, src: u32 },
+    CopyHeader { dst: HeaderRef, src: HeaderRef },
+    /// `a = b` of header unions: pairs of a member and the one that it becomes.
+    CopyUnion { pairs: Vec<(u32, u32)> },
     /// `dst = src` of header stacks.
     CopyStack { dst: u32, src: u32 },
     /// `setValid()`.
-    AddHeader(u32),
+    AddHeader(HeaderRef),
     /// `setInvalid()`.
-    RemoveHeader(u32),
+    RemoveHeader(HeaderRef),
     /// `push_front(count)`.
     Push { stack: u32, count: u32 },
     /// `pop_front(count)`.
@@ -62,8 +64,13 @@ pub enum Primitive {
     JumpIfZero { condition: TypedExpr, target: u32 },
     /// `exit`.
     Exit,
-    /// `mark_to_drop()`.
-    MarkToDrop,
+    /// `mark_to_drop()`: of standard metadata, or of the program's copy of it.
+    MarkToDrop {
+        egress_spec: FieldRef,
+        mcast_grp: Option<FieldRef>,
+    },
+    /// Nothing, in its place.
+    NoOp,
     /// `clone(CloneType.I2E, session)`, with field list `list`.
     CloneIngress { session: TypedExpr, list: TypedExpr },
     /// `clone(CloneType.E2E, session)`, with field list `list`.

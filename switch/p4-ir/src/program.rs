@@ -83,8 +83,11 @@ impl Widths for Program {
             .get(stack as usize)
             .and_then(|s| s.headers.first())
             .and_then(|h| self.headers.get(*h as usize))
-            .and_then(|h| h.fields.get(field as usize))
-            .map_or((0, false), |f| (f.width, f.signed))
+            .map_or((0, false), |h| match h.fields.get(field as usize) {
+                Some(f) => (f.width, f.signed),
+                // The field after the last is the validity bit.
+                None => (1, false),
+            })
     }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Action calls: checked, and put in the order of the action's parameters.
 
-use crate::bytestring;
 use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::Pipeline;
 use crate::target::ActionCall;
@@ -53,14 +52,14 @@ pub(crate) fn parse(
     for param in &action.params {
         let mut values = given.params.iter().filter(|p| p.param_id == param.id);
         let value = match (values.next(), values.next()) {
-            (Some(p), None) => bytestring::parse(&p.value, param.bits),
+            (Some(p), None) => param.values.parse(&p.value),
             (None, _) => Err(Failure::invalid("is missing")),
             (Some(_), Some(_)) => Err(Failure::invalid("is given twice")),
         }
         .map_err(|f| f.at(format!("parameter {} of {}", param.name, action.name)))?;
         canonical.push(p4::action::Param {
             param_id: param.id,
-            value: bytestring::canonical(&value),
+            value: param.values.canonical(&value),
         });
         params.push(value);
     }

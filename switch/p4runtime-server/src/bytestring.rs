@@ -61,11 +61,16 @@ pub(crate) fn exceeds(value: &[u8], mask: &[u8]) -> bool {
     value.iter().zip(mask).any(|(v, m)| v & !m != 0)
 }
 
+/// The value as `u64`, if it fits.
+pub(crate) fn to_u64(value: &[u8]) -> Option<u64> {
+    let short = strip(value);
+    (!value.is_empty() && short.len() <= 8)
+        .then(|| short.iter().fold(0, |n, &b| n << 8 | u64::from(b)))
+}
+
 /// The value as `u32`, if it fits.
 pub(crate) fn to_u32(value: &[u8]) -> Option<u32> {
-    let short = strip(value);
-    (!value.is_empty() && short.len() <= 4)
-        .then(|| short.iter().fold(0, |n, &b| n << 8 | u32::from(b)))
+    to_u64(value).and_then(|n| u32::try_from(n).ok())
 }
 
 pub(crate) fn hex(value: &[u8]) -> String {

@@ -251,7 +251,12 @@ impl Device {
             out.push(Ok(p4::ReadResponse { entities: found }));
             found = rest;
         }
-        out.extend(batch_status(&results).map(Err));
+        let failed = batch_status(&results);
+        // As BMv2's server: an answer, even where there is nothing to report.
+        if out.is_empty() && failed.is_none() {
+            out.push(Ok(p4::ReadResponse::default()));
+        }
+        out.extend(failed.map(Err));
         out
     }
 }

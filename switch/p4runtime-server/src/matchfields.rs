@@ -56,7 +56,7 @@ pub(crate) fn to_proto(table: &Table, values: &[MatchValue]) -> Vec<FieldMatch> 
         .filter_map(|(key, value)| {
             let kind = match value {
                 MatchValue::Exact(v) => FieldMatchType::Exact(fm::Exact {
-                    value: canonical(v),
+                    value: key.values.canonical(v),
                 }),
                 MatchValue::Lpm { prefix_bits: 0, .. } => return None,
                 MatchValue::Lpm { value, prefix_bits } => FieldMatchType::Lpm(fm::Lpm {
@@ -66,7 +66,7 @@ pub(crate) fn to_proto(table: &Table, values: &[MatchValue]) -> Vec<FieldMatch> 
                 MatchValue::Ternary { mask, .. } if is_zero(mask) => return None,
                 MatchValue::Ternary { value, .. } if key.kind == KeyKind::Optional => {
                     FieldMatchType::Optional(fm::Optional {
-                        value: canonical(value),
+                        value: key.values.canonical(value),
                     })
                 }
                 MatchValue::Ternary { value, mask } => FieldMatchType::Ternary(fm::Ternary {
@@ -88,11 +88,11 @@ pub(crate) fn to_proto(table: &Table, values: &[MatchValue]) -> Vec<FieldMatch> 
 }
 
 fn all(key: &Key, low: &[u8], high: &[u8]) -> bool {
-    is_zero(low) && high == prefix_mask(key.bits, key.bits)
+    is_zero(low) && high == prefix_mask(key.values.bits, key.values.bits)
 }
 
 fn missing(key: &Key) -> Outcome<MatchValue> {
-    let zero = vec![0; bytestring::bytes_for(key.bits)];
+    let zero = vec![0; bytestring::bytes_for(key.values.bits)];
     Ok(match key.kind {
         KeyKind::Exact => refuse!(invalid: "is missing; every exact key needs a value"),
         KeyKind::Lpm => MatchValue::Lpm {
@@ -105,14 +105,14 @@ fn missing(key: &Key) -> Outcome<MatchValue> {
         },
         KeyKind::Range => MatchValue::Range {
             low: zero,
-            high: prefix_mask(key.bits, key.bits),
+            high: prefix_mask(key.values.bits, key.values.bits),
         },
     })
 }
 
 fn value(key: &Key, field: &FieldMatch) -> Outcome<MatchValue> {
-    let bits = key.bits;
-    let parse = |v: &[u8]| bytestring::parse(v, bits);
+    let bits = key.values.bits;
+    let parse = |v: &[u8]| key.values.parse(v);
     let omit =
         || Failure::invalid("matches everything; leave the field out instead (canonical form)");
     match (key.kind, field.field_match_type.as_ref()) {

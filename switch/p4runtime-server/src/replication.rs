@@ -30,7 +30,7 @@ pub(crate) fn session(entry: &p4::CloneSessionEntry) -> Outcome<CloneSession> {
     }
     let at = |f: Failure| f.at(format!("clone session {id}"));
     if entry.class_of_service != 0 {
-        refuse_at!(at, unsupported: "class_of_service is not supported: a port has one queue");
+        refuse_at!(at, unsupported: "class_of_service is not supported; a program sets standard_metadata.priority");
     }
     let packet_length_bytes = match u32::try_from(entry.packet_length_bytes) {
         Ok(0) => None,
@@ -54,7 +54,8 @@ fn replicas(given: &[p4::Replica]) -> Outcome<Vec<Replica>> {
             let port = match &r.port_kind {
                 Some(PortKind::EgressPort(p)) => Some(*p),
                 Some(PortKind::Port(bytes)) => to_u32(bytes),
-                None => refuse!(invalid: "a replica has no port"),
+                // Clients older than P4Runtime 1.4 leave port 0 out, as proto3 does numbers.
+                None => Some(0),
             }
             .filter(|p| *p <= MAX_PORT)
             .ok_or_else(|| {
@@ -101,6 +102,17 @@ mod tests {
             .map(|r| (r.port, r.instance))
             .collect();
         assert_eq!(ports, [(3, 1), (510, 2)]);
+    }
+
+    #[test]
+    fn port_0_of_clients_that_leave_it_out() {
+        let entry = p4::MulticastGroupEntry {
+            multicast_group_id: 1,
+            replicas: vec![p4::Replica::default()],
+            ..Default::default()
+        };
+        let ports: Vec<_> = group(&entry).unwrap().iter().map(|r| r.port).collect();
+        assert_eq!(ports, [0]);
     }
 
     #[test]

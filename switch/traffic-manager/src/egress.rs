@@ -15,13 +15,12 @@ impl Loaded {
             let Some(port) = q.ports.get_mut(number) else {
                 return;
             };
-            let Some(mut p) = port.queue.pop_front() else {
+            let Some((mut p, priority, left)) = port.queues.pop() else {
                 port.serving = false;
                 return;
             };
             port.queue_bytes = port.queue_bytes.saturating_sub(u64::from(p.length_bytes));
-            let left = port.queue.len() as u64;
-            let frame = self.egress(q, number, &mut p, left, t);
+            let frame = self.egress(q, number, &mut p, (priority, left), t);
             self.engine.recycle(p);
             let Some(frame) = frame else { continue };
             let Some(port) = q.ports.get_mut(number) else {
@@ -35,7 +34,7 @@ impl Loaded {
             }
             port.flying.push_back((arrival, frame));
             let free_at = port.free_at_ns;
-            let more = !port.queue.is_empty();
+            let more = !port.queues.is_empty();
             port.serving = more;
             q.schedule(arrival, Event::Arrive(number));
             if more {
@@ -51,7 +50,7 @@ impl Loaded {
         q: &mut Queues,
         port: u32,
         p: &mut Packet,
-        left: u64,
+        (priority, left): (u64, u64),
         t: u64,
     ) -> Option<Vec<u8>> {
         let now_us = t / 1000;
@@ -62,7 +61,7 @@ impl Loaded {
             let waited = now_us.wrapping_sub(get(p, std.enq_timestamp)) & 0xffff_ffff;
             put(p, std.deq_timedelta, waited);
             put(p, std.deq_qdepth, left);
-            put(p, std.qid, 0);
+            put(p, std.qid, priority);
         }
         put(p, std.egress_port, u64::from(port));
         put(p, std.egress_spec, u64::from(DROP_PORT) + 1);

@@ -80,13 +80,13 @@ impl Loaded {
     fn enqueue(&mut self, q: &mut Queues, number: u32, mut p: Box<Packet>, t: u64) {
         let port = q.ports.entry(number);
         let std = &self.engine.image.program.std;
-        if get(&p, std.priority) != 0 {
+        let Some(queue) = port.queues.get_mut(get(&p, std.priority)) else {
             q.stats.dropped_priority += 1;
             self.engine.recycle(p);
             return;
-        }
+        };
         let depth = port.config.depth_packets as usize;
-        if depth != 0 && port.queue.len() >= depth {
+        if depth != 0 && queue.len() >= depth {
             port.tail_dropped_packets += 1;
             port.tail_dropped_bytes += u64::from(p.length_bytes);
             self.engine.recycle(p);
@@ -94,10 +94,10 @@ impl Loaded {
         }
         if std.enq_timestamp.is_some() && std.enq_qdepth.is_some() {
             put(&mut p, std.enq_timestamp, t / 1000);
-            put(&mut p, std.enq_qdepth, port.queue.len() as u64);
+            put(&mut p, std.enq_qdepth, queue.len() as u64);
         }
         port.queue_bytes += u64::from(p.length_bytes);
-        port.queue.push_back(p);
+        queue.push_back(p);
         if !port.serving {
             port.serving = true;
             let at = port.free_at_ns.max(t);

@@ -21,6 +21,7 @@ mod ingress;
 mod line;
 mod loaded;
 mod port;
+mod priority;
 mod queues;
 mod replication;
 mod stats;
@@ -30,6 +31,7 @@ mod wire;
 
 pub use loaded::Loaded;
 pub use port::{DEFAULT_DEPTH_PACKETS, Port, PortConfig};
+pub use priority::MOST_PRIORITIES;
 pub use queues::FinishClone;
 pub use replication::{CloneSession, Replica};
 pub use stats::Stats;

@@ -3,21 +3,20 @@
 
 use std::collections::VecDeque;
 
-use p4_vm::Packet;
-
 use crate::line::Line;
+use crate::priority::PriorityQueues;
 use crate::wire::Pace;
 
 /// Depth of a port's queue unless set otherwise.
 pub const DEFAULT_DEPTH_PACKETS: u32 = 4096;
-/// Rate, delay and queue of a port.
+/// Rate, delay and queues of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortConfig {
     /// 0: no serialisation time.
     pub rate_bps: u64,
     /// Propagation delay.
     pub delay_ns: u64,
-    /// 0: unlimited.
+    /// Of each queue; 0: unlimited.
     pub depth_packets: u32,
     /// Rate of the line that frames come in on. 0: they are let in at the time they
     /// come. `None`: single frames are; the segments of a super-frame follow
@@ -41,8 +40,8 @@ impl Default for PortConfig {
 pub struct Port {
     /// Set by [`Switch::configure`](crate::Switch::configure).
     pub config: PortConfig,
-    pub(crate) queue: VecDeque<Box<Packet>>,
-    /// Bytes of the frames in the queue, as the program counts them.
+    pub(crate) queues: PriorityQueues,
+    /// Bytes of the frames in the queues, as the program counts them.
     pub queue_bytes: u64,
     /// When the service of the last frame ends.
     pub(crate) free_at_ns: u64,
@@ -62,9 +61,9 @@ pub struct Port {
 }
 
 impl Port {
-    /// Packets in the queue.
+    /// Packets in the queues.
     pub fn queue_packets(&self) -> usize {
-        self.queue.len()
+        self.queues.len()
     }
 
     /// Frames dropped because the line that they came on was too slow for them.
@@ -95,6 +94,8 @@ pub(crate) struct Ports {
     /// Position in the list of a small number, for every packet; [`NONE`] where
     /// there is no such port.
     small: Vec<u16>,
+    /// Queues of each port; 0 is one.
+    priorities: usize,
 }
 
 const NONE: u16 = u16::MAX;
@@ -128,9 +129,16 @@ impl Ports {
 
     fn insert(&mut self, number: u32) -> usize {
         let at = self.list.partition_point(|p| p.0 < number);
-        self.list.insert(at, (number, Port::default()));
+        let mut port = Port::default();
+        port.queues.set_count(self.priorities);
+        self.list.insert(at, (number, port));
         self.number();
         at
+    }
+
+    pub(crate) fn set_priorities(&mut self, count: usize) {
+        self.priorities = count;
+        self.values_mut().for_each(|p| p.queues.set_count(count));
     }
 
     fn number(&mut self) {

@@ -12,7 +12,7 @@ pub struct Stats {
     pub dropped_egress: u64,
     /// Clones made.
     pub clones: u64,
-    /// `priority` above 0, for which there is no queue.
+    /// `priority` for which there is no queue.
     pub dropped_priority: u64,
     /// Too many packets were waiting for another pass.
     pub dropped_reinject: u64,

@@ -33,7 +33,7 @@ impl Switch {
     pub fn load(&mut self, image: Image) {
         self.loaded = Some(Box::new(Loaded::new(image)));
         for p in self.queues.ports.values_mut() {
-            p.queue.clear();
+            p.queues.clear();
             p.queue_bytes = 0;
         }
     }
@@ -57,6 +57,12 @@ impl Switch {
                 p.line.restart_clock();
             }
         }
+    }
+
+    /// Gives each port so many queues, numbered from 0: of those that hold packets, the
+    /// highest is served. At most [`MOST_PRIORITIES`](crate::MOST_PRIORITIES).
+    pub fn set_priority_queues(&mut self, count: usize) {
+        self.queues.ports.set_priorities(count);
     }
 
     /// Logical time, in ns since the start.

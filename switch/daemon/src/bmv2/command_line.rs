@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use super::options::{BmOption, Meaning, OPTIONS, Takes};
-use crate::cli::args::port_number;
+use crate::cli::args::{port_number, priority_queues};
 
 /// Where P4Runtime is served unless told.
 pub(super) const DEFAULT_GRPC: SocketAddr =
@@ -30,6 +30,8 @@ pub(super) struct Settings {
     pub device_id: u64,
     pub grpc: Option<SocketAddr>,
     pub cpu_port: Option<u32>,
+    /// 0: not given, which is one.
+    pub priority_queues: u8,
     /// What was accepted without effect, one line each.
     pub notices: Vec<String>,
 }
@@ -145,8 +147,9 @@ impl Settings {
             Meaning::DropPort if value != DROP_PORT => {
                 return Err(bad("511, which is the only drop port here"));
             }
-            Meaning::PriorityQueues if value != "1" => {
-                return Err(bad("1: each port has one queue here"));
+            Meaning::PriorityQueues => {
+                let count = priority_queues(value);
+                self.priority_queues = count.map_err(|e| format!("--priority-queues: {e}"))?;
             }
             Meaning::Refused(remedy) => return Err(format!("--{}: {remedy}", option.name)),
             Meaning::Ignored(instead) => {

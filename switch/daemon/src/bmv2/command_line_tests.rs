@@ -48,6 +48,7 @@ fn one_notice_for_an_option_that_is_given_twice() {
         0
     );
     assert_eq!(run("--no-p4 x.json").notices.len(), 1);
+    assert_eq!(run("x.json -- --priority-queues 8").priority_queues, 8);
 }
 
 #[test]
@@ -76,7 +77,8 @@ fn errors_name_the_option() {
         ("x.json --cpu-port 511", "--cpu-port"),
         ("x.json -i 5@a --cpu-port 5", "--cpu-port 5"),
         ("x.json --drop-port 510", "--drop-port"),
-        ("x.json --priority-queues 8", "--priority-queues"),
+        ("x.json --priority-queues 33", "--priority-queues"),
+        ("x.json --priority-queues 0", "1 to 32"),
         ("x.json --use-files 1", "tidemark-switch pcap"),
         ("x.json --grpc-server-ssl", "--tls-certificate"),
     ] {

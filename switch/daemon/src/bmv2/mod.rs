@@ -60,6 +60,7 @@ fn run_arguments(s: Settings) -> Result<RunArgs> {
     run.program = s.program;
     run.device_id = s.device_id;
     run.cpu_port = s.cpu_port;
+    run.priority_queues = s.priority_queues.max(1);
     if let Some(address) = s.grpc {
         // Who gives BMv2 an address has it served to all who reach it.
         run.credentials.serve_everybody();
@@ -105,7 +106,9 @@ fn help() -> String {
             Meaning::GrpcAddress => "address of P4Runtime; 127.0.0.1:9559 unless given",
             Meaning::CpuPort => "port of packet-in and packet-out",
             Meaning::DropPort => "511",
-            Meaning::PriorityQueues => "1",
+            Meaning::PriorityQueues => {
+                "queues of each port, the highest served first; 1 unless given"
+            }
             Meaning::Help => "this text",
             Meaning::Version => "the version",
             Meaning::Ignored(_) => "accepted without effect",

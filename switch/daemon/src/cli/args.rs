@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use super::credentials::CredentialArgs;
 use crate::units;
 use daemon_kit::credentials::AccessArgs;
-use traffic_manager::PortConfig;
+use traffic_manager::{MOST_PRIORITIES, PortConfig};
 
 /// Embedded switch: runs a compiled v1model program (p4c's BMv2 JSON) on Linux
 /// interfaces and serves P4Runtime.
@@ -42,6 +42,11 @@ pub(crate) enum Command {
         #[arg(long)]
         program: PathBuf,
         test: PathBuf,
+    },
+    /// Replay what BMv2 recorded, and say where this switch does something else.
+    Conformance {
+        /// Holds frames/ with programs/, must-load/ or stf/.
+        folder: PathBuf,
     },
     /// Completions for a shell, to be stored where it looks for them.
     Completions {
@@ -94,6 +99,10 @@ pub(crate) struct RunArgs {
     /// Port number of the controller for packet-in and packet-out.
     #[arg(long)]
     pub cpu_port: Option<u32>,
+    /// Queues of each port, numbered from 0: of those that hold packets, the highest is served.
+    /// A program chooses one by standard_metadata.priority; `queue` of a port is the depth of each.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = priority_queues)]
+    pub priority_queues: u8,
     /// Interval in which frames and events that follow each other closely are handled at once,
     /// as network devices do; frames leave later by up to it, reports stay the same. 0: each
     /// at its time.
@@ -144,6 +153,16 @@ pub struct PcapArgs {
     /// setting is optional. Repeat.
     #[arg(long = "port", value_name = "SPEC", value_parser = port_settings)]
     pub ports: Vec<(u32, PortConfig)>,
+    /// Queues of each port, numbered from 0: of those that hold packets, the highest is served.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = priority_queues)]
+    pub priority_queues: u8,
+}
+
+pub(crate) fn priority_queues(s: &str) -> Result<u8, String> {
+    s.parse()
+        .ok()
+        .filter(|n| (1..=MOST_PRIORITIES).contains(&usize::from(*n)))
+        .ok_or_else(|| format!("\"{s}\": 1 to {MOST_PRIORITIES} queues"))
 }
 
 /// Port and file.

@@ -33,6 +33,10 @@ pub(super) const EXAMPLES: &[Example] = &[
         "A packet test of p4c.",
     ),
     Example::new(
+        "tidemark-switch conformance golden/",
+        "Recordings of BMv2: what differs, if anything.",
+    ),
+    Example::new(
         "tidemark-switch simple-switch-grpc -i 0@eth1 -i 1@eth2 --device-id 1 program.json -- --grpc-server-addr 127.0.0.1:50051",
         "As BMv2 is started.",
     ),

@@ -5,7 +5,7 @@ pub(crate) mod args;
 pub(crate) mod credentials;
 mod examples;
 
-use crate::{bmv2, client, offline, program, run, stf};
+use crate::{bmv2, client, conformance, offline, program, run, stf};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::FromArgMatches as _;
@@ -46,6 +46,7 @@ fn dispatch(cli: Cli, version: &str) -> Result<()> {
             stf::run(program::read(&program)?, &text)
                 .with_context(|| format!("test {}", test.display()))
         }
+        Command::Conformance { folder } => conformance::run(&folder),
         Command::Check { program } => {
             let p = program::read(&program)?;
             print(format_args!(

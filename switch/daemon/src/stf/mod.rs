@@ -11,6 +11,8 @@ mod values;
 
 use std::collections::BTreeMap;
 
+pub(crate) use parse::hex;
+
 use anyhow::{Context, Result, anyhow, bail};
 
 use names::{ends_with_name, find_key, find_table};
@@ -23,8 +25,9 @@ use values::{anything, convert_key, number, words};
 /// Logical time between two packets, long enough for every recirculation.
 const STEP_NS: u64 = 1_000_000_000;
 
+/// Frames by the port that they leave by, in order.
 #[derive(Default)]
-struct Sent(BTreeMap<u32, Vec<Vec<u8>>>);
+pub(crate) struct Sent(pub BTreeMap<u32, Vec<Vec<u8>>>);
 
 impl Wire for Sent {
     fn transmit(&mut self, port: u32, frame: Vec<u8>, _time_ns: u64) {

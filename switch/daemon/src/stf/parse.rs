@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub action: Call,
 }
 
-pub(super) fn hex(s: &str) -> Result<Vec<u8>> {
+pub(crate) fn hex(s: &str) -> Result<Vec<u8>> {
     let digits: String = s.split_whitespace().collect();
     if !digits.len().is_multiple_of(2) {
         bail!("odd number of hex digits");

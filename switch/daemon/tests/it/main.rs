@@ -5,6 +5,7 @@
 mod bmv2_front;
 mod cli;
 mod common;
+mod conformance;
 mod credentials;
 mod entities_program;
 mod idle_timeout;

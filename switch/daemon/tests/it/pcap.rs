@@ -145,8 +145,39 @@ fn what_is_no_whole_ethernet_capture_is_refused() {
     refused(b"not a capture at all, is it", "is no pcap, and no pcapng");
     refused(&of(LINUX_SLL), "link type 113");
     let mut cut = of(ETHERNET);
-    refused(&cut[..cut.len() - 1], "ends within a frame");
     // The frame had 70 bytes on the wire.
     cut[36] = 70;
     refused(&cut, "snap length");
+}
+
+/// As that of a switch that was stopped: what is whole is used, and the rest is named.
+#[test]
+fn a_capture_may_end_within_a_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.pcap");
+    let out = folder.path().join("out");
+    capture(
+        &input,
+        &[(START_NS, vec![0; 60]), (START_NS + 1, vec![0; 60])],
+    );
+    let whole = std::fs::read(&input).unwrap();
+    std::fs::write(&input, &whole[..whole.len() - 1]).unwrap();
+    let program = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../p4src/build/tidemark.json");
+    let o = Command::new(env!("CARGO_BIN_EXE_tidemark-switch"))
+        .args(["pcap", "--program"])
+        .arg(program)
+        .arg(format!("--in=1={}", input.display()))
+        .arg("--out")
+        .arg(&out)
+        .output()
+        .unwrap();
+    let (text, log) = (
+        String::from_utf8_lossy(&o.stdout),
+        String::from_utf8_lossy(&o.stderr),
+    );
+    assert!(
+        o.status.success() && text.starts_with("1 frames in"),
+        "{text}{log}"
+    );
+    assert!(log.contains("in.pcap: ends within a frame"), "{log}");
 }

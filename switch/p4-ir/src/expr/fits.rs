@@ -2,7 +2,7 @@
 //! Which arithmetic is wide enough for an expression.
 
 use super::range::magnitude_bits;
-use super::tree::{BinOp, Expr, UnOp, Widths, WrapOp};
+use super::tree::{BinOp, Expr, HeaderRef, UnOp, Widths, WrapOp};
 
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Need {
@@ -32,7 +32,11 @@ pub(super) fn fits(e: &Expr, need: Need, n: u32, w: &dyn Widths) -> bool {
                 && fits(index, Need::Exact, n, w)
         }
         Expr::Arg { width, .. } => *width <= n && bounded(),
-        Expr::HeadersEqual(..) | Expr::StacksEqual(..) | Expr::LastIndex(_) => true,
+        Expr::StacksEqual(..) | Expr::LastIndex(_) => true,
+        Expr::HeadersEqual(p) => [&p.0, &p.1].into_iter().all(|h| match h {
+            HeaderRef::Of(_) => true,
+            HeaderRef::At { index, .. } => fits(index, Need::Exact, n, w),
+        }),
         Expr::Un(UnOp::BitNot | UnOp::Neg, x) => {
             if need == Need::Low {
                 fits(x, Need::Low, n, w)

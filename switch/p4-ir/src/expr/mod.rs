@@ -13,5 +13,5 @@ mod tree;
 mod typed;
 
 pub(crate) use simplify::simplify;
-pub use tree::{BigConst, BinOp, Expr, UnOp, Widths, WrapOp};
+pub use tree::{BigConst, BinOp, Expr, HeaderRef, UnOp, Widths, WrapOp};
 pub use typed::{Arithmetic, TypedExpr};

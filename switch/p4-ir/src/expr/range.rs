@@ -10,7 +10,7 @@ pub(super) fn unsigned(e: &Expr, w: &dyn Widths) -> bool {
     match e {
         Expr::Const(c) => *c >= 0,
         Expr::Field(f) => !f.signed,
-        Expr::Arg { .. } | Expr::HeadersEqual(..) | Expr::StacksEqual(..) => true,
+        Expr::Arg { .. } | Expr::HeadersEqual(_) | Expr::StacksEqual(..) => true,
         Expr::StackLast { stack, field } | Expr::StackAt { stack, field, .. } => {
             !w.stack_field(*stack, *field).1
         }
@@ -41,7 +41,7 @@ pub(super) fn magnitude_bits(e: &Expr, w: &dyn Widths) -> Option<u32> {
             w.stack_field(*stack, *field).0
         }
         Expr::Arg { width, .. } => *width,
-        Expr::HeadersEqual(..) | Expr::StacksEqual(..) => 1,
+        Expr::HeadersEqual(_) | Expr::StacksEqual(..) => 1,
         Expr::LastIndex(_) => 32,
         Expr::Un(UnOp::BitNot, x) => of(x)?.checked_add(1)?,
         Expr::Un(UnOp::Neg, x) => of(x)?,

@@ -84,11 +84,21 @@ pub enum Expr {
     /// Cast to that many bits.
     Wrap(WrapOp, u32, Box<Expr>),
     /// Both invalid, or both valid with equal fields.
-    HeadersEqual(u32, u32),
+    HeadersEqual(Box<(HeaderRef, HeaderRef)>),
     /// All elements equal.
     StacksEqual(u32, u32),
     /// Index of the element extracted last.
     LastIndex(u32),
+}
+
+/// A header that a primitive or an expression names.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HeaderRef {
+    /// The header of this number.
+    Of(u32),
+    /// The element of a stack that `index` selects; none outside the stack.
+    #[allow(missing_docs)]
+    At { stack: u32, index: Box<Expr> },
 }
 
 /// Widths of things that only the program knows.

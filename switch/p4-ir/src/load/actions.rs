@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Actions and their primitives.
 
+use std::cell::Cell;
+
 use serde_json::Value;
 
-use super::json::{array, hex_u32, number, small, string};
+use super::json::{array, hex_u32, number, of_type, small, string};
 use super::loader::Loader;
 use super::names::find;
 use crate::bits::words_for;
 use crate::error::{LoadError, Result, bail};
-use crate::expr::{Arithmetic, Expr, TypedExpr, Widths, simplify};
+use crate::expr::{Arithmetic, BinOp, Expr, TypedExpr, Widths, simplify};
 use crate::field::FieldRef;
 use crate::primitive::{Constant, Primitive};
 use crate::program::{Action, Param};
@@ -54,96 +56,118 @@ impl<'a> Loader<'a> {
     }
 
     pub(super) fn primitive(&self, op: &str, v: &Value, count: usize) -> Result<Primitive> {
-        let p = |n: usize| -> Result<&Value> {
-            Self::params_of(v, n + 1)?
-                .get(n)
-                .ok_or_else(|| LoadError::new(format!("{op} lacks parameters")))
+        let given = array(v, "parameters")?;
+        let read = Cell::new(0);
+        // The next parameter. All must be read.
+        let p = || -> Result<&Value> {
+            let n = read.replace(read.get() + 1);
+            given.get(n).ok_or_else(|| {
+                LoadError::new(format!("{op} has {} parameters, needs more", given.len()))
+            })
         };
         let jump_target = |x: &Value| -> Result<u32> {
-            let t = hex_u32(x, string(x, "value")?)?;
+            let t = hex_u32(x, of_type(x, "hexstr")?)?;
             if t as usize > count {
                 bail!("{op} jumps to {t} of {count} primitives");
             }
             Ok(t)
         };
-        Ok(match op {
-            "assign" => self.assign(p(0)?, p(1)?)?,
+        let primitive = match op {
+            "assign" | "modify_field" => self.assign(p()?, p()?)?,
+            "add_to_field" => self.compute(BinOp::Add, p()?, None, p()?)?,
+            "subtract_from_field" => self.compute(BinOp::Sub, p()?, None, p()?)?,
+            "add" => self.compute(BinOp::Add, p()?, Some(p()?), p()?)?,
+            "subtract" => self.compute(BinOp::Sub, p()?, Some(p()?), p()?)?,
+            "bit_and" => self.compute(BinOp::And, p()?, Some(p()?), p()?)?,
+            "bit_or" => self.compute(BinOp::Or, p()?, Some(p()?), p()?)?,
+            "bit_xor" => self.compute(BinOp::Xor, p()?, Some(p()?), p()?)?,
+            "shift_left" => self.compute(BinOp::Shl, p()?, Some(p()?), p()?)?,
+            "shift_right" => self.compute(BinOp::Shr, p()?, Some(p()?), p()?)?,
+            "no_op" => Primitive::NoOp,
             "assign_VL" => {
-                let (dst, src) = (self.destination(p(0)?)?, self.destination(p(1)?)?);
+                let (dst, src) = (self.destination(p()?)?, self.destination(p()?)?);
                 if !dst.variable || !src.variable {
                     bail!("assign_VL of a field of fixed length");
                 }
                 Primitive::CopyVariable { dst, src }
             }
-            "assign_header" => Primitive::CopyHeader {
-                dst: self.header_operand(p(0)?)?,
-                src: self.header_operand(p(1)?)?,
+            "assign_header" | "copy_header" => Primitive::CopyHeader {
+                dst: self.header_operand(p()?)?,
+                src: self.header_operand(p()?)?,
             },
-            "assign_header_stack" => Primitive::CopyStack {
-                dst: self.stack_operand(p(0)?)?,
-                src: self.stack_operand(p(1)?)?,
+            "assign_union" => Primitive::CopyUnion {
+                pairs: self.union_pairs(p()?, p()?)?,
             },
-            "add_header" => Primitive::AddHeader(self.header_operand(p(0)?)?),
-            "remove_header" => Primitive::RemoveHeader(self.header_operand(p(0)?)?),
+            "assign_header_stack" | "assign_union_stack" => Primitive::CopyStack {
+                dst: self.stack_operand(p()?)?,
+                src: self.stack_operand(p()?)?,
+            },
+            "add_header" => Primitive::AddHeader(self.header_operand(p()?)?),
+            "remove_header" => Primitive::RemoveHeader(self.header_operand(p()?)?),
             "push" => Primitive::Push {
-                stack: self.stack_operand(p(0)?)?,
-                count: hex_u32(v, string(p(1)?, "value")?)?,
+                stack: self.stack_operand(p()?)?,
+                count: hex_u32(v, of_type(p()?, "hexstr")?)?,
             },
             "pop" => Primitive::Pop {
-                stack: self.stack_operand(p(0)?)?,
-                count: hex_u32(v, string(p(1)?, "value")?)?,
+                stack: self.stack_operand(p()?)?,
+                count: hex_u32(v, of_type(p()?, "hexstr")?)?,
             },
             "exit" => Primitive::Exit,
-            "_jump" => Primitive::Jump(jump_target(p(0)?)?),
+            "_jump" => Primitive::Jump(jump_target(p()?)?),
             "_jump_if_zero" => Primitive::JumpIfZero {
-                condition: self.exact(p(0)?)?,
-                target: jump_target(p(1)?)?,
+                condition: self.exact(p()?)?,
+                target: jump_target(p()?)?,
             },
-            "mark_to_drop" => Primitive::MarkToDrop,
+            "mark_to_drop" => match given {
+                // p4c gave none before 2019.
+                [] => self.drop(None)?,
+                _ => self.drop(Some(p()?))?,
+            },
+            "drop" => self.drop(None)?,
             "clone_ingress_pkt_to_egress" => Primitive::CloneIngress {
-                session: self.exact(p(0)?)?,
-                list: self.exact(p(1)?)?,
+                session: self.exact(p()?)?,
+                list: self.exact(p()?)?,
             },
             "clone_egress_pkt_to_egress" => Primitive::CloneEgress {
-                session: self.exact(p(0)?)?,
-                list: self.exact(p(1)?)?,
+                session: self.exact(p()?)?,
+                list: self.exact(p()?)?,
             },
             "resubmit" => Primitive::Resubmit {
-                list: self.exact(p(0)?)?,
+                list: self.exact(p()?)?,
             },
             "recirculate" => Primitive::Recirculate {
-                list: self.exact(p(0)?)?,
+                list: self.exact(p()?)?,
             },
             "truncate" => Primitive::Truncate {
-                bytes: self.exact(p(0)?)?,
+                bytes: self.exact(p()?)?,
             },
             "modify_field_with_hash_based_offset" => Primitive::Hash {
-                dst: self.destination(p(0)?)?,
-                base: self.exact(p(1)?)?,
-                calculation: self.named(&self.calculation_ids, p(2)?, "calculation")?,
-                max: self.exact(p(3)?)?,
+                dst: self.destination(p()?)?,
+                base: self.exact(p()?)?,
+                calculation: self.named(&self.calculation_ids, p()?, "calculation")?,
+                max: self.exact(p()?)?,
             },
             "modify_field_rng_uniform" => Primitive::Random {
-                dst: self.destination(p(0)?)?,
-                low: self.exact(p(1)?)?,
-                high: self.exact(p(2)?)?,
+                dst: self.destination(p()?)?,
+                low: self.exact(p()?)?,
+                high: self.exact(p()?)?,
             },
             "count" => Primitive::Count {
-                counter: self.named(&self.counter_ids, p(0)?, "counter_array")?,
-                index: self.exact(p(1)?)?,
+                counter: self.named(&self.counter_ids, p()?, "counter_array")?,
+                index: self.exact(p()?)?,
             },
             "execute_meter" => Primitive::Meter {
-                meter: self.named(&self.meter_ids, p(0)?, "meter_array")?,
-                index: self.exact(p(1)?)?,
-                dst: self.destination(p(2)?)?,
+                meter: self.named(&self.meter_ids, p()?, "meter_array")?,
+                index: self.exact(p()?)?,
+                dst: self.destination(p()?)?,
             },
             "register_read" => Primitive::RegisterRead {
-                dst: self.destination(p(0)?)?,
-                register: self.named(&self.register_ids, p(1)?, "register_array")?,
-                index: self.exact(p(2)?)?,
+                dst: self.destination(p()?)?,
+                register: self.named(&self.register_ids, p()?, "register_array")?,
+                index: self.exact(p()?)?,
             },
             "register_write" => {
-                let register = self.named(&self.register_ids, p(0)?, "register_array")?;
+                let register = self.named(&self.register_ids, p()?, "register_array")?;
                 let width = self
                     .program
                     .registers
@@ -151,25 +175,48 @@ impl<'a> Loader<'a> {
                     .map_or(0, |r| r.width);
                 Primitive::RegisterWrite {
                     register,
-                    index: self.exact(p(1)?)?,
-                    value: TypedExpr::new(self.operand(p(2)?, 0)?, Some(width), &self.program),
+                    index: self.exact(p()?)?,
+                    value: TypedExpr::new(self.operand(p()?, 0)?, Some(width), &self.program),
                 }
             }
             "assert" | "assume" => Primitive::Assert {
-                condition: self.exact(p(0)?)?,
+                condition: self.exact(p()?)?,
                 what: v
                     .pointer("/source_info/source_fragment")
                     .and_then(Value::as_str)
                     .unwrap_or(op)
                     .to_owned(),
             },
-            "log_msg" => self.log(v)?,
-            "assign_union" | "assign_union_stack" => bail!("{op}: header unions are not supported"),
+            "log_msg" => self.log(p()?, p()?)?,
             // The receiver means nothing: there is one controller.
-            "generate_digest" => Primitive::Digest {
-                list: self.exact(p(1)?)?,
-            },
+            "generate_digest" => {
+                self.exact(p()?)?;
+                Primitive::Digest {
+                    list: self.exact(p()?)?,
+                }
+            }
             other => bail!("primitive \"{other}\" is not supported"),
+        };
+        if read.get() < given.len() {
+            bail!("{op} has {} parameters, takes {}", given.len(), read.get());
+        }
+        Ok(primitive)
+    }
+
+    /// Of the header of standard metadata, or of a copy of it that an action was given.
+    fn drop(&self, header: Option<&Value>) -> Result<Primitive> {
+        let Some(h) = header else {
+            let std = &self.program.std;
+            let no_port = || LoadError::new("drop: the program has no egress_spec");
+            return Ok(Primitive::MarkToDrop {
+                egress_spec: std.egress_spec.ok_or_else(no_port)?,
+                mcast_grp: std.mcast_grp,
+            });
+        };
+        let name = of_type(h, "header")?;
+        Ok(Primitive::MarkToDrop {
+            egress_spec: self.field(name, "egress_spec")?,
+            mcast_grp: self.field(name, "mcast_grp").ok(),
         })
     }
 
@@ -180,6 +227,12 @@ impl<'a> Loader<'a> {
         let dst = self.destination(left)?;
         let value = self.operand(right, 0)?;
         self.assignment(dst, value)
+    }
+
+    /// `dst = a op b` of P4_14; without `a`, that of `dst`.
+    fn compute(&self, op: BinOp, dst: &Value, a: Option<&Value>, b: &Value) -> Result<Primitive> {
+        let both = (self.operand(a.unwrap_or(dst), 0)?, self.operand(b, 0)?);
+        self.assignment(self.destination(dst)?, Expr::Bin(op, Box::new(both)))
     }
 
     /// `stack[expression].field = value`.
@@ -252,11 +305,7 @@ impl<'a> Loader<'a> {
         v: &Value,
         kind: &str,
     ) -> Result<u32> {
-        let found = string(v, "type")?;
-        if found != kind {
-            bail!("\"{found}\" where a {kind} is needed");
-        }
-        find(ids, kind, string(v, "value")?)
+        find(ids, kind, of_type(v, kind)?)
     }
 
     pub(super) fn action_by_json_id(&self, v: &Value, key: &str) -> Result<u32> {

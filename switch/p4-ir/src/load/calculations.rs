@@ -3,28 +3,36 @@
 
 use serde_json::Value;
 
-use super::json::{array, flag, get, opt_str, pair, small, string};
+use super::json::{array, flag, get, opt_str, pair, size, small, string};
 use super::loader::Loader;
 use super::names::find;
+use crate::bits::words_for;
 use crate::calculation::{Algorithm, CalcInput, Calculation, Checksum, Piece};
 use crate::error::{LoadError, Result, bail, bail_at};
 use crate::field::FieldRef;
 use crate::program::{CounterArray, MeterArray, RegisterArray};
 
+/// Words that a cell of a counter or meter takes when the program runs.
+const COUNTER_WORDS: usize = 2;
+const METER_WORDS: usize = 8;
+
 impl Loader<'_> {
     pub(super) fn arrays(&mut self) -> Result<()> {
         for r in self.top("register_arrays")? {
             let (name, size) = name_and_size(r, "register")?;
+            let width = small(r, "bitwidth")?;
+            self.cells(r, name, size, words_for(width))?;
             self.register_ids
                 .insert(name, self.program.registers.len() as u32);
             self.program.registers.push(RegisterArray {
                 name: name.to_owned(),
                 size,
-                width: small(r, "bitwidth")?,
+                width,
             });
         }
         for c in self.top("counter_arrays")? {
             let (name, size) = name_and_size(c, "counter")?;
+            self.cells(c, name, size, COUNTER_WORDS)?;
             self.counter_ids
                 .insert(name, self.program.counters.len() as u32);
             self.program.counters.push(CounterArray {
@@ -35,6 +43,7 @@ impl Loader<'_> {
         }
         for m in self.top("meter_arrays")? {
             let (name, size) = name_and_size(m, "meter")?;
+            self.cells(m, name, size, METER_WORDS)?;
             self.meter_ids
                 .insert(name, self.program.meters.len() as u32);
             self.program.meters.push(MeterArray {
@@ -56,6 +65,21 @@ impl Loader<'_> {
                 name: name.to_owned(),
                 width_bits: small(s, "compressed_bitwidth").unwrap_or(0),
             });
+        }
+        Ok(())
+    }
+
+    /// There may be as many as there is memory for.
+    fn cells(&mut self, at: &Value, name: &str, size: usize, words: usize) -> Result<()> {
+        self.cell_words = self.cell_words.saturating_add(size.saturating_mul(words));
+        if Vec::<u64>::new()
+            .try_reserve_exact(self.cell_words)
+            .is_err()
+        {
+            bail_at!(
+                at,
+                "{name}: its {size} cells are more than this machine has memory for"
+            );
         }
         Ok(())
     }
@@ -183,8 +207,8 @@ fn name_and_size<'a>(a: &'a Value, kind: &str) -> Result<(&'a str, usize)> {
     if flag(a, "is_direct") {
         return Ok((name, 0));
     }
-    let size = small(a, "size").map_err(|e| e.inside(&format!("{kind} {name}")))?;
-    Ok((name, size as usize))
+    let size = size(a, "size").map_err(|e| e.inside(&format!("{kind} {name}")))?;
+    Ok((name, size))
 }
 
 /// Appends a field, to the last piece where the two are neighbours in one word.

@@ -4,33 +4,27 @@
 use num_traits::ToPrimitive;
 use serde_json::Value;
 
-use super::json::array;
+use super::json::{array, of_type, string};
 use super::loader::Loader;
 use crate::bits::{mask64, words_for};
 use crate::error::{LoadError, Result, bail};
 use crate::primitive::Primitive;
 
 impl Loader<'_> {
-    pub(super) fn log(&self, v: &Value) -> Result<Primitive> {
-        let p = Self::params_of(v, 1)?;
-        let format = p
-            .first()
-            .and_then(|f| f.get("value"))
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        let mut args = Vec::new();
-        for a in p.iter().skip(1) {
-            match a.get("type").and_then(Value::as_str) {
-                Some("parameters_vector") => {
-                    for x in array(a, "value")? {
-                        args.push(self.exact(x)?);
-                    }
-                }
-                _ => args.push(self.exact(a)?),
-            }
+    pub(super) fn log(&self, format: &Value, args: &Value) -> Result<Primitive> {
+        let kind = string(args, "type")?;
+        if kind != "parameters_vector" {
+            bail!("log_msg with arguments of type \"{kind}\"");
         }
-        Ok(Primitive::Log { format, args })
+        // p4c writes an empty list as an object.
+        let list = match args.get("value") {
+            Some(Value::Object(none)) if none.is_empty() => &[][..],
+            _ => array(args, "value")?,
+        };
+        Ok(Primitive::Log {
+            format: of_type(format, "string")?.to_owned(),
+            args: list.iter().map(|x| self.exact(x)).collect::<Result<_>>()?,
+        })
     }
 
     /// Constant arguments, from JSON hexstrs.

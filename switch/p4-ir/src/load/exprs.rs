@@ -4,10 +4,10 @@
 use num_traits::ToPrimitive;
 use serde_json::Value;
 
-use super::json::{array, get, hex, pair, string};
+use super::json::{get, hex, opt_str, pair, string};
 use super::loader::Loader;
 use crate::error::{LoadError, Result, bail_at};
-use crate::expr::{BigConst, BinOp, Expr, TypedExpr, UnOp, WrapOp};
+use crate::expr::{BigConst, BinOp, Expr, HeaderRef, TypedExpr, UnOp, WrapOp, simplify};
 use crate::field::FieldRef;
 
 /// Nesting that the recursive evaluator is trusted with.
@@ -31,10 +31,24 @@ impl Loader<'_> {
                 .ok_or_else(|| LoadError::new(format!("malformed BMv2 JSON: {kind} operand")).at(v))
         };
         Ok(match kind {
-            "field" => {
-                let (h, f) = pair(value)?;
-                Expr::Field(self.field(h, f)?)
-            }
+            "field" => match value.get(0).filter(|h| h.is_object()) {
+                // Of an element that an index selects: p4c's `stack[index].isValid()`.
+                Some(element) => {
+                    let (stack, index) = self.element(element, depth)?;
+                    match value.get(1).and_then(Value::as_str).unwrap_or_default() {
+                        "$valid$" => self.valid_at(stack, index, v)?,
+                        name => Expr::StackAt {
+                            stack,
+                            field: self.stack_field_id(stack, name)?,
+                            index: Box::new(index),
+                        },
+                    }
+                }
+                None => {
+                    let (h, f) = pair(value)?;
+                    Expr::Field(self.field(h, f)?)
+                }
+            },
             "hexstr" => {
                 let n = hex(v, name()?)?;
                 match n.to_i64() {
@@ -105,9 +119,10 @@ impl Loader<'_> {
             "==" => self.equality(v, depth, BinOp::Eq),
             "!=" => self.equality(v, depth, BinOp::Ne),
             "valid" => {
-                let h = get(v, "right")?;
-                Ok(Expr::Field(self.field(string(h, "value")?, "$valid$")?))
+                let h = self.header_operand(get(v, "right")?)?;
+                self.valid(h, v)
             }
+            "valid_union" => self.valid_union(v),
             "?" => Ok(Expr::Cond(Box::new((
                 side("cond")?,
                 side("left")?,
@@ -143,15 +158,15 @@ impl Loader<'_> {
 
     fn equality(&self, v: &Value, depth: u32, op: BinOp) -> Result<Expr> {
         let (left, right) = (get(v, "left")?, get(v, "right")?);
-        let kind = |o: &Value| o.get("type").and_then(Value::as_str).map(str::to_owned);
-        let equal = match (kind(left).as_deref(), kind(right).as_deref()) {
-            (Some("header"), Some("header")) => Expr::HeadersEqual(
-                self.header_id(string(left, "value")?)?,
-                self.header_id(string(right, "value")?)?,
-            ),
-            (Some("header_stack"), Some("header_stack")) => {
+        let equal = match kind(left) {
+            "header" | "dereference_header_stack" | "access_union_header" => {
+                let both = (self.header_operand(left)?, self.header_operand(right)?);
+                Expr::HeadersEqual(Box::new(both))
+            }
+            "header_stack" | "header_union_stack" => {
                 Expr::StacksEqual(self.stack_operand(left)?, self.stack_operand(right)?)
             }
+            "header_union" => self.unions_equal(left, right)?,
             _ => {
                 let both = Box::new((
                     self.operand(left, depth + 1)?,
@@ -169,25 +184,14 @@ impl Loader<'_> {
 
     pub(super) fn stack_operand(&self, v: &Value) -> Result<u32> {
         match string(v, "type")? {
-            "header_stack" => self.stack_id(string(v, "value")?),
+            "header_stack" | "header_union_stack" => self.stack_id(string(v, "value")?),
             other => bail_at!(v, "\"{other}\" where a header stack is needed"),
         }
     }
 
     /// `access_field(dereference_header_stack(stack, index), field)`.
     fn access_field(&self, v: &Value, depth: u32) -> Result<Expr> {
-        let left = get(v, "left")?;
-        let inner = match left.get("value") {
-            Some(x) if x.get("op").is_some() => x,
-            Some(x) => x.get("value").unwrap_or(x),
-            None => left,
-        };
-        let op = string(inner, "op")?;
-        if op != "dereference_header_stack" {
-            bail_at!(v, "field access into \"{op}\" is not supported");
-        }
-        let stack = self.stack_operand(get(inner, "left")?)?;
-        let index = self.operand(get(inner, "right")?, depth + 1)?;
+        let (stack, index) = self.element(get(v, "left")?, depth)?;
         // The field is an index into the header type.
         let field = match get(v, "right")? {
             Value::Number(n) => n.as_u64().unwrap_or(u64::MAX) as u32,
@@ -224,18 +228,125 @@ impl Loader<'_> {
         }
     }
 
-    pub(super) fn header_operand(&self, v: &Value) -> Result<u32> {
-        match string(v, "type")? {
-            "header" => self.header_id(string(v, "value")?),
+    pub(super) fn header_operand(&self, v: &Value) -> Result<HeaderRef> {
+        match kind(v) {
+            "header" => Ok(HeaderRef::Of(self.header_id(string(inner(v), "value")?)?)),
+            // `stack.last` of a parser.
+            "stack_field" => {
+                let (stack, "last") = pair(get(inner(v), "value")?)? else {
+                    bail_at!(v, "a field of a stack where a header is needed");
+                };
+                let stack = self.stack_id(stack)?;
+                let index = Box::new(Expr::LastIndex(stack));
+                Ok(HeaderRef::At { stack, index })
+            }
+            "dereference_header_stack" | "access_union_header" => {
+                let (stack, index) = self.element(v, 0)?;
+                let index = Box::new(simplify(index, None, &self.program));
+                Ok(HeaderRef::At { stack, index })
+            }
             other => bail_at!(v, "\"{other}\" where a header is needed"),
         }
     }
 
-    pub(super) fn params_of(v: &Value, n: usize) -> Result<&[Value]> {
-        let p = array(v, "parameters")?;
-        if p.len() < n {
-            bail_at!(v, "primitive has {} parameters, needs {n}", p.len());
+    /// The element of a stack that an index selects at run time.
+    fn element(&self, v: &Value, depth: u32) -> Result<(u32, Expr)> {
+        let e = inner(v);
+        match string(e, "op")? {
+            "dereference_header_stack" | "dereference_stack" | "dereference_union_stack" => Ok((
+                self.stack_operand(get(e, "left")?)?,
+                self.operand(get(e, "right")?, depth + 1)?,
+            )),
+            "access_union_header" => {
+                let (stack, index) = self.element(get(e, "left")?, depth)?;
+                Ok((self.union_stack_member(stack, e)?, index))
+            }
+            other => bail_at!(v, "\"{other}\" where an element of a stack is needed"),
         }
-        Ok(p)
     }
+
+    fn valid(&self, h: HeaderRef, at: &Value) -> Result<Expr> {
+        match h {
+            HeaderRef::Of(id) => {
+                let h = self.program.headers.get(id as usize);
+                let h = h.ok_or_else(|| LoadError::new("validity of an unknown header").at(at))?;
+                Ok(Expr::Field(FieldRef::alone(h.valid, 1)))
+            }
+            HeaderRef::At { stack, index } => self.valid_at(stack, *index, at),
+        }
+    }
+
+    fn valid_at(&self, stack: u32, index: Expr, at: &Value) -> Result<Expr> {
+        let first = self.program.stacks.get(stack as usize);
+        let first = first.and_then(|s| s.headers.first());
+        let h = first.and_then(|h| self.program.headers.get(*h as usize));
+        let h = h.ok_or_else(|| LoadError::new("validity in an unknown stack").at(at))?;
+        Ok(Expr::StackAt {
+            stack,
+            // The field after the last is the validity bit.
+            field: h.fields.len() as u32,
+            index: Box::new(index),
+        })
+    }
+
+    /// One of the members is valid.
+    fn valid_union(&self, v: &Value) -> Result<Expr> {
+        let u = get(v, "right")?;
+        let mut members = Vec::new();
+        if kind(u) == "dereference_union_stack" {
+            let (first, index) = self.element(u, 0)?;
+            let others = self.program.stacks.get(first as usize);
+            let others = others.map_or(0, |s| s.others.len() as u32);
+            for stack in first..=first + others {
+                members.push(self.valid_at(stack, index.clone(), v)?);
+            }
+        } else {
+            for id in self.union_operand(u)? {
+                members.push(self.valid(HeaderRef::Of(*id), v)?);
+            }
+        }
+        let or = |a, b| Expr::Bin(BinOp::BoolOr, Box::new((a, b)));
+        Ok(members.into_iter().reduce(or).unwrap_or(Expr::Const(0)))
+    }
+
+    /// As in BMv2, two unions without a valid member are not equal.
+    fn unions_equal(&self, left: &Value, right: &Value) -> Result<Expr> {
+        let pairs = self.union_pairs(left, right)?;
+        let and = |a, b| Expr::Bin(BinOp::BoolAnd, Box::new((a, b)));
+        let or = |a, b| Expr::Bin(BinOp::BoolOr, Box::new((a, b)));
+        let mut equal = Expr::Const(1);
+        let mut valid = Expr::Const(0);
+        for (a, b) in pairs {
+            valid = or(valid, self.valid(HeaderRef::Of(a), left)?);
+            let both = Box::new((HeaderRef::Of(a), HeaderRef::Of(b)));
+            equal = and(equal, Expr::HeadersEqual(both));
+        }
+        Ok(and(valid, equal))
+    }
+
+    /// Members of two unions of one type.
+    pub(super) fn union_pairs(&self, a: &Value, b: &Value) -> Result<Vec<(u32, u32)>> {
+        let (x, y) = (self.union_operand(a)?, self.union_operand(b)?);
+        if x.len() != y.len() {
+            bail_at!(a, "header unions of different types");
+        }
+        Ok(x.iter().copied().zip(y.iter().copied()).collect())
+    }
+}
+
+/// Without the expressions that p4c wraps an expression in.
+fn inner(v: &Value) -> &Value {
+    let mut v = v;
+    while v.get("op").is_none()
+        && let Some(x) = v.get("value").filter(|x| x.is_object())
+    {
+        v = x;
+    }
+    v
+}
+
+/// Type of an operand, or the operator of an expression.
+fn kind(v: &Value) -> &str {
+    let v = inner(v);
+    opt_str(v, "op").or(opt_str(v, "type")).unwrap_or("?")
 }

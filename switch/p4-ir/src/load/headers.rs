@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Header types, instances, stacks, field aliases, field lists, errors.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::json::{array, flag, number, opt_str, pair, string};
+use super::json::{array, flag, number, pair, string};
 use super::layout;
 use super::loader::Loader;
 use crate::bits::words_for;
@@ -25,23 +27,26 @@ struct FieldType<'a> {
 
 impl<'a> Loader<'a> {
     pub(super) fn headers(&mut self) -> Result<()> {
-        for kind in ["header_union_types", "header_unions", "header_union_stacks"] {
-            if let Some(u) = self.top(kind)?.first() {
-                let name = opt_str(u, "name").unwrap_or("?");
-                bail_at!(u, "header unions are not supported (\"{name}\")");
-            }
-        }
         let mut types = FxHashMap::default();
         for t in self.top("header_types")? {
             types.insert(string(t, "name")?, field_types(t)?);
         }
+        let unions = self.union_types()?;
         let instances = self.top("headers")?;
         // Metadata first, so that clearing it is one fill.
         let mut next_slot = 0usize;
         for metadata in [true, false] {
             for h in instances {
-                if flag(h, "metadata") == metadata {
-                    self.header(h, &types, &mut next_slot)?;
+                let (name, kind) = (string(h, "name")?, string(h, "header_type")?);
+                // p4c declares some unions as metadata, of a type that is no header's.
+                if let (None, Some(members)) = (types.get(kind), unions.get(kind)) {
+                    if !metadata {
+                        self.declared_as_header(name, members, |l, name, kind| {
+                            l.header(h, name, kind, false, &types, &mut next_slot)
+                        })?;
+                    }
+                } else if flag(h, "metadata") == metadata {
+                    self.header(h, name.into(), kind, metadata, &types, &mut next_slot)?;
                 }
             }
             if metadata {
@@ -51,6 +56,7 @@ impl<'a> Loader<'a> {
         for s in self.top("header_stacks")? {
             self.stack(s, &mut next_slot)?;
         }
+        self.unions(&mut next_slot)?;
         self.program.words = next_slot;
         if next_slot > MAX_WORDS {
             bail!("headers and metadata need {next_slot} words, more than {MAX_WORDS}");
@@ -69,11 +75,12 @@ impl<'a> Loader<'a> {
     fn header(
         &mut self,
         h: &'a Value,
+        name: Cow<'a, str>,
+        type_name: &'a str,
+        metadata: bool,
         types: &FxHashMap<&'a str, Vec<FieldType<'a>>>,
         next_slot: &mut usize,
-    ) -> Result<()> {
-        let name = string(h, "name")?;
-        let type_name = string(h, "header_type")?;
+    ) -> Result<u32> {
         let fields = types.get(type_name).ok_or_else(|| {
             LoadError::new(format!(
                 "header \"{name}\" has unknown type \"{type_name}\""
@@ -87,7 +94,7 @@ impl<'a> Loader<'a> {
         let mut out = Vec::new();
         let mut fixed_bits = 0u32;
         let mut variable = None;
-        let packed = if flag(h, "metadata") {
+        let packed = if metadata {
             None
         } else {
             layout::pack(fields.iter().map(|f| (f.width, f.variable)))
@@ -124,16 +131,17 @@ impl<'a> Loader<'a> {
         let word_bytes = packed.map_or_else(Vec::new, |p| p.word_bytes);
         *next_slot += word_bytes.len();
         self.program.headers.push(Header {
-            metadata: flag(h, "metadata"),
+            metadata,
             valid,
             word_bytes,
             fields: out,
             words: start..*next_slot,
             fixed_bits,
             variable,
+            rivals: Vec::new(),
         });
         self.header_ids.insert(name, id);
-        Ok(())
+        Ok(id)
     }
 
     fn stack(&mut self, s: &'a Value, next_slot: &mut usize) -> Result<()> {
@@ -148,7 +156,7 @@ impl<'a> Loader<'a> {
             let header = m
                 .as_u64()
                 .and_then(|id| by_json_id.get(&id))
-                .and_then(|n| self.header_ids.get(n))
+                .and_then(|n| self.header_ids.get(*n))
                 .copied()
                 .ok_or_else(|| {
                     LoadError::new(format!("stack \"{name}\" has an unknown element")).at(s)
@@ -161,6 +169,7 @@ impl<'a> Loader<'a> {
         self.program.stacks.push(Stack {
             headers: members,
             next: *next_slot as u32,
+            others: Vec::new(),
         });
         *next_slot += 1;
         self.stack_ids.insert(name, id);

@@ -29,6 +29,14 @@ pub(super) fn string<'a>(v: &'a Value, key: &str) -> Result<&'a str> {
         .ok_or_else(|| missing(v, key, "a string"))
 }
 
+/// The value of an operand of this type.
+pub(super) fn of_type<'a>(v: &'a Value, kind: &str) -> Result<&'a str> {
+    match string(v, "type")? {
+        found if found == kind => string(v, "value"),
+        found => Err(LoadError::new(format!("\"{found}\" where a {kind} is needed")).at(v)),
+    }
+}
+
 pub(super) fn opt_str<'a>(v: &'a Value, key: &str) -> Option<&'a str> {
     v.get(key).and_then(Value::as_str)
 }
@@ -39,13 +47,19 @@ pub(super) fn number(v: &Value, key: &str) -> Result<u64> {
         .ok_or_else(|| missing(v, key, "a number"))
 }
 
-/// A number below 2^20: sizes and widths, which become allocations.
+/// A number of cells or entries.
+pub(super) fn size(v: &Value, key: &str) -> Result<usize> {
+    let n = usize::try_from(number(v, key)?);
+    n.map_err(|_| missing(v, key, "a number that this machine can count to"))
+}
+
+/// A width or length, below 2^20.
 pub(super) fn small(v: &Value, key: &str) -> Result<u32> {
     let n = number(v, key)?;
     u32::try_from(n)
         .ok()
         .filter(|n| *n < 1 << 20)
-        .ok_or_else(|| missing(v, key, "a sensible size (below 2^20)"))
+        .ok_or_else(|| missing(v, key, "a width below 2^20"))
 }
 
 pub(super) fn flag(v: &Value, key: &str) -> bool {

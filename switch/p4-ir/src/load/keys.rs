@@ -21,7 +21,12 @@ impl<'a> Loader<'a> {
                 "range" => MatchKind::Range,
                 other => bail!("match kind \"{other}\" is not supported"),
             };
-            let (h, f) = pair(get(k, "target")?)?;
+            let target = get(k, "target")?;
+            if target.is_object() || target.get(0).is_some_and(Value::is_object) {
+                let name = opt_str(k, "name").unwrap_or("?");
+                bail!("key {name}: an element selected at run time as a key is not supported");
+            }
+            let (h, f) = pair(target)?;
             let field = self.field(h, f)?;
             if field.variable {
                 bail!("varbit as a key is not supported");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the parts of the loader share.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -11,8 +13,12 @@ use crate::program::{Param, Program};
 pub(super) struct Loader<'a> {
     pub(super) root: &'a Value,
     pub(super) program: Program,
-    pub(super) header_ids: FxHashMap<&'a str, u32>,
+    pub(super) header_ids: FxHashMap<Cow<'a, str>, u32>,
     pub(super) stack_ids: FxHashMap<&'a str, u32>,
+    /// Members of each header union.
+    pub(super) unions: FxHashMap<&'a str, Vec<u32>>,
+    /// (stack of unions, member) to the stack of that member.
+    pub(super) union_stack_ids: FxHashMap<(&'a str, &'a str), u32>,
     /// (header, field) to index within the header.
     pub(super) field_ids: FxHashMap<(u32, &'a str), u32>,
     pub(super) aliases: FxHashMap<&'a str, (&'a str, &'a str)>,
@@ -24,6 +30,8 @@ pub(super) struct Loader<'a> {
     pub(super) profile_ids: FxHashMap<&'a str, u32>,
     /// JSON action id to index; BMv2's ids need not be dense.
     pub(super) action_ids: FxHashMap<u64, u32>,
+    /// Of all registers, counters and meters.
+    pub(super) cell_words: usize,
     /// Parameters of the action being read.
     pub(super) params: Vec<Param>,
 }
@@ -38,6 +46,8 @@ impl<'a> Loader<'a> {
             },
             header_ids: FxHashMap::default(),
             stack_ids: FxHashMap::default(),
+            unions: FxHashMap::default(),
+            union_stack_ids: FxHashMap::default(),
             field_ids: FxHashMap::default(),
             aliases: FxHashMap::default(),
             calculation_ids: FxHashMap::default(),
@@ -47,6 +57,7 @@ impl<'a> Loader<'a> {
             value_set_ids: FxHashMap::default(),
             profile_ids: FxHashMap::default(),
             action_ids: FxHashMap::default(),
+            cell_words: 0,
             params: Vec::new(),
         }
     }

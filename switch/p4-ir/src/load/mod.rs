@@ -16,6 +16,10 @@ mod names;
 mod parser;
 mod profiles;
 mod tables;
+mod unions;
+
+#[cfg(test)]
+mod tests;
 
 use serde_json::Value;
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Headers, stacks and fields by name; standard metadata.
 
+use std::borrow::Borrow;
+use std::hash::Hash;
+
 use rustc_hash::FxHashMap;
 
 use super::loader::Loader;
@@ -74,7 +77,10 @@ impl Loader<'_> {
 }
 
 /// The number of an object.
-pub(super) fn find(ids: &FxHashMap<&str, u32>, kind: &str, name: &str) -> Result<u32> {
+pub(super) fn find<K>(ids: &FxHashMap<K, u32>, kind: &str, name: &str) -> Result<u32>
+where
+    K: Borrow<str> + Eq + Hash,
+{
     let id = ids.get(name).copied();
     id.ok_or_else(|| LoadError::new(format!("no {kind} \"{name}\"")))
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The parse graph.
 
+use std::cell::Cell;
+
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -89,49 +91,79 @@ impl<'a> Loader<'a> {
 
     fn parse_op(&self, v: &'a Value) -> Result<Part> {
         let op = string(v, "op")?;
-        let p = Self::params_of(v, 1)?;
-        let param = |i: usize| -> Result<&'a Value> {
-            p.get(i)
+        let p = array(v, "parameters")?;
+        let read = Cell::new(0);
+        // The next parameter. All must be read.
+        let param = || -> Result<&'a Value> {
+            let n = read.replace(read.get() + 1);
+            p.get(n)
                 .ok_or_else(|| LoadError::new(format!("{op} lacks parameters")))
         };
-        Ok(Part::Op(match op {
+        let part = match op {
+            // Neighbours are joined.
+            "set" => self.parse_set(param()?, param()?)?,
+            "primitive" => Part::Insns(self.primitives(std::slice::from_ref(param()?))?),
+            op => Part::Op(self.operation_of_parser(op, &param)?),
+        };
+        if read.get() < p.len() {
+            bail!("{op} has {} parameters, takes {}", p.len(), read.get());
+        }
+        Ok(part)
+    }
+
+    fn operation_of_parser(
+        &self,
+        op: &str,
+        param: &dyn Fn() -> Result<&'a Value>,
+    ) -> Result<ParseOp> {
+        Ok(match op {
             "extract" => {
-                let x = param(0)?;
+                let x = param()?;
                 match string(x, "type")? {
                     "regular" => {
                         let id = self.header_id(string(x, "value")?)?;
                         ParseOp::Extract(id)
                     }
                     "stack" => ParseOp::ExtractNext(self.stack_id(string(x, "value")?)?),
+                    "union_stack" => ParseOp::ExtractNext(self.union_stack_id(x)?),
                     other => bail!("extract into \"{other}\" is not supported"),
                 }
             }
             "extract_VL" => {
-                let x = param(0)?;
-                let name = string(x, "value")?;
-                let bits = self.exact(param(1)?)?;
+                let x = param()?;
+                let bits = self.exact(param()?)?;
                 match string(x, "type")? {
                     "regular" => ParseOp::ExtractVariable {
-                        header: self.header_id(name)?,
+                        header: self.header_id(string(x, "value")?)?,
                         bits,
                     },
                     "stack" => ParseOp::ExtractNextVariable {
-                        stack: self.stack_id(name)?,
+                        stack: self.stack_id(string(x, "value")?)?,
+                        bits,
+                    },
+                    "union_stack" => ParseOp::ExtractNextVariable {
+                        stack: self.union_stack_id(x)?,
                         bits,
                     },
                     other => bail!("variable-length extract into \"{other}\" is not supported"),
                 }
             }
-            "set" => return self.parse_set(param(0)?, param(1)?),
             "verify" => ParseOp::Verify {
-                condition: self.exact(param(0)?)?,
-                error: self.exact(param(1)?)?,
+                condition: self.exact(param()?)?,
+                error: match param()? {
+                    // The number of the error, in old JSON.
+                    Value::Number(n) => {
+                        let n = Expr::Const(n.as_i64().unwrap_or(0));
+                        TypedExpr::new(n, None, &self.program)
+                    }
+                    v => self.exact(v)?,
+                },
             },
             "advance" => ParseOp::Advance {
-                bits: self.exact(param(0)?)?,
+                bits: self.exact(param()?)?,
             },
             "shift" => {
-                let bytes = param(0)?
+                let bytes = param()?
                     .as_u64()
                     .filter(|b| *b < 1 << 16)
                     .ok_or_else(|| LoadError::new("shift by an unknown number of bytes"))?;
@@ -139,12 +171,8 @@ impl<'a> Loader<'a> {
                     bits: TypedExpr::new(Expr::Const(bytes as i64 * 8), None, &self.program),
                 }
             }
-            "primitive" => {
-                let inner = param(0)?;
-                return Ok(Part::Insns(self.primitives(std::slice::from_ref(inner))?));
-            }
             other => bail!("parser operation \"{other}\" is not supported"),
-        }))
+        })
     }
 
     fn parse_set(&self, left: &Value, right: &Value) -> Result<Part> {
@@ -175,6 +203,13 @@ impl<'a> Loader<'a> {
                 let (width, _) = self.program.stack_field(stack, field);
                 (KeySource::StackLast { stack, field }, width)
             }
+            "union_stack_field" => {
+                let stack = self.union_stack_id(k)?;
+                let name = k.pointer("/value/2").and_then(Value::as_str);
+                let field = self.stack_field_id(stack, name.unwrap_or_default())?;
+                let (width, _) = self.program.stack_field(stack, field);
+                (KeySource::StackLast { stack, field }, width)
+            }
             "lookahead" => {
                 let (offset_bits, width_bits) = lookahead(k)?;
                 (KeySource::Lookahead { offset_bits }, width_bits)
@@ -202,7 +237,13 @@ impl<'a> Loader<'a> {
                 .copied()
                 .ok_or_else(|| LoadError::new(format!("transition to unknown state {v}")))?,
         };
-        let case = match string(t, "type")? {
+        // Older than JSON 2.20: without a type.
+        let case = match (opt_str(t, "type"), opt_str(t, "value")) {
+            (None | Some("hexstr"), Some("default")) => "default",
+            (None, _) => "hexstr",
+            (Some(kind), _) => kind,
+        };
+        let case = match case {
             "default" => Case::Default,
             "hexstr" => {
                 let mask = match t.get("mask").and_then(Value::as_str) {

@@ -52,8 +52,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    pub(super) fn profile(&mut self, a: &'a Value) -> Result<()> {
-        let name = string(a, "name")?;
+    pub(super) fn profile(&mut self, name: &'a str, a: &'a Value) -> Result<()> {
         let selector = match a.get("selector") {
             None | Some(Value::Null) => None,
             Some(s) => Some(self.calculation(string(s, "algo")?, array(s, "input")?)?),

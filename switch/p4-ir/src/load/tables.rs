@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::json::{array, flag, get, pair, small, string};
+use super::json::{array, flag, get, opt_str, pair, size, string};
 use super::keys::strongest;
 use super::loader::Loader;
 use super::names::find;
@@ -40,9 +40,15 @@ impl<'a> Loader<'a> {
             .map(Vec::as_slice)
             .unwrap_or_default()
         {
-            self.profile(a)?;
+            self.profile(string(a, "name")?, a)?;
         }
         let tables = array(p, "tables")?;
+        for t in tables.iter().filter(|t| t.get("action_profile").is_none()) {
+            // Old JSON has no list of profiles.
+            if let Some(name) = opt_str(t, "act_prof_name") {
+                self.profile(name, t)?;
+            }
+        }
         let conditionals = array(p, "conditionals")?;
         let mut nodes: Names<'a> = FxHashMap::default();
         for (i, n) in tables.iter().chain(conditionals).enumerate() {
@@ -75,7 +81,10 @@ impl<'a> Loader<'a> {
         let profile = match string(t, "type")? {
             "simple" => None,
             "indirect" | "indirect_ws" => {
-                let name = string(t, "action_profile")?;
+                let name = match opt_str(t, "act_prof_name") {
+                    Some(name) if t.get("action_profile").is_none() => name,
+                    _ => string(t, "action_profile")?,
+                };
                 Some(find(&self.profile_ids, "action profile", name)?)
             }
             other => bail!("type \"{other}\" is not supported"),
@@ -84,16 +93,16 @@ impl<'a> Loader<'a> {
         let kind = strongest(&keys);
         let mut action_ids = Vec::new();
         let mut by_name = Vec::new();
-        for (i, id) in array(t, "action_ids")?.iter().enumerate() {
-            let action = id
-                .as_u64()
-                .and_then(|id| self.action_ids.get(&id))
-                .copied()
-                .ok_or_else(|| LoadError::new(format!("no action with id {id}")))?;
+        // Older than JSON 2.0's ids: names, each of one action.
+        let ids = t.get("action_ids").is_some();
+        for id in array(t, if ids { "action_ids" } else { "actions" })? {
+            let action = self
+                .table_action(id)
+                .ok_or_else(|| LoadError::new(format!("no action {id}")))?;
             action_ids.push(action);
-            if let Some(n) = array(t, "actions")?.get(i).and_then(Value::as_str) {
-                by_name.push((n, action));
-            }
+        }
+        for (n, action) in array(t, "actions")?.iter().zip(&action_ids) {
+            by_name.extend(n.as_str().map(|n| (n, *action)));
         }
         let default = match t.get("default_entry") {
             None | Some(Value::Null) => None,
@@ -115,7 +124,10 @@ impl<'a> Loader<'a> {
                 );
             }
         }
-        let max_size = small(t, "max_size").unwrap_or(1024) as usize;
+        let max_size = match t.get("max_size") {
+            Some(_) => size(t, "max_size")?,
+            None => 1024,
+        };
         Ok(Table {
             name: name.to_owned(),
             key_words,
@@ -135,6 +147,15 @@ impl<'a> Loader<'a> {
             profile_actions: Vec::new(),
             keys,
         })
+    }
+
+    /// By id or by name.
+    fn table_action(&self, id: &Value) -> Option<u32> {
+        let at = match id {
+            Value::String(name) => self.program.actions.iter().position(|a| a.name == *name),
+            id => return self.action_ids.get(&id.as_u64()?).copied(),
+        };
+        at.map(|at| at as u32)
     }
 
     fn bind_direct(&mut self, kind: &str) -> Result<()> {

@@ -88,6 +88,11 @@ impl Engine {
         error
     }
 
+    /// Chooses the numbers that `random()` gives from now on.
+    pub fn seed(&mut self, seed: u64) {
+        self.cells.seed(seed);
+    }
+
     /// Parser, checksum verification, ingress pipeline.
     pub fn ingress(&mut self, p: &mut Packet, now_us: u64) {
         let error = self.parse(p, now_us);
@@ -109,8 +114,10 @@ impl Engine {
         p.requests.exit = false;
     }
 
-    /// Checksum update and deparser, into `out`.
+    /// Checksum update and deparser, into `out`. A packet that passes once more is whole:
+    /// it is truncated when it is sent.
     pub fn deparse(&mut self, p: &mut Packet, out: &mut Vec<u8>) {
-        self.exec(0).deparse(p, out);
+        let whole = p.requests.recirculate.is_some();
+        self.exec(0).deparse(p, out, whole);
     }
 }

@@ -48,8 +48,8 @@ impl Exec<'_> {
         calculation.map_or(0, |c| calculate(c, p, self.cells))
     }
 
-    /// Replaces `out` by the frame as it leaves.
-    pub(crate) fn deparse(&mut self, p: &mut Packet, out: &mut Vec<u8>) {
+    /// Replaces `out` by the frame as it leaves; `whole`: not truncated.
+    pub(crate) fn deparse(&mut self, p: &mut Packet, out: &mut Vec<u8>, whole: bool) {
         self.update_checksums(p);
         let image = self.image;
         if !image.code.deparser.is_empty() {
@@ -61,12 +61,13 @@ impl Exec<'_> {
         out.extend_from_slice(headers.get(..bytes).unwrap_or_default());
         // What truncation would cut off need not be copied.
         let payload = p.payload();
-        let room = match p.requests.truncate_bytes {
+        let cut = p.requests.truncate_bytes.filter(|_| !whole);
+        let room = match cut {
             Some(n) => (n as usize).saturating_sub(out.len()),
             None => payload.len(),
         };
         out.extend_from_slice(payload.get(..room).unwrap_or(payload));
-        if let Some(n) = p.requests.truncate_bytes {
+        if let Some(n) = cut {
             out.truncate(n as usize);
         }
     }

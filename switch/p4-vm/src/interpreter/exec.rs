@@ -5,13 +5,12 @@ use super::env::Env;
 use super::eval;
 use super::fields::{copy_variable, copy_wide, copy_words, store, store_number};
 use super::hash::{below, calculate};
-use super::headers::{add_header, copy_header, copy_stack, remove_header, shift_stack};
+use super::headers::{add_header, copy_header, copy_stack, copy_union, remove_header, shift_stack};
 use crate::image::Image;
-use crate::packet::{DROP_PORT, Packet};
+use crate::packet::Packet;
 use crate::state::cells::Cells;
 use crate::state::profiles::ProfileState;
 use crate::state::tables::TableState;
-use crate::vector::set_word;
 use p4_ir::FieldRef;
 use p4_ir::bits::mask64;
 use p4_ir::{Primitive, TypedExpr};
@@ -37,9 +36,11 @@ impl Exec<'_> {
     }
 
     pub(crate) fn primitive(&mut self, i: &Primitive, args: &[u64], p: &mut Packet) {
+        let image = self.image;
+        let program = &image.program;
         match i {
             Primitive::Set { dst, value } | Primitive::Set64 { dst, value } => {
-                store(&self.image.program, value, args, *dst, p)
+                store(program, value, args, *dst, p)
             }
             Primitive::SetAt {
                 stack,
@@ -50,35 +51,41 @@ impl Exec<'_> {
                 let env = self.env(p, args);
                 let i = eval::index(index, env);
                 if let Some(dst) = eval::stack_field(env, *stack, i, *field) {
-                    store(&self.image.program, value, args, dst, p);
+                    store(program, value, args, dst, p);
                 }
             }
             Primitive::CopyWide { dst, src } => copy_wide(&mut p.words, *dst, *src),
             Primitive::CopyVariable { dst, src } => copy_variable(&mut p.words, *dst, *src),
             Primitive::CopyHeader { dst, src } => {
-                copy_header(&self.image.program, &mut p.words, *dst, *src)
+                let env = self.env(p, args);
+                if let (Some(d), Some(s)) = (
+                    eval::header(program, env, dst),
+                    eval::header(program, env, src),
+                ) {
+                    copy_header(d, s, &mut p.words);
+                }
             }
-            Primitive::CopyStack { dst, src } => {
-                copy_stack(&self.image.program, &mut p.words, *dst, *src)
+            Primitive::CopyUnion { pairs } => {
+                copy_union(program, &mut p.words, pairs);
             }
-            Primitive::AddHeader(h) => add_header(&self.image.program, p, *h),
-            Primitive::RemoveHeader(h) => remove_header(&self.image.program, p, *h),
+            Primitive::CopyStack { dst, src } => copy_stack(program, &mut p.words, *dst, *src),
+            Primitive::AddHeader(h) => {
+                if let Some(h) = eval::header(program, self.env(p, args), h) {
+                    add_header(h, p);
+                }
+            }
+            Primitive::RemoveHeader(h) => {
+                if let Some(h) = eval::header(program, self.env(p, args), h) {
+                    remove_header(h, p);
+                }
+            }
             Primitive::Push { stack, count } => {
-                shift_stack(&self.image.program, &mut p.words, *stack, *count, true);
+                shift_stack(program, &mut p.words, *stack, *count, true);
             }
             Primitive::Pop { stack, count } => {
-                shift_stack(&self.image.program, &mut p.words, *stack, *count, false);
+                shift_stack(program, &mut p.words, *stack, *count, false);
             }
             Primitive::Exit => p.requests.exit = true,
-            Primitive::MarkToDrop => {
-                let std = &self.image.program.std;
-                if let Some(f) = std.egress_spec {
-                    set_word(&mut p.words, f.slot, u64::from(DROP_PORT));
-                }
-                if let Some(f) = std.mcast_grp {
-                    set_word(&mut p.words, f.slot, 0);
-                }
-            }
             Primitive::CloneIngress { session, list }
             | Primitive::CloneEgress { session, list } => {
                 let env = self.env(p, args);
@@ -155,7 +162,9 @@ impl Exec<'_> {
                 value,
             } => self.register_write(*register, index, value, args, p),
             // Always bytecode.
-            Primitive::SetConst(_)
+            Primitive::MarkToDrop { .. }
+            | Primitive::NoOp
+            | Primitive::SetConst(_)
             | Primitive::Copy { .. }
             | Primitive::SetArg { .. }
             | Primitive::Count { .. }

@@ -3,73 +3,94 @@
 
 use crate::packet::Packet;
 use crate::vector::{field_bits, set_word, word};
-use p4_ir::Program;
+use p4_ir::{Header, Program, Stack};
+
+/// With what a member of a union does to the others.
+#[inline]
+pub(super) fn make_valid(h: &Header, words: &mut [u64]) {
+    set_word(words, h.valid, 1);
+    for other in &h.rivals {
+        set_word(words, *other, 0);
+    }
+}
 
 /// An invalid source makes the destination invalid.
-pub(super) fn copy_header(program: &Program, words: &mut [u64], dst: u32, src: u32) {
-    let (Some(d), Some(s)) = (
-        program.headers.get(dst as usize),
-        program.headers.get(src as usize),
-    ) else {
-        return;
-    };
+pub(super) fn copy_header(d: &Header, s: &Header, words: &mut [u64]) {
+    if move_header(d, s, words) {
+        make_valid(d, words);
+    }
+}
+
+/// Without what a member of a union does to the others. False: it was not valid.
+fn move_header(d: &Header, s: &Header, words: &mut [u64]) -> bool {
     if word(words, s.valid) == 0 {
         set_word(words, d.valid, 0);
-        return;
+        return false;
     }
-    if d.words.len() == s.words.len() && s.words.end <= words.len() && d.words.end <= words.len() {
+    let fits = s.words.end <= words.len() && d.words.end <= words.len();
+    if d.words.len() == s.words.len() && fits {
         words.copy_within(s.words.clone(), d.words.start);
         set_word(words, d.valid, 1);
     }
+    true
+}
+
+fn move_to(program: &Program, words: &mut [u64], dst: Option<&u32>, src: Option<&u32>) {
+    let header = |id: Option<&u32>| program.headers.get(*id? as usize);
+    if let (Some(d), Some(s)) = (header(dst), header(src)) {
+        move_header(d, s, words);
+    }
+}
+
+/// Pairs of members: at most one of the sources is valid.
+pub(super) fn copy_union(program: &Program, words: &mut [u64], pairs: &[(u32, u32)]) {
+    for (d, s) in pairs {
+        move_to(program, words, Some(d), Some(s));
+    }
+}
+
+/// The stack, and those of the other members of a stack of unions.
+fn parallel(program: &Program, stack: u32) -> impl Iterator<Item = &Stack> {
+    let first = program.stacks.get(stack as usize);
+    let others = first.map_or(&[][..], |s| &s.others);
+    let others = others
+        .iter()
+        .filter_map(|o| program.stacks.get(*o as usize));
+    first.into_iter().chain(others)
 }
 
 pub(super) fn copy_stack(program: &Program, words: &mut [u64], dst: u32, src: u32) {
-    let (Some(d), Some(s)) = (
-        program.stacks.get(dst as usize),
-        program.stacks.get(src as usize),
-    ) else {
-        return;
-    };
-    for (to, from) in d.headers.iter().zip(&s.headers) {
-        copy_header(program, words, *to, *from);
+    for (d, s) in parallel(program, dst).zip(parallel(program, src)) {
+        for (to, from) in d.headers.iter().zip(&s.headers) {
+            move_to(program, words, Some(to), Some(from));
+        }
+        set_word(words, d.next, word(words, s.next));
     }
-    set_word(words, d.next, word(words, s.next));
 }
 
 /// Bytes the header takes in the packet.
-fn header_bytes(program: &Program, words: &[u64], h: u32) -> u32 {
-    program.headers.get(h as usize).map_or(0, |h| {
-        let variable = h
-            .variable
-            .and_then(|i| h.fields.get(i))
-            .map_or(0, |f| field_bits(words, *f));
-        (h.fixed_bits + variable) / 8
-    })
+fn header_bytes(h: &Header, words: &[u64]) -> u32 {
+    let variable = h.variable.and_then(|i| h.fields.get(i));
+    (h.fixed_bits + variable.map_or(0, |f| field_bits(words, *f))) / 8
 }
 
-pub(super) fn add_header(program: &Program, p: &mut Packet, h: u32) {
-    let Some(header) = program.headers.get(h as usize) else {
-        return;
-    };
+pub(super) fn add_header(header: &Header, p: &mut Packet) {
     if word(&p.words, header.valid) != 0 {
         return;
     }
     if let Some(fields) = p.words.get_mut(header.words.clone()) {
         fields.fill(0);
     }
-    set_word(&mut p.words, header.valid, 1);
-    p.length_bytes += header_bytes(program, &p.words, h);
+    make_valid(header, &mut p.words);
+    p.length_bytes += header_bytes(header, &p.words);
 }
 
-pub(super) fn remove_header(program: &Program, p: &mut Packet, h: u32) {
-    let Some(header) = program.headers.get(h as usize) else {
-        return;
-    };
+pub(super) fn remove_header(header: &Header, p: &mut Packet) {
     if word(&p.words, header.valid) == 0 {
         return;
     }
     set_word(&mut p.words, header.valid, 0);
-    let bytes = header_bytes(program, &p.words, h);
+    let bytes = header_bytes(header, &p.words);
     p.length_bytes = p.length_bytes.saturating_sub(bytes);
 }
 
@@ -85,35 +106,34 @@ pub(super) fn shift_stack(
     let Some(s) = program.stacks.get(stack as usize) else {
         return;
     };
-    let n = s.headers.len();
-    let count = (count as usize).min(n);
-    let invalidate = |words: &mut [u64], i: usize| {
-        if let Some(h) = s
-            .headers
-            .get(i)
-            .and_then(|h| program.headers.get(*h as usize))
-        {
-            set_word(words, h.valid, 0);
-        }
-    };
-    let move_to = |words: &mut [u64], to: usize, from: usize| {
-        if let (Some(t), Some(f)) = (s.headers.get(to), s.headers.get(from)) {
-            copy_header(program, words, *t, *f);
-        }
-    };
     let next = word(words, s.next) as usize;
     let next = if push {
-        for i in (count..n).rev() {
-            move_to(words, i, i - count);
-        }
-        (0..count).for_each(|i| invalidate(words, i));
-        (next + count).min(n)
+        (next + count as usize).min(s.headers.len())
     } else {
-        for i in 0..n - count {
-            move_to(words, i, i + count);
-        }
-        (n - count..n).for_each(|i| invalidate(words, i));
-        next.saturating_sub(count)
+        next.saturating_sub(count as usize)
     };
+    for s in parallel(program, stack) {
+        shift_elements(program, words, s, count as usize, push);
+    }
     set_word(words, s.next, next as u64);
+}
+
+fn shift_elements(program: &Program, words: &mut [u64], s: &Stack, count: usize, push: bool) {
+    let n = s.headers.len();
+    let count = count.min(n);
+    let mut step = |to: usize, from: usize| {
+        move_to(program, words, s.headers.get(to), s.headers.get(from));
+    };
+    let free = if push {
+        (count..n).rev().for_each(|i| step(i, i - count));
+        0..count
+    } else {
+        (0..n - count).for_each(|i| step(i, i + count));
+        n - count..n
+    };
+    for id in s.headers.get(free).unwrap_or_default() {
+        if let Some(h) = program.headers.get(*id as usize) {
+            set_word(words, h.valid, 0);
+        }
+    }
 }

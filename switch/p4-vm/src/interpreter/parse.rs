@@ -3,6 +3,7 @@
 
 use super::env::Env;
 use super::exec::Exec;
+use super::headers::make_valid;
 use super::transition::{Stop, next_state};
 use crate::image::{ParseOp, ParseState};
 use crate::packet::Packet;
@@ -180,7 +181,7 @@ fn extract(
             from += usize::from(*n);
         }
     }
-    set_word(words, h.valid, 1);
+    make_valid(h, words);
     *at += bytes;
     Ok(())
 }
@@ -231,7 +232,7 @@ fn extract_variable(
         return Err(Stop(errors.header_too_short));
     }
     extract_fields(h, words, data, *at * 8, bits as u32);
-    set_word(words, h.valid, 1);
+    make_valid(h, words);
     *at += total / 8;
     Ok(())
 }

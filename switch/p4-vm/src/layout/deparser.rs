@@ -132,13 +132,11 @@ mod tests {
     fn header(valid: u32, word_bytes: &[u8]) -> Header {
         let first = valid as usize + 1;
         Header {
-            metadata: false,
             valid,
-            fields: Vec::new(),
             words: first..first + word_bytes.len(),
             fixed_bits: word_bytes.iter().map(|b| u32::from(*b) * 8).sum(),
-            variable: None,
             word_bytes: word_bytes.to_vec(),
+            ..Header::default()
         }
     }
 

@@ -23,7 +23,8 @@ impl HeaderWords {
     pub(crate) fn new(h: &Header) -> Option<Self> {
         let mut shifts = [0; MOST];
         let list = shifts.get_mut(..h.word_bytes.len())?;
-        if h.metadata || list.is_empty() {
+        // A member of a union makes others invalid.
+        if h.metadata || list.is_empty() || !h.rivals.is_empty() {
             return None;
         }
         for (s, n) in list.iter_mut().zip(&h.word_bytes) {
@@ -67,13 +68,10 @@ mod tests {
     fn header(word_bytes: &[u8]) -> Header {
         let bytes: u32 = word_bytes.iter().map(|b| u32::from(*b)).sum();
         Header {
-            metadata: false,
-            valid: 0,
-            fields: Vec::new(),
             words: 1..1 + word_bytes.len(),
             fixed_bits: bytes * 8,
-            variable: None,
             word_bytes: word_bytes.to_vec(),
+            ..Header::default()
         }
     }
 

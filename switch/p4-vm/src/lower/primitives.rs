@@ -6,10 +6,11 @@ use super::expressions::{self, Value};
 use super::store_coalescing::{Assign, Part};
 use super::{hash, if_conversion};
 use crate::bytecode::{Add, Affine, Op};
+use crate::packet::DROP_PORT;
 use p4_ir::Bits;
 use p4_ir::FieldRef;
 use p4_ir::bits::{mask64, words_for};
-use p4_ir::{Constant, Primitive, Program};
+use p4_ir::{Constant, HeaderRef, Primitive, Program};
 
 /// A list of its own.
 pub(crate) fn list(primitives: &[Primitive], program: &Program, dead: &[bool]) -> Box<[Op]> {
@@ -133,8 +134,25 @@ fn one(i: &Primitive, program: &Program, emitter: &mut Emitter<'_>) {
             v.ops.push(Op::Truncate);
             local(v, &[], emitter);
         }
-        Primitive::AddHeader(h) => header(i, *h, program, emitter),
-        Primitive::RemoveHeader(h) => header(i, *h, program, emitter),
+        Primitive::AddHeader(HeaderRef::Of(h)) | Primitive::RemoveHeader(HeaderRef::Of(h)) => {
+            header(i, *h, program, emitter);
+        }
+        Primitive::MarkToDrop {
+            egress_spec,
+            mcast_grp,
+        } => {
+            let drop = [(Some(egress_spec), DROP_PORT), (mcast_grp.as_ref(), 0)];
+            for (f, value) in drop {
+                let Some(f) = f else { continue };
+                let c = Constant {
+                    slot: f.slot,
+                    keep: !(f.mask << f.shift),
+                    value: (u64::from(value) & f.mask) << f.shift,
+                };
+                constant(&c, emitter);
+            }
+        }
+        Primitive::NoOp => {}
         Primitive::CopyWide { dst, .. } if emitter.all_dead(dst.slot, words_for(dst.width)) => {}
         Primitive::Hash {
             dst,
@@ -229,7 +247,7 @@ fn header(i: &Primitive, h: u32, program: &Program, emitter: &mut Emitter<'_>) {
     let Some(h) = program
         .headers
         .get(h as usize)
-        .filter(|h| h.variable.is_none())
+        .filter(|h| h.variable.is_none() && h.rivals.is_empty())
     else {
         return emitter.push(Op::Other(Box::new(i.clone())));
     };

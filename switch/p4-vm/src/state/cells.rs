@@ -13,6 +13,8 @@ pub struct Count {
     pub bytes: u64,
 }
 
+const SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
     pub registers: Vec<Register>,
@@ -45,9 +47,14 @@ impl Cells {
                 .iter()
                 .map(|m| vec![Meter::default(); m.size])
                 .collect(),
-            random: 0x9E37_79B9_7F4A_7C15,
+            random: SEED,
             ..Self::default()
         }
+    }
+
+    pub(crate) fn seed(&mut self, seed: u64) {
+        // Never 0, from which the generator does not get away.
+        self.random = (SEED ^ seed.wrapping_mul(SEED)).max(1);
     }
 
     /// xorshift64*: good enough for a P4 program's `random()`.

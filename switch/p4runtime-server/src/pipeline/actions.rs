@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Actions of a P4Info.
 
-use super::checks::{preamble, width};
+use super::checks::preamble;
+use super::values::{Types, Values};
 use crate::errors::Outcome;
 use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
@@ -15,10 +16,10 @@ pub(crate) struct Action {
 pub(crate) struct Param {
     pub id: u32,
     pub name: String,
-    pub bits: u32,
+    pub values: Values,
 }
 
-pub(super) fn index(info: &p4info::P4Info) -> Outcome<BTreeMap<u32, Action>> {
+pub(super) fn index(info: &p4info::P4Info, types: &Types<'_>) -> Outcome<BTreeMap<u32, Action>> {
     let mut out = BTreeMap::new();
     for a in &info.actions {
         let p = preamble(&a.preamble)?;
@@ -29,7 +30,11 @@ pub(super) fn index(info: &p4info::P4Info) -> Outcome<BTreeMap<u32, Action>> {
                 Ok(Param {
                     id: x.id,
                     name: x.name.clone(),
-                    bits: width(x.bitwidth, format!("{} of {}", x.name, p.name))?,
+                    values: types.values(
+                        x.bitwidth,
+                        x.type_name.as_ref(),
+                        format!("{} of {}", x.name, p.name),
+                    )?,
                 })
             })
             .collect::<Outcome<_>>()?;

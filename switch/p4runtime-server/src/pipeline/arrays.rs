@@ -3,8 +3,9 @@
 //! program.
 
 use super::checks::preamble;
-use crate::errors::{Failure, Outcome, refuse};
-use std::collections::{BTreeMap, HashMap};
+use super::numbered::Numbered;
+use crate::errors::{Outcome, refuse};
+use std::collections::HashMap;
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as BitSpec;
 use tidemark_proto::p4::config::v1::p4_data_type_spec::TypeSpec;
@@ -45,17 +46,15 @@ pub(super) fn indexed<'a, T>(
 pub(super) fn index<'a>(
     arrays: impl Iterator<Item = (&'a Option<p4info::Preamble>, i64, u32)>,
     in_program: HashMap<&str, (usize, u32)>,
-    what: &str,
-) -> Outcome<BTreeMap<u32, Array>> {
-    let mut out = BTreeMap::new();
+    what: &'static str,
+) -> Outcome<Numbered<Array>> {
+    let mut out = Numbered::new(what);
     for (p, size, bits) in arrays {
         let p = preamble(p)?;
-        let (its_size, its_bits) = *in_program.get(p.name.as_str()).ok_or_else(|| {
-            Failure::invalid(format!(
-                "{what} {}: P4Info and program do not belong together: the program has no such {what}",
-                p.name
-            ))
-        })?;
+        let Some((its_size, its_bits)) = in_program.get(p.name.as_str()).copied() else {
+            out.left_out(p);
+            continue;
+        };
         let bits_differ = bits != 0 && its_bits != bits;
         if usize::try_from(size) != Ok(its_size) || bits_differ {
             refuse!(invalid:

@@ -10,12 +10,3 @@ pub(super) fn preamble(p: &Option<p4info::Preamble>) -> Outcome<&p4info::Preambl
         _ => Err(Failure::invalid("P4Info: an object without id or name")),
     }
 }
-
-pub(super) fn width(bits: i32, of: impl std::fmt::Display) -> Outcome<u32> {
-    match u32::try_from(bits) {
-        Ok(bits) if bits > 0 => Ok(bits),
-        _ => Err(Failure::unsupported(format!(
-            "P4Info: {of} has no bit width; translated string types are not supported"
-        ))),
-    }
-}

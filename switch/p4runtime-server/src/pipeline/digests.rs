@@ -2,10 +2,10 @@
 //! Digests of a P4Info: the type of their data, and samples decoded by it.
 
 use super::checks::preamble;
+use super::numbered::Numbered;
 use crate::bytestring::{bytes_for, canonical};
 use crate::errors::{Failure, Outcome, refuse};
 use p4_ir::Program;
-use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as BitSpec;
 use tidemark_proto::p4::config::v1::p4_data_type_spec::TypeSpec;
@@ -67,16 +67,14 @@ fn all(members: &[Layout], rest: &mut &[u8]) -> Option<p4::P4StructLike> {
     Some(p4::P4StructLike { members })
 }
 
-pub(super) fn index(info: &p4info::P4Info, program: &Program) -> Outcome<BTreeMap<u32, Digest>> {
+pub(super) fn index(info: &p4info::P4Info, program: &Program) -> Outcome<Numbered<Digest>> {
     let types = info.type_info.clone().unwrap_or_default();
-    let mut out = BTreeMap::new();
+    let mut out = Numbered::new("digest");
     for d in &info.digests {
         let p = preamble(&d.preamble)?;
         if program.learn_lists.values().all(|l| *l.name != *p.name) {
-            refuse!(invalid:
-                "digest {}: P4Info and program do not belong together: the program has no such digest",
-                p.name
-            );
+            out.left_out(p);
+            continue;
         }
         out.insert(
             p.id,

@@ -5,15 +5,16 @@ use super::actions::{self, Action};
 use super::arrays::{self, Array, indexed};
 use super::checks::preamble;
 use super::digests::{self, Digest};
+use super::numbered::Numbered;
 use super::profiles::{self, Profile};
 use super::tables::{self, Table};
 use super::value_sets::{self, ValueSet};
+use super::values::Types;
 use crate::device_config;
 use crate::errors::{Failure, Outcome, refuse};
 use crate::packetio::HeaderInfo;
 use p4_ir::Program;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Deref;
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::meter_spec;
 use tidemark_proto::p4::v1 as p4;
@@ -40,18 +41,18 @@ pub(crate) struct Pipeline {
 impl Pipeline {
     /// Indexes a P4Info and checks it against the program it came with.
     pub(crate) fn new(config: p4::ForwardingPipelineConfig) -> Outcome<Self> {
-        let info = config
-            .p4info
-            .as_ref()
-            .ok_or_else(|| Failure::invalid("the config has no P4Info"))?;
+        let none = p4info::P4Info::default();
+        // As BMv2's server: the program runs, and there is nothing that could be written.
+        let info = config.p4info.as_ref().unwrap_or(&none);
         if config.p4_device_config.is_empty() {
             refuse!(invalid: "p4_device_config is empty; it must hold the BMv2 JSON made by p4c");
         }
         let program = p4_ir::load(&device_config::program(&config.p4_device_config))
             .map_err(|e| Failure::invalid(format!("p4_device_config: {e}")))?;
         check_ids(info)?;
-        let actions = actions::index(info)?;
-        let tables = tables::index(info, &program, &actions)?;
+        let types = Types::new(info);
+        let mut actions = actions::index(info, &types)?;
+        let tables = tables::index(info, &program, &mut actions, &types)?;
         let counters = arrays::index(
             info.counters.iter().map(|c| (&c.preamble, c.size, 0)),
             indexed(&program.counters, |c| (c.table, &c.name, c.size, 0)),
@@ -80,15 +81,15 @@ impl Pipeline {
         Ok(Self {
             packet_in: header("packet_in")?,
             packet_out: header("packet_out")?,
-            profiles: numbered("action profile", profiles::index(info, &program, &tables)?),
-            digests: numbered("digest", digests::index(info, &program)?),
-            value_sets: numbered("value set", value_sets::index(info, &program)?),
+            profiles: profiles::index(info, &program, &tables)?,
+            digests: digests::index(info, &program)?,
+            value_sets: value_sets::index(info, &program, &types)?,
             meter_types: meter_types(info),
-            tables: numbered("table", tables),
+            tables,
             actions,
-            counters: numbered("counter", counters),
-            registers: numbered("register", registers),
-            meters: numbered("meter", meters),
+            counters,
+            registers,
+            meters,
             program,
             config,
         })
@@ -112,48 +113,6 @@ impl Pipeline {
                 .clone_from(&self.config.p4_device_config);
         }
         out
-    }
-}
-
-fn numbered<T>(what: &'static str, by_id: BTreeMap<u32, T>) -> Numbered<T> {
-    Numbered { what, by_id }
-}
-
-/// Objects of one kind, `what`, by their ids.
-pub(crate) struct Numbered<T> {
-    what: &'static str,
-    by_id: BTreeMap<u32, T>,
-}
-
-impl<T> Numbered<T> {
-    pub(crate) fn get(&self, id: u32) -> Outcome<&T> {
-        self.by_id.get(&id).ok_or_else(|| {
-            let known: Vec<_> = self.by_id.keys().take(20).map(u32::to_string).collect();
-            let known = match known.as_slice() {
-                [] => "none".to_owned(),
-                some => some.join(", "),
-            };
-            let what = self.what;
-            Failure::not_found(format!(
-                "no {what} with id {id} in the P4Info; there are: {known}"
-            ))
-        })
-    }
-
-    /// The object of this id, or all for 0, each with its id.
-    pub(crate) fn selected(&self, id: u32) -> Outcome<Vec<(u32, &T)>> {
-        match id {
-            0 => Ok(self.by_id.iter().map(|(&id, x)| (id, x)).collect()),
-            id => Ok(vec![(id, self.get(id)?)]),
-        }
-    }
-}
-
-impl<T> Deref for Numbered<T> {
-    type Target = BTreeMap<u32, T>;
-
-    fn deref(&self) -> &BTreeMap<u32, T> {
-        &self.by_id
     }
 }
 

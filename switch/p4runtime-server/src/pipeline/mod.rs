@@ -6,13 +6,18 @@ mod arrays;
 mod checks;
 mod digests;
 mod index;
+mod numbered;
 mod profiles;
 mod tables;
 mod value_sets;
+mod values;
 
 pub(crate) use arrays::Array;
 pub(crate) use digests::Layout;
-pub(crate) use index::{Numbered, Pipeline};
+pub(crate) use index::Pipeline;
+pub(crate) use numbered::Numbered;
 pub(crate) use profiles::{MAX_GROUP_SIZE, Profile};
 pub(crate) use tables::{Key, KeyKind, Table};
 pub(crate) use value_sets::ValueSet;
+#[cfg(test)]
+pub(crate) use values::{Form, Values};

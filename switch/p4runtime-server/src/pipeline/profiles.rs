@@ -2,10 +2,12 @@
 //! Action profiles and selectors of a P4Info, checked against the program.
 
 use super::checks::preamble;
+use super::numbered::Numbered;
 use super::tables::Table;
 use crate::errors::{Failure, Outcome, refuse};
 use p4_ir::Program;
 use std::collections::BTreeMap;
+use std::ops::Deref as _;
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::action_profile::SelectorSizeSemantics;
 use tidemark_proto::p4::config::v1::action_ref::Scope;
@@ -36,10 +38,15 @@ pub(super) fn index(
     info: &p4info::P4Info,
     program: &Program,
     tables: &BTreeMap<u32, Table>,
-) -> Outcome<BTreeMap<u32, Profile>> {
-    let mut out = BTreeMap::new();
+) -> Outcome<Numbered<Profile>> {
+    let mut out = Numbered::new("action profile");
     for a in &info.action_profiles {
         let p = preamble(&a.preamble)?;
+        // One that no table is left of.
+        if a.table_ids.is_empty() && program.profiles.iter().all(|x| x.name != p.name) {
+            out.left_out(p);
+            continue;
+        }
         let profile = profile(a, p, program, tables).map_err(|f| {
             f.at(format!(
                 "action profile {}: P4Info and program do not belong together",
@@ -50,7 +57,10 @@ pub(super) fn index(
     }
     for t in tables.values() {
         if let Some(id) = t.profile
-            && out.get(&id).is_none_or(|p| !p.tables.contains(&t.id))
+            && out
+                .deref()
+                .get(&id)
+                .is_none_or(|p| !p.tables.contains(&t.id))
         {
             refuse!(invalid:
                 "P4Info: table {} takes its actions from action profile {id}, which does not list it",

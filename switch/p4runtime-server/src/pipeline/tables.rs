@@ -2,11 +2,13 @@
 //! Tables of a P4Info, checked against the program.
 
 use super::actions::Action;
-use super::checks::{preamble, width};
+use super::checks::preamble;
+use super::numbered::Numbered;
+use super::values::{Types, Values};
 use crate::bytestring;
 use crate::errors::{Failure, Outcome, refuse};
 use p4_ir::{MatchKind, Program};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::action_ref::Scope;
 use tidemark_proto::p4::config::v1::match_field::{Match, MatchType};
@@ -46,7 +48,7 @@ pub(crate) enum KeyKind {
 pub(crate) struct Key {
     pub id: u32,
     pub name: String,
-    pub bits: u32,
+    pub values: Values,
     pub kind: KeyKind,
 }
 
@@ -62,13 +64,19 @@ impl Table {
 pub(super) fn index(
     info: &p4info::P4Info,
     program: &Program,
-    actions: &BTreeMap<u32, Action>,
-) -> Outcome<BTreeMap<u32, Table>> {
-    let mut out = BTreeMap::new();
+    actions: &mut BTreeMap<u32, Action>,
+    types: &Types<'_>,
+) -> Outcome<Numbered<Table>> {
+    let mut out = Numbered::new("table");
     for t in &info.tables {
         let p = preamble(&t.preamble)?;
-        let table = index_table(info, t, p).map_err(|f| f.at(format!("table {}", p.name)))?;
-        check_table(&table, program, actions).map_err(|f| {
+        if program.table(&p.name).is_none() && has_all_tables(info, program) {
+            out.left_out(p);
+            continue;
+        }
+        let mut table =
+            index_table(info, t, p, types).map_err(|f| f.at(format!("table {}", p.name)))?;
+        check_table(&mut table, program, actions).map_err(|f| {
             f.at(format!(
                 "table {}: P4Info and program do not belong together",
                 p.name
@@ -79,8 +87,17 @@ pub(super) fn index(
     Ok(out)
 }
 
+/// Whether all tables of the program that have keys are in the P4Info: then what else is there
+/// p4c has left out.
+fn has_all_tables(info: &p4info::P4Info, program: &Program) -> bool {
+    let names = info.tables.iter().filter_map(|t| t.preamble.as_ref());
+    let names: HashSet<&str> = names.map(|p| p.name.as_str()).collect();
+    let mut keyed = program.tables.iter().filter(|t| !t.keys.is_empty());
+    keyed.all(|t| names.contains(t.name.as_str()))
+}
+
 /// A match field of a table or value set.
-pub(super) fn key(m: &p4info::MatchField) -> Outcome<Key> {
+pub(super) fn key(m: &p4info::MatchField, types: &Types<'_>) -> Outcome<Key> {
     let kind = match &m.r#match {
         Some(Match::MatchType(k)) => match MatchType::try_from(*k) {
             Ok(MatchType::Exact) => KeyKind::Exact,
@@ -98,16 +115,21 @@ pub(super) fn key(m: &p4info::MatchField) -> Outcome<Key> {
     Ok(Key {
         id: m.id,
         name: m.name.clone(),
-        bits: width(m.bitwidth, format!("key {}", m.name))?,
+        values: types.values(m.bitwidth, m.type_name.as_ref(), format!("key {}", m.name))?,
         kind,
     })
 }
 
-fn index_table(info: &p4info::P4Info, t: &p4info::Table, p: &p4info::Preamble) -> Outcome<Table> {
+fn index_table(
+    info: &p4info::P4Info,
+    t: &p4info::Table,
+    p: &p4info::Preamble,
+    types: &Types<'_>,
+) -> Outcome<Table> {
     let keys = t
         .match_fields
         .iter()
-        .map(key)
+        .map(|m| key(m, types))
         .collect::<Outcome<Vec<_>>>()?;
     let direct_counter = info
         .direct_counters
@@ -115,24 +137,17 @@ fn index_table(info: &p4info::P4Info, t: &p4info::Table, p: &p4info::Preamble) -
         .find(|c| c.direct_table_id == p.id)
         .and_then(|c| c.preamble.as_ref())
         .map(|c| c.id);
-    let initial_default = match &t.initial_default_action {
-        Some(call) => Some(p4::Action {
-            action_id: call.action_id,
-            params: call
-                .arguments
-                .iter()
-                .map(|a| p4::action::Param {
-                    param_id: a.param_id,
-                    value: bytestring::canonical(&a.value),
-                })
-                .collect(),
-        }),
-        None if t.const_default_action_id != 0 => Some(p4::Action {
-            action_id: t.const_default_action_id,
-            params: Vec::new(),
-        }),
-        None => None,
-    };
+    let initial_default = t.initial_default_action.as_ref().map(|call| p4::Action {
+        action_id: call.action_id,
+        params: call
+            .arguments
+            .iter()
+            .map(|a| p4::action::Param {
+                param_id: a.param_id,
+                value: bytestring::canonical(&a.value),
+            })
+            .collect(),
+    });
     Ok(Table {
         id: p.id,
         name: p.name.clone(),
@@ -158,7 +173,12 @@ fn index_table(info: &p4info::P4Info, t: &p4info::Table, p: &p4info::Preamble) -
     })
 }
 
-fn check_table(table: &Table, program: &Program, actions: &BTreeMap<u32, Action>) -> Outcome<()> {
+/// Takes the widths of the program.
+fn check_table(
+    table: &mut Table,
+    program: &Program,
+    actions: &mut BTreeMap<u32, Action>,
+) -> Outcome<()> {
     let in_program = program
         .table(&table.name)
         .ok_or_else(|| Failure::invalid("the program has no such table"))?;
@@ -168,7 +188,7 @@ fn check_table(table: &Table, program: &Program, actions: &BTreeMap<u32, Action>
             table.keys.len(), in_program.keys.len()
         );
     }
-    for (key, its_key) in table.keys.iter().zip(&in_program.keys) {
+    for (key, its_key) in table.keys.iter_mut().zip(&in_program.keys) {
         let kind = match key.kind {
             KeyKind::Exact => MatchKind::Exact,
             KeyKind::Lpm => MatchKind::Lpm,
@@ -183,15 +203,16 @@ fn check_table(table: &Table, program: &Program, actions: &BTreeMap<u32, Action>
             );
         }
         let bits = its_key.field.width;
-        if bits != key.bits {
+        let in_info = key.values.bits;
+        if !key.values.set_program_bits(bits) {
             refuse!(invalid:
-                "key {} has {} bits in P4Info, {bits} in the program",
-                key.name, key.bits
+                "key {} has {in_info} bits in P4Info, {bits} in the program",
+                key.name
             );
         }
     }
     for (id, _) in &table.actions {
-        let action = actions.get(id).ok_or_else(|| {
+        let action = actions.get_mut(id).ok_or_else(|| {
             Failure::invalid(format!("it refers to action {id}, which P4Info lacks"))
         })?;
         let ids = in_program.action_ids.iter();
@@ -199,9 +220,10 @@ fn check_table(table: &Table, program: &Program, actions: &BTreeMap<u32, Action>
         let its_action = its_actions.find(|a| a.name == action.name).ok_or_else(|| {
             Failure::invalid(format!("in the program it has no action {}", action.name))
         })?;
-        let ours: Vec<u32> = action.params.iter().map(|p| p.bits).collect();
+        let ours: Vec<u32> = action.params.iter().map(|p| p.values.bits).collect();
         let its: Vec<u32> = its_action.params.iter().map(|p| p.width).collect();
-        if ours != its {
+        let mut pairs = action.params.iter_mut().zip(&its);
+        if ours.len() != its.len() || !pairs.all(|(p, w)| p.values.set_program_bits(*w)) {
             refuse!(invalid:
                 "parameters of {} are {ours:?} bits wide in P4Info, {its:?} in the program",
                 action.name

@@ -2,10 +2,11 @@
 //! Parser value sets of a P4Info, checked against the program.
 
 use super::checks::preamble;
+use super::numbered::Numbered;
 use super::tables::{Key, key};
-use crate::errors::{Failure, Outcome, refuse_at};
+use super::values::Types;
+use crate::errors::{Failure, Outcome};
 use p4_ir::Program;
-use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
 
 pub(crate) struct ValueSet {
@@ -15,17 +16,21 @@ pub(crate) struct ValueSet {
     pub keys: Vec<Key>,
 }
 
-pub(super) fn index(info: &p4info::P4Info, program: &Program) -> Outcome<BTreeMap<u32, ValueSet>> {
-    let mut out = BTreeMap::new();
+pub(super) fn index(
+    info: &p4info::P4Info,
+    program: &Program,
+    types: &Types<'_>,
+) -> Outcome<Numbered<ValueSet>> {
+    let mut out = Numbered::new("value set");
     for s in &info.value_sets {
         let p = preamble(&s.preamble)?;
         let at = |f: Failure| f.at(format!("value set {}", p.name));
         if program.value_sets.iter().all(|v| v.name != p.name) {
-            refuse_at!(at, invalid:
-                "P4Info and program do not belong together: the program has no such value set"
-            );
+            out.left_out(p);
+            continue;
         }
-        let keys = s.r#match.iter().map(key).collect::<Outcome<_>>();
+        let keys = s.r#match.iter().map(|m| key(m, types));
+        let keys = keys.collect::<Outcome<_>>();
         out.insert(
             p.id,
             ValueSet {

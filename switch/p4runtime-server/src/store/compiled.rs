@@ -3,7 +3,7 @@
 
 use super::entry::{Entry, Labels, TableState};
 use crate::actions::of_entry;
-use crate::bytestring::{canonical, prefix_mask};
+use crate::bytestring::prefix_mask;
 use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::{KeyKind, Pipeline, Table};
 use crate::target::{EntryId, MatchValue};
@@ -20,7 +20,7 @@ pub(crate) fn entries(pipeline: &Pipeline, table: &Table) -> Outcome<TableState>
             .keys
             .iter()
             .zip(&entry.matches)
-            .map(|(key, m)| compiled_match(key.kind, key.bits, m))
+            .map(|(key, m)| compiled_match(key.kind, key.values.bits, m))
             .collect::<Outcome<Vec<_>>>()?;
         state.put(
             EntryId::compiled(index),
@@ -90,7 +90,7 @@ fn compiled_action(
         let words: Vec<u64> = words.take(words_for(place.width)).copied().collect();
         p4::action::Param {
             param_id: p.id,
-            value: canonical(&bytes_from_words(&words, place.width)),
+            value: p.values.canonical(&bytes_from_words(&words, place.width)),
         }
     });
     Ok(p4::Action {
@@ -99,11 +99,12 @@ fn compiled_action(
     })
 }
 
-/// Default entry of a table as the program has it: from P4Info, else from the
-/// program itself.
+/// Default entry of a table as the program has it: older P4Info does not name it, or names
+/// it without its arguments.
 pub(crate) fn default_action(pipeline: &Pipeline, table: &Table) -> Option<p4::Action> {
-    table.initial_default.clone().or_else(|| {
-        let in_program = pipeline.program.table(&table.name)?;
-        compiled_action(pipeline, table, in_program.default.as_ref()?).ok()
-    })
+    let in_program = pipeline.program.table(&table.name);
+    let compiled = in_program.and_then(|t| t.default.as_ref());
+    compiled
+        .and_then(|call| compiled_action(pipeline, table, call).ok())
+        .or_else(|| table.initial_default.clone())
 }

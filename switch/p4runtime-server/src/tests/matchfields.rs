@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
+use crate::pipeline::{Form, Values};
 use tonic::Code;
 
 /// Keys 1 exact 9, 2 LPM 32, 3 ternary 16, 4 range 16, 5 optional 8.
@@ -20,7 +21,10 @@ fn table() -> Table {
             .map(|((bits, kind), id)| Key {
                 id,
                 name: format!("k{id}"),
-                bits,
+                values: Values {
+                    bits,
+                    form: Form::Number,
+                },
                 kind,
             })
             .collect(),

@@ -59,7 +59,7 @@ impl Writer<'_> {
                     .iter()
                     .zip(&key.0)
                     .map(|(k, v)| KeyMatch {
-                        bits: k.bits,
+                        bits: k.values.bits,
                         value: v.clone(),
                     })
                     .collect(),

@@ -2,7 +2,6 @@
 //! Values of parser value sets.
 
 use super::writer::{Writer, only_modify};
-use crate::bytestring;
 use crate::errors::{Failure, Outcome, refuse, refuse_at};
 use crate::pipeline::{KeyKind, ValueSet};
 use tidemark_proto::p4::v1 as p4;
@@ -54,7 +53,7 @@ fn value(set: &ValueSet, fields: &[p4::FieldMatch]) -> Outcome<Vec<u8>> {
         match (given.next(), given.next()) {
             (Some(f), None) => match &f.field_match_type {
                 Some(FieldMatchType::Exact(v)) => {
-                    out.extend(bytestring::parse(&v.value, key.bits).map_err(at)?);
+                    out.extend(key.values.parse(&v.value).map_err(at)?);
                 }
                 _ => refuse_at!(at, invalid: "needs an exact value"),
             },

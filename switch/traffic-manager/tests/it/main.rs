@@ -4,6 +4,7 @@
 
 mod buffers;
 mod common;
+mod priorities;
 mod programs;
 mod super_frame;
 mod super_frames;

@@ -10,4 +10,4 @@ mod tree;
 mod typed;
 
 pub(super) use stacks::{stack_field, stack_last};
-pub(super) use typed::{display, index, low64, store_words, truth};
+pub(super) use typed::{display, header, index, low64, store_words, truth};

@@ -3,7 +3,7 @@
 
 use crate::interpreter::env::Env;
 use crate::vector::word;
-use p4_ir::FieldRef;
+use p4_ir::{Expr, FieldRef, Header, HeaderRef, Program};
 
 /// An argument of the action, or any other unsigned value alone in its words.
 pub(super) fn arg_ref(offset: u32, width: u32) -> FieldRef {
@@ -32,11 +32,24 @@ pub(crate) fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) ->
     }
 }
 
-pub(super) fn headers_equal(env: Env<'_>, a: u32, b: u32) -> bool {
-    let (Some(a), Some(b)) = (
-        env.program.headers.get(a as usize),
-        env.program.headers.get(b as usize),
-    ) else {
+/// The header; `None` outside its stack. `value`: of an index.
+pub(super) fn header<'p>(
+    program: &'p Program,
+    h: &HeaderRef,
+    value: impl Fn(&Expr) -> usize,
+) -> Option<&'p Header> {
+    let id = match h {
+        HeaderRef::Of(id) => *id,
+        HeaderRef::At { stack, index } => {
+            let s = program.stacks.get(*stack as usize)?;
+            *s.headers.get(value(index))?
+        }
+    };
+    program.headers.get(id as usize)
+}
+
+pub(super) fn headers_equal(env: Env<'_>, a: Option<&Header>, b: Option<&Header>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else {
         return false;
     };
     let valid = word(env.words, a.valid);
@@ -45,18 +58,18 @@ pub(super) fn headers_equal(env: Env<'_>, a: u32, b: u32) -> bool {
 }
 
 pub(super) fn stacks_equal(env: Env<'_>, a: u32, b: u32) -> bool {
-    let list = |s: u32| {
-        env.program
-            .stacks
-            .get(s as usize)
-            .map(|s| s.headers.as_slice())
+    let stack = |s: u32| env.program.stacks.get(s as usize);
+    let (Some(x), Some(y)) = (stack(a), stack(b)) else {
+        return false;
     };
-    match (list(a), list(b)) {
-        (Some(x), Some(y)) => {
-            x.len() == y.len() && x.iter().zip(y).all(|(a, b)| headers_equal(env, *a, *b))
-        }
-        _ => false,
-    }
+    let others = x.others.iter().zip(&y.others);
+    std::iter::once((&a, &b)).chain(others).all(|(a, b)| {
+        let headers = |s: &u32| stack(*s).map_or(&[][..], |s| &s.headers);
+        let (x, y) = (headers(a), headers(b));
+        let header = |id: &u32| env.program.headers.get(*id as usize);
+        let same = |(a, b)| headers_equal(env, header(a), header(b));
+        x.len() == y.len() && x.iter().zip(y).all(same)
+    })
 }
 
 pub(super) fn last_index(env: Env<'_>, stack: u32) -> i64 {

@@ -2,7 +2,9 @@
 //! Any expression in any arithmetic.
 
 use super::int::Int;
-use super::stacks::{arg_ref, headers_equal, last_index, stack_field, stack_last, stacks_equal};
+use super::stacks::{
+    arg_ref, header, headers_equal, last_index, stack_field, stack_last, stacks_equal,
+};
 use crate::interpreter::env::Env;
 use p4_ir::{BinOp, Expr, UnOp};
 
@@ -48,7 +50,10 @@ fn tree<T: Int>(e: &Expr, env: Env<'_>) -> T {
             }
         }
         Expr::Wrap(op, width, x) => eval::<T>(x, env).wrap(*op, *width),
-        Expr::HeadersEqual(a, b) => flag(headers_equal(env, *a, *b)),
+        Expr::HeadersEqual(p) => {
+            let of = |h| header(env.program, h, |e| eval::<T>(e, env).index());
+            flag(headers_equal(env, of(&p.0), of(&p.1)))
+        }
         Expr::StacksEqual(a, b) => flag(stacks_equal(env, *a, *b)),
         Expr::LastIndex(s) => T::constant(last_index(env, *s)),
         Expr::Bin(op, p) => {

@@ -6,9 +6,10 @@ use std::num::Wrapping;
 use num_bigint::BigInt;
 use num_traits::Zero;
 use p4_ir::bits::{mask_words, words_from_big};
-use p4_ir::{Arithmetic, TypedExpr};
+use p4_ir::{Arithmetic, Header, HeaderRef, Program, TypedExpr};
 
 use super::int::Int;
+use super::stacks;
 use super::tree::eval;
 use crate::interpreter::env::Env;
 
@@ -32,6 +33,11 @@ pub(crate) fn index(c: &TypedExpr, env: Env<'_>) -> usize {
         Arithmetic::Wrapping128 => eval::<Wrapping<i128>>(&c.expr, env).index(),
         Arithmetic::Unbounded => eval::<BigInt>(&c.expr, env).index(),
     }
+}
+
+/// The header; `None` outside its stack.
+pub(crate) fn header<'p>(program: &'p Program, env: Env<'_>, h: &HeaderRef) -> Option<&'p Header> {
+    stacks::header(program, h, |e| eval::<BigInt>(e, env).index())
 }
 
 /// The value is not 0.

@@ -74,8 +74,12 @@ impl Reads<'_> {
     }
 
     fn stack(&mut self, id: u32) {
-        if let Some(s) = self.program.stacks.get(id as usize) {
-            s.headers.iter().for_each(|h| self.header_id(*h));
+        let stacks = &self.program.stacks;
+        if let Some(s) = stacks.get(id as usize) {
+            let others = s.others.iter().filter_map(|o| stacks.get(*o as usize));
+            for s in std::iter::once(s).chain(others) {
+                s.headers.iter().for_each(|h| self.header_id(*h));
+            }
         }
     }
 

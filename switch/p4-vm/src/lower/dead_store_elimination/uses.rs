@@ -4,6 +4,7 @@
 use super::Reads;
 use crate::bytecode::{Op, Word};
 use p4_ir::Expr;
+use p4_ir::HeaderRef;
 use p4_ir::Primitive;
 
 impl Reads<'_> {
@@ -79,7 +80,12 @@ impl Reads<'_> {
             Primitive::Copy { src, .. }
             | Primitive::CopyWide { src, .. }
             | Primitive::CopyVariable { src, .. } => self.field(*src),
-            Primitive::CopyHeader { src, .. } => self.header_id(*src),
+            Primitive::CopyHeader { dst, src } => {
+                self.index(dst);
+                self.header_ref(src);
+            }
+            Primitive::CopyUnion { pairs } => pairs.iter().for_each(|(_, b)| self.header_id(*b)),
+            Primitive::AddHeader(h) | Primitive::RemoveHeader(h) => self.index(h),
             Primitive::CopyStack { src, .. } => self.stack(*src),
             Primitive::Push { stack, .. } | Primitive::Pop { stack, .. } => self.stack(*stack),
             Primitive::Set64 { value: c, .. }
@@ -120,11 +126,25 @@ impl Reads<'_> {
             Primitive::Log { args, .. } => args.iter().for_each(|c| self.expr(&c.expr)),
             Primitive::SetConst(_)
             | Primitive::SetArg { .. }
-            | Primitive::AddHeader(_)
-            | Primitive::RemoveHeader(_)
             | Primitive::Jump(_)
             | Primitive::Exit
-            | Primitive::MarkToDrop => {}
+            | Primitive::NoOp
+            | Primitive::MarkToDrop { .. } => {}
+        }
+    }
+
+    /// The index that selects the header.
+    fn index(&mut self, h: &HeaderRef) {
+        if let HeaderRef::At { index, .. } = h {
+            self.expr(index);
+        }
+    }
+
+    fn header_ref(&mut self, h: &HeaderRef) {
+        self.index(h);
+        match h {
+            HeaderRef::Of(h) => self.header_id(*h),
+            HeaderRef::At { stack, .. } => self.stack(*stack),
         }
     }
 
@@ -146,9 +166,9 @@ impl Reads<'_> {
                 self.expr(&p.1);
                 self.expr(&p.2);
             }
-            Expr::HeadersEqual(a, b) => {
-                self.header_id(*a);
-                self.header_id(*b);
+            Expr::HeadersEqual(p) => {
+                self.header_ref(&p.0);
+                self.header_ref(&p.1);
             }
             Expr::StacksEqual(a, b) => {
                 self.stack(*a);

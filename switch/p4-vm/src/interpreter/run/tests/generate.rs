@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use p4_ir::TypedExpr;
 use p4_ir::{BinOp, Expr, FieldRef, UnOp, WrapOp};
-use p4_ir::{Constant, Header, Primitive, Program, RegisterArray};
+use p4_ir::{Constant, Header, HeaderRef, Primitive, Program, RegisterArray};
 
 /// Words 0 to 7 hold fields, 8 to 11 two headers, each after its validity bit.
 pub(super) const FIELDS: u32 = 8;
@@ -14,13 +14,11 @@ pub(super) const ARGS: u32 = 3;
 
 pub(super) fn header(valid: u32) -> Header {
     Header {
-        metadata: false,
         valid,
-        fields: Vec::new(),
         words: valid as usize + 1..valid as usize + 2,
         fixed_bits: 64,
-        variable: None,
         word_bytes: vec![8],
+        ..Header::default()
     }
 }
 
@@ -110,8 +108,8 @@ pub(super) fn insn() -> impl Strategy<Value = Primitive> {
             dst,
             value: compiled(e, Some(dst.width)),
         }),
-        1 => (0u32..2).prop_map(Primitive::AddHeader),
-        1 => (0u32..2).prop_map(Primitive::RemoveHeader),
+        1 => (0u32..2).prop_map(|h| Primitive::AddHeader(HeaderRef::Of(h))),
+        1 => (0u32..2).prop_map(|h| Primitive::RemoveHeader(HeaderRef::Of(h))),
         1 => (field(), 0u32..2, expr()).prop_map(|(dst, register, e)| Primitive::RegisterRead {
             dst,
             register,

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Queues of one port by strict priority.
+#![allow(clippy::unwrap_used)]
+
+use crate::common::{Out, assign, field, hex, program};
+use p4_ir::load;
+use p4_vm::Image;
+use serde_json::json;
+use traffic_manager::{PortConfig, Switch};
+
+/// A switch whose frames `[priority, 0, id]` leave by port 1 as `[enq_qdepth, deq_qdepth, qid]`
+/// with the id behind, 8 ms each.
+fn switch(priorities: usize, depth_packets: u32) -> Switch {
+    let mut p = program(json!([
+        assign(["standard_metadata", "egress_spec"], hex("0x01")),
+        assign(["standard_metadata", "priority"], field("h", "a")),
+    ]));
+    let fields = p["header_types"][1]["fields"].as_array_mut().unwrap();
+    for (name, bits) in [
+        ("priority", 3),
+        ("enq_timestamp", 32),
+        ("enq_qdepth", 19),
+        ("deq_timedelta", 32),
+        ("deq_qdepth", 19),
+        ("qid", 5),
+    ] {
+        fields.push(json!([name, bits, false]));
+    }
+    // h.b of two bytes: one for each.
+    p["header_types"][2]["fields"] = json!([["a", 8, false], ["d", 8, false], ["b", 8, false]]);
+    let egress = json!([
+        assign(["h", "a"], field("standard_metadata", "enq_qdepth")),
+        assign(["h", "d"], field("standard_metadata", "deq_qdepth")),
+        assign(["h", "b"], field("standard_metadata", "qid")),
+    ]);
+    p["actions"].as_array_mut().unwrap().push(json!({
+        "name": "seen", "id": 8, "runtime_data": [], "primitives": egress,
+    }));
+    let mut table = p["pipelines"][0]["tables"][0].clone();
+    (table["name"], table["action_ids"], table["actions"]) =
+        (json!("e"), json!([8]), json!(["seen"]));
+    table["next_tables"] = json!({"seen": null});
+    table["default_entry"]["action_id"] = json!(8);
+    p["pipelines"][1]["tables"] = json!([table]);
+    p["pipelines"][1]["init_table"] = json!("e");
+    let mut s = Switch::new();
+    s.load(Image::new(load(p.to_string().as_bytes()).unwrap()));
+    s.set_priority_queues(priorities);
+    // 4 bytes and 24 of overhead in 8 ms.
+    let rate_bps = 28_000;
+    s.configure(
+        1,
+        PortConfig {
+            rate_bps,
+            depth_packets,
+            ..PortConfig::default()
+        },
+    );
+    s
+}
+
+/// Sends frames of these priorities at once; their ids are 0 to n.
+fn sent(s: &mut Switch, priorities: &[u8]) -> Vec<[u8; 4]> {
+    let mut out = Out::default();
+    for (id, priority) in priorities.iter().enumerate() {
+        s.receive(0, &[*priority, 0, 0, id as u8], 1_000);
+    }
+    s.run_until(1_000_000_000, &mut out);
+    out.frames()
+        .iter()
+        .map(|f| f.as_slice().try_into().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_highest_that_holds_a_packet_is_served() {
+    // Served at the first event: all have come by then.
+    let left = sent(&mut switch(8, 0), &[0, 3, 7, 0, 3, 7]);
+    let ids: Vec<u8> = left.iter().map(|f| f[3]).collect();
+    assert_eq!(ids, [2, 5, 1, 4, 0, 3]);
+    // Depths are those of the packet's own queue.
+    let seen: Vec<[u8; 3]> = left.iter().map(|f| [f[0], f[1], f[2]]).collect();
+    let two = |queue| [[0, 1, queue], [1, 0, queue]];
+    assert_eq!(seen, [two(7), two(3), two(0)].concat());
+}
+
+#[test]
+fn each_queue_has_its_own_depth() {
+    let mut s = switch(2, 2);
+    let ids: Vec<u8> = sent(&mut s, &[0, 0, 0, 1, 1, 1])
+        .iter()
+        .map(|f| f[3])
+        .collect();
+    assert_eq!(ids, [3, 4, 0, 1]);
+    assert_eq!(s.port_mut(1).tail_dropped_packets, 2);
+}
+
+#[test]
+fn a_priority_without_a_queue_is_dropped_and_counted() {
+    let mut s = switch(1, 0);
+    assert_eq!(sent(&mut s, &[0, 1, 7]).len(), 1);
+    assert_eq!(s.stats().dropped_priority, 2);
+    let mut s = switch(4, 0);
+    assert_eq!(sent(&mut s, &[3, 4]).len(), 1);
+    assert_eq!(s.stats().dropped_priority, 1);
+}
+
+#[test]
+fn fewer_queues_lose_nothing_that_waits() {
+    let mut s = switch(8, 0);
+    for (id, priority) in [0u8, 7, 3].into_iter().enumerate() {
+        s.receive(0, &[priority, 0, 0, id as u8], 1_000);
+    }
+    s.set_priority_queues(1);
+    let mut out = Out::default();
+    s.run_until(1_000_000_000, &mut out);
+    assert_eq!(out.0.len(), 3);
+}
