@@ -8,7 +8,7 @@
 
 use super::flows::Flow;
 use crate::classify::LinkContext;
-use crate::types::FlowClass;
+use crate::types::{CongestionControl, FlowClass};
 
 /// With less of what left, the LBP flows do not hold the queue.
 const LEAST_OF_LINK: f64 = 0.5;
@@ -35,7 +35,8 @@ pub(super) fn heed<'a, 'w>(
 fn heed_full(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
     let bytes = |f: &Flow<'_, '_>| f.wire_bytes as f64;
     let all: f64 = flows.iter().map(bytes).sum();
-    let of_lbp: f64 = flows.iter().filter(|f| f.is_lbp()).map(bytes).sum();
+    let heeds_loss = |f: &&Flow<'_, '_>| f.is_lbp() && !f.is_model_based();
+    let of_lbp: f64 = flows.iter().filter(heeds_loss).map(bytes).sum();
     let shared = of_lbp >= LEAST_OF_LINK * all;
     let least = LEAST_OF_MEAN * mean_rate_bps(flows);
     for f in flows.iter_mut().filter(|f| f.estimate.rate_bps >= least) {
@@ -90,6 +91,11 @@ fn find_one(flows: &mut [Flow<'_, '_>]) {
 }
 
 impl Flow<'_, '_> {
+    /// Its window follows a model of the path, and no loss.
+    fn is_model_based(&self) -> bool {
+        self.estimate.congestion_control == CongestionControl::Bbr
+    }
+
     fn becomes_lbp(&mut self, p: f64, why: &str) {
         let estimate = &mut self.estimate;
         estimate.class = FlowClass::Lbp;

@@ -137,6 +137,12 @@ test_support::shared_data_test! {
                 // Flows behind slower links and behind windows stay what they are.
                 let taken = judged.wrong.iter().filter(|w| w.starts_with("rbp as Lbp") || w.starts_with("wl as Lbp"));
                 assert_eq!(taken.count(), 0, "{name}");
+                // Also from the first seconds on, when not every window is known yet.
+                if mode.name == "probed" || mode.name == "passive" {
+                    let from_ns = run.from_ns + 2_000_000_000;
+                    let early = run.estimator.n_b(LINK, from_ns, from_ns + WINDOW_NS);
+                    assert!((early.value - n_b).abs() <= 2.0, "{name}, early: {early:?}");
+                }
             }
         }
     }
