@@ -4,6 +4,7 @@
 use crate::reductions::Reduction;
 use crate::stats::quantile;
 use crate::types::CongestionControl;
+use std::ops::Range;
 
 /// Smallest window before a reduction of which the ratio means anything: a
 /// window of 5 halves to 2 or 3.
@@ -13,6 +14,21 @@ const MIN_WINDOW_PKTS: f64 = 8.0;
 /// control, that of Illinois, Westwood+ and H-TCP follows the path.
 const MOST_SPREAD: f64 = 0.03;
 
+/// Recovery takes so long before a window grows.
+const RECOVERY_ROUNDS: f64 = 1.5;
+/// Growth of fewer rounds is not seen.
+const LEAST_ROUNDS: f64 = 3.0;
+/// Segments a round; half of one where every second segment is acknowledged.
+const RENO_GROWTH: Range<f64> = 0.25..2.0;
+/// Of a hundredth of the window a round (Kelly 2003), or a segment where that is more: Linux's.
+const SCALABLE_GROWTH: Range<f64> = 0.25..2.0;
+const SCALABLE_PART: f64 = 0.01;
+/// Of the window that is expected.
+const CUBIC_GROWTH: Range<f64> = 0.6..1.35;
+/// C of RFC 9438, segments/s^3, and its alpha with beta 0.7, segments a round.
+const CUBIC_C: f64 = 0.4;
+const CUBIC_RENO: f64 = 0.53;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Recognised {
     pub cc: CongestionControl,
@@ -20,11 +36,12 @@ pub(crate) struct Recognised {
     pub beta: Option<f64>,
 }
 
-/// Recognises by the factor the window is multiplied with on loss: Reno 1/2,
-/// CUBIC 717/1024, Scalable 7/8, each time. Veno and HighSpeed reduce to 0.44 to 0.47, and
-/// are nobody's. A window that comes back to its level within a
+/// Recognises by the factor the window is multiplied with on loss, and by its growth until the
+/// next: Reno 1/2, CUBIC 717/1024, Scalable 7/8, each time. Veno and HighSpeed reduce to 0.44 to
+/// 0.47, and are nobody's. A window that comes back to its level within a
 /// few RTTs each time follows a model of the path and not its losses: BBR.
-pub(crate) fn recognise(reductions: &[Reduction]) -> Recognised {
+/// A small reduction of a flow with packets that are `marked` may be DCTCP's.
+pub(crate) fn recognise(reductions: &[Reduction], marked: bool) -> Recognised {
     let wide: Vec<&Reduction> = reductions
         .iter()
         .filter(|r| r.before >= MIN_WINDOW_PKTS)
@@ -53,19 +70,88 @@ pub(crate) fn recognise(reductions: &[Reduction]) -> Recognised {
     let cc = match beta.filter(|&b| spread(b) <= MOST_SPREAD) {
         Some(b) if (0.475..0.535).contains(&b) => CongestionControl::Reno,
         Some(b) if (0.665..0.73).contains(&b) => CongestionControl::Cubic,
-        Some(b) if (0.85..0.9).contains(&b) => CongestionControl::Scalable,
+        Some(b) if (0.85..0.9).contains(&b) && !marked => CongestionControl::Scalable,
         _ => CongestionControl::Unknown,
     };
+    let cc = if grows_as(cc, reductions) {
+        cc
+    } else {
+        CongestionControl::Unknown
+    };
     Recognised { cc, beta }
+}
+
+/// The window grows between reductions as that of the control does (median).
+fn grows_as(cc: CongestionControl, reductions: &[Reduction]) -> bool {
+    let growth = reductions.windows(2).filter_map(|pair| {
+        let [a, b] = pair else { return None };
+        Growth::between(a, b)
+    });
+    let (law, range): (fn(Growth) -> f64, _) = match cc {
+        CongestionControl::Reno => (Growth::per_round, RENO_GROWTH),
+        CongestionControl::Cubic => (Growth::of_cubic, CUBIC_GROWTH),
+        CongestionControl::Scalable => (Growth::of_scalable, SCALABLE_GROWTH),
+        _ => return true,
+    };
+    let grown: Vec<f64> = growth.map(law).collect();
+    quantile(&grown, 0.5).is_some_and(|g| range.contains(&g))
+}
+
+/// From a reduction to the level before the next one.
+#[derive(Clone, Copy)]
+struct Growth {
+    before: f64,
+    from: f64,
+    to: f64,
+    seconds: f64,
+    rounds: f64,
+}
+
+impl Growth {
+    /// `None` where the window is not known, or the time is too short for its growth to be seen.
+    fn between(a: &Reduction, b: &Reduction) -> Option<Self> {
+        let from = a.after.max(a.threshold_ratio.map_or(0.0, |r| r * a.before));
+        let recovery_s = RECOVERY_ROUNDS * a.rtt_ns as f64 / 1e9;
+        let seconds = b.time_ns.saturating_sub(a.time_ns) as f64 / 1e9 - recovery_s;
+        let rounds = seconds / (a.rtt_ns as f64 / 1e9);
+        (from >= 2.0 && b.before.is_finite() && a.rtt_ns > 0 && rounds >= LEAST_ROUNDS).then_some(
+            Self {
+                before: a.before,
+                from,
+                to: b.before,
+                seconds,
+                rounds,
+            },
+        )
+    }
+
+    fn per_round(self) -> f64 {
+        (self.to - self.from) / self.rounds
+    }
+
+    fn of_scalable(self) -> f64 {
+        self.per_round() / (SCALABLE_PART * f64::midpoint(self.from, self.to)).max(1.0)
+    }
+
+    /// Of the level that CUBIC reaches in the time (RFC 9438, sections 4.2 and 4.3).
+    fn of_cubic(self) -> f64 {
+        let k = ((self.before - self.from).max(0.0) / CUBIC_C).cbrt();
+        let cubic = CUBIC_C * (self.seconds - k).powi(3) + self.before;
+        let reno = self.from + CUBIC_RENO * self.rounds;
+        self.to / cubic.max(reno)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const RTT_S: f64 = 0.02;
+
     fn reduction(before: f64, ratio: f64, restored: bool) -> Reduction {
         Reduction {
             time_ns: 0,
+            rtt_ns: (RTT_S * 1e9) as u64,
             before,
             after: before * ratio,
             threshold_ratio: Some(ratio),
@@ -75,18 +161,50 @@ mod tests {
         }
     }
 
+    /// Reductions by these factors, so many round trips of growth apart.
+    fn sawtooth(ratios: &[f64], rounds: f64) -> Vec<Reduction> {
+        let at = |i: usize| (i as f64 * (rounds + RECOVERY_ROUNDS) * RTT_S * 1e9) as u64;
+        let all = ratios.iter().enumerate();
+        all.map(|(i, &ratio)| Reduction {
+            time_ns: at(i),
+            ..reduction(100.0, ratio, false)
+        })
+        .collect()
+    }
+
     #[test]
-    fn by_factor() {
-        for (ratio, cc) in [
-            (0.5, CongestionControl::Reno),
-            (0.7, CongestionControl::Cubic),
-            (0.875, CongestionControl::Scalable),
-            (0.35, CongestionControl::Unknown),
+    fn by_factor_and_growth() {
+        // At short round trips CUBIC grows by 0.53 segments in each.
+        for (ratio, rounds, cc) in [
+            (0.5, 50.0, CongestionControl::Reno),
+            (0.5, 100.0, CongestionControl::Reno),
+            (0.7, 57.0, CongestionControl::Cubic),
+            (0.875, 13.4, CongestionControl::Scalable),
+            (0.35, 50.0, CongestionControl::Unknown),
         ] {
-            let r = recognise(&[reduction(100.0, ratio, false); 3]);
-            assert_eq!(r.cc, cc);
+            let r = recognise(&sawtooth(&[ratio; 3], rounds), false);
+            assert_eq!(r.cc, cc, "{ratio}");
             assert_eq!(r.beta, Some(ratio));
         }
+    }
+
+    /// Hybla grows faster than Reno, Vegas not at all; DCTCP is reduced each few round trips.
+    #[test]
+    fn one_that_grows_otherwise_has_no_name() {
+        for (ratio, rounds) in [
+            (0.5, 10.0),
+            (0.5, 1000.0),
+            (0.7, 5.0),
+            (0.875, 2.0),
+            (0.875, 4.0),
+        ] {
+            let r = recognise(&sawtooth(&[ratio; 3], rounds), false);
+            assert_eq!(r.cc, CongestionControl::Unknown, "{ratio} {rounds}");
+        }
+        assert_eq!(
+            recognise(&sawtooth(&[0.5], 50.0), false).cc,
+            CongestionControl::Unknown
+        );
     }
 
     /// Veno and HighSpeed reduce a little further than Reno; Illinois, Westwood+ and H-TCP
@@ -94,33 +212,35 @@ mod tests {
     #[test]
     fn controls_that_are_not_known_have_no_name() {
         for ratio in [0.44, 0.46, 0.56, 0.6, 0.78] {
-            let r = recognise(&[reduction(100.0, ratio, false); 5]);
+            let r = recognise(&sawtooth(&[ratio; 5], 50.0), false);
             assert_eq!(r.cc, CongestionControl::Unknown, "{ratio}");
             assert_eq!(r.beta, Some(ratio));
         }
-        let by_the_path =
-            [0.35, 0.5, 0.5, 0.65, 0.7, 0.42, 0.58].map(|r| reduction(100.0, r, false));
-        assert_eq!(recognise(&by_the_path).cc, CongestionControl::Unknown);
+        let by_the_path = sawtooth(&[0.35, 0.5, 0.5, 0.65, 0.7, 0.42, 0.58], 50.0);
+        assert_eq!(
+            recognise(&by_the_path, false).cc,
+            CongestionControl::Unknown
+        );
     }
 
     #[test]
     fn windows_that_come_back_are_bbr() {
         assert_eq!(
-            recognise(&[reduction(100.0, 0.04, true); 3]).cc,
+            recognise(&[reduction(100.0, 0.04, true); 3], false).cc,
             CongestionControl::Bbr
         );
         assert_eq!(
-            recognise(&[reduction(100.0, 0.5, true)]).cc,
-            CongestionControl::Reno
+            recognise(&[reduction(100.0, 0.5, true)], false).cc,
+            CongestionControl::Unknown
         );
     }
 
     #[test]
     fn tiny_windows_tell_nothing() {
         assert_eq!(
-            recognise(&[reduction(4.0, 0.5, false); 9]).cc,
+            recognise(&[reduction(4.0, 0.5, false); 9], false).cc,
             CongestionControl::Unknown
         );
-        assert_eq!(recognise(&[]).cc, CongestionControl::Unknown);
+        assert_eq!(recognise(&[], false).cc, CongestionControl::Unknown);
     }
 }

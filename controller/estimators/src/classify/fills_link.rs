@@ -121,6 +121,7 @@ mod tests {
             (0..all)
                 .map(|i| Reduction {
                     time_ns: 0,
+                    rtt_ns: 0,
                     before: 100.0,
                     after: 87.0,
                     threshold_ratio: None,

@@ -59,6 +59,7 @@ mod tests {
     fn reduction(after: f64, restored: bool) -> Reduction {
         Reduction {
             time_ns: 0,
+            rtt_ns: 0,
             before: 100.0,
             after,
             threshold_ratio: None,

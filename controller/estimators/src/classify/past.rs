@@ -41,7 +41,8 @@ impl Past {
         let events = here.len();
         let (reductions, recognised) = if is_probed {
             let reductions = probed(flow, base, config);
-            let recognised = recognise(&reductions);
+            let marked = flow.signals_ns.len() > flow.drops_ns.len();
+            let recognised = recognise(&reductions, marked);
             (reductions, recognised)
         } else {
             let unknown = Recognised {

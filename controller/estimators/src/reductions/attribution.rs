@@ -10,6 +10,8 @@ use crate::window::FlowWindow;
 pub(crate) struct Reduction {
     /// Start of the interval in which it was first seen.
     pub time_ns: u64,
+    /// Round trip at that time; 0 where none was needed.
+    pub rtt_ns: u64,
     /// Window (segments) or rate before and after.
     pub before: f64,
     pub after: f64,

@@ -108,6 +108,7 @@ fn retransmissions(
 fn episode(time_ns: u64, local: bool) -> Reduction {
     Reduction {
         time_ns,
+        rtt_ns: 0,
         before: f64::NAN,
         after: f64::NAN,
         threshold_ratio: None,
@@ -148,6 +149,7 @@ fn rate_falls(flow: &FlowWindow<'_>, typical_rtt_ns: u64) -> Vec<Reduction> {
             let cause = Attribution::new(&flow.signals_ns).cause(time_ns, rtt, rtt, false);
             found.push(Reduction {
                 time_ns,
+                rtt_ns: rtt,
                 before,
                 after,
                 threshold_ratio: None,

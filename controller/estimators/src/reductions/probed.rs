@@ -107,6 +107,7 @@ pub(crate) fn probed(
                 };
                 found.push(Reduction {
                     time_ns: at,
+                    rtt_ns: rtt,
                     before: level,
                     after: low,
                     threshold_ratio: ratio,
@@ -169,6 +170,7 @@ fn add_state_changes(
         );
         extra.push(Reduction {
             time_ns: event.time_ns,
+            rtt_ns: rtt,
             before: f64::NAN,
             after: f64::NAN,
             threshold_ratio: None,
@@ -259,7 +261,7 @@ mod tests {
         let found = probed(&flow, None, &EstimatorConfig::default());
         assert_eq!(found.len(), 19);
         assert!(found.iter().all(|r| r.local && r.counts && !r.restored));
-        let cc = crate::congestion_control::recognise(&found).cc;
+        let cc = crate::congestion_control::recognise(&found, false).cc;
         assert_eq!(cc, crate::types::CongestionControl::Scalable);
     }
 }

@@ -81,7 +81,7 @@ fn is_right(named: CongestionControl, truth: &str) -> bool {
 }
 
 test_support::shared_data_test! {
-    /// An unknown control is no known one's: of 1266 flows of 12 controls 16 had a wrong name.
+    /// An unknown control is no known one's: of 1266 probed flows of 12 controls 8 had a wrong name.
     #[cfg_attr(debug_assertions, ignore = "takes minutes without optimisation: make truth")]
     fn hardly_any_flow_has_anothers_name() {
         let others = shared_runs("ns3-3").unwrap().into_iter().filter(|path| path.is_dir());
