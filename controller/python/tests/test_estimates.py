@@ -99,7 +99,7 @@ def test_a_verdict_says_itself() -> None:
     ("ask", "says"),
     [
         ({"phase": "dep"}, "it has deep, shallow"),
-        ({"node": 99}, "it has (node:port)"),
+        ({"node": 99}, "no such link in the capture; it has"),
         ({"from_s": 1e6, "to_s": 2e6}, "ask for a span within it"),
         ({"phase": "deep", "from_s": 1.0}, "not both"),
         ({"targets": {"loss_rate": 7}}, "targets: loss_rate: 7 is not a fraction"),

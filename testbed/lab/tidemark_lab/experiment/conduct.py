@@ -179,9 +179,11 @@ def of_link(live: Live) -> str:
         link = live.links.link(len(live.links.places) - 1)
         recent = link["recent"]
         estimates = link["estimate"]["estimates"]
+        loss = recent["loss_rate"]
+        lost = "-" if loss is None else f"{100 * loss:.3f} %"
         return (
             f"  utilisation {100 * recent['utilisation']:5.1f} %"
-            f"  loss {100 * recent['loss_rate']:6.3f} %"
+            f"  loss {lost:>8}"
             f"  delay p99 {recent['delay_ms']['p99']:5.1f} ms"
             f"  N_b {estimates['n_b']['value']:.0f}"
         )

@@ -329,10 +329,15 @@ def _tell(found: list[JsonObject], progress: Progress) -> None:
     for row in found:
         progress.say(
             f"  {row['phase']} {row['switch']}: {row['limit_bytes'] / 1e3:.1f} kB, utilisation "
-            f"{row['utilisation']:.2%}, lost {row['loss_rate']:.3%}, N_b {row['n_b'] or 0:.1f} "
+            f"{row['utilisation']:.2%}, lost {_known(row['loss_rate'], '.3%')}, "
+            f"N_b {_known(row['n_b'], '.1f')} "
             f"({row['true_n_b']})"
             + ("" if row["trusted"] else f"  NOT TRUSTED: {row['why_not_trusted']}")
         )
+
+
+def _known(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
 
 
 def duration(seconds: float) -> str:

@@ -165,7 +165,7 @@ def markdown(documents: Sequence[JsonObject]) -> str:
                     (
                         *(*head, f"{f['limit_bytes'] / 1e3:.0f}"),
                         *(_interval(f["utilisation"], 4), f"{then['utilisation']:.4f}"),
-                        *(_interval(f["loss_rate"], 3, 100), f"{100 * then['loss_rate']:.3f}"),
+                        *(_interval(f["loss_rate"], 3, 100), _number(then["loss_rate"], 3, 100)),
                     )
                 )
     misses = far(documents)
@@ -184,7 +184,7 @@ def _beside_truth(p: JsonObject) -> tuple[str, ...]:
         *(str(truth["n_b"]), *(_interval(s["n_b"]) for s in sides)),
         *(_number(truth["t_e_ms"]), *(_interval(s["t_e_ms"]) for s in sides)),
         *(f"{s['classes_right']}/{flows}" for s in sides),
-        *(f"{p['utilisation']:.4f}", f"{100 * p['loss_rate']:.3f}"),
+        *(f"{p['utilisation']:.4f}", _number(p["loss_rate"], 3, 100)),
         f"{_number(advised_kb)} ({p['advice']['rule']})",
     )
 
