@@ -97,7 +97,7 @@ def test_every_record_once(front: Front, controller: Controller):
     controller.end()
     assert limits(front) == ["172448", "100000", "90000", "80000"]
 
-    rows = front.file("limit_changes", node=10, port=5, from_ms=0, to_ms=1_700_000_001_000)
+    rows = front.file("limit_changes", node=10, port=5, queue=0, from_ms=0, to_ms=1_700_000_001_000)
     assert len(rows) == 1
     row = rows[0]
     assert (row["origin"], row["outcome"]) == ("auto", "worse")
