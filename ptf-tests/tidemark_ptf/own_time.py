@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether bursts came quickly, by the switch's own clock.
+"""Speed of bursts by the switch's own clock.
 
 A test of a queue slows a port, so that nothing leaves while a burst arrives. On a busy
 machine the burst may take longer than that, and frames do leave: then the test says nothing

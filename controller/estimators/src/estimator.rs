@@ -101,7 +101,7 @@ impl Estimator {
         }
     }
 
-    /// Whether no report of the collector can tell of a drop.
+    /// True if the collector has reports of INT-MD alone, which tell no drop.
     pub fn are_drops_untold(&self) -> bool {
         self.store.drops_untold
     }

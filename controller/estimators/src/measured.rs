@@ -104,7 +104,7 @@ impl LinkEstimate {
         (all > 0.0).then(|| classed.map(bytes).sum::<f64>() / all)
     }
 
-    /// Whether packets came, and nothing can tell of their drops.
+    /// True of packets whose drops no report can tell.
     fn is_loss_untold(&self) -> bool {
         self.loss_rate.is_none() && self.arrivals > 0
     }

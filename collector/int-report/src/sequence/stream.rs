@@ -134,7 +134,7 @@ impl Repeated {
     /// Others that a repetition outweighs.
     const HOLD: u64 = 16;
 
-    /// Whether a datagram that is not the next, but so far ahead, has a number that stands for
+    /// True of a datagram, not the next but so far ahead, with a number that stands for
     /// none.
     fn observe(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> bool {
         if self.sequence != sequence || self.weight == 0 {
@@ -304,7 +304,7 @@ impl Stream {
         }
     }
 
-    /// Whether nothing came but what stands for no number.
+    /// True if only numbers that stand for none came.
     fn has_no_number(&self) -> bool {
         self.span == 1 && self.repeated.is_constant && self.repeated.sequence == self.highest
     }

@@ -36,7 +36,7 @@ impl Elsewhere {
         })
     }
 
-    /// Whether a node is this pipeline's.
+    /// True of the nodes of this pipeline.
     #[inline]
     pub(super) fn owns(&mut self, node_id: u32) -> bool {
         self.nodes.of(node_id) == self.index

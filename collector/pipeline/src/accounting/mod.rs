@@ -219,7 +219,7 @@ impl Accounting {
         }
     }
 
-    /// Whether a node is this pipeline's.
+    /// True of the nodes of this pipeline.
     #[inline]
     pub(crate) fn owns(&mut self, node_id: u32) -> bool {
         self.elsewhere.as_mut().is_none_or(|e| e.owns(node_id))

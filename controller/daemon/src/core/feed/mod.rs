@@ -242,7 +242,7 @@ impl Feed {
         self.estimator.occupancy_distribution(link, from_ns, to_ns)
     }
 
-    /// Whether no report of its collector can tell of a drop.
+    /// True if its collector has reports of INT-MD alone, which tell no drop.
     pub fn are_drops_untold(&self) -> bool {
         self.estimator.are_drops_untold()
     }
