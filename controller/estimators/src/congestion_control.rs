@@ -25,6 +25,8 @@ const SCALABLE_GROWTH: Range<f64> = 0.25..2.0;
 const SCALABLE_PART: f64 = 0.01;
 /// Of the window that is expected.
 const CUBIC_GROWTH: Range<f64> = 0.6..1.35;
+/// Reduction over half the share of marks.
+const DCTCP_OF_SHARE: Range<f64> = 0.5..2.0;
 /// C of RFC 9438, segments/s^3, and its alpha with beta 0.7, segments a round.
 const CUBIC_C: f64 = 0.4;
 const CUBIC_RENO: f64 = 0.53;
@@ -40,8 +42,9 @@ pub(crate) struct Recognised {
 /// next: Reno 1/2, CUBIC 717/1024, Scalable 7/8, each time. Veno and HighSpeed reduce to 0.44 to
 /// 0.47, and are nobody's. A window that comes back to its level within a
 /// few RTTs each time follows a model of the path and not its losses: BBR.
-/// A small reduction of a flow with packets that are `marked` may be DCTCP's.
-pub(crate) fn recognise(reductions: &[Reduction], marked: bool) -> Recognised {
+/// DCTCP reduces by half the share of its packets that are `marked`, where more are than
+/// dropped: of others' reductions that is a small part.
+pub(crate) fn recognise(reductions: &[Reduction], marked: Option<f64>) -> Recognised {
     let wide: Vec<&Reduction> = reductions
         .iter()
         .filter(|r| r.before >= MIN_WINDOW_PKTS)
@@ -67,10 +70,12 @@ pub(crate) fn recognise(reductions: &[Reduction], marked: bool) -> Recognised {
         let off: Vec<f64> = ratios.iter().map(|r| (r - b).abs()).collect();
         quantile(&off, 0.5).unwrap_or(0.0)
     };
-    let cc = match beta.filter(|&b| spread(b) <= MOST_SPREAD) {
+    let by_share = |b: f64| marked.is_some_and(|m| DCTCP_OF_SHARE.contains(&(2.0 * (1.0 - b) / m)));
+    let cc = match beta.filter(|&b| spread(b) <= MOST_SPREAD || by_share(b)) {
+        Some(b) if by_share(b) => CongestionControl::Dctcp,
         Some(b) if (0.475..0.535).contains(&b) => CongestionControl::Reno,
         Some(b) if (0.665..0.73).contains(&b) => CongestionControl::Cubic,
-        Some(b) if (0.85..0.9).contains(&b) && !marked => CongestionControl::Scalable,
+        Some(b) if (0.85..0.9).contains(&b) && marked.is_none() => CongestionControl::Scalable,
         _ => CongestionControl::Unknown,
     };
     let cc = if grows_as(cc, reductions) {
@@ -182,7 +187,7 @@ mod tests {
             (0.875, 13.4, CongestionControl::Scalable),
             (0.35, 50.0, CongestionControl::Unknown),
         ] {
-            let r = recognise(&sawtooth(&[ratio; 3], rounds), false);
+            let r = recognise(&sawtooth(&[ratio; 3], rounds), None);
             assert_eq!(r.cc, cc, "{ratio}");
             assert_eq!(r.beta, Some(ratio));
         }
@@ -198,11 +203,11 @@ mod tests {
             (0.875, 2.0),
             (0.875, 4.0),
         ] {
-            let r = recognise(&sawtooth(&[ratio; 3], rounds), false);
+            let r = recognise(&sawtooth(&[ratio; 3], rounds), None);
             assert_eq!(r.cc, CongestionControl::Unknown, "{ratio} {rounds}");
         }
         assert_eq!(
-            recognise(&sawtooth(&[0.5], 50.0), false).cc,
+            recognise(&sawtooth(&[0.5], 50.0), None).cc,
             CongestionControl::Unknown
         );
     }
@@ -212,25 +217,22 @@ mod tests {
     #[test]
     fn controls_that_are_not_known_have_no_name() {
         for ratio in [0.44, 0.46, 0.56, 0.6, 0.78] {
-            let r = recognise(&sawtooth(&[ratio; 5], 50.0), false);
+            let r = recognise(&sawtooth(&[ratio; 5], 50.0), None);
             assert_eq!(r.cc, CongestionControl::Unknown, "{ratio}");
             assert_eq!(r.beta, Some(ratio));
         }
         let by_the_path = sawtooth(&[0.35, 0.5, 0.5, 0.65, 0.7, 0.42, 0.58], 50.0);
-        assert_eq!(
-            recognise(&by_the_path, false).cc,
-            CongestionControl::Unknown
-        );
+        assert_eq!(recognise(&by_the_path, None).cc, CongestionControl::Unknown);
     }
 
     #[test]
     fn windows_that_come_back_are_bbr() {
         assert_eq!(
-            recognise(&[reduction(100.0, 0.04, true); 3], false).cc,
+            recognise(&[reduction(100.0, 0.04, true); 3], None).cc,
             CongestionControl::Bbr
         );
         assert_eq!(
-            recognise(&[reduction(100.0, 0.5, true)], false).cc,
+            recognise(&[reduction(100.0, 0.5, true)], None).cc,
             CongestionControl::Unknown
         );
     }
@@ -238,9 +240,20 @@ mod tests {
     #[test]
     fn tiny_windows_tell_nothing() {
         assert_eq!(
-            recognise(&[reduction(4.0, 0.5, false); 9], false).cc,
+            recognise(&[reduction(4.0, 0.5, false); 9], None).cc,
             CongestionControl::Unknown
         );
-        assert_eq!(recognise(&[], false).cc, CongestionControl::Unknown);
+        assert_eq!(recognise(&[], None).cc, CongestionControl::Unknown);
+    }
+
+    /// Of a flow of 40 packets DCTCP marks about a fifth; of Scalable's a thirteenth.
+    #[test]
+    fn one_that_reduces_by_half_the_share_of_marks_is_dctcp() {
+        let named = |ratio, marked| recognise(&sawtooth(&[ratio; 5], 8.0), marked).cc;
+        assert_eq!(named(0.89, Some(0.2)), CongestionControl::Dctcp);
+        assert_eq!(named(0.75, Some(0.45)), CongestionControl::Dctcp);
+        assert_eq!(named(0.875, Some(0.075)), CongestionControl::Unknown);
+        assert_eq!(named(0.5, Some(0.04)), CongestionControl::Unknown);
+        assert_ne!(named(0.89, None), CongestionControl::Dctcp);
     }
 }

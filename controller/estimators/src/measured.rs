@@ -165,7 +165,8 @@ fn is_model_based(cc: CongestionControl) -> bool {
 
 /// Recognised as reducing on loss.
 fn reduces_on_loss(cc: CongestionControl) -> bool {
-    !matches!(cc, CongestionControl::Bbr | CongestionControl::Unknown)
+    use CongestionControl::{Bbr, Dctcp, Unknown};
+    !matches!(cc, Bbr | Dctcp | Unknown)
 }
 
 /// Of the bytes of all LBP flows, the part of those with such a congestion control.
@@ -203,6 +204,7 @@ fn common(lbp: &[&FlowEstimate], model_based_share: f64) -> CongestionControl {
         CongestionControl::Reno,
         CongestionControl::Cubic,
         CongestionControl::Scalable,
+        CongestionControl::Dctcp,
     ]
     .map(|cc| (cc, bytes_of(cc)));
     let all = bytes_of(CongestionControl::Bbr) + known.iter().map(|k| k.1).sum::<f64>();

@@ -12,6 +12,7 @@ pub(crate) mod in_flight_cap;
 pub(crate) mod open_loop;
 pub(crate) mod reductions;
 pub(crate) mod sampling;
+pub(crate) mod share_of_marks;
 pub(crate) mod standing_queue;
 
 use tidemark_rules::error::RuleError;
@@ -54,7 +55,8 @@ impl std::fmt::Debug for Model {
 }
 
 /// Every model, the most trusted first.
-pub static MODELS: [&Model; 6] = [
+pub static MODELS: [&Model; 7] = [
+    &share_of_marks::MODEL,
     &in_flight_cap::MODEL,
     &reductions::LOSS,
     &reductions::WINDOW,

@@ -30,6 +30,8 @@ pub(super) struct Parts {
     /// They follow one another so closely that they cannot be told apart.
     pub events_merged: bool,
     pub overshoot_drops: u64,
+    /// LBP flows reduce by the share of their marks.
+    pub by_share_of_marks: bool,
 }
 
 pub(super) fn estimates(
@@ -120,6 +122,8 @@ pub(super) fn estimates(
     Parts {
         loss_events: events.by_t_e.len() as u64,
         events_merged,
+        by_share_of_marks: (lbp.iter())
+            .any(|f| f.estimate.congestion_control == CongestionControl::Dctcp),
         overshoot_drops: overshoot_drops(&drops, &windows_at_once(window, &lbp, &per_flow)),
         segment_queue_bytes: if ip_bytes > 0.0 {
             ip_bytes + f64::from(window.info.queue_overhead_bytes)

@@ -277,6 +277,13 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
             t.ce_marked
         ));
     }
+    if parts.by_share_of_marks {
+        all.push(
+            "flows reduce by the share of their marks (DCTCP): alpha, q, D and s count the round \
+             trips with marks, of which none is a halving, and the advice rests on none of them"
+                .to_owned(),
+        );
+    }
     if t.sampled {
         all.push(format!(
             "one packet in {:.0} was reported: drops are counted exactly, the rest is scaled; \

@@ -32,8 +32,9 @@ pub(super) fn of(flows: &[Flow<'_, '_>], context: &LinkContext) -> Estimate {
 /// The interval is that of the sum of flows that are LBP with probability `p_lbp`
 /// (90 %), and holds the count. Of a full link each flow may be limited here whose transport
 /// is not known, but one with little by an LBP flow's measure; where the queue alone
-/// tells that one is, each whose class follows from no definition. A queue that never empties
-/// has one at any time.
+/// tells that one is, each whose class follows from no definition. Of a loaded link each flow
+/// may be that waits here alone: a window that reacts to delay (Vegas) can stand as one that
+/// its receiver limits. A queue that never empties has one at any time.
 pub(super) fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence, context: &LinkContext) -> Estimate {
     let lbp = ClassSum::of(flows, Flow::is_lbp, Flow::weight);
     let all = flows.len() as u64;
@@ -46,14 +47,14 @@ pub(super) fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence, context: &LinkCont
     } else {
         LITTLE * of_lbp / lbp.value.max(1.0)
     };
+    let full = context.filled() || context.never_empties();
     let may_be = |f: &&Flow<'_, '_>| {
-        !f.is_lbp() && ((f.is_unknown() && bytes(f) >= little) || (chosen && f.is_open()))
+        let unknown = f.is_unknown() && bytes(f) >= little;
+        !f.is_lbp()
+            && (full && (unknown || chosen && f.is_open())
+                || context.is_loaded() && f.may_react_to_delay(context))
     };
-    let in_doubt: f64 = if context.filled() || context.never_empties() {
-        flows.iter().filter(may_be).map(Flow::weight).sum()
-    } else {
-        0.0
-    };
+    let in_doubt: f64 = flows.iter().filter(may_be).map(Flow::weight).sum();
     let high = lbp.high() + in_doubt;
     let least = if context.never_empties() {
         lbp.value.min(1.0)

@@ -41,7 +41,7 @@ fn heed_full(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
     let least = LEAST_OF_MEAN * mean_rate_bps(flows);
     for f in flows.iter_mut().filter(|f| f.estimate.rate_bps >= least) {
         // Among flows that react to loss its window has to be seen to move.
-        if shared && !(f.is_clocked() && (f.window.probed() || f.at_top < MOVES)) {
+        if shared && !(f.is_clocked() && f.moves()) {
             if f.is_clocked() && f.p_by_delay.is_some() {
                 f.estimate.p_lbp = f.estimate.p_lbp.max(P_STANDS);
             }
@@ -94,6 +94,17 @@ impl Flow<'_, '_> {
     /// Its window follows a model of the path, and no loss.
     fn is_model_based(&self) -> bool {
         self.estimate.congestion_control == CongestionControl::Bbr
+    }
+
+    fn moves(&self) -> bool {
+        self.window.probed() || self.at_top < MOVES
+    }
+
+    /// Whether it may be limited here though it does not react to loss: on a full link, which
+    /// presses on each, its window is seen to move.
+    pub(super) fn may_react_to_delay(&self, context: &LinkContext) -> bool {
+        let stands = context.signals == 0 && self.is_open() && self.is_clocked();
+        self.p_by_delay.is_some() && (!context.filled() || self.moves()) || stands
     }
 
     fn becomes_lbp(&mut self, p: f64, why: &str) {

@@ -25,6 +25,8 @@ pub(crate) struct LinkContext {
 
 /// Utilisation of a full link: the ends of a window and rounding left out.
 const FULL: f64 = 0.98;
+/// Utilisation that Vegas reaches with little else on the link.
+const LOADED: f64 = 0.85;
 /// Part of the arrivals that meet a queue which never empties, but for the ends of a window.
 const NEVER_EMPTY: f64 = 0.99;
 /// Load that does not react to a full queue loses more than this, or it leaves the link idle
@@ -35,6 +37,11 @@ impl LinkContext {
     /// Whether something fills the link that reacts to its queue.
     pub fn filled(&self) -> bool {
         self.utilisation.is_some_and(|u| u >= FULL) && self.drop_rate < MOST_LOSS
+    }
+
+    /// Loaded as far as senders that react to delay load a link.
+    pub fn is_loaded(&self) -> bool {
+        self.utilisation.is_some_and(|u| u >= LOADED) && self.drop_rate < MOST_LOSS
     }
 
     /// Packets wait all of the time.

@@ -3,6 +3,7 @@
 
 use super::facts::Facts;
 use super::observation::packets;
+use super::past::share_of_marks;
 use crate::reductions::Reduction;
 use crate::window::FlowWindow;
 
@@ -14,11 +15,15 @@ const BEYOND: f64 = 2.0;
 const SCALABLE_FROM: f64 = 50.0;
 
 /// Whether a flow keeps more in flight than any that reduces on loss could after
-/// the losses it had here, `events` of them: BBR and its like.
+/// the losses it had here, `events` of them: BBR and its like. Where most were marks it may
+/// reduce by their share (DCTCP), which no law of losses tells.
 pub(super) fn defies_loss(flow: &FlowWindow<'_>, facts: &Facts, events: usize) -> bool {
     let (Some(shape), true) = (facts.shape, events >= EVENTS_HEEDED) else {
         return false;
     };
+    if share_of_marks(flow).is_some() {
+        return false;
+    }
     let packets = packets(flow);
     let rtt_s = shape.mean * flow.life.span_s() / packets.max(1.0);
     shape.mean > BEYOND * largest_window(packets / events as f64, rtt_s)

@@ -3,6 +3,7 @@
 
 use super::context::LinkContext;
 use super::facts::Facts;
+use super::past::share_of_marks;
 use crate::config::EstimatorConfig;
 use crate::congestion_control::Recognised;
 use crate::echo::Echo;
@@ -93,14 +94,19 @@ impl Observation {
             model_based: recognised.cc == CongestionControl::Bbr,
             busy: link.busy(),
             dropped_here: !flow.signals_ns.is_empty(),
-            marked_here: marked_more_than_dropped(flow),
+            marked_here: share_of_marks(flow).is_some(),
             wait_base_s: facts.waiting.map(|w| w.base_s),
             wait_here_s: facts.waiting.map(|w| w.here_s),
             wait_elsewhere_s: facts.waiting.map(|w| w.elsewhere_s),
             in_flight_pkts: facts.in_flight_pkts,
             rtt_s: facts.rtt_s,
             packets: packets(flow),
-            link_drops: link.signals,
+            // The window law is of halvings.
+            link_drops: if recognised.cc == CongestionControl::Dctcp {
+                0
+            } else {
+                link.signals
+            },
             link_loss_rate: link.signal_rate,
             echo_share: facts.echo.filter(Echo::tells).map(|e| e.share),
             rate_share: link
@@ -134,15 +140,6 @@ impl Observation {
         }
         o
     }
-}
-
-fn marked_more_than_dropped(flow: &FlowWindow<'_>) -> bool {
-    let (mut marks, mut drops) = (0u64, 0u64);
-    for r in &flow.history {
-        marks += u64::from(r.ce_marked);
-        drops += u64::from(r.drops);
-    }
-    marks > drops
 }
 
 /// Packets of the flow that are remembered, sampling undone.

@@ -9,6 +9,7 @@ use crate::reductions::{Reduction, local_episodes, passive, probed, typical_rtt_
 use crate::rtt::BaseRtt;
 use crate::types::CongestionControl;
 use crate::window::FlowWindow;
+use tidemark_proto::telemetry::FlowInterval;
 
 /// What the history of a flow up to the end of the window says, the same for every window
 /// within it that ends there: most of what a class costs.
@@ -41,8 +42,7 @@ impl Past {
         let events = here.len();
         let (reductions, recognised) = if is_probed {
             let reductions = probed(flow, base, config);
-            let marked = flow.signals_ns.len() > flow.drops_ns.len();
-            let recognised = recognise(&reductions, marked);
+            let recognised = recognise(&reductions, share_of_marks(flow));
             (reductions, recognised)
         } else {
             let unknown = Recognised {
@@ -58,4 +58,12 @@ impl Past {
             events,
         }
     }
+}
+
+/// Share of its packets that were marked; `None` unless more were marked than dropped.
+pub(super) fn share_of_marks(flow: &FlowWindow<'_>) -> Option<f64> {
+    let sum = |of: fn(&FlowInterval) -> u32| flow.history.iter().map(|r| u64::from(of(r))).sum();
+    let (marks, drops, packets): (u64, u64, u64) =
+        (sum(|r| r.ce_marked), sum(|r| r.drops), sum(|r| r.packets));
+    (marks > drops).then(|| marks as f64 / packets.max(1) as f64)
 }

@@ -12,7 +12,7 @@ use crate::window::FlowWindow;
 const ELSEWHERE: f64 = 0.5;
 const ELSEWHERE_SAMPLED: f64 = 1.0;
 /// They wait here for more than this part of the base RTT.
-const HERE_OF_BASE: f64 = 0.05;
+const HERE_OF_BASE: f64 = 0.005;
 /// A window elsewhere keeps the packets in flight at its size for this share of the time.
 const CONSTANT: f64 = 0.93;
 /// Share of the samples with little in flight that shows the sender's own limit.

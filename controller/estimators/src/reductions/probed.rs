@@ -261,7 +261,7 @@ mod tests {
         let found = probed(&flow, None, &EstimatorConfig::default());
         assert_eq!(found.len(), 19);
         assert!(found.iter().all(|r| r.local && r.counts && !r.restored));
-        let cc = crate::congestion_control::recognise(&found, false).cc;
+        let cc = crate::congestion_control::recognise(&found, None).cc;
         assert_eq!(cc, crate::types::CongestionControl::Scalable);
     }
 }

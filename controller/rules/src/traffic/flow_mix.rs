@@ -28,7 +28,9 @@ impl FlowMix {
                 CongestionControl::Bbr => &mut mix.model_based,
                 CongestionControl::Cubic => &mut mix.cubic,
                 CongestionControl::Unknown => &mut mix.unknown,
-                CongestionControl::Reno | CongestionControl::Scalable => &mut 0.0,
+                CongestionControl::Reno
+                | CongestionControl::Scalable
+                | CongestionControl::Dctcp => &mut 0.0,
             };
             *count += 1.0;
             all += 1.0;

@@ -5,7 +5,7 @@ use super::CongestionControl;
 use serde::{Deserialize, Serialize};
 
 /// Parts of the drops of LBP flows that multiply their windows down, by their
-/// congestion control; the rest is Reno's. Fractions.
+/// congestion control; the rest is Reno's and DCTCP's, which halves on loss. Fractions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LossMix {
     /// CUBIC's.
@@ -37,7 +37,7 @@ impl LossMix {
                 CongestionControl::Cubic => &mut mix.cubic,
                 CongestionControl::Scalable => &mut mix.scalable,
                 CongestionControl::Unknown => &mut mix.unknown,
-                CongestionControl::Reno => &mut 0.0,
+                CongestionControl::Reno | CongestionControl::Dctcp => &mut 0.0,
             };
             *part += drops as f64;
             all += drops as f64;

@@ -177,10 +177,11 @@ impl Traffic {
     }
 
     /// Whether the LBP flows multiply their windows down on loss, all but a
-    /// tenth of their bytes; `None` when that is not known.
+    /// tenth of their bytes; `None` when that is not known. DCTCP's marks are its losses, and
+    /// it reduces by their share.
     pub fn heeds_loss(&self) -> Option<bool> {
         match self.congestion_control {
-            CongestionControl::Bbr => Some(false),
+            CongestionControl::Bbr | CongestionControl::Dctcp => Some(false),
             _ if self.model_based_share > MODEL_BASED_IGNORED => Some(false),
             CongestionControl::Unknown => {
                 // A known mix heeds losses as one of its controls alone would.
@@ -195,6 +196,18 @@ impl Traffic {
     pub fn all_model_based(&self) -> Option<bool> {
         match self.congestion_control {
             CongestionControl::Bbr => Some(true),
+            CongestionControl::Unknown => {
+                (self.loss_based_share > LOSS_BASED_IGNORED).then_some(false)
+            }
+            _ => Some(false),
+        }
+    }
+
+    /// Whether the LBP flows reduce by the share of their marks; `None` when that is not
+    /// known.
+    pub fn heeds_share_of_marks(&self) -> Option<bool> {
+        match self.congestion_control {
+            CongestionControl::Dctcp => Some(true),
             CongestionControl::Unknown => {
                 (self.loss_based_share > LOSS_BASED_IGNORED).then_some(false)
             }

@@ -46,6 +46,8 @@ pub enum CongestionControl {
     Bbr,
     /// Scalable TCP.
     Scalable,
+    /// DCTCP and its like: reduces by half the share of its packets that were marked.
+    Dctcp,
     /// Not recognised.
     #[default]
     Unknown,

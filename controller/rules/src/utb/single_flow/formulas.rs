@@ -46,13 +46,13 @@ pub fn bbr_utilisation(bdp_bytes: f64, buffer_bytes: f64) -> Result<f64, RuleErr
 }
 
 /// β of a recognised congestion control; an unknown one is taken for Reno,
-/// which needs the most. `None` for BBR, whose window does not follow losses.
+/// which needs the most. `None` for BBR and DCTCP, whose windows do not follow losses.
 pub fn beta_of(cc: CongestionControl) -> Option<f64> {
     match cc {
         CongestionControl::Reno | CongestionControl::Unknown => Some(BETA_RENO),
         CongestionControl::Cubic => Some(BETA_CUBIC),
         CongestionControl::Scalable => Some(BETA_SCALABLE),
-        CongestionControl::Bbr => None,
+        CongestionControl::Bbr | CongestionControl::Dctcp => None,
     }
 }
 
