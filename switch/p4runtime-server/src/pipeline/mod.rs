@@ -9,9 +9,11 @@ mod index;
 mod numbered;
 mod profiles;
 mod tables;
+mod unnamed;
 mod value_sets;
 mod values;
 
+pub(crate) use actions::Action;
 pub(crate) use arrays::Array;
 pub(crate) use digests::Layout;
 pub(crate) use index::Pipeline;
