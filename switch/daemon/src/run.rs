@@ -170,7 +170,6 @@ async fn serve(
     if args.bmv2.unannounced {
         server.promote_backups();
     }
-    let info = config.as_ref().and_then(|c| c.p4info.clone());
     if let Some(c) = config {
         // Without a P4Info clients have nothing to name things by.
         let loaded = match args.bmv2.unannounced || c.p4info.is_none() {
@@ -179,7 +178,7 @@ async fn serve(
         };
         loaded.map_err(|e| anyhow::anyhow!("program and P4Info: {e}"))?;
     }
-    entries::write(&server, Some(&handle), &args.entries, info.as_ref()).await?;
+    entries::write(&server, Some(&handle), &args.entries).await?;
     let mut also = String::new();
     if let Some(l) = opened.thrift {
         let at = l.local_addr().context("Thrift address")?;

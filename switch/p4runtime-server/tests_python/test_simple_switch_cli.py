@@ -2,8 +2,10 @@
 """BMv2's own command line against the switch under BMv2's name: what the real one
 answered to the same commands, and a commands file of the tutorials' kind."""
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -141,6 +143,28 @@ def test_a_commands_file_at_the_start_and_piped(tmp_path):
     start = simple_switch(tmp_path, program, "--entries", str(commands))
     with pytest.raises(pytest.fail.Exception, match="line 1: table_add"), start:
         pass
+
+
+@pytest.mark.parametrize("with_p4info", [True, False])
+def test_a_tutorials_runtime_json_at_the_start(tmp_path, with_p4info):
+    for file in ["tidemark.json"] + ["tidemark.p4info.txtpb"] * with_p4info:
+        shutil.copy(BUILD / file, tmp_path)
+    entry = {
+        "table": "Ingress.l2_forward",
+        "match": {"hdr.ethernet.dst_addr": "00:00:00:00:00:07"},
+        "action_name": "Ingress.forward",
+        "action_params": {"port": 3},
+    }
+    replicas = [{"egress_port": port, "instance": 1} for port in (0, 2)]
+    group = {"multicast_group_id": 1, "replicas": replicas}
+    runtime = tmp_path / "s1-runtime.json"
+    runtime.write_text(json.dumps({"table_entries": [entry], "multicast_group_entries": [group]}))
+    program = str(tmp_path / "tidemark.json")
+    with simple_switch(tmp_path, program, "--entries", str(runtime)) as port:
+        dump = command(port, "table_dump Ingress.l2_forward")
+        assert "EXACT     000000000007" in dump and "Ingress.forward - 03" in dump
+        # Groups of P4Runtime get nodes; port 0 is one like any other.
+        assert "(L1h=0, rid=1) -> (ports=[0, 2], lags=[])" in command(port, "mc_dump")
 
 
 def test_another_program(tmp_path):

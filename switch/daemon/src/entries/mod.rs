@@ -6,7 +6,7 @@ mod runtime_json;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use p4runtime_server::Server;
 use p4runtime_server::errors::errors_of;
 use prost::Message as _;
@@ -16,8 +16,8 @@ use tidemark_proto::text_format;
 
 use crate::data_plane::Handle;
 
-/// Writes files of entries one after the other, all of a file or an error; `info`: of the
-/// program that the server has; `plane`: where queues can be set.
+/// Writes files of entries one after the other, all of a file or an error; `plane`: where
+/// queues can be set.
 ///
 /// # Errors
 /// A file that cannot be read, is not of this program, or is refused, with its name.
@@ -25,31 +25,24 @@ pub(crate) async fn write(
     server: &Server,
     plane: Option<&Handle>,
     files: &[PathBuf],
-    info: Option<&P4Info>,
 ) -> Result<()> {
     for file in files {
-        write_file(server, plane, file, info)
+        write_file(server, plane, file)
             .await
             .with_context(|| format!("entries {}", file.display()))?;
     }
     Ok(())
 }
 
-async fn write_file(
-    server: &Server,
-    plane: Option<&Handle>,
-    file: &Path,
-    info: Option<&P4Info>,
-) -> Result<()> {
+async fn write_file(server: &Server, plane: Option<&Handle>, file: &Path) -> Result<()> {
     let bytes = std::fs::read(file).context("cannot read")?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
     if commands::are_in(text) {
         return commands::run(&server.runtime(), plane, text).await;
     }
-    let Some(info) = info else {
-        bail!("names need the program's P4Info: give --p4info");
-    };
-    let written = server.write(&parse(&bytes, info)?).await;
+    let info = server.runtime().p4info().await;
+    let info = info.context("there is no program yet")?;
+    let written = server.write(&parse(&bytes, &info)?).await;
     written.map_err(|s| anyhow!(refusal(&s)))
 }
 

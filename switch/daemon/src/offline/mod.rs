@@ -94,9 +94,8 @@ pub fn run(args: &PcapArgs) -> Result<()> {
 /// The switch with program and entries, at time 0.
 fn configured(args: &PcapArgs) -> Result<Switch> {
     let config = program::pipeline_config(&args.program, args.p4info.as_deref())?;
-    let info = config.p4info.clone();
     configured::switch(config, async |server| {
-        entries::write(server, None, &args.entries, info.as_ref()).await
+        entries::write(server, None, &args.entries).await
     })
 }
 

@@ -9,6 +9,9 @@ use super::{Answer, Fault, Services};
 /// Code of an error that has none of its own.
 const ERROR: i32 = 5;
 
+/// Ports of v1model; BMv2 reads no further digits either.
+const MOST_PORTS: u32 = 512;
+
 pub(super) async fn call(s: &Services, method: &str, a: &Fields) -> Answer {
     let r = &s.runtime;
     match method {
@@ -41,7 +44,7 @@ fn done<E: Into<Fault>>(result: Result<(), E>) -> Answer {
 
 /// Numbers whose digit is 1, counted from the last.
 fn set(digits: &[u8]) -> BTreeSet<u32> {
-    let from_last = (0u32..).zip(digits.iter().rev());
+    let from_last = (0..MOST_PORTS).zip(digits.iter().rev());
     from_last
         .filter(|(_, d)| **d == b'1')
         .map(|(n, _)| n)

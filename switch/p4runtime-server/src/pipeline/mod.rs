@@ -20,6 +20,7 @@ pub(crate) use index::Pipeline;
 pub(crate) use numbered::Numbered;
 pub(crate) use profiles::{MAX_GROUP_SIZE, Profile};
 pub(crate) use tables::{Key, KeyKind, Table};
+pub(crate) use unnamed::objects as unnamed_objects;
 pub(crate) use value_sets::ValueSet;
 #[cfg(test)]
 pub(crate) use values::{Form, Values};

@@ -13,6 +13,9 @@ pub(crate) const FIRST_ID: u32 = 0xf000_0000;
 /// Entries of an action profile that has no P4Info.
 const PROFILE_SIZE: i64 = 1 << 20;
 
+/// Values of a value set that has no P4Info.
+const VALUE_SET_SIZE: i32 = 1 << 16;
+
 /// Ids by name, those of the P4Info first.
 struct Ids<'a> {
     known: HashMap<(u8, &'a str), u32>,
@@ -75,7 +78,7 @@ fn width(bits: u32) -> i32 {
 }
 
 /// The rest of a P4Info.
-pub(super) fn objects(info: &p4info::P4Info, program: &Program) -> p4info::P4Info {
+pub(crate) fn objects(info: &p4info::P4Info, program: &Program) -> p4info::P4Info {
     let mut ids = Ids::new(info);
     let mut out = p4info::P4Info::default();
     for a in &program.actions {
@@ -147,7 +150,7 @@ pub(super) fn objects(info: &p4info::P4Info, program: &Program) -> p4info::P4Inf
                 r#match: Some(Match::MatchType(MatchType::Exact as i32)),
                 ..Default::default()
             }],
-            size: i32::MAX,
+            size: VALUE_SET_SIZE,
         });
     }
     out

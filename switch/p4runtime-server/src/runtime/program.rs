@@ -4,8 +4,9 @@
 use super::keys;
 use super::types::{Runtime, TableShape};
 use crate::errors::Outcome;
-use crate::pipeline::Table;
+use crate::pipeline::{Table, unnamed_objects};
 use crate::write::Writer;
+use tidemark_proto::p4::config::v1::P4Info;
 use tidemark_proto::p4::v1 as p4;
 
 impl Runtime {
@@ -14,6 +15,18 @@ impl Runtime {
         let device = self.shared.device.read().await;
         let pipeline = device.pipeline()?;
         Some(crate::device_config::program(&pipeline.config.p4_device_config).into_owned())
+    }
+
+    /// The P4Info with the objects that it does not name, all where there is none; `None`
+    /// before there is a program.
+    pub async fn p4info(&self) -> Option<P4Info> {
+        let device = self.shared.device.read().await;
+        let pipeline = device.pipeline()?;
+        let mut info = pipeline.config.p4info.clone().unwrap_or_default();
+        let rest = unnamed_objects(&info, &pipeline.program);
+        info.tables.extend(rest.tables);
+        info.actions.extend(rest.actions);
+        Some(info)
     }
 
     /// Replaces the program, as BMv2's swap does: all that was written is gone. P4Runtime's
