@@ -92,7 +92,10 @@ PACKAGES = (
             },
         },
         # Scripts that start BMv2 by its name find this one, where it is first on PATH.
-        links={"usr/lib/tidemark/bmv2/simple_switch_grpc": "../../../bin/tidemark-switch"},
+        links={
+            f"usr/lib/tidemark/bmv2/{name}": "../../../bin/tidemark-switch"
+            for name in ("simple_switch", "simple_switch_grpc")
+        },
         units=("tidemark-switch@.service",),
     ),
     Package(

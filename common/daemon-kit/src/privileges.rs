@@ -7,7 +7,8 @@
 
 use nix::unistd::{Uid, User, geteuid, getuid, initgroups, setresgid, setresuid};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set, set_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, set_capabilities,
+    set_no_new_privs,
 };
 use std::ffi::CString;
 use thiserror::Error;
@@ -52,6 +53,19 @@ pub enum Error {
 /// # Errors
 /// No such user, no right to become that user, more than one thread.
 pub fn give_up(key: &str, user: Option<&str>) -> Result<String, Error> {
+    give_up_all_but(CapabilitySet::empty(), key, user)
+}
+
+/// As [`give_up`], but keeps the right to open packet sockets where there is one and the user
+/// stays who it is.
+///
+/// # Errors
+/// As [`give_up`].
+pub fn give_up_all_but_packet_sockets(key: &str, user: Option<&str>) -> Result<String, Error> {
+    give_up_all_but(CapabilitySet::NET_RAW, key, user)
+}
+
+fn give_up_all_but(keep: CapabilitySet, key: &str, user: Option<&str>) -> Result<String, Error> {
     let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     if threads > 1 {
         return Err(Error::Kept(format!("{threads} threads run already")));
@@ -63,15 +77,20 @@ pub fn give_up(key: &str, user: Option<&str>) -> Result<String, Error> {
     set_no_new_privs(true).map_err(kept)?;
     // Before Linux 4.3 there are none.
     let _ = clear_ambient_capability_set();
-    let none = CapabilitySets {
-        effective: CapabilitySet::empty(),
-        permitted: CapabilitySet::empty(),
+    let held = capabilities(None).map_err(kept)?.permitted & keep;
+    let sets = CapabilitySets {
+        effective: held,
+        permitted: held,
         inheritable: CapabilitySet::empty(),
     };
-    set_capabilities(None, none).map_err(kept)?;
+    set_capabilities(None, sets).map_err(kept)?;
     let own = User::from_uid(getuid()).ok().flatten();
     let own = own.map_or_else(|| getuid().to_string(), |u| u.name);
-    Ok(format!("as user {own}, without capabilities"))
+    let which = match held.is_empty() {
+        true => "without capabilities",
+        false => "with the capability of packet sockets alone",
+    };
+    Ok(format!("as user {own}, {which}"))
 }
 
 fn become_user(key: &str, name: &str) -> Result<(), Error> {

@@ -36,6 +36,14 @@ impl<W: Write> Writer<W> {
         self.0.write_all(frame)
     }
 
+    /// Writes what is buffered.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+
     /// Writes what is buffered; gives the output back.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 //! * [`conformance`]: held against what BMv2 did.
 //! * [`tagging`]: tags on the reports that leave.
 //! * [`p4runtime`], [`control`]: P4Runtime and port control on top.
+//! * [`thrift`]: BMv2's runtime services on the same device.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![warn(missing_docs)]
@@ -27,4 +28,5 @@ mod program;
 mod run;
 mod stf;
 pub mod tagging;
+mod thrift;
 mod units;

@@ -24,33 +24,31 @@ pub(crate) fn read(path: &Path) -> Result<Program> {
 /// # Errors
 /// A file that cannot be read, or a program or P4Info that is refused.
 pub(crate) fn load(path: &Path) -> Result<()> {
-    match pipeline_config(path, None)? {
-        Some(config) => configured::switch(config, async |_| Ok(())).map(|_| ()),
-        None => read(path).map(|_| ()),
-    }
+    configured::switch(pipeline_config(path, None)?, async |_| Ok(())).map(|_| ())
 }
 
 /// Program and P4Info as P4Runtime has them. The P4Info is `given`, or lies
-/// beside the program; `None` when there is none.
+/// beside the program; there may be none.
 ///
 /// # Errors
 /// A file that cannot be read or is not what it should be.
 pub(crate) fn pipeline_config(
     program: &Path,
     given: Option<&Path>,
-) -> Result<Option<ForwardingPipelineConfig>> {
+) -> Result<ForwardingPipelineConfig> {
     let beside = program.with_extension("p4info.txtpb");
     let path = match given {
-        Some(p) => p,
-        None if beside.exists() => &beside,
-        None => return Ok(None),
+        Some(p) => Some(p),
+        None => beside.exists().then_some(beside.as_path()),
     };
     let read = |p: &Path| std::fs::read(p).with_context(|| format!("{}: cannot read", p.display()));
-    let info = tidemark_proto::p4info::parse(&read(path)?)
-        .with_context(|| format!("P4Info {}", path.display()))?;
-    Ok(Some(ForwardingPipelineConfig {
-        p4info: Some(info),
+    let info = path.map(|p| {
+        let info = tidemark_proto::p4info::parse(&read(p)?);
+        info.with_context(|| format!("P4Info {}", p.display()))
+    });
+    Ok(ForwardingPipelineConfig {
+        p4info: info.transpose()?,
         p4_device_config: read(program)?,
         cookie: None,
-    }))
+    })
 }

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use daemon_kit::credentials::{ServerCredentials, incoming};
+use daemon_kit::privileges;
 use int_report::keys::ReportKeys;
 use p4runtime_server::Server;
 use tidemark_proto::p4::v1::ForwardingPipelineConfig;
@@ -21,7 +22,7 @@ use crate::io::netns;
 use crate::metrics;
 use crate::p4runtime::EmbeddedTarget;
 use crate::tagging::{self, TagCounters};
-use crate::{data_plane, entries, program};
+use crate::{data_plane, entries, program, thrift};
 use p4_vm::Image;
 use traffic_manager::Switch;
 
@@ -46,13 +47,20 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         Some(a) => Some(listen("metrics address", a, "--metrics")?),
         None => None,
     };
+    let thrift = match args.thrift {
+        Some(a) if !a.ip().to_canonical().is_loopback() => bail!(
+            "--thrift: {a} can be reached from other machines, and nothing says who may write: listen on 127.0.0.1"
+        ),
+        Some(a) => Some(listen("Thrift address", a, "--thrift (--thrift-port)")?),
+        None => None,
+    };
     let mut switch = Switch::new();
     switch.set_priority_queues(args.priority_queues.into());
     if let Some(path) = &args.program {
         switch.load(Image::new(program::read(path)?));
     }
     let config = match &args.program {
-        Some(path) => program::pipeline_config(path, args.p4info.as_deref())?,
+        Some(path) => Some(program::pipeline_config(path, args.p4info.as_deref())?),
         None => None,
     };
     let mut tags = TagCounters::default();
@@ -71,6 +79,9 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         };
         let mut opened = opened.with_context(|| format!("port {}", p.number))?;
         opened.merge = p.merge;
+        if let Some(folder) = &args.bmv2.captures {
+            opened.capture(folder)?;
+        }
         if interfaces.insert(p.number, opened).is_some() {
             bail!("port {} is given twice", p.number);
         }
@@ -78,7 +89,12 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     }
     // For the data plane's thread, which inherits it.
     data_plane::take_precedence();
-    let given_up = daemon_kit::privileges::give_up("--user", args.user.as_deref())?;
+    let user = args.user.as_deref();
+    let given_up = match args.bmv2.unannounced {
+        // A client of BMv2's can add ports.
+        true => privileges::give_up_all_but_packet_sockets("--user", user)?,
+        false => privileges::give_up("--user", user)?,
+    };
     tracing::debug!("goes on {given_up}");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -90,6 +106,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         credentials,
         grpc,
         metrics,
+        thrift,
         interfaces,
         tags,
     };
@@ -101,6 +118,7 @@ struct Opened {
     credentials: ServerCredentials,
     grpc: std::net::TcpListener,
     metrics: Option<std::net::TcpListener>,
+    thrift: Option<std::net::TcpListener>,
     interfaces: BTreeMap<u32, Interface>,
     tags: TagCounters,
 }
@@ -149,14 +167,36 @@ async fn serve(
     data_plane::give_way();
     let target = Arc::new(EmbeddedTarget::new(handle.clone()));
     let server = Server::new(target, args.device_id);
-    let info = config.as_ref().and_then(|c| c.p4info.clone());
-    if let Some(c) = config {
-        server
-            .load(c)
-            .await
-            .map_err(|e| anyhow::anyhow!("program and P4Info: {e}"))?;
+    if args.bmv2.unannounced {
+        server.promote_backups();
     }
-    entries::write(&server, &args.entries, info.as_ref()).await?;
+    if let Some(c) = config {
+        // Without a P4Info clients have nothing to name things by.
+        let loaded = match args.bmv2.unannounced || c.p4info.is_none() {
+            true => server.load_unannounced(c).await,
+            false => server.load(c).await,
+        };
+        loaded.map_err(|e| anyhow::anyhow!("program and P4Info: {e}"))?;
+    }
+    entries::write(&server, Some(&handle), &args.entries).await?;
+    let mut also = String::new();
+    if let Some(l) = opened.thrift {
+        let at = l.local_addr().context("Thrift address")?;
+        let port = at.port();
+        also = format!(", BMv2's Thrift on {at}");
+        let services = thrift::Services {
+            runtime: server.runtime(),
+            plane: handle.clone(),
+            about: Arc::new(thrift::About {
+                device_id: args.device_id,
+                thrift_port: port,
+                swap: !args.bmv2.no_swap,
+                captures: args.bmv2.captures.clone(),
+            }),
+            swapping: Arc::default(),
+        };
+        thrift::start(l, services)?;
+    }
     let address = listener.local_addr().context("gRPC address")?;
     if let Some(l) = metrics_listener {
         let refusals = credentials.refusals().clone();
@@ -170,7 +210,7 @@ async fn serve(
         tokio::spawn(daemon_kit::credentials::http::serve(l, app));
     }
     eprintln!(
-        "ready: P4Runtime and SwitchControl on {address}, device {}, {count} ports, {}",
+        "ready: P4Runtime and SwitchControl on {address}, device {}, {count} ports, {}{also}",
         args.device_id,
         credentials.summary()
     );

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may write: per role, the client with the highest election id ever seen.
+//! Who may write: per role, the client with the highest election id ever seen, or as BMv2 has it
+//! of those that are there.
 //! Pure bookkeeping; messages are returned, not sent.
 
 use crate::errors::{Failure, Outcome, refuse};
@@ -38,6 +39,9 @@ pub(crate) struct Arbitration {
     device_id: u64,
     clients: BTreeMap<StreamId, Client>,
     roles: HashMap<String, Role>,
+    /// As BMv2: the highest election id of the clients that are there makes one the primary, not
+    /// the highest ever.
+    pub promotes: bool,
 }
 
 impl Arbitration {
@@ -46,6 +50,7 @@ impl Arbitration {
             device_id,
             clients: BTreeMap::new(),
             roles: HashMap::new(),
+            promotes: false,
         }
     }
 
@@ -84,9 +89,12 @@ impl Arbitration {
                 election_id,
             },
         );
+        let present = self.highest_present(&role);
         let state = self.roles.entry(role.clone()).or_default();
         let before = state.primary;
-        if election_id.is_some() && election_id >= state.highest {
+        if self.promotes {
+            (state.highest, state.primary) = present;
+        } else if election_id.is_some() && election_id >= state.highest {
             state.highest = election_id;
             state.primary = Some(from);
         } else if before == Some(from) {
@@ -105,12 +113,26 @@ impl Arbitration {
         let Some(client) = self.clients.remove(&stream) else {
             return Vec::new();
         };
+        let present = self.highest_present(&client.role);
         match self.roles.get_mut(&client.role) {
             Some(role) if role.primary == Some(stream) => {
                 role.primary = None;
+                if self.promotes {
+                    (role.highest, role.primary) = present;
+                }
                 self.notify_all(&client.role)
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// The client of a role whose election id is the highest now.
+    fn highest_present(&self, role: &str) -> (Option<u128>, Option<StreamId>) {
+        let of_role = self.clients.iter().filter(|(_, c)| c.role == role);
+        let ids = of_role.filter_map(|(s, c)| Some((c.election_id?, *s)));
+        match ids.max_by_key(|(id, _)| *id) {
+            Some((id, stream)) => (Some(id), Some(stream)),
+            None => (None, None),
         }
     }
 

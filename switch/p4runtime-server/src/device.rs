@@ -35,6 +35,8 @@ pub(crate) struct Device {
     target: Arc<dyn Target>,
     committed: Option<Configured>,
     saved: Option<Saved>,
+    /// No client pushed the program that runs, as it has to before reads and writes.
+    unannounced: bool,
 }
 
 fn verified(config: Option<p4::ForwardingPipelineConfig>) -> Outcome<Configured> {
@@ -53,6 +55,35 @@ impl Device {
             target,
             committed: None,
             saved: None,
+            unannounced: false,
+        }
+    }
+
+    /// The committed pipeline with what was written to it.
+    pub(crate) fn writer(&mut self) -> Option<Writer<'_>> {
+        let committed = self.committed.as_mut()?;
+        Some(Writer {
+            pipeline: &committed.pipeline,
+            store: &mut committed.store,
+            target: Some(self.target.as_ref()),
+        })
+    }
+
+    pub(crate) async fn load_unannounced(
+        &mut self,
+        config: p4::ForwardingPipelineConfig,
+    ) -> Outcome<()> {
+        self.load(verified(Some(config))?).await?;
+        self.saved = None;
+        self.unannounced = true;
+        Ok(())
+    }
+
+    /// Whether P4Runtime's clients may read and write.
+    pub(crate) fn check_announced(&self) -> Outcome<()> {
+        match self.unannounced && self.saved.is_none() {
+            true => Err(no_pipeline()),
+            false => Ok(()),
         }
     }
 
@@ -124,19 +155,22 @@ impl Device {
             ))
             .await?;
         self.committed = Some(configured);
+        self.unannounced = false;
         Ok(())
     }
 
     /// Commits with the entries and all else that was written so far. Nothing
     /// changes unless all of it has a place in the new pipeline.
     async fn reconcile(&mut self, new: Configured) -> Outcome<()> {
-        let Some(old) = &mut self.committed else {
+        // Writes to a program that no client pushed have other ids.
+        let Some(old) = self.committed.as_mut().filter(|_| !self.unannounced) else {
             return self.load(new).await;
         };
         let (a, b) = (&old.pipeline.config, &new.pipeline.config);
         if a.p4_device_config == b.p4_device_config && a.p4info == b.p4info {
             // The same program goes on without a break, counters included.
             old.pipeline = new.pipeline;
+            self.unannounced = false;
             return Ok(());
         }
         let updates = old.store.replay(&old.pipeline, &new.store)?;

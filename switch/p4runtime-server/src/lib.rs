@@ -4,6 +4,7 @@
 //! [`Server`] is the gRPC service. It checks every request against the P4Info
 //! (`pipeline`, `matchfields`, `actions`, `replication`), keeps what was
 //! written (`store`) and has the [`target`] carry it out (`write`, `read`).
+//! [`runtime`] is the same device as BMv2's runtime services have it.
 //! `arbitration` decides who may write; [`errors`] is the error model.
 //!
 //! Supported: table entries with default entries, action profiles and selectors
@@ -29,6 +30,7 @@ mod packetio;
 mod pipeline;
 mod read;
 mod replication;
+pub mod runtime;
 mod service;
 mod shared;
 mod store;
@@ -37,6 +39,7 @@ mod streams;
 pub mod target;
 mod write;
 
+pub use runtime::Runtime;
 pub use service::Server;
 pub use target::Target;
 

@@ -3,6 +3,7 @@
 
 use crate::errors::{Failure, Outcome};
 use crate::forwarding;
+use crate::runtime::Runtime;
 use crate::shared::Shared;
 use crate::stream_channel::serve_stream;
 use crate::streams::Outgoing;
@@ -43,6 +44,12 @@ impl Server {
         Self { shared }
     }
 
+    /// From now on the backup with the highest election id is primary when the primary leaves,
+    /// and told so, as with BMv2. The specification has it wait for an id as high as any before.
+    pub fn promote_backups(&self) {
+        self.shared.streams().promote_backups();
+    }
+
     /// Counts packets and lists of digests that a primary client did not get: it was too slow, or
     /// they did not fit their type.
     pub fn lost(&self) -> Arc<AtomicU64> {
@@ -69,6 +76,25 @@ impl Server {
         let result = device.write(updates).await;
         self.shared.configure_digests(&device);
         result
+    }
+
+    /// As [`Self::load`], of a program that P4Runtime's clients have to push before they can
+    /// read or write, as BMv2's server has it.
+    ///
+    /// # Errors
+    /// A program that cannot be run.
+    pub async fn load_unannounced(&self, config: p4::ForwardingPipelineConfig) -> Outcome<()> {
+        let mut device = self.shared.device.write().await;
+        device.load_unannounced(config).await?;
+        self.shared.restart_digests(&device);
+        Ok(())
+    }
+
+    /// This device by names and handles.
+    pub fn runtime(&self) -> Runtime {
+        Runtime {
+            shared: self.shared.clone(),
+        }
     }
 
     /// The gRPC service.
@@ -110,6 +136,7 @@ impl P4Runtime for Server {
                     Failure::unsupported("only atomicity CONTINUE_ON_ERROR is supported").into(),
                 );
             }
+            device.check_announced()?;
             let result = device.write(&r.updates).await;
             shared.configure_digests(&device);
             result.map(|()| p4::WriteResponse {})
@@ -123,7 +150,9 @@ impl P4Runtime for Server {
     ) -> Result<Response<Self::ReadStream>, Status> {
         let r = request.into_inner();
         self.shared.check_device(r.device_id)?;
-        let answer = self.shared.device.read().await.read(&r.entities).await;
+        let device = self.shared.device.read().await;
+        device.check_announced()?;
+        let answer = device.read(&r.entities).await;
         Ok(Response::new(Box::pin(tokio_stream::iter(answer))))
     }
 
@@ -161,9 +190,11 @@ impl P4Runtime for Server {
         let r = request.into_inner();
         self.shared.check_device(r.device_id)?;
         let device = self.shared.device.read().await;
+        let announced = device.check_announced().is_ok();
         Ok(Response::new(p4::GetForwardingPipelineConfigResponse {
             config: device
                 .current_pipeline()
+                .filter(|_| announced)
                 .map(|p| p.response(r.response_type())),
         }))
     }

@@ -34,6 +34,10 @@ impl Streams {
         &self.arbitration
     }
 
+    pub(crate) fn promote_backups(&mut self) {
+        self.arbitration.promotes = true;
+    }
+
     pub(crate) fn open(&mut self) -> (StreamId, mpsc::Receiver<Outgoing>) {
         self.next += 1;
         let id = StreamId(self.next);

@@ -5,6 +5,8 @@ use p4_vm::{DROP_PORT, Packet, get, instance_type, put};
 
 use crate::events::Event;
 use crate::loaded::Loaded;
+use crate::port::Port;
+use crate::priority::Next;
 use crate::queues::Queues;
 
 impl Loaded {
@@ -15,7 +17,19 @@ impl Loaded {
             let Some(port) = q.ports.get_mut(number) else {
                 return;
             };
-            let Some((mut p, priority, left)) = port.queues.pop() else {
+            let next = if port.queues.limits.is_empty() {
+                port.queues.pop()
+            } else {
+                match limited(port, t) {
+                    Ok(next) => next,
+                    Err(None) => return,
+                    Err(Some(at)) => {
+                        q.schedule(at, Event::Serve(number));
+                        return;
+                    }
+                }
+            };
+            let Some((mut p, priority, left)) = next else {
                 port.serving = false;
                 return;
             };
@@ -89,6 +103,25 @@ impl Loaded {
         }
         Some(frame)
     }
+}
+
+/// The next packet of a port whose queues have limits of their own. `Err`: nothing is served
+/// now, and when to look again, where nothing else will.
+#[cold]
+#[inline(never)]
+fn limited(port: &mut Port, t: u64) -> Result<Option<Next>, Option<u64>> {
+    if t < port.free_at_ns {
+        return Err(None);
+    }
+    port.queues.pop_limited(t).map_err(|at| {
+        // A packet of another queue need not wait.
+        port.serving = false;
+        let known = t < port.wake_at_ns && port.wake_at_ns <= at;
+        (!known).then(|| {
+            port.wake_at_ns = at;
+            at
+        })
+    })
 }
 
 fn is_clone(kind: u64) -> bool {

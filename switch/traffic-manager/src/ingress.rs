@@ -80,12 +80,13 @@ impl Loaded {
     fn enqueue(&mut self, q: &mut Queues, number: u32, mut p: Box<Packet>, t: u64) {
         let port = q.ports.entry(number);
         let std = &self.engine.image.program.std;
-        let Some(queue) = port.queues.get_mut(get(&p, std.priority)) else {
+        let priority = get(&p, std.priority);
+        let depth = port.queues.depth(priority, port.config.depth_packets);
+        let Some(queue) = port.queues.get_mut(priority) else {
             q.stats.dropped_priority += 1;
             self.engine.recycle(p);
             return;
         };
-        let depth = port.config.depth_packets as usize;
         if depth != 0 && queue.len() >= depth {
             port.tail_dropped_packets += 1;
             port.tail_dropped_bytes += u64::from(p.length_bytes);

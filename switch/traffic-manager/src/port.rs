@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::line::Line;
-use crate::priority::PriorityQueues;
+use crate::priority::{PriorityQueues, interval_ns};
 use crate::wire::Pace;
 
 /// Depth of a port's queue unless set otherwise.
@@ -14,6 +14,8 @@ pub const DEFAULT_DEPTH_PACKETS: u32 = 4096;
 pub struct PortConfig {
     /// 0: no serialisation time.
     pub rate_bps: u64,
+    /// Frames per second, whatever their size, as BMv2 has it; 0: no such limit.
+    pub rate_pps: u64,
     /// Propagation delay.
     pub delay_ns: u64,
     /// Of each queue; 0: unlimited.
@@ -28,6 +30,7 @@ impl Default for PortConfig {
     fn default() -> Self {
         Self {
             rate_bps: 0,
+            rate_pps: 0,
             delay_ns: 0,
             depth_packets: DEFAULT_DEPTH_PACKETS,
             in_rate_bps: None,
@@ -48,6 +51,8 @@ pub struct Port {
     pub(crate) pace: Pace,
     /// A `Serve` event is under way.
     pub(crate) serving: bool,
+    /// The last that was made because queues have to wait for their rates.
+    pub(crate) wake_at_ns: u64,
     pub(crate) flying: VecDeque<(u64, Vec<u8>)>,
     pub(crate) line: Line,
     /// Packets that the full queue refused.
@@ -83,7 +88,45 @@ impl Port {
 
     /// Time of a frame on the wire, ns.
     pub(crate) fn service_ns(&mut self, frame_bytes: usize) -> u64 {
-        self.pace.time_ns(frame_bytes, self.config.rate_bps)
+        let on_the_wire = self.pace.time_ns(frame_bytes, self.config.rate_bps);
+        match self.config.rate_pps {
+            0 => on_the_wire,
+            pps => on_the_wire.max(interval_ns(pps)),
+        }
+    }
+
+    /// Most packets of each queue.
+    pub fn set_depth(&mut self, packets: u32) {
+        self.config.depth_packets = packets;
+        self.queues.limits.clear();
+    }
+
+    /// Most packets of one queue; nothing where there is no such queue.
+    pub fn set_queue_depth(&mut self, priority: usize, packets: u32) {
+        let usual = self.config.depth_packets;
+        if let Some(l) = self.queues.limit_mut(priority, usual) {
+            l.depth_packets = packets;
+        }
+    }
+
+    /// Rate of each queue, as BMv2 has it: none waits for the others. 0: no limit.
+    pub fn set_rate_pps(&mut self, rate_pps: u64) {
+        self.config.rate_pps = 0;
+        if self.queues.count() == 1 {
+            self.config.rate_pps = rate_pps;
+        } else {
+            (0..self.queues.count()).for_each(|q| self.set_queue_rate_pps(q, rate_pps));
+        }
+    }
+
+    /// Rate of one queue; nothing where there is no such queue. 0: no limit.
+    pub fn set_queue_rate_pps(&mut self, priority: usize, rate_pps: u64) {
+        let usual = self.config.depth_packets;
+        if self.queues.count() == 1 && priority == 0 {
+            self.config.rate_pps = rate_pps;
+        } else if let Some(l) = self.queues.limit_mut(priority, usual) {
+            l.rate_pps = rate_pps;
+        }
     }
 }
 

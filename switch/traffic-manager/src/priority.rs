@@ -6,17 +6,37 @@ use std::collections::VecDeque;
 
 use p4_vm::Packet;
 
+/// Between two frames.
+pub(crate) fn interval_ns(rate_pps: u64) -> u64 {
+    1_000_000_000u64.checked_div(rate_pps).unwrap_or(0)
+}
+
 /// Packets that wait with one priority.
 pub(crate) type Queue = VecDeque<Box<Packet>>;
 
+/// A packet that is served, its priority, and how many wait behind it with that.
+pub(crate) type Next = (Box<Packet>, u64, u64);
+
 /// Most queues of a port, as in BMv2.
 pub const MOST_PRIORITIES: usize = 32;
+
+/// Limits of one queue.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    pub depth_packets: u32,
+    /// 0: none.
+    pub rate_pps: u64,
+    /// When the next packet may leave.
+    next_ns: u64,
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct PriorityQueues {
     lowest: Queue,
     /// From priority 1 on; none unless asked for.
     above: Vec<Queue>,
+    /// By priority; none unless a queue has its own.
+    pub limits: Vec<Limit>,
 }
 
 impl PriorityQueues {
@@ -29,6 +49,7 @@ impl PriorityQueues {
             self.lowest.extend(q);
         }
         self.above.resize_with(above, Queue::new);
+        self.limits.clear();
     }
 
     /// `None`: there is no queue of this priority.
@@ -47,9 +68,9 @@ impl PriorityQueues {
         self.above.get_mut(usize::try_from(priority).ok()? - 1)
     }
 
-    /// The packet that is served next, its priority, and how many wait behind it with that.
+    /// The packet to serve next.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<(Box<Packet>, u64, u64)> {
+    pub(crate) fn pop(&mut self) -> Option<Next> {
         if !self.above.is_empty()
             && let Some(next) = self.pop_higher()
         {
@@ -61,12 +82,73 @@ impl PriorityQueues {
 
     #[cold]
     #[inline(never)]
-    fn pop_higher(&mut self) -> Option<(Box<Packet>, u64, u64)> {
+    fn pop_higher(&mut self) -> Option<Next> {
         let mut queues = self.above.iter_mut().enumerate().rev();
         queues.find_map(|(i, q)| {
             let p = q.pop_front()?;
             Some((p, i as u64 + 1, q.len() as u64))
         })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        1 + self.above.len()
+    }
+
+    /// The queue's own limits; they are made, with the depth that is `usual`.
+    pub(crate) fn limit_mut(&mut self, priority: usize, usual: u32) -> Option<&mut Limit> {
+        let none = Limit {
+            depth_packets: usual,
+            rate_pps: 0,
+            next_ns: 0,
+        };
+        self.limits.resize(self.count(), none);
+        self.limits.get_mut(priority)
+    }
+
+    /// Most packets of a queue, 0: unlimited.
+    #[inline(always)]
+    pub(crate) fn depth(&self, priority: u64, usual: u32) -> usize {
+        if self.limits.is_empty() {
+            return usual as usize;
+        }
+        let own = usize::try_from(priority).ok();
+        let own = own.and_then(|p| self.limits.get(p));
+        own.map_or(usual, |l| l.depth_packets) as usize
+    }
+
+    /// As [`Self::pop`] at time `t`, where queues have rates of their own. `Err`: when the next
+    /// packet may leave.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn pop_limited(&mut self, t: u64) -> Result<Option<Next>, u64> {
+        let mut next = u64::MAX;
+        for priority in (0..self.count()).rev() {
+            let queue = match priority.checked_sub(1) {
+                None => &mut self.lowest,
+                Some(i) => match self.above.get_mut(i) {
+                    Some(q) => q,
+                    None => continue,
+                },
+            };
+            if queue.is_empty() {
+                continue;
+            }
+            if let Some(l) = self.limits.get_mut(priority)
+                && l.rate_pps != 0
+            {
+                if l.next_ns > t {
+                    next = next.min(l.next_ns);
+                    continue;
+                }
+                l.next_ns = t + interval_ns(l.rate_pps);
+            }
+            let Some(p) = queue.pop_front() else { continue };
+            return Ok(Some((p, priority as u64, queue.len() as u64)));
+        }
+        match next {
+            u64::MAX => Ok(None),
+            at => Err(at),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use super::options::{BmOption, Meaning, OPTIONS, Takes};
 use crate::cli::args::{port_number, priority_queues};
 
+/// Port of Thrift unless told.
+pub(super) const DEFAULT_THRIFT_PORT: u16 = 9090;
 /// Where P4Runtime is served unless told.
 pub(super) const DEFAULT_GRPC: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9559);
@@ -32,6 +34,13 @@ pub(super) struct Settings {
     pub cpu_port: Option<u32>,
     /// 0: not given, which is one.
     pub priority_queues: u8,
+    /// BMv2's default is 9090.
+    pub thrift_port: Option<u16>,
+    /// Folder for copies of all frames.
+    pub captures: Option<PathBuf>,
+    pub no_swap: bool,
+    /// Files of writes, made at the start.
+    pub entries: Vec<PathBuf>,
     /// What was accepted without effect, one line each.
     pub notices: Vec<String>,
 }
@@ -84,6 +93,9 @@ pub(super) fn read(arguments: &[String]) -> Result<Request, String> {
         }
     } else if s.program.is_none() {
         return Err("no program: give p4c's JSON, or --no-p4".into());
+    }
+    if no_p4 && !s.entries.is_empty() {
+        return Err("--entries: needs a program".into());
     }
     if let Some(p) = s.cpu_port.filter(|p| s.ports.contains_key(p)) {
         return Err(format!(
@@ -151,6 +163,16 @@ impl Settings {
                 let count = priority_queues(value);
                 self.priority_queues = count.map_err(|e| format!("--priority-queues: {e}"))?;
             }
+            Meaning::ThriftPort => {
+                let port = value.parse().map_err(|_| bad("a port from 0 to 65535"))?;
+                self.thrift_port = Some(port);
+            }
+            Meaning::Captures => {
+                let folder = if value.is_empty() { "." } else { value };
+                self.captures = Some(folder.into());
+            }
+            Meaning::NoSwap => self.no_swap = true,
+            Meaning::Entries => self.entries.push(value.into()),
             Meaning::Refused(remedy) => return Err(format!("--{}: {remedy}", option.name)),
             Meaning::Ignored(instead) => {
                 let notice = format!("--{}: {instead}", option.name);

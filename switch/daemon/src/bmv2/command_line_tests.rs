@@ -26,7 +26,9 @@ fn what_a_mininet_script_passes() {
     assert_eq!((s.device_id, s.cpu_port), (3, Some(255)));
     assert_eq!(s.grpc, Some("0.0.0.0:50051".parse().unwrap()));
     let ignored: Vec<_> = s.notices.iter().map(|n| n.split(':').next()).collect();
-    let flags = ["--pcap", "--nanolog", "--log-console", "--thrift-port"];
+    let flags = ["--nanolog", "--log-console"];
+    assert_eq!(s.thrift_port, Some(9090));
+    assert_eq!(s.captures, Some("/tmp/pcaps".into()));
     assert_eq!(ignored, flags.map(Some));
 }
 
@@ -35,7 +37,11 @@ fn values_may_be_attached_and_are_optional_for_pcap() {
     let s = run("-i0@a --interface=1@b -Loff --pcap --no-p4");
     assert_eq!(s.ports.len(), 2);
     assert_eq!((s.program, s.device_id, s.grpc), (None, 0, None));
+    assert_eq!(s.captures, Some(".".into()));
     assert_eq!(run("--pcap=. x.json").program, Some("x.json".into()));
+    assert!(run("x.json --disable-swap").no_swap);
+    let files = run("x.json --entries a.json --entries b.txt").entries;
+    assert_eq!(files, ["a.json", "b.txt"].map(PathBuf::from));
 }
 
 #[test]
@@ -67,6 +73,8 @@ fn errors_name_the_option() {
         ("x.json -", "\"-\""),
         ("x.json --no-p4=1", "--no-p4"),
         ("x.json --thrift-port", "--thrift-port"),
+        ("x.json --thrift-port 65536", "--thrift-port"),
+        ("--no-p4 --entries a.json", "--entries"),
         ("x.json -i eth0", "--interface"),
         ("x.json -i 1@", "--interface"),
         ("x.json -i 511@a", "510"),

@@ -8,22 +8,28 @@ mod shaping;
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use clap::Parser as _;
 use daemon_kit::cli::{Usage, print, stdout};
 
-use crate::cli::args::{Cli, Command, PortSpec, RunArgs};
+use crate::cli::args::{Bmv2Args, Cli, Command, PortSpec, RunArgs};
 use crate::run;
-use command_line::{DEFAULT_GRPC, Request, Settings};
+use command_line::{DEFAULT_GRPC, DEFAULT_THRIFT_PORT, Request, Settings};
 
 /// The name that chooses this front.
 pub(crate) const NAME: &str = "simple_switch_grpc";
+/// Without P4Runtime, as far as its users see.
+const WITHOUT_GRPC: &str = "simple_switch";
 
-/// Whether the program was called by this name, perhaps with a path.
-pub(crate) fn is_called(argv0: &OsString) -> bool {
-    Path::new(argv0).file_name().is_some_and(|n| n == NAME)
+pub(crate) use shaping::DEPTH_PACKETS;
+
+/// Whether the program was called by one of the names, perhaps with a path; with P4Runtime?
+pub(crate) fn is_called(argv0: &OsString) -> Option<bool> {
+    let name = Path::new(argv0).file_name()?;
+    (name == NAME || name == WITHOUT_GRPC).then_some(name == NAME)
 }
 
 /// Runs what a command line of `simple_switch_grpc` says; its arguments without the
@@ -31,7 +37,7 @@ pub(crate) fn is_called(argv0: &OsString) -> bool {
 ///
 /// # Errors
 /// A bad command line; what `tidemark-switch run` fails with.
-pub(crate) fn main(arguments: &[OsString], version: &str) -> Result<()> {
+pub(crate) fn main(arguments: &[OsString], version: &str, with_grpc: bool) -> Result<()> {
     let words = arguments.iter().map(|a| {
         let text = a.to_str().ok_or_else(|| anyhow!("{a:?}: not UTF-8"))?;
         Ok(text.to_owned())
@@ -46,13 +52,13 @@ pub(crate) fn main(arguments: &[OsString], version: &str) -> Result<()> {
             for notice in &settings.notices {
                 eprintln!("{NAME}: {notice}");
             }
-            run::run(run_arguments(settings)?)?;
+            run::run(run_arguments(settings, with_grpc)?)?;
         }
     }
     Ok(())
 }
 
-fn run_arguments(s: Settings) -> Result<RunArgs> {
+fn run_arguments(s: Settings, with_grpc: bool) -> Result<RunArgs> {
     // The defaults of `run`, with its environment variables.
     let Command::Run(mut run) = Cli::try_parse_from(["tidemark-switch", "run"])?.command else {
         return Err(anyhow!("internal error: `run` is not a command"));
@@ -61,10 +67,30 @@ fn run_arguments(s: Settings) -> Result<RunArgs> {
     run.device_id = s.device_id;
     run.cpu_port = s.cpu_port;
     run.priority_queues = s.priority_queues.max(1);
+    run.entries = s.entries;
+    run.bmv2 = Bmv2Args {
+        unannounced: true,
+        captures: s.captures,
+        no_swap: s.no_swap,
+    };
+    let thrift = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let free = |port| std::net::TcpListener::bind(thrift(port)).is_ok();
+    run.thrift = match s.thrift_port {
+        Some(port) => Some(thrift(port)),
+        None if free(DEFAULT_THRIFT_PORT) => Some(thrift(DEFAULT_THRIFT_PORT)),
+        None => {
+            eprintln!(
+                "{NAME}: no Thrift: port {DEFAULT_THRIFT_PORT} is taken; --thrift-port names another"
+            );
+            None
+        }
+    };
     if let Some(address) = s.grpc {
         // Who gives BMv2 an address has it served to all who reach it.
         run.credentials.serve_everybody();
         run.grpc = address;
+    } else if !with_grpc {
+        run.grpc = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     } else {
         eprintln!("{NAME}: P4Runtime on {DEFAULT_GRPC}; --grpc-server-addr names another address");
         run.grpc = DEFAULT_GRPC;
@@ -83,7 +109,7 @@ fn run_arguments(s: Settings) -> Result<RunArgs> {
             merge: false,
         });
     }
-    Ok(run)
+    Ok(*run)
 }
 
 fn help() -> String {
@@ -109,6 +135,16 @@ fn help() -> String {
             Meaning::PriorityQueues => {
                 "queues of each port, the highest served first; 1 unless given"
             }
+            Meaning::ThriftPort => {
+                "port of BMv2's runtime services on 127.0.0.1; 9090 unless given, if it is free"
+            }
+            Meaning::Captures => {
+                "copies all frames to INTERFACE_in.pcap and INTERFACE_out.pcap there"
+            }
+            Meaning::NoSwap => "no other program over Thrift",
+            Meaning::Entries => {
+                "not BMv2's: commands of simple_switch_CLI or JSON by name, done at the start; repeat"
+            }
             Meaning::Help => "this text",
             Meaning::Version => "the version",
             Meaning::Ignored(_) => "accepted without effect",
@@ -125,11 +161,11 @@ mod tests {
 
     #[test]
     fn the_name_chooses_the_front() {
-        assert!(is_called(
-            &"/usr/lib/tidemark/bmv2/simple_switch_grpc".into()
-        ));
-        assert!(is_called(&"simple_switch_grpc".into()));
-        assert!(!is_called(&"/simple_switch_grpc/tidemark-switch".into()));
+        let path = "/usr/lib/tidemark/bmv2/simple_switch_grpc";
+        assert_eq!(is_called(&path.into()), Some(true));
+        assert_eq!(is_called(&"simple_switch".into()), Some(false));
+        let other = "/simple_switch_grpc/tidemark-switch";
+        assert_eq!(is_called(&other.into()), None);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The options of `simple_switch_grpc`, each with what it means here.
+//! The options of `simple_switch` and `simple_switch_grpc`, each with what it means here.
 
 /// What follows the name of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,11 @@ pub(super) enum Meaning {
     CpuPort,
     DropPort,
     PriorityQueues,
+    ThriftPort,
+    Captures,
+    NoSwap,
+    /// Not BMv2's: files of writes.
+    Entries,
     Help,
     Version,
     /// Accepted, without effect; the text says what is so instead.
@@ -68,19 +73,10 @@ pub(super) const OPTIONS: &[BmOption] = {
         option("priority-queues", Value, PriorityQueues),
         short('h', option("help", Nothing, Help)),
         short('v', option("version", Nothing, Version)),
-        option(
-            "thrift-port",
-            Value,
-            Ignored(
-                "there is no Thrift server for simple_switch_CLI: use P4Runtime, and \
-                 `tidemark-switch port` for rates and depths",
-            ),
-        ),
-        option(
-            "pcap",
-            Perhaps,
-            Ignored("frames are not captured: use `tcpdump -i INTERFACE -w FILE`"),
-        ),
+        option("thrift-port", Value, ThriftPort),
+        option("pcap", Perhaps, Captures),
+        option("disable-swap", Nothing, NoSwap),
+        option("entries", Value, Entries),
         option("nanolog", Value, Ignored("there is no event log")),
         option(
             "notifications-addr",
@@ -101,11 +97,6 @@ pub(super) const OPTIONS: &[BmOption] = {
             "max-port-count",
             Value,
             Ignored("ports 0 to 510 can be used"),
-        ),
-        option(
-            "disable-swap",
-            Nothing,
-            Ignored("a client can always push another program"),
         ),
         option(
             "use-files",

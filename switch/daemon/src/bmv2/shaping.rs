@@ -11,7 +11,7 @@ use traffic_manager::PortConfig;
 use crate::units;
 
 /// Frames in a port's queue in BMv2, unless told.
-const DEPTH_PACKETS: u32 = 64;
+pub(crate) const DEPTH_PACKETS: u32 = 64;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Shaping {

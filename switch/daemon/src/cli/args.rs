@@ -24,7 +24,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run the switch until interrupted.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Ports of a running switch.
     #[command(subcommand)]
     Port(PortCommand),
@@ -77,8 +77,8 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "program")]
     pub p4info: Option<PathBuf>,
     /// Writes of a controller, made at the start: p4.v1.WriteRequest (protobuf text or
-    /// binary), or JSON by name as p4lang's tutorials have it (sN-runtime.json). Repeat for
-    /// several, written in order.
+    /// binary), JSON by name as p4lang's tutorials have it (sN-runtime.json), or commands of
+    /// simple_switch_CLI. Repeat for several, written in order.
     #[arg(long, value_name = "FILE", requires = "program")]
     pub entries: Vec<PathBuf>,
     /// P4Runtime and SwitchControl.
@@ -118,6 +118,10 @@ pub(crate) struct RunArgs {
     /// localhost. Repeat for each name.
     #[arg(long = "metrics-host", value_name = "NAME", requires = "metrics")]
     pub metrics_hosts: Vec<String>,
+    /// BMv2's runtime services over Thrift, for simple_switch_CLI; without TLS or token, so only
+    /// on this machine.
+    #[arg(long, value_name = "ADDR")]
+    pub thrift: Option<SocketAddr>,
     /// Key that reports are tagged with, shared with the collector (hexadecimal;
     /// `openssl rand -hex 32` makes one).
     #[arg(long, value_name = "FILE", env = "TIDEMARK_SWITCH_REPORT_KEY_FILE")]
@@ -125,9 +129,23 @@ pub(crate) struct RunArgs {
     /// Become this user once interfaces and addresses are open.
     #[arg(long, env = "TIDEMARK_SWITCH_USER")]
     pub user: Option<String>,
+    /// Asked for by BMv2's command line alone.
+    #[arg(skip)]
+    pub bmv2: Bmv2Args,
     // Last: its heading is over all that follow.
     #[command(flatten)]
     pub credentials: CredentialArgs,
+}
+
+/// As `simple_switch_grpc` does it.
+#[derive(Debug, Default)]
+pub(crate) struct Bmv2Args {
+    /// Clients push the program before they read and write, also where one runs.
+    pub unannounced: bool,
+    /// Folder for copies of all frames.
+    pub captures: Option<PathBuf>,
+    /// No other program over Thrift.
+    pub no_swap: bool,
 }
 
 #[derive(Debug, Args)]
@@ -138,9 +156,9 @@ pub struct PcapArgs {
     /// P4Info of the program. Default: FILE.p4info.txtpb beside FILE.json.
     #[arg(long)]
     pub p4info: Option<PathBuf>,
-    /// What the controller would write: p4.v1.WriteRequest (protobuf text or binary), or
-    /// JSON by name as p4lang's tutorials have it (sN-runtime.json). Repeat for several,
-    /// written in order before the first frame.
+    /// What the controller would write: p4.v1.WriteRequest (protobuf text or binary), JSON by
+    /// name as p4lang's tutorials have it (sN-runtime.json), or commands of simple_switch_CLI.
+    /// Repeat for several, written in order before the first frame.
     #[arg(long, value_name = "FILE")]
     pub entries: Vec<PathBuf>,
     /// PORT=FILE.pcap[.gz]: frames that arrive on a port, at their times. Repeat.
@@ -317,6 +335,7 @@ mod tests {
                 delay_ns: 5_000_000,
                 depth_packets: 64,
                 in_rate_bps: Some(1_000_000_000),
+                ..PortConfig::default()
             }
         );
         for bad in [

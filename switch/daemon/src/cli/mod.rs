@@ -22,9 +22,13 @@ pub fn command() -> clap::Command {
 pub fn main(version: &'static str) -> ExitCode {
     start_log("TIDEMARK_LOG", LevelFilter::INFO);
     let words: Vec<OsString> = std::env::args_os().collect();
-    let result = match words.split_first() {
-        Some((first, rest)) if bmv2::is_called(first) => bmv2::main(rest, version),
-        _ => {
+    let as_bmv2 = words.split_first().and_then(|(first, rest)| {
+        let with_grpc = bmv2::is_called(first)?;
+        Some((rest, with_grpc))
+    });
+    let result = match as_bmv2 {
+        Some((rest, with_grpc)) => bmv2::main(rest, version, with_grpc),
+        None => {
             let arguments = command().version(version).get_matches_from(words);
             let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
             dispatch(cli, version)
@@ -35,8 +39,8 @@ pub fn main(version: &'static str) -> ExitCode {
 
 fn dispatch(cli: Cli, version: &str) -> Result<()> {
     match cli.command {
-        Command::SimpleSwitchGrpc { arguments } => bmv2::main(&arguments, version),
-        Command::Run(args) => run::run(args),
+        Command::SimpleSwitchGrpc { arguments } => bmv2::main(&arguments, version, true),
+        Command::Run(args) => run::run(*args),
         Command::Completions { shell } => completions(command(), shell),
         Command::Pcap(args) => offline::run(&args),
         Command::Port(command) => client::run(command),

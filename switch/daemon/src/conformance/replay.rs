@@ -68,9 +68,10 @@ type Replay = (Vec<bool>, Vec<Sent>);
 
 /// `n` chooses the random numbers and the time.
 fn replay(program: &Path, r: &Recording, n: u64) -> Result<Replay> {
-    let Some(config) = program::pipeline_config(program, None)? else {
+    let config = program::pipeline_config(program, None)?;
+    if config.p4info.is_none() {
         bail!("{}: has no NAME.p4info.txtpb", program.display());
-    };
+    }
     let mut writes = Vec::new();
     let mut switch = configured::switch(config, async |server: &Server| {
         for update in &r.writes {

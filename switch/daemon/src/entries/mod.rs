@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime writes from files.
+//! Writes from files.
 
+mod commands;
 mod runtime_json;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use p4runtime_server::Server;
 use p4runtime_server::errors::errors_of;
 use prost::Message as _;
@@ -13,29 +14,35 @@ use tidemark_proto::p4::config::v1::P4Info;
 use tidemark_proto::p4::v1::{Update, WriteRequest};
 use tidemark_proto::text_format;
 
-/// Writes files of entries one after the other, all of a file or an error; `info`: of the
-/// program that the server has.
+use crate::data_plane::Handle;
+
+/// Writes files of entries one after the other, all of a file or an error; `plane`: where
+/// queues can be set.
 ///
 /// # Errors
 /// A file that cannot be read, is not of this program, or is refused, with its name.
-pub(crate) async fn write(server: &Server, files: &[PathBuf], info: Option<&P4Info>) -> Result<()> {
-    if files.is_empty() {
-        return Ok(());
-    }
-    let Some(info) = info else {
-        bail!("--entries needs the program's P4Info: give --p4info");
-    };
+pub(crate) async fn write(
+    server: &Server,
+    plane: Option<&Handle>,
+    files: &[PathBuf],
+) -> Result<()> {
     for file in files {
-        write_file(server, file, info)
+        write_file(server, plane, file)
             .await
             .with_context(|| format!("entries {}", file.display()))?;
     }
     Ok(())
 }
 
-async fn write_file(server: &Server, file: &Path, info: &P4Info) -> Result<()> {
+async fn write_file(server: &Server, plane: Option<&Handle>, file: &Path) -> Result<()> {
     let bytes = std::fs::read(file).context("cannot read")?;
-    let written = server.write(&parse(&bytes, info)?).await;
+    let text = std::str::from_utf8(&bytes).unwrap_or_default();
+    if commands::are_in(text) {
+        return commands::run(&server.runtime(), plane, text).await;
+    }
+    let info = server.runtime().p4info().await;
+    let info = info.context("there is no program yet")?;
+    let written = server.write(&parse(&bytes, &info)?).await;
     written.map_err(|s| anyhow!(refusal(&s)))
 }
 

@@ -16,7 +16,6 @@ use crate::cli::args::PcapArgs;
 use crate::entries;
 use crate::program;
 use anyhow::{Context, Result, bail};
-use p4_vm::Image;
 use tidemark_pcap::{ETHERNET, Frames, Writer};
 use traffic_manager::{Switch, Wire};
 
@@ -95,17 +94,8 @@ pub fn run(args: &PcapArgs) -> Result<()> {
 /// The switch with program and entries, at time 0.
 fn configured(args: &PcapArgs) -> Result<Switch> {
     let config = program::pipeline_config(&args.program, args.p4info.as_deref())?;
-    let Some(config) = config else {
-        if !args.entries.is_empty() {
-            bail!("--entries needs the program's P4Info: give --p4info");
-        }
-        let mut switch = Switch::new();
-        switch.load(Image::new(program::read(&args.program)?));
-        return Ok(switch);
-    };
-    let info = config.p4info.clone();
     configured::switch(config, async |server| {
-        entries::write(server, &args.entries, info.as_ref()).await
+        entries::write(server, None, &args.entries).await
     })
 }
 

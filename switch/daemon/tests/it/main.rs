@@ -12,6 +12,7 @@ mod idle_timeout;
 #[path = "common/packets.rs"]
 mod packets;
 mod pcap;
+mod runtime_services;
 mod service;
 mod super_frames;
 mod through_veth;

@@ -7,12 +7,14 @@ use crate::errors::Outcome;
 use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
 
+#[derive(Clone)]
 pub(crate) struct Action {
     pub id: u32,
     pub name: String,
     pub params: Vec<Param>,
 }
 
+#[derive(Clone)]
 pub(crate) struct Param {
     pub id: u32,
     pub name: String,

@@ -8,6 +8,7 @@ use super::digests::{self, Digest};
 use super::numbered::Numbered;
 use super::profiles::{self, Profile};
 use super::tables::{self, Table};
+use super::unnamed;
 use super::value_sets::{self, ValueSet};
 use super::values::Types;
 use crate::device_config;
@@ -50,26 +51,8 @@ impl Pipeline {
         let program = p4_ir::load(&device_config::program(&config.p4_device_config))
             .map_err(|e| Failure::invalid(format!("p4_device_config: {e}")))?;
         check_ids(info)?;
-        let types = Types::new(info);
-        let mut actions = actions::index(info, &types)?;
-        let tables = tables::index(info, &program, &mut actions, &types)?;
-        let counters = arrays::index(
-            info.counters.iter().map(|c| (&c.preamble, c.size, 0)),
-            indexed(&program.counters, |c| (c.table, &c.name, c.size, 0)),
-            "counter",
-        )?;
-        let registers = arrays::index(
-            info.registers
-                .iter()
-                .map(|r| (&r.preamble, i64::from(r.size), arrays::register_bits(r))),
-            indexed(&program.registers, |r| (None, &r.name, r.size, r.width)),
-            "register",
-        )?;
-        let meters = arrays::index(
-            info.meters.iter().map(|m| (&m.preamble, m.size, 0)),
-            indexed(&program.meters, |m| (m.table, &m.name, m.size, 0)),
-            "meter",
-        )?;
+        let mut objects = Objects::new(info, &program)?;
+        objects.add_unnamed(info, &program);
         let header = |name: &str| {
             info.controller_packet_metadata
                 .iter()
@@ -81,15 +64,15 @@ impl Pipeline {
         Ok(Self {
             packet_in: header("packet_in")?,
             packet_out: header("packet_out")?,
-            profiles: profiles::index(info, &program, &tables)?,
+            profiles: objects.profiles,
             digests: digests::index(info, &program)?,
-            value_sets: value_sets::index(info, &program, &types)?,
+            value_sets: objects.value_sets,
             meter_types: meter_types(info),
-            tables,
-            actions,
-            counters,
-            registers,
-            meters,
+            tables: objects.tables,
+            actions: objects.actions,
+            counters: objects.counters,
+            registers: objects.registers,
+            meters: objects.meters,
             program,
             config,
         })
@@ -113,6 +96,82 @@ impl Pipeline {
                 .clone_from(&self.config.p4_device_config);
         }
         out
+    }
+}
+
+/// Objects with an id, a name, and entries or cells.
+struct Objects {
+    tables: Numbered<Table>,
+    actions: BTreeMap<u32, Action>,
+    profiles: Numbered<Profile>,
+    counters: Numbered<Array>,
+    registers: Numbered<Array>,
+    meters: Numbered<Array>,
+    value_sets: Numbered<ValueSet>,
+}
+
+impl Objects {
+    fn new(info: &p4info::P4Info, program: &Program) -> Outcome<Self> {
+        Self::index(info, program, BTreeMap::new())
+    }
+
+    /// `actions`: known already.
+    fn index(
+        info: &p4info::P4Info,
+        program: &Program,
+        mut actions: BTreeMap<u32, Action>,
+    ) -> Outcome<Self> {
+        let types = Types::new(info);
+        actions.extend(actions::index(info, &types)?);
+        let tables = tables::index(info, program, &mut actions, &types)?;
+        let counters = arrays::index(
+            info.counters.iter().map(|c| (&c.preamble, c.size, 0)),
+            indexed(&program.counters, |c| (c.table, &c.name, c.size, 0)),
+            "counter",
+        )?;
+        let registers = arrays::index(
+            info.registers
+                .iter()
+                .map(|r| (&r.preamble, i64::from(r.size), arrays::register_bits(r))),
+            indexed(&program.registers, |r| (None, &r.name, r.size, r.width)),
+            "register",
+        )?;
+        let meters = arrays::index(
+            info.meters.iter().map(|m| (&m.preamble, m.size, 0)),
+            indexed(&program.meters, |m| (m.table, &m.name, m.size, 0)),
+            "meter",
+        )?;
+        Ok(Self {
+            profiles: profiles::index(info, program, &tables)?,
+            value_sets: value_sets::index(info, program, &types)?,
+            tables,
+            actions,
+            counters,
+            registers,
+            meters,
+        })
+    }
+
+    /// Adds what the program has and `info` does not name.
+    fn add_unnamed(&mut self, info: &p4info::P4Info, program: &Program) {
+        let rest = unnamed::objects(info, program);
+        let actions = std::mem::take(&mut self.actions);
+        let names = actions.clone();
+        let more = match Self::index(&rest, program, actions) {
+            Ok(more) => more,
+            Err(why) => {
+                tracing::warn!("what the P4Info does not name cannot be reached by name: {why}");
+                self.actions = names;
+                return;
+            }
+        };
+        self.tables.extend(more.tables);
+        self.actions = more.actions;
+        self.profiles.extend(more.profiles);
+        self.counters.extend(more.counters);
+        self.registers.extend(more.registers);
+        self.meters.extend(more.meters);
+        self.value_sets.extend(more.value_sets);
     }
 }
 

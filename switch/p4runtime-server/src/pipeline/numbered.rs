@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Objects of a P4Info by their ids.
 
+use super::unnamed;
 use crate::errors::{Failure, Outcome};
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -50,10 +51,19 @@ impl<T> Numbered<T> {
         })
     }
 
-    /// The object of this id, or all for 0, each with its id.
+    /// Adds those of `more` to these.
+    pub(super) fn extend(&mut self, more: Self) {
+        self.by_id.extend(more.by_id);
+    }
+
+    /// The object of this id, or all of the P4Info for 0, each with its id.
     pub(crate) fn selected(&self, id: u32) -> Outcome<Vec<(u32, &T)>> {
         match id {
-            0 => Ok(self.by_id.iter().map(|(&id, x)| (id, x)).collect()),
+            0 => Ok(self
+                .by_id
+                .range(..unnamed::FIRST_ID)
+                .map(|(&id, x)| (id, x))
+                .collect()),
             id => Ok(vec![(id, self.get(id)?)]),
         }
     }

@@ -37,6 +37,7 @@ pub(crate) fn entries(pipeline: &Pipeline, table: &Table) -> Outcome<TableState>
                 meter: None,
                 idle_timeout_ns: 0,
                 labels: Labels::default(),
+                given: None,
             },
         );
     }

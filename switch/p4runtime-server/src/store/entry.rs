@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Entries of a table as clients wrote them.
 
+use super::handles::Handles;
 use crate::matchfields;
 use crate::pipeline::Table;
 use crate::target::{EntryId, MatchValue};
@@ -22,6 +23,9 @@ pub(crate) struct Entry {
     /// 0: none.
     pub idle_timeout_ns: i64,
     pub labels: Labels,
+    /// The key as BMv2's runtime services were given it, where that is not `matches`: they
+    /// take bits below a prefix, and show them.
+    pub given: Option<Vec<MatchValue>>,
 }
 
 impl Entry {
@@ -68,8 +72,12 @@ pub(crate) struct Labels {
 pub(crate) struct TableState {
     entries: BTreeMap<EntryId, Entry>,
     by_key: HashMap<EntryKey, EntryId>,
+    /// By which BMv2's runtime services name entries.
+    pub handles: Handles,
     /// Default entry, if it is not the program's.
     pub default: Option<(p4::Action, Labels)>,
+    /// The member whose action the default action is.
+    pub default_member: Option<u32>,
 }
 
 impl TableState {
@@ -94,13 +102,19 @@ impl TableState {
     pub(crate) fn put(&mut self, id: EntryId, entry: Entry) -> Option<Entry> {
         self.by_key
             .insert((entry.matches.clone(), entry.priority), id);
+        self.handles.add(id);
         self.entries.insert(id, entry)
     }
 
     pub(crate) fn remove(&mut self, id: EntryId) -> Option<Entry> {
         let e = self.entries.remove(&id)?;
+        self.handles.remove(id);
         self.by_key.remove(&(e.matches.clone(), e.priority));
         Some(e)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: EntryId) -> Option<&mut Entry> {
+        self.entries.get_mut(&id)
     }
 
     /// Remembers the configuration of an entry's meter.

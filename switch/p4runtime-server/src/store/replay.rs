@@ -48,7 +48,12 @@ impl Store {
         };
         let groups = self.groups.values().cloned();
         out.extend(groups.map(|g| update(Type::Insert, pre(Pre::MulticastGroupEntry(g)))));
-        let sessions = self.sessions.values().cloned();
+        // Number 0 is BMv2's alone.
+        let sessions = self
+            .sessions
+            .values()
+            .filter(|s| s.session_id != 0)
+            .cloned();
         out.extend(sessions.map(|s| update(Type::Insert, pre(Pre::CloneSessionEntry(s)))));
         out.extend(self.value_sets.iter().map(|(&value_set_id, members)| {
             let entry = p4::ValueSetEntry {

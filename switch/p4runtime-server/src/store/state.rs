@@ -6,6 +6,7 @@ use super::entry::{Entry, ProfileState, TableState};
 use super::idle_timers::IdleTimers;
 use crate::errors::{Failure, Outcome};
 use crate::pipeline::{Pipeline, Profile};
+use crate::runtime::Nodes;
 use crate::target::EntryId;
 use std::collections::{BTreeMap, HashMap};
 use tidemark_proto::p4::v1 as p4;
@@ -20,6 +21,8 @@ pub(crate) struct Store {
     pub value_sets: BTreeMap<u32, Vec<p4::ValueSetMember>>,
     pub groups: BTreeMap<u32, p4::MulticastGroupEntry>,
     pub sessions: BTreeMap<u32, p4::CloneSessionEntry>,
+    /// Of which BMv2's runtime services make multicast groups.
+    pub nodes: Nodes,
     /// When entries are looked at for having been idle.
     pub idle: IdleTimers,
     next_id: u64,
@@ -49,6 +52,7 @@ impl Store {
             value_sets: BTreeMap::new(),
             groups: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            nodes: Nodes::default(),
             idle: IdleTimers::default(),
             next_id: 1,
         })

@@ -155,3 +155,22 @@ fn roles_are_independent() {
     assert!(a.check_primary("", Some(&one)).is_err());
     assert!(a.check_primary("unknown", Some(&one)).is_err());
 }
+
+#[test]
+fn as_bmv2_the_next_backup_is_promoted_and_told() {
+    let mut a = Arbitration::new(7);
+    a.promotes = true;
+    let c = StreamId(3);
+    a.update(A, &request(Some((0, 5)))).unwrap();
+    a.update(B, &request(Some((0, 3)))).unwrap();
+    a.update(c, &request(None)).unwrap();
+    let notices = a.leave(A);
+    assert_eq!(codes(&notices), [(2, OK), (3, BACKUP)]);
+    let three = p4::Uint128 { high: 0, low: 3 };
+    assert_eq!(notices[0].update.election_id, Some(three));
+    assert!(a.check_primary("", Some(&three)).is_ok());
+    assert_eq!(codes(&a.leave(B)), [(3, NONE)]);
+    // Nobody has to beat who is gone.
+    let low = a.update(A, &request(Some((0, 1)))).unwrap();
+    assert_eq!(codes(&low), [(1, OK), (3, BACKUP)]);
+}

@@ -29,7 +29,7 @@ impl Writer<'_> {
         self.set_counter(table, id, e.data.as_ref()).await
     }
 
-    pub(super) async fn set_counter(
+    pub(crate) async fn set_counter(
         &self,
         table: &Table,
         id: EntryId,

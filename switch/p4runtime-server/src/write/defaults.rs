@@ -5,6 +5,9 @@ use super::entries::{check_extras, labels};
 use super::writer::Writer;
 use crate::actions::{self, Place};
 use crate::errors::{Failure, Outcome, refuse_at};
+use crate::pipeline::Table;
+use crate::store::Labels;
+use crate::target::ActionCall;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::table_action::Type as ActionType;
 use tidemark_proto::p4::v1::update::Type;
@@ -41,11 +44,21 @@ impl Writer<'_> {
             ),
             Some(None) => refuse_at!(at, invalid: "the action is empty"),
         };
+        self.set_default(table, new, labels(e)).await
+    }
+
+    /// Sets a default action that is checked; `None`: the program's.
+    pub(crate) async fn set_default(
+        &mut self,
+        table: &Table,
+        new: Option<(ActionCall, p4::Action)>,
+        labels: Labels,
+    ) -> Outcome<()> {
         if let Some(t) = self.target {
             t.set_default_action(&table.name, new.as_ref().map(|(call, _)| call))
                 .await?;
         }
-        self.store.table_mut(table.id)?.default = new.map(|(_, action)| (action, labels(e)));
+        self.store.table_mut(table.id)?.default = new.map(|(_, action)| (action, labels));
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 use super::arrays::counter_value;
 use super::lookup::entry_key;
 use super::meters::{self, no_colour_counters};
+use super::table_actions::Wanted;
 use super::writer::Writer;
 use crate::errors::{Failure, Outcome, refuse, refuse_at};
 use crate::pipeline::Table;
@@ -42,8 +43,19 @@ impl Writer<'_> {
 
     async fn insert(&mut self, table: &Table, e: &p4::TableEntry, key: EntryKey) -> Outcome<()> {
         check_extras(table, e)?;
+        let action = self.wanted(table, e.action.as_ref())?;
+        self.add(table, e, key, action).await.map(|_| ())
+    }
+
+    /// Adds an entry whose key and action are checked; of `e` only the rest counts.
+    pub(crate) async fn add(
+        &mut self,
+        table: &Table,
+        e: &p4::TableEntry,
+        key: EntryKey,
+        (wanted, canonical): (Wanted, p4::TableAction),
+    ) -> Outcome<EntryId> {
         let config = meters::checked(self.pipeline, table, e.meter_config.as_ref())?;
-        let (wanted, canonical) = self.wanted(table, e.action.as_ref())?;
         if self.store.table(table.id)?.len() >= table.size {
             return Err(Failure::exhausted(format!(
                 "it is full: it holds {}",
@@ -77,7 +89,8 @@ impl Writer<'_> {
         if config.is_some() {
             self.set_direct_meter(table, id, config).await?;
         }
-        self.set_counter(table, id, e.counter_data.as_ref()).await
+        self.set_counter(table, id, e.counter_data.as_ref()).await?;
+        Ok(id)
     }
 
     async fn modify(
@@ -88,8 +101,20 @@ impl Writer<'_> {
         id: EntryId,
     ) -> Outcome<()> {
         check_extras(table, e)?;
+        let action = self.wanted(table, e.action.as_ref())?;
+        self.replace(table, e, key, id, action).await
+    }
+
+    /// Replaces an entry, its action checked; of `e` only the rest counts.
+    pub(crate) async fn replace(
+        &mut self,
+        table: &Table,
+        e: &p4::TableEntry,
+        key: EntryKey,
+        id: EntryId,
+        (wanted, canonical): (Wanted, p4::TableAction),
+    ) -> Outcome<()> {
         let config = meters::checked(self.pipeline, table, e.meter_config.as_ref())?;
-        let (wanted, canonical) = self.wanted(table, e.action.as_ref())?;
         let (action, one_shot) = self.prepare(table, wanted).await?;
         if let Some(t) = self.target
             && let Err(refused) = t.modify_entry(&table.name, id, &action).await
@@ -109,7 +134,7 @@ impl Writer<'_> {
         self.set_counter(table, id, e.counter_data.as_ref()).await
     }
 
-    async fn delete(&mut self, table: &Table, id: EntryId) -> Outcome<()> {
+    pub(crate) async fn delete(&mut self, table: &Table, id: EntryId) -> Outcome<()> {
         if let Some(t) = self.target {
             t.remove_entry(&table.name, id).await?;
         }
@@ -136,6 +161,7 @@ fn held(
         meter: e.meter_config,
         idle_timeout_ns: e.idle_timeout_ns,
         labels: labels(e),
+        given: None,
     }
 }
 

@@ -49,7 +49,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    pub(super) async fn set_direct_meter(
+    pub(crate) async fn set_direct_meter(
         &self,
         table: &Table,
         id: EntryId,

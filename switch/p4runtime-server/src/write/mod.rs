@@ -16,4 +16,5 @@ mod writer;
 pub(crate) use arrays::cells;
 pub(crate) use lookup::{direct_entry, direct_resource};
 pub(crate) use meters::no_colour_counters;
+pub(crate) use table_actions::Wanted;
 pub(crate) use writer::{Writer, no_externs};

@@ -15,7 +15,7 @@ use tidemark_proto::p4::v1::table_action::Type as ActionType;
 use tonic::Code;
 
 /// An entry's action after all checks.
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     Ready(EntryAction),
     /// Actions, each as often as it weighs.
     Set(Vec<(ActionCall, u32)>),
@@ -23,7 +23,7 @@ pub(super) enum Wanted {
 
 impl Writer<'_> {
     /// The action, and its canonical form for clients.
-    pub(super) fn wanted(
+    pub(crate) fn wanted(
         &self,
         table: &Table,
         action: Option<&p4::TableAction>,

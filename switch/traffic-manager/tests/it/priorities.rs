@@ -116,3 +116,68 @@ fn fewer_queues_lose_nothing_that_waits() {
     s.run_until(1_000_000_000, &mut out);
     assert_eq!(out.0.len(), 3);
 }
+
+/// Times at which frames left, ms, and their ids.
+fn times(s: &mut Switch, priorities: &[u8]) -> Vec<(u64, u8)> {
+    let mut out = Out::default();
+    for (id, priority) in priorities.iter().enumerate() {
+        s.receive(0, &[*priority, 0, 0, id as u8], 0);
+    }
+    s.run_until(1_000_000_000, &mut out);
+    out.0
+        .iter()
+        .map(|(_, f, t)| (t / 1_000_000, f[3]))
+        .collect()
+}
+
+#[test]
+fn packets_per_second_are_of_each_queue() {
+    let unlimited = PortConfig {
+        depth_packets: 0,
+        ..PortConfig::default()
+    };
+    let mut s = switch(1, 0);
+    s.configure(1, unlimited);
+    s.port_mut(1).set_rate_pps(100);
+    // The first leaves when its service ends.
+    assert_eq!(times(&mut s, &[0, 0, 0]), [(10, 0), (20, 1), (30, 2)]);
+
+    let mut s = switch(2, 0);
+    s.configure(1, unlimited);
+    s.port_mut(1).set_queue_rate_pps(1, 100);
+    // The lower one, without a rate, does not wait for the higher, nor the other way round.
+    let left = times(&mut s, &[0, 1, 1, 0, 1]);
+    assert_eq!(left, [(0, 1), (0, 0), (0, 3), (10, 2), (20, 4)]);
+
+    let mut s = switch(2, 0);
+    s.configure(1, unlimited);
+    s.port_mut(1).set_rate_pps(100);
+    let left = times(&mut s, &[0, 0, 1, 1]);
+    assert_eq!(left, [(0, 2), (0, 0), (10, 3), (10, 1)]);
+    // A packet that comes while the others wait for their rate.
+    let mut out = Out::default();
+    s.receive(0, &[0, 0, 0, 7], 2_000_000_000);
+    s.receive(0, &[0, 0, 0, 8], 2_001_000_000);
+    s.run_until(2_002_000_000, &mut out);
+    s.receive(0, &[1, 0, 0, 9], 2_003_000_000);
+    s.run_until(3_000_000_000, &mut out);
+    let left: Vec<_> = out
+        .0
+        .iter()
+        .map(|(_, f, t)| (t / 1_000_000, f[3]))
+        .collect();
+    assert_eq!(left, [(2000, 7), (2003, 9), (2010, 8)]);
+}
+
+#[test]
+fn a_queue_can_have_a_depth_of_its_own() {
+    let mut s = switch(2, 0);
+    s.port_mut(1).set_depth(3);
+    s.port_mut(1).set_queue_depth(1, 1);
+    s.port_mut(1).set_queue_depth(9, 1);
+    let ids: Vec<u8> = sent(&mut s, &[0, 0, 0, 0, 1, 1])
+        .iter()
+        .map(|f| f[3])
+        .collect();
+    assert_eq!(ids, [4, 0, 1, 2]);
+}

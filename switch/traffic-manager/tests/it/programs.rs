@@ -246,3 +246,35 @@ fn collect(v: &Value, path: String, out: &mut Vec<String>) {
     }
     out.push(path);
 }
+
+/// As in BMv2, where the copy that passes again is made of the whole packet.
+#[test]
+fn a_packet_that_is_truncated_and_recirculated_is_whole() {
+    let mut p = program(json!([assign(
+        ["standard_metadata", "egress_spec"],
+        hex("0x01")
+    )]));
+    // The first pass, which `a` tells, ends with 2 bytes of the frame and another pass.
+    p["actions"].as_array_mut().unwrap().push(json!({
+        "name": "again", "id": 8, "runtime_data": [], "primitives": [
+            {"op": "_jump_if_zero", "parameters": [field("h", "a"), hex("0x4")]},
+            assign(["h", "a"], hex("0x0")),
+            {"op": "truncate", "parameters": [hex("0x2")]},
+            {"op": "recirculate", "parameters": [hex("0x1")]},
+        ],
+    }));
+    p["field_lists"] = json!([{"id": 1, "name": "none", "elements": []}]);
+    let mut table = p["pipelines"][0]["tables"][0].clone();
+    (table["name"], table["action_ids"], table["actions"]) =
+        (json!("e"), json!([8]), json!(["again"]));
+    table["next_tables"] = json!({"again": null});
+    table["default_entry"]["action_id"] = json!(8);
+    p["pipelines"][1]["tables"] = json!([table]);
+    p["pipelines"][1]["init_table"] = json!("e");
+    let mut s = Switch::new();
+    s.load(Image::new(load(p.to_string().as_bytes()).unwrap()));
+    let mut out = Out::default();
+    s.receive(0, &[1, 2, 3, 4, 5], 0);
+    s.run_until(1_000_000, &mut out);
+    assert_eq!(out.frames(), [[0, 2, 3, 4, 5]]);
+}

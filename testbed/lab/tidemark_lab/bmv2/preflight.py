@@ -46,6 +46,6 @@ def _help(binary: Path) -> str:
 
 
 def serves_thrift(help_text: str) -> bool:
-    """`tidemark-switch` under BMv2's name takes the option and serves nothing."""
+    """An older `tidemark-switch` under BMv2's name takes the option and serves nothing."""
     options = [line for line in help_text.splitlines() if "--thrift-port" in line]
     return any("without effect" not in line for line in options)

@@ -4,6 +4,7 @@
 //! Frames come and go behind a `virtio_net_hdr`, so that super-frames of the host
 //! pass whole: what comes is cut here, what leaves back to back is merged.
 
+mod capture;
 mod receive;
 mod ring;
 mod socket;
@@ -13,11 +14,13 @@ mod transmit;
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd as _, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::SocketError;
 
+use capture::Capture;
 pub use receive::{Arrived, Received};
 use ring::{LINK_HEADER_BYTES, Ring, map_ring};
 use socket::{bind, ifreq, ioctl, option, promiscuous, receive_buffer, socket};
@@ -50,6 +53,7 @@ pub struct Interface {
     takes: [bool; Transport::ALL.len()],
     warned_oversize: bool,
     warned_tx: bool,
+    capture: Option<Box<Capture>>,
 }
 
 impl Interface {
@@ -106,7 +110,18 @@ impl Interface {
             takes: Transport::ALL.map(|_| true),
             warned_oversize: false,
             warned_tx: false,
+            capture: None,
         })
+    }
+
+    /// Has all frames copied to `NAME_in.pcap` and `NAME_out.pcap` in `folder`. A super-frame
+    /// that comes is copied whole.
+    ///
+    /// # Errors
+    /// A file that cannot be made.
+    pub fn capture(&mut self, folder: &Path) -> Result<()> {
+        self.capture = Some(Box::new(Capture::new(folder, &self.name)?));
+        Ok(())
     }
 
     /// The socket, to wait on.

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use traffic_manager::super_frame::{Cutter, Gso, Refusal, VnetHeader};
 
 use super::Interface;
+use super::capture::Direction;
 
 /// The longest super-frame, its tags, and what the kernel puts before it. Longer
 /// ones (BIG TCP) are refused.
@@ -105,10 +106,12 @@ impl Interface {
                 traffic_manager::super_frame::complete(&mut scratch);
             }
             self.count(1, scratch.len());
+            self.copy(&scratch);
             f(Arrived::Frame(&scratch));
             self.scratch = scratch;
         } else {
             self.count(1, frame.len());
+            self.copy(frame);
             f(Arrived::Frame(frame));
         }
     }
@@ -176,6 +179,7 @@ impl Interface {
             vnet.checksum_start = vnet.checksum_start.saturating_add(TAG_BYTES as u16);
         }
         let bytes = frame.len() as u32;
+        self.copy(&frame);
         match Cutter::new(frame, &vnet, self.max_frame_bytes as usize) {
             Ok(cutter) => {
                 self.stats.rx_super_frames += 1;
@@ -186,6 +190,13 @@ impl Interface {
                 self.refuse(why, bytes);
                 self.buffer = frame;
             }
+        }
+    }
+
+    #[inline]
+    fn copy(&mut self, frame: &[u8]) {
+        if let Some(c) = &mut self.capture {
+            c.add(Direction::In, frame);
         }
     }
 

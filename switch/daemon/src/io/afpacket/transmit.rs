@@ -9,6 +9,7 @@ use std::os::fd::AsRawFd;
 use traffic_manager::super_frame::{Run, Transport, VnetHeader};
 
 use super::Interface;
+use super::capture::Direction;
 
 /// Frames per `sendmmsg`.
 const TX_BATCH: usize = 64;
@@ -44,6 +45,9 @@ impl Planned {
 impl Interface {
     /// Stages a frame for [`Self::flush`].
     pub fn send(&mut self, frame: Vec<u8>) {
+        if let Some(c) = &mut self.capture {
+            c.add(Direction::Out, &frame);
+        }
         self.staged.push(frame);
         if self.staged.len() >= TX_BATCH {
             self.flush();
@@ -52,6 +56,9 @@ impl Interface {
 
     /// Sends what is staged.
     pub fn flush(&mut self) {
+        if let Some(c) = &mut self.capture {
+            c.flush();
+        }
         if self.staged.is_empty() {
             return;
         }

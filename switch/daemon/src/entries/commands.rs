@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Commands of `simple_switch_CLI`, those that write, from a file.
+//!
+//! ```text
+//! table_set_default ipv4_lpm drop
+//! table_add ipv4_lpm ipv4_forward 10.0.1.1/32 => 00:00:00:00:01:01 1
+//! mirroring_add 100 2
+//! ```
+
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use anyhow::{Context, Result, anyhow, bail};
+use num_bigint::BigUint;
+use p4runtime_server::Runtime;
+use p4runtime_server::runtime::{ActionEntry, Match, Mirror, Rate, TableShape};
+use p4runtime_server::target::CounterValue;
+
+use crate::data_plane::Handle;
+use traffic_manager::Port;
+
+/// Writing commands, with what follows them.
+const COMMANDS: &[(&str, &str)] = &[
+    ("table_add", "TABLE ACTION KEYS => DATA [PRIORITY]"),
+    ("table_set_default", "TABLE ACTION [DATA]"),
+    ("table_reset_default", "TABLE"),
+    ("table_modify", "TABLE ACTION HANDLE => DATA"),
+    ("table_delete", "TABLE HANDLE"),
+    ("table_clear", "TABLE"),
+    ("table_set_timeout", "TABLE HANDLE MS"),
+    ("act_prof_create_member", "PROFILE ACTION [DATA]"),
+    ("act_prof_create_group", "PROFILE"),
+    ("act_prof_add_member_to_group", "PROFILE MEMBER GROUP"),
+    ("table_indirect_add", "TABLE KEYS => MEMBER [PRIORITY]"),
+    (
+        "table_indirect_add_with_group",
+        "TABLE KEYS => GROUP [PRIORITY]",
+    ),
+    ("table_indirect_set_default", "TABLE MEMBER"),
+    ("mirroring_add", "SESSION PORT"),
+    ("mirroring_add_mc", "SESSION GROUP"),
+    ("mirroring_delete", "SESSION"),
+    ("mc_mgrp_create", "GROUP"),
+    ("mc_node_create", "RID PORTS [| LAGS]"),
+    ("mc_node_associate", "GROUP NODE"),
+    ("mc_set_lag_membership", "LAG PORTS"),
+    ("register_write", "REGISTER INDEX VALUE"),
+    ("register_reset", "REGISTER"),
+    ("counter_write", "COUNTER INDEX PACKETS BYTES"),
+    ("counter_reset", "COUNTER"),
+    ("meter_set_rates", "METER INDEX RATE:BURST RATE:BURST"),
+    ("meter_array_set_rates", "METER RATE:BURST RATE:BURST"),
+    ("set_queue_depth", "PACKETS [PORT]"),
+    ("set_queue_rate", "PACKETS_PER_S [PORT]"),
+];
+
+/// Commands that show something, and are left out.
+const SHOWS: &[&str] = &[
+    "show_",
+    "table_dump",
+    "table_info",
+    "table_num",
+    "switch_info",
+    "mc_dump",
+    "help",
+];
+
+/// Lines without comments, numbered.
+fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
+    let all = (1..).zip(text.lines());
+    all.map(|(n, line)| {
+        let line = line.split_once('#').map_or(line, |(before, _)| before);
+        (n, line.split_whitespace().collect::<Vec<_>>())
+    })
+    .filter(|(_, words)| !words.is_empty())
+}
+
+fn is_shown(word: &str) -> bool {
+    SHOWS.iter().any(|s| word.starts_with(s))
+}
+
+/// Whether a file holds such commands.
+pub(super) fn are_in(text: &str) -> bool {
+    lines(text).next().is_some_and(|(_, words)| {
+        let first = words.first().copied().unwrap_or_default();
+        is_shown(first) || COMMANDS.iter().any(|(name, _)| *name == first)
+    })
+}
+
+/// Carries them out, up to the first that fails.
+///
+/// # Errors
+/// A command that is not known, malformed or refused, with its line.
+pub(super) async fn run(runtime: &Runtime, plane: Option<&Handle>, text: &str) -> Result<()> {
+    for (number, words) in lines(text) {
+        let Some((name, arguments)) = words.split_first() else {
+            continue;
+        };
+        if is_shown(name) {
+            continue;
+        }
+        let found = COMMANDS.iter().find(|(n, _)| n == name);
+        let place = || format!("line {number}: {}", words.join(" "));
+        let Some((_, usage)) = found else {
+            return Err(anyhow!("not a command that writes")).with_context(place);
+        };
+        let command = Command {
+            runtime,
+            plane,
+            words: arguments,
+        };
+        let done = command.run(name).await;
+        done.with_context(|| format!("{}: write {name} {usage}", place()))?;
+    }
+    Ok(())
+}
+
+struct Command<'a> {
+    runtime: &'a Runtime,
+    plane: Option<&'a Handle>,
+    words: &'a [&'a str],
+}
+
+/// A refusal in the words of BMv2's codes.
+fn refused(e: impl std::fmt::Debug) -> anyhow::Error {
+    anyhow!("refused: {e:?}")
+}
+
+impl Command<'_> {
+    fn word(&self, at: usize) -> Result<&str> {
+        let word = self.words.get(at).copied();
+        word.with_context(|| format!("argument {} is missing", at + 1))
+    }
+
+    /// Full name of the counter, meter, register or action profile that comes first.
+    async fn array(&self) -> Result<String> {
+        let name = self.word(0)?;
+        let found = self.runtime.array_named(name).await;
+        found.with_context(|| format!("the program has no {name}, or several"))
+    }
+
+    fn number<T: TryFrom<i128>>(&self, at: usize) -> Result<T> {
+        whole(self.word(at)?).with_context(|| format!("argument {}", at + 1))
+    }
+
+    fn from(&self, at: usize) -> &[&str] {
+        self.words.get(at..).unwrap_or_default()
+    }
+
+    async fn run(&self, name: &str) -> Result<()> {
+        let r = self.runtime;
+        match name {
+            "mirroring_add" => self.mirror(Some(self.number(1)?), None).await,
+            "mirroring_add_mc" => self.mirror(None, Some(self.number(1)?)).await,
+            "mirroring_delete" => match r.delete_mirror(self.number(0)?).await? {
+                true => Ok(()),
+                false => bail!("there is no such session"),
+            },
+            "mc_mgrp_create" => r
+                .create_multicast_group(self.number(0)?)
+                .await
+                .map_err(refused),
+            "mc_node_create" => {
+                let mut parts = self.from(1).split(|w| *w == "|");
+                let mut set = || -> Result<BTreeSet<u32>> {
+                    let numbers = parts.next().unwrap_or_default().iter();
+                    numbers.map(|w| whole(w)).collect()
+                };
+                let (ports, lags) = (set()?, set()?);
+                let node = r.create_node(self.number(0)?, ports, lags).await;
+                node.map(|_| ()).map_err(refused)
+            }
+            "mc_node_associate" => {
+                let done = r.associate_node(self.number(0)?, self.number(1)?).await;
+                done.map_err(refused)
+            }
+            "mc_set_lag_membership" => {
+                let ports = self
+                    .from(1)
+                    .iter()
+                    .map(|w| whole(w))
+                    .collect::<Result<_>>()?;
+                r.set_lag(self.number(0)?, ports).await.map_err(refused)
+            }
+            "register_write" => {
+                let (at, value) = (self.number::<u32>(1)?, self.number(2)?);
+                let cells = Some(at..at.saturating_add(1));
+                r.write_register(&self.array().await?, cells, value)
+                    .await
+                    .map_err(refused)
+            }
+            "register_reset" => r
+                .write_register(self.word(0)?, None, 0)
+                .await
+                .map_err(refused),
+            "counter_write" => {
+                let value = CounterValue {
+                    packets: self.number(2)?,
+                    bytes: self.number(3)?,
+                };
+                self.counter(Some(self.number(1)?), value).await
+            }
+            "counter_reset" => self.counter(None, CounterValue::default()).await,
+            "meter_set_rates" => self.meter(Some(self.number(1)?), self.from(2)).await,
+            "meter_array_set_rates" => self.meter(None, self.from(1)).await,
+            "set_queue_depth" => {
+                let depth = self.number::<u32>(0)?.max(1);
+                self.queues(move |p| p.set_depth(depth)).await
+            }
+            "set_queue_rate" => {
+                let rate = self.number(0)?;
+                self.queues(move |p| p.set_rate_pps(rate)).await
+            }
+            "act_prof_create_member" => {
+                let shapes = r.tables().await;
+                let action = self.word(1)?;
+                let data = shapes
+                    .iter()
+                    .find_map(|t| data(t, action, self.from(2)).ok());
+                let data = data.with_context(|| format!("no action {action} with such data"))?;
+                let member = r.add_member(&self.array().await?, &data.0, &data.1).await;
+                member.map(|_| ()).map_err(refused)
+            }
+            "act_prof_create_group" => {
+                let group = r.create_group(&self.array().await?).await;
+                group.map(|_| ()).map_err(refused)
+            }
+            "act_prof_add_member_to_group" => {
+                let (member, group) = (self.number(1)?, self.number(2)?);
+                r.change_group(&self.array().await?, member, group, true)
+                    .await
+                    .map_err(refused)
+            }
+            _ => self.table(name).await,
+        }
+    }
+
+    async fn table(&self, command: &str) -> Result<()> {
+        let r = self.runtime;
+        let name = self.word(0)?;
+        let table = r.table_named(name).await;
+        let table = table.with_context(|| format!("the program has no table {name}"))?;
+        let done = match command {
+            "table_add" => {
+                let (keys, rest) = split(self.from(2))?;
+                let keys = key(&table, keys)?;
+                let (given, priority) = priority(&table, rest)?;
+                let (action, data) = data(&table, self.word(1)?, given)?;
+                let action = ActionEntry::Call(action, data);
+                r.add_entry(&table.name, &keys, &action, priority)
+                    .await
+                    .map(|_| ())
+            }
+            "table_indirect_add" | "table_indirect_add_with_group" => {
+                let (keys, rest) = split(self.from(1))?;
+                let keys = key(&table, keys)?;
+                let (given, priority) = priority(&table, rest)?;
+                let [handle] = given else {
+                    bail!("one handle is needed");
+                };
+                let action = match command {
+                    "table_indirect_add" => ActionEntry::Member(whole(handle)?),
+                    _ => ActionEntry::Group(whole(handle)?),
+                };
+                r.add_entry(&table.name, &keys, &action, priority)
+                    .await
+                    .map(|_| ())
+            }
+            "table_indirect_set_default" => {
+                let member = ActionEntry::Member(self.number(1)?);
+                r.set_default_choice(&table.name, Some(&member)).await
+            }
+            "table_set_default" => {
+                let given: Vec<&str> = self
+                    .from(2)
+                    .iter()
+                    .filter(|w| **w != "=>")
+                    .copied()
+                    .collect();
+                let (action, data) = data(&table, self.word(1)?, &given)?;
+                r.set_default(&table.name, Some((&action, &data))).await
+            }
+            "table_reset_default" => r.set_default(&table.name, None).await,
+            "table_modify" => {
+                let given: Vec<&str> = self
+                    .from(3)
+                    .iter()
+                    .filter(|w| **w != "=>")
+                    .copied()
+                    .collect();
+                let (action, data) = data(&table, self.word(1)?, &given)?;
+                let action = ActionEntry::Call(action, data);
+                r.modify_entry(&table.name, self.number(2)?, &action).await
+            }
+            "table_delete" => r.delete_entry(&table.name, self.number(1)?).await,
+            "table_clear" => r.clear(&table.name, false).await,
+            "table_set_timeout" => {
+                r.set_timeout(&table.name, self.number(1)?, self.number(2)?)
+                    .await
+            }
+            other => bail!("{other}: not a command"),
+        };
+        done.map_err(refused)
+    }
+
+    async fn mirror(&self, port: Option<u32>, group: Option<u32>) -> Result<()> {
+        let mirror = Mirror { port, group };
+        Ok(self.runtime.set_mirror(self.number(0)?, mirror).await?)
+    }
+
+    async fn counter(&self, at: Option<u32>, value: CounterValue) -> Result<()> {
+        let name = &self.array().await?;
+        match self.runtime.table_of(name).await {
+            Some(table) => {
+                let done = self.runtime.write_direct_counter(&table, at, value).await;
+                done.map_err(refused)
+            }
+            None => self
+                .runtime
+                .write_counter(name, at, value)
+                .await
+                .map_err(refused),
+        }
+    }
+
+    async fn meter(&self, at: Option<u32>, rates: &[&str]) -> Result<()> {
+        let rate = |word: &&str| {
+            let (rate, burst) = word.split_once(':').context("write RATE:BURST")?;
+            Ok(Rate {
+                units_per_us: rate.parse().with_context(|| format!("rate {rate}"))?,
+                burst: whole(burst)?,
+            })
+        };
+        let rates = rates.iter().map(rate).collect::<Result<Vec<_>>>()?;
+        let name = &self.array().await?;
+        match self.runtime.table_of(name).await {
+            Some(table) => {
+                let done = self.runtime.set_direct_meter(&table, at, &rates).await;
+                done.map_err(refused)
+            }
+            None => self
+                .runtime
+                .set_meter(name, at, &rates)
+                .await
+                .map_err(refused),
+        }
+    }
+
+    /// Of the port that is named, or of all.
+    async fn queues(&self, change: impl Fn(&mut Port) + Send + 'static) -> Result<()> {
+        let port: Option<u32> = match self.words.get(1) {
+            Some(_) => Some(self.number(1)?),
+            None => None,
+        };
+        let plane = self.plane.context("queues are set with --port here")?;
+        crate::thrift::change_ports(plane, port, change).await
+    }
+}
+
+fn split<'a>(words: &'a [&'a str]) -> Result<(&'a [&'a str], &'a [&'a str])> {
+    match words.iter().position(|w| *w == "=>") {
+        Some(at) => Ok((
+            words.get(..at).unwrap_or_default(),
+            words.get(at + 1..).unwrap_or_default(),
+        )),
+        None => Ok((words, &[])),
+    }
+}
+
+/// The last word is the priority of an entry that has one.
+fn priority<'a>(table: &TableShape, words: &'a [&'a str]) -> Result<(&'a [&'a str], i32)> {
+    if !table.with_priority {
+        return Ok((words, 0));
+    }
+    let (last, rest) = words.split_last().context("the priority is missing")?;
+    Ok((rest, whole(last).context("priority")?))
+}
+
+/// A whole number, in hexadecimal with `0x`.
+fn whole<T: TryFrom<i128>>(word: &str) -> Result<T> {
+    let parsed = match word.strip_prefix("0x") {
+        Some(hex) => i128::from_str_radix(hex, 16).ok(),
+        None => word.parse().ok(),
+    };
+    let fits = parsed.and_then(|n| T::try_from(n).ok());
+    fits.with_context(|| format!("{word}: not a number that fits"))
+}
+
+/// A value in as many bytes as so many bits take.
+fn value(word: &str, bits: u32) -> Result<Vec<u8>> {
+    let bytes = bits.div_ceil(8) as usize;
+    let address = match bits {
+        32 => word.parse::<Ipv4Addr>().ok().map(|a| a.octets().to_vec()),
+        128 => word.parse::<Ipv6Addr>().ok().map(|a| a.octets().to_vec()),
+        48 if word.contains(':') => {
+            let parts = word.split(':').map(|p| u8::from_str_radix(p, 16));
+            let parts = parts.collect::<Result<Vec<u8>, _>>().ok();
+            Some(
+                parts
+                    .filter(|p| p.len() == 6)
+                    .context("not a MAC address")?,
+            )
+        }
+        _ => None,
+    };
+    if let Some(a) = address {
+        return Ok(a);
+    }
+    let number = match word.strip_prefix("0x") {
+        Some(hex) => BigUint::parse_bytes(hex.as_bytes(), 16),
+        None => BigUint::parse_bytes(word.as_bytes(), 10),
+    };
+    let number = number.with_context(|| format!("{word}: not a number or address"))?;
+    let short = number.to_bytes_be();
+    let missing = bytes.checked_sub(short.len());
+    let missing = missing.with_context(|| format!("{word}: does not fit {bits} bits"))?;
+    let mut out = vec![0; missing];
+    out.extend(short);
+    Ok(out)
+}
+
+fn key(table: &TableShape, words: &[&str]) -> Result<Vec<Match>> {
+    if words.len() != table.keys.len() {
+        bail!(
+            "the table has {} keys, {} are given",
+            table.keys.len(),
+            words.len()
+        );
+    }
+    let one = |((name, kind, bits), word): (&(String, Match, u32), &&str)| {
+        let pair = |by: &str| word.split_once(by).with_context(|| format!("write A{by}B"));
+        let found = match kind {
+            Match::Exact(_) | Match::Valid(_) => value(word, *bits).map(Match::Exact),
+            Match::Lpm(..) => {
+                pair("/").and_then(|(v, n)| Ok(Match::Lpm(value(v, *bits)?, whole(n)?)))
+            }
+            Match::Ternary(..) => pair("&&&")
+                .and_then(|(v, m)| Ok(Match::Ternary(value(v, *bits)?, value(m, *bits)?))),
+            Match::Range(..) => {
+                pair("->").and_then(|(a, b)| Ok(Match::Range(value(a, *bits)?, value(b, *bits)?)))
+            }
+        };
+        found.with_context(|| format!("key {name}: {word}"))
+    };
+    table.keys.iter().zip(words).map(one).collect()
+}
+
+/// Full name and data of an action.
+fn data(table: &TableShape, name: &str, words: &[&str]) -> Result<(String, Vec<Vec<u8>>)> {
+    let end = format!(".{name}");
+    let by_name = table.actions.iter().find(|(n, _)| n == name);
+    let found = by_name.or_else(|| table.actions.iter().find(|(n, _)| n.ends_with(&end)));
+    let (name, widths) = found.with_context(|| format!("{} has no action {name}", table.name))?;
+    if widths.len() != words.len() {
+        bail!(
+            "{name} takes {} data, {} are given",
+            widths.len(),
+            words.len()
+        );
+    }
+    let values = widths.iter().zip(words).map(|(bits, w)| value(w, *bits));
+    Ok((name.clone(), values.collect::<Result<_>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape() -> TableShape {
+        TableShape {
+            name: "MyIngress.acl".into(),
+            keys: vec![
+                ("ip".into(), Match::Lpm(vec![], 0), 32),
+                ("port".into(), Match::Range(vec![], vec![]), 16),
+                ("mac".into(), Match::Ternary(vec![], vec![]), 48),
+            ],
+            actions: vec![("MyIngress.forward".into(), vec![48, 9])],
+            with_priority: true,
+            indirect: false,
+        }
+    }
+
+    #[test]
+    fn keys_and_data_take_whole_bytes() {
+        let words = ["10.0.1.0/24", "80->0x1f90", "0&&&0x010000000000"];
+        let key = key(&shape(), &words).unwrap();
+        let mask = vec![1, 0, 0, 0, 0, 0];
+        assert_eq!(
+            key,
+            [
+                Match::Lpm(vec![10, 0, 1, 0], 24),
+                Match::Range(vec![0, 80], vec![0x1f, 0x90]),
+                Match::Ternary(vec![0; 6], mask),
+            ]
+        );
+        let found = data(&shape(), "forward", &["00:00:00:00:01:01", "2"]).unwrap();
+        let bytes = vec![vec![0, 0, 0, 0, 1, 1], vec![0, 2]];
+        assert_eq!(found, ("MyIngress.forward".to_owned(), bytes));
+    }
+
+    #[test]
+    fn a_file_of_commands_is_known_by_its_first_line() {
+        assert!(are_in("\n# routes\ntable_add t a 1 => 2\n"));
+        assert!(are_in("show_tables\n"));
+        assert!(!are_in("updates { type: INSERT }"));
+        assert!(!are_in(""));
+    }
+
+    #[test]
+    fn what_is_malformed_is_refused() {
+        assert!(value("10.0.0", 32).is_err());
+        assert!(value("00:11:22:33:44", 48).is_err());
+        assert!(value("65536", 16).is_err());
+        // As the CLI: nine bits are two bytes.
+        assert_eq!(value("512", 9).unwrap(), [2, 0]);
+        assert!(key(&shape(), &["10.0.0.1", "1->2", "0&&&0"]).is_err());
+        assert!(data(&shape(), "forward", &["1"]).is_err());
+        assert!(data(&shape(), "drop", &[]).is_err());
+    }
+}
