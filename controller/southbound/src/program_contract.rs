@@ -7,6 +7,9 @@ use crate::{Error, Limit, ReportDestination};
 /// The multicast group of flooded frames (contract with the P4 program).
 pub(crate) const FLOOD_GROUP: u32 = 1;
 
+/// Tables of watched traffic: IPv4, IPv6.
+pub(crate) const WATCH_TABLES: [&str; 2] = ["watch", "watch6"];
+
 /// Arguments of the action `set_destination` of the table `report_to`.
 pub(crate) fn destination(d: &ReportDestination) -> Result<[(&'static str, u64); 7], Error> {
     if d.source_port_bits > 4 {
