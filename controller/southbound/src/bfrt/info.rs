@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use tidemark_proto::bfrt_proto as bf;
 
 /// All tables: those of the program and the device's fixed ones.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Info {
     tables: Vec<Table>,
 }
@@ -94,12 +94,27 @@ pub(super) type Fields = BTreeMap<String, Value>;
 
 impl Info {
     /// Reads the JSON of the program and of the device.
+    ///
+    /// # Errors
+    /// What is not JSON, or a table of an unknown shape, by its name.
     pub(super) fn parse(parts: &[&[u8]]) -> Result<Self, Error> {
+        #[derive(Deserialize)]
+        struct Document {
+            tables: Vec<serde_json::Value>,
+        }
+        let wrong = |what: &str, e| {
+            let text = format!("{what}not understood: {e}");
+            Error::value("bfruntime_info", text)
+        };
         let mut all = Info::default();
         for part in parts.iter().filter(|p| !p.is_empty()) {
-            let info: Info = serde_json::from_slice(part)
-                .map_err(|e| Error::value("bfruntime_info", format!("not understood: {e}")))?;
-            all.tables.extend(info.tables);
+            let document: Document = serde_json::from_slice(part).map_err(|e| wrong("", e))?;
+            for table in document.tables {
+                let name = table.get("name").map(|n| format!("table {n}: "));
+                let read = Table::deserialize(table);
+                let read = read.map_err(|e| wrong(&name.unwrap_or_default(), e))?;
+                all.tables.push(read);
+            }
         }
         Ok(all)
     }

@@ -5,7 +5,6 @@ use super::program::{Program, Table};
 use crate::program_contract::{FLOOD_GROUP, WATCH_TABLES, destination, limit_arguments, limit_of};
 use crate::values::{mac, number};
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
-use ipnet::IpNet;
 use tidemark_proto::p4::v1 as p4;
 
 /// The clone session that carries reports (contract with the P4 program).
