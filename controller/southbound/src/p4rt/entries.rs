@@ -2,7 +2,9 @@
 //! The entries of the Tidemark program, each with words for error messages.
 
 use super::program::{Program, Table};
-use crate::program_contract::{FLOOD_GROUP, WATCH_TABLES, destination, limit_arguments, limit_of};
+use crate::program_contract::{
+    FLOOD_GROUP, WATCH_TABLES, destination, limit_arguments, limit_of, watched_ends,
+};
 use crate::values::{mac, number};
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
 use tidemark_proto::p4::v1 as p4;
@@ -107,7 +109,7 @@ pub(super) fn watch(
     priority: i32,
     field: &str,
 ) -> Result<Vec<Item>, Error> {
-    let ends = w.prefixes(field)?;
+    let ends = watched_ends(w, field)?;
     let mut items = Vec::new();
     for (table, ipv6) in WATCH_TABLES.into_iter().zip([false, true]) {
         let t = match (ends.first(), program.table(table)) {

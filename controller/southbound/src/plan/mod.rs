@@ -6,9 +6,6 @@ mod status;
 pub use status::{Description, Health, Provisioned};
 pub use tidemark_rules::Limit;
 
-use crate::Error;
-use crate::values::prefix;
-use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -133,23 +130,6 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Prefixes of the ends that are named, as `src` and `dst`. `field` is the watch in messages.
-    pub(crate) fn prefixes(&self, field: &str) -> Result<Vec<(&'static str, IpNet)>, Error> {
-        let mut ends = Vec::new();
-        for (name, text) in [("src", &self.src), ("dst", &self.dst)] {
-            if let Some(text) = text {
-                ends.push((name, prefix(text, &format!("{field}.{name}"))?));
-            }
-        }
-        match ends[..] {
-            [(_, a), (_, b)] if a.network().is_ipv6() != b.network().is_ipv6() => {
-                let problem = "source and destination are of different address families";
-                Err(Error::value(format!("{field}.dst"), problem))
-            }
-            _ => Ok(ends),
-        }
-    }
-
     /// What is compared whole, by the name of its key in the program.
     pub(crate) fn numbers(&self) -> [(&'static str, Option<u64>); 5] {
         [

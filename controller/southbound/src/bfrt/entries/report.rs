@@ -4,7 +4,7 @@
 use super::put;
 use crate::bfrt::client::Item;
 use crate::bfrt::info::{Info, Part, Table, Value};
-use crate::program_contract::{WATCH_TABLES, destination};
+use crate::program_contract::{WATCH_TABLES, destination, watched_ends};
 use crate::{Error, ReportDestination, Watch};
 use ipnet::IpNet;
 use tidemark_proto::bfrt_proto as bf;
@@ -55,7 +55,7 @@ pub(crate) fn sessions() -> Vec<Session> {
 /// Traffic to report (or not), in the table of its address family; in both where it names
 /// no address. BFRT's smaller priority wins, the plan's larger.
 pub(crate) fn watch(info: &Info, w: &Watch, place: u64, field: &str) -> Result<Vec<Item>, Error> {
-    let ends = w.prefixes(field)?;
+    let ends = watched_ends(w, field)?;
     let mut items = Vec::new();
     for (table, ipv6) in WATCH_TABLES.into_iter().zip([false, true]) {
         let t = match (ends.first(), info.table(table)) {
