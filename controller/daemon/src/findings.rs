@@ -131,14 +131,10 @@ fn switch(s: &Switch) -> Vec<Finding> {
     }
     let mut found = Vec::new();
     if !h.program_loaded {
-        // The driver's own word: there may be a program that it cannot use.
         let why = h.problem.as_deref();
-        found.push(Finding::problem(
-            check.clone(),
-            why.unwrap_or("no forwarding program is loaded"),
-            "`tidemark-controller provision`, with switches[].provision; over BFRT the switch \
-             daemon is started with the program (docs/how-to/tofino.md)",
-        ));
+        let why = why.unwrap_or("no forwarding program is loaded");
+        let remedy = "`tidemark-controller provision`; BFRT: docs/how-to/tofino.md, \"Load\"";
+        found.push(Finding::problem(check.clone(), why, remedy));
     }
     if let Some(problem) = &s.provision_problem {
         let remedy = "docs/reference/api.md, switches.provision";

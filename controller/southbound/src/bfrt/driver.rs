@@ -62,7 +62,7 @@ impl Bfrt {
             .transpose()
     }
 
-    /// What is to be written for a limit, in which pipe, and the limit in force then.
+    /// The pipe and the entry to write for a limit, and the limit in force then.
     async fn planned(
         &self,
         info: &Info,

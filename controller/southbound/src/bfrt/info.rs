@@ -21,7 +21,7 @@ pub(super) struct Table {
     key: Vec<Field>,
     #[serde(default)]
     action_specs: Vec<Action>,
-    /// Without an action, or beside those of any.
+    /// Without an action, or added to those of any.
     #[serde(default, deserialize_with = "fields")]
     data: Vec<Field>,
 }
@@ -54,7 +54,7 @@ struct Action {
     data: Vec<Field>,
 }
 
-/// Fields of data, each as it is or in `singleton`, beside what may be done with it: the
+/// Fields of data, each as it is or in `singleton`, with its rights: the
 /// program's actions have the first form, the device's the second.
 fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Field>, D::Error> {
     #[derive(Deserialize)]
@@ -96,7 +96,7 @@ impl Info {
     /// Reads the JSON of the program and of the device.
     ///
     /// # Errors
-    /// What is not JSON, or a table of an unknown shape, by its name.
+    /// Text that is not JSON, or a table of an unknown shape, by its name.
     pub(super) fn parse(parts: &[&[u8]]) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Document {
@@ -301,7 +301,7 @@ impl Table {
     /// An action with its arguments, by name, which may leave out the unit
     /// (`limit` for `limit_bytes` and `limit_cells`); an action with one
     /// parameter takes it whatever its name. Arguments may be fields of the table
-    /// that stand beside any action.
+    /// that go with any action.
     pub(super) fn action(
         &self,
         name: &str,

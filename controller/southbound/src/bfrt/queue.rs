@@ -24,7 +24,7 @@ impl Share {
     }
 }
 
-/// What the hardware holds.
+/// The share that the hardware holds.
 ///
 /// # Errors
 /// [`Error::Value`] where the queue is not there.
@@ -37,7 +37,7 @@ pub(super) async fn read(client: &Client, info: &Info, q: &Queue) -> Result<Shar
     Ok(Share { buffer, pool })
 }
 
-/// What is to be written for a limit, and the limit that is in force then.
+/// The entry to write for a limit, and the limit in force then.
 pub(super) async fn plan(
     client: &Client,
     info: &Info,

@@ -14,7 +14,7 @@ const TABLE: &str = "tm.queue.buffer";
 /// Reserved for a queue whose limit floats, so that full neighbours do not lock it out: two
 /// frames.
 const RESERVED_BYTES: u64 = 2 * 1536;
-/// What such a queue may take of the pool at any time; with 0 it would take none. Chips count
+/// Cells of the pool that such a queue may take at any time; with 0 it takes none. Chips count
 /// some limits by 8 cells.
 const BASE_CELLS: u64 = 8;
 
@@ -51,7 +51,7 @@ pub(crate) struct Pool {
     pub cells: u64,
 }
 
-/// What an entry of `tm.queue.buffer` says.
+/// An entry of `tm.queue.buffer`, read.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Buffer {
     tail_drop: bool,

@@ -336,7 +336,7 @@ impl State {
                 return say(5, "Table Add failed");
             }
         }
-        // What is left out stays.
+        // Fields that are left out stay.
         let old = self.entries.remove(&place).unwrap_or_default();
         let mut new = data;
         let kept = old.fields.into_iter();

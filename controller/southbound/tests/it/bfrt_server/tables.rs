@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The tables that the server has: those of the compiled program as p4c wrote them, and the
 //! device's fixed ones, in the shapes of Tofino's real driver. Its whole descriptions are
-//! beside the repository ([`Tables::real`]).
+//! next to the repository ([`Tables::real`]).
 
 use serde_json::{Value as Json, json};
 
