@@ -88,7 +88,7 @@ impl SwitchAddress {
 }
 
 /// The error of one update or entity of a call that failed.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ItemError {
     /// Its place in the request.
     pub place: usize,

@@ -108,12 +108,19 @@ impl Client {
         items: &[Item],
     ) -> Result<(), Error> {
         let refused = self.send(pipe_id, items).await?;
-        let exists = |(item, e): &(&Item, ItemError)| {
-            item.kind == Type::Insert && e.code == Code::AlreadyExists as i32
-        };
-        let (there, mut refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(exists);
-        let again: Vec<Item> = there.into_iter().map(|(i, _)| i.modified()).collect();
-        refused.extend(self.send(pipe_id, &again).await?);
+        // `$mirror.cfg` says INVALID_ARGUMENT of what is there; where that was of a value, to
+        // modify is refused as well, and the first refusal is the one to tell.
+        let (there, mut refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|(i, e)| {
+            let codes = [Code::AlreadyExists as i32, Code::InvalidArgument as i32];
+            i.kind == Type::Insert && codes.contains(&e.code)
+        });
+        let again: Vec<Item> = there.iter().map(|(i, _)| i.modified()).collect();
+        for (_, second) in self.send(pipe_id, &again).await? {
+            if let Some((item, first)) = there.get(second.place) {
+                let exists = first.code == Code::AlreadyExists as i32;
+                refused.push((item, if exists { second } else { first.clone() }));
+            }
+        }
         if refused.is_empty() {
             return Ok(());
         }

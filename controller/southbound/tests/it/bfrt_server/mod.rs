@@ -318,10 +318,13 @@ impl State {
             Fault::Lie => return Ok(()),
             _ => {}
         }
-        let fixed = name.contains(".tm.");
+        let (fixed, mirror) = (name.contains(".tm."), name == "$mirror.cfg");
         match kind {
             _ if e.is_default_entry => {}
             Type::Insert if fixed => return say(12, "Table Add failed"),
+            // Mirror sessions are the exception: 3 whether they are there or not.
+            Type::Insert if there && mirror => return say(3, "Table Add failed"),
+            Type::Modify if !there && mirror => return say(3, "Table Entry modify failed"),
             Type::Insert if there => return say(6, "Table Add failed"),
             Type::Insert => {}
             Type::Modify if !there => return say(5, "Table Entry modify failed"),
