@@ -95,9 +95,8 @@ impl Client {
         })
     }
 
-    /// Writes items in their order, whether or not they are there yet. `info` is of [`bound`].
-    ///
-    /// [`bound`]: Self::bound
+    /// Writes items in their order, whether or not they are there yet. `info` is of
+    /// [`Self::bound`].
     ///
     /// # Errors
     /// [`Error::Write`] with every refused item, or what the server said.
@@ -114,7 +113,11 @@ impl Client {
             let codes = [Code::AlreadyExists as i32, Code::InvalidArgument as i32];
             i.kind == Type::Insert && codes.contains(&e.code)
         });
-        let again: Vec<Item> = there.iter().map(|(i, _)| i.modified()).collect();
+        let modified = |(i, _): &(&Item, _)| Item {
+            kind: Type::Modify,
+            ..(*i).clone()
+        };
+        let again: Vec<Item> = there.iter().map(modified).collect();
         for (_, second) in self.send(pipe_id, &again).await? {
             if let Some((item, first)) = there.get(second.place) {
                 let exists = first.code == Code::AlreadyExists as i32;
@@ -161,8 +164,7 @@ impl Client {
         let what = format!("writing {}", first.what);
         let call = async move {
             match rpc.write(request).await {
-                // The call succeeds even where updates do not, if we ask for that; the
-                // server's version decides.
+                // It may succeed where updates do not.
                 Ok(answer) => Ok(in_body(&answer.into_inner().status)),
                 Err(status) => item_errors(&status).ok_or(status),
             }
@@ -174,9 +176,7 @@ impl Client {
     }
 
     /// Reads one entry, from the device rather than the daemon's copy where
-    /// `from_hw`; `None` when there is none. `info` is of [`bound`].
-    ///
-    /// [`bound`]: Self::bound
+    /// `from_hw`; `None` when there is none. `info` is of [`Self::bound`].
     pub(super) async fn read(
         &self,
         info: &Info,
@@ -226,15 +226,6 @@ impl Client {
                 let words = refusal::explained(info, table_id, e.code, &e.message);
                 Err(switch.error(&operation, Code::from_i32(e.code), &words))
             }
-        }
-    }
-}
-
-impl Item {
-    fn modified(&self) -> Self {
-        Self {
-            kind: Type::Modify,
-            ..self.clone()
         }
     }
 }
