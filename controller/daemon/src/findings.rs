@@ -131,11 +131,10 @@ fn switch(s: &Switch) -> Vec<Finding> {
     }
     let mut found = Vec::new();
     if !h.program_loaded {
-        found.push(Finding::problem(
-            check.clone(),
-            "no forwarding program is loaded",
-            "`tidemark-controller provision`, with switches[].provision",
-        ));
+        let why = h.problem.as_deref();
+        let why = why.unwrap_or("no forwarding program is loaded");
+        let remedy = "`tidemark-controller provision`; BFRT: docs/how-to/tofino.md, \"Load\"";
+        found.push(Finding::problem(check.clone(), why, remedy));
     }
     if let Some(problem) = &s.provision_problem {
         let remedy = "docs/reference/api.md, switches.provision";
@@ -221,7 +220,12 @@ mod tests {
         status.collectors[0].problem = Some("refused".into());
         assert_eq!(worst(&status, &links, "collector").found, "refused");
         status.switches[0].health.program_loaded = false;
-        assert_eq!(worst(&status, &links, "switch").verdict, Verdict::Problem);
+        let found = worst(&status, &links, "switch");
+        assert_eq!(found.verdict, Verdict::Problem);
+        assert_eq!(found.found, "no forwarding program is loaded");
+        status.switches[0].health.problem = Some("table $mirror.cfg: not understood".into());
+        let found = worst(&status, &links, "switch").found;
+        assert_eq!(found, "table $mirror.cfg: not understood");
         (links[0].stale, links[0].age_s, links[0].node_age_s) = (true, Some(9.0), Some(9.0));
         assert_eq!(worst(&status, &links, "link").verdict, Verdict::Problem);
         // The switch reports of other ports: this one is idle.

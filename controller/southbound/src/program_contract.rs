@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the P4 program expects of every driver, whatever its protocol.
 
-use crate::values::mac;
-use crate::{Error, Limit, ReportDestination};
+use crate::values::{mac, prefix};
+use crate::{Error, Limit, ReportDestination, Watch};
+use ipnet::IpNet;
 
 /// The multicast group of flooded frames (contract with the P4 program).
 pub(crate) const FLOOD_GROUP: u32 = 1;
+
+/// Tables of watched traffic: IPv4, IPv6.
+pub(crate) const WATCH_TABLES: [&str; 2] = ["watch", "watch6"];
+
+/// Prefixes of the ends that a watch names, as `src` and `dst`: of one family. `field` is the
+/// watch in messages.
+pub(crate) fn watched_ends(w: &Watch, field: &str) -> Result<Vec<(&'static str, IpNet)>, Error> {
+    let mut ends = Vec::new();
+    for (name, text) in [("src", &w.src), ("dst", &w.dst)] {
+        if let Some(text) = text {
+            ends.push((name, prefix(text, &format!("{field}.{name}"))?));
+        }
+    }
+    match ends[..] {
+        [(_, a), (_, b)] if a.network().is_ipv6() != b.network().is_ipv6() => {
+            let problem = "source and destination are of different address families";
+            Err(Error::value(format!("{field}.dst"), problem))
+        }
+        _ => Ok(ends),
+    }
+}
 
 /// Arguments of the action `set_destination` of the table `report_to`.
 pub(crate) fn destination(d: &ReportDestination) -> Result<[(&'static str, u64); 7], Error> {

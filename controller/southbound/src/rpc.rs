@@ -5,8 +5,11 @@
 use crate::driver_kind::SwitchAddress;
 use crate::{Error, Limit};
 use daemon_kit::credentials::explain;
+use prost::Message as _;
 use std::error::Error as _;
 use std::future::Future;
+use tidemark_proto::google::rpc;
+use tidemark_proto::p4::v1 as p4;
 use tonic::transport::Endpoint;
 use tonic::{Code, Status};
 
@@ -84,6 +87,35 @@ impl SwitchAddress {
     }
 }
 
+/// The error of one update or entity of a call that failed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ItemError {
+    /// Its place in the request.
+    pub place: usize,
+    /// Canonical gRPC code; never 0.
+    pub code: i32,
+    /// The server's words.
+    pub message: String,
+}
+
+/// The errors of single items in the trailers of a call; `None` where it failed as a whole.
+/// BFRT's message of an error is P4Runtime's under another name.
+pub(crate) fn item_errors(status: &Status) -> Option<Vec<ItemError>> {
+    let inner = rpc::Status::decode(status.details()).ok()?;
+    let failed = inner.details.iter().enumerate().filter_map(|(place, any)| {
+        // Of every package: p4.v1.Error, bfrt_proto.Error.
+        let name = any.type_url.ends_with(".Error");
+        let error = name.then(|| p4::Error::decode(any.value.as_slice()).ok())??;
+        let (code, message) = (error.canonical_code, error.message);
+        (code != 0).then_some(ItemError {
+            place,
+            code,
+            message,
+        })
+    });
+    Some(failed.collect()).filter(|all: &Vec<ItemError>| !all.is_empty())
+}
+
 /// The limit found, if it is the wanted one.
 pub(crate) fn read_back(
     address: &str,
@@ -133,6 +165,40 @@ mod tests {
             assert!(matches!(e, Error::Connect { .. }), "{code:?}: {e}");
             assert!(e.is_shut_out(), "{code:?}");
         }
+    }
+
+    #[test]
+    fn items_that_failed_are_found_in_the_trailers() {
+        let any = |name: &str, code, message: &str| prost_types::Any {
+            type_url: format!("type.googleapis.com/{name}"),
+            value: p4::Error {
+                canonical_code: code,
+                message: message.into(),
+                ..Default::default()
+            }
+            .encode_to_vec(),
+        };
+        let status = |details| {
+            let inner = rpc::Status {
+                code: 2,
+                message: "Write Error Status".into(),
+                details,
+            };
+            Status::with_details(Code::Unknown, "…", inner.encode_to_vec().into())
+        };
+        let found = item_errors(&status(vec![
+            any("bfrt_proto.Error", 0, ""),
+            any("bfrt_proto.Error", 6, "there"),
+            any("p4.v1.Error", 5, "gone"),
+        ]));
+        let all: Vec<_> = found.iter().flatten().map(|e| (e.place, e.code)).collect();
+        assert_eq!(all, [(1, 6), (2, 5)]);
+        for none in [vec![], vec![any("google.rpc.ErrorInfo", 7, "")]] {
+            assert_eq!(item_errors(&status(none)), None);
+        }
+        // A call that failed, with no word of what did, failed as a whole.
+        assert_eq!(item_errors(&status(vec![any("p4.v1.Error", 0, "")])), None);
+        assert_eq!(item_errors(&Status::new(Code::Unknown, "no")), None);
     }
 
     #[tokio::test]

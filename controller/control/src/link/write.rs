@@ -122,7 +122,7 @@ impl LinkControl {
                 if write.origin == Origin::Restore {
                     // The range may have moved it.
                     if !dry_run {
-                        self.memory.set = Some(write.limit);
+                        self.memory.set = Some(self.as_held(write.limit, found));
                     }
                 } else {
                     // A trial that this write ends stands before it in the log.
@@ -148,6 +148,15 @@ impl LinkControl {
         actions
     }
 
+    /// A limit that was written, or the one found where it is not that in the switch's unit: a
+    /// limit that floats with a pool has few values.
+    fn as_held(&self, wanted: Limit, found: Limit) -> Limit {
+        match wanted.rounded(self.settings.range.unit_bytes) == found {
+            true => wanted,
+            false => found,
+        }
+    }
+
     /// The limit is in force (or would be, in a dry run).
     fn in_force(
         &mut self,
@@ -160,7 +169,7 @@ impl LinkControl {
         let settings = self.settings.control.clone();
         self.memory.changed = Some(now);
         if !settings.dry_run {
-            self.memory.set = Some(write.limit);
+            self.memory.set = Some(self.as_held(write.limit, found));
             self.memory.drift = None;
             if before != Some(found) {
                 // What was measured under the old limit says nothing of this one.

@@ -256,6 +256,22 @@ fn a_limit_that_drifted_is_not_rolled_back() {
     assert!(!told(&world).contains(&(Origin::Rollback, Outcome::Set)));
 }
 
+/// A limit that floats with a pool has few values: the one that the switch holds is ours.
+#[test]
+fn a_limit_that_the_switch_holds_in_steps_is_no_foreign_one() {
+    let mut world = World::new(Mode::Confirm, |_, _| {});
+    world.step_bytes = 100_000;
+    let limit_bytes = 250_000;
+    world.set(Limit::DropTail { limit_bytes });
+    world.pass(60);
+    assert_eq!(in_force(&world), 200_000);
+    let foreign = |&(origin, _): &(Origin, Outcome)| origin == Origin::External;
+    world.drive(Input::Found(world.link.limit));
+    assert!(!told(&world).iter().any(foreign), "{:?}", told(&world));
+    world.drive(Input::Found(Limit::Unlimited));
+    assert!(told(&world).iter().any(foreign), "{:?}", told(&world));
+}
+
 /// One step of the limit is no larger than one of the threshold.
 #[test]
 fn the_limit_moves_by_steps_too() {

@@ -31,6 +31,21 @@ pub struct Queue {
     pub pg_id: u32,
     /// Queue within the port group.
     pub pg_queue: u32,
+    /// The form of its limit.
+    #[serde(default)]
+    pub threshold: Threshold,
+}
+
+/// How the traffic manager holds a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Threshold {
+    /// So many cells of the queue's own.
+    #[default]
+    Static,
+    /// A share of what is free of the queue's pool (`dynamic_baf`). The limit in bytes is what
+    /// the queue takes where it is alone in its pool.
+    Dynamic,
 }
 
 /// One server: how it is reached, and what BFRT needs besides.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Southbound`] over BFRT.
 
-use super::client::{ALL_PIPES, Client};
+use super::client::{ALL_PIPES, Client, Item};
 use super::config::{Config, Queue};
 use super::entries;
 use super::info::Info;
 use super::inspect;
+use super::queue;
 use crate::driver_kind::SwitchAddress;
 use crate::rpc::read_back;
 use crate::{
@@ -22,7 +23,7 @@ pub(super) const NAME: &str = "bfrt";
 /// A Tofino switch.
 pub struct Bfrt {
     client: Client,
-    /// Ports whose limit the traffic manager holds, instead of the program.
+    /// Queues whose limit the traffic manager holds, instead of the program.
     /// By port and queue.
     queues: BTreeMap<(u32, u32), Queue>,
 }
@@ -39,49 +40,45 @@ impl Bfrt {
         })
     }
 
-    fn cell_bytes(&self) -> u32 {
-        self.client.server().switch.limit_unit_bytes.max(1)
-    }
-
+    /// `None` where there is no entry.
     async fn stored_limit(
         &self,
         info: &Info,
         (port, queue): (u32, u32),
     ) -> Result<Option<Limit>, Error> {
-        let what = format!("the limit of port {port}, queue {queue}");
-        let cells = self.cell_bytes();
+        let cells = self.client.cell_bytes();
         if let Some(q) = self.queues.get(&(port, queue)) {
-            let key = entries::queue_buffer_key(info, q)?;
-            let found = self.client.read(q.pipe, &what, key, true).await?;
-            let read = |e| entries::read_queue_buffer(info, &e, cells);
-            return found.map(read).transpose();
+            let share = queue::read(&self.client, info, q).await?;
+            return Ok(Some(share.limit(cells)));
         }
         if queue != 0 {
             return Err(Error::QueueLimit { port, queue });
         }
+        let what = format!("the limit of port {port}");
         let key = entries::limit_key(info, port)?;
-        let found = self.client.read(ALL_PIPES, &what, key, false).await?;
+        let found = self.client.read(info, ALL_PIPES, &what, key, false).await?;
         found
             .map(|e| entries::read_limit(info, &e, cells))
             .transpose()
     }
 
-    async fn write_limit(
+    /// The pipe and the entry to write for a limit, and the limit in force then.
+    async fn planned(
         &self,
         info: &Info,
         (port, queue): (u32, u32),
         limit: Limit,
-    ) -> Result<(), Error> {
-        let cells = self.cell_bytes();
+    ) -> Result<(u32, Item, Limit), Error> {
+        let cells = self.client.cell_bytes();
         match self.queues.get(&(port, queue)) {
             Some(q) => {
-                let item = entries::queue_buffer(info, q, limit, cells)?;
-                self.client.write(q.pipe, &[item]).await
+                let (item, held) = queue::plan(&self.client, info, q, limit).await?;
+                Ok((q.pipe, item, held))
             }
             None if queue != 0 => Err(Error::QueueLimit { port, queue }),
             None => {
                 let item = entries::limit(info, port, limit, cells)?;
-                self.client.write(ALL_PIPES, &[item]).await
+                Ok((ALL_PIPES, item, limit.rounded(cells)))
             }
         }
     }
@@ -95,7 +92,7 @@ impl SwitchReader for Bfrt {
             driver: NAME,
             address: switch.address.clone(),
             device_id: switch.device_id,
-            limit_unit_bytes: self.cell_bytes(),
+            limit_unit_bytes: self.client.cell_bytes(),
         }
     }
 
@@ -171,7 +168,7 @@ impl Southbound for Bfrt {
         // Watch entries last: nothing is reported before it has a way to go.
         for (i, w) in plan.watch.iter().enumerate() {
             let field = format!("watch[{i}]");
-            items.push(entries::watch(&info, w, i as u64 + 1, &field)?);
+            items.extend(entries::watch(&info, w, i as u64 + 1, &field)?);
         }
         let mut done = Provisioned::default();
         for (port, wanted) in limits {
@@ -183,16 +180,19 @@ impl Southbound for Bfrt {
             };
             if let Some(have) = ours {
                 done.limits.insert(port, have);
-            } else if may_write(port, wanted) {
-                self.write_limit(&info, (port, 0), wanted).await?;
+                continue;
+            }
+            let (pipe, item, held) = self.planned(&info, (port, 0), wanted).await?;
+            if may_write(port, held) {
+                self.client.write(&info, pipe, &[item]).await?;
                 done.entries += 1;
                 done.written_ports.insert(port);
-                done.limits.insert(port, wanted.rounded(self.cell_bytes()));
+                done.limits.insert(port, held);
             } else if !in_manager {
                 done.limits.insert(port, Limit::Unlimited);
             }
         }
-        self.client.write(ALL_PIPES, &items).await?;
+        self.client.write(&info, ALL_PIPES, &items).await?;
         done.entries += items.len();
         Ok(done)
     }
@@ -203,8 +203,8 @@ impl Southbound for Bfrt {
 
     async fn set_queue_limit(&self, port: u32, queue: u32, limit: Limit) -> Result<Limit, Error> {
         let info = self.client.bound().await?;
-        self.write_limit(&info, (port, queue), limit).await?;
-        let wanted = limit.rounded(self.cell_bytes());
+        let (pipe, item, wanted) = self.planned(&info, (port, queue), limit).await?;
+        self.client.write(&info, pipe, &[item]).await?;
         let found = self.read_queue_limit(port, queue).await?;
         read_back(&self.client.server().switch.address, port, wanted, found)
     }
@@ -212,7 +212,7 @@ impl Southbound for Bfrt {
     async fn report_port(&self, port: u32, on: bool) -> Result<(), Error> {
         let info = self.client.bound().await?;
         let item = entries::report_port(&info, port, on)?;
-        self.client.write(ALL_PIPES, &[item]).await
+        self.client.write(&info, ALL_PIPES, &[item]).await
     }
 
     async fn health(&self) -> Health {

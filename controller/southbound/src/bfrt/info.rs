@@ -3,12 +3,12 @@
 
 use crate::Error;
 use crate::program_contract::without_unit;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use tidemark_proto::bfrt_proto as bf;
 
 /// All tables: those of the program and the device's fixed ones.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Info {
     tables: Vec<Table>,
 }
@@ -21,8 +21,9 @@ pub(super) struct Table {
     key: Vec<Field>,
     #[serde(default)]
     action_specs: Vec<Action>,
-    #[serde(default)]
-    data: Vec<Data>,
+    /// Without an action, or added to those of any.
+    #[serde(default, deserialize_with = "fields")]
+    data: Vec<Field>,
 }
 
 /// A field of key or data.
@@ -49,13 +50,33 @@ struct Kind {
 struct Action {
     id: u32,
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "fields")]
     data: Vec<Field>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-struct Data {
-    singleton: Option<Field>,
+/// Fields of data, each as it is or in `singleton`, with its rights: the
+/// program's actions have the first form, the device's the second.
+fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Field>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Described {
+        Wrapped { singleton: Field },
+        Bare(Field),
+    }
+    let all = Vec::<Described>::deserialize(deserializer)?.into_iter();
+    let field = |d| match d {
+        Described::Wrapped { singleton } | Described::Bare(singleton) => singleton,
+    };
+    Ok(all.map(field).collect())
+}
+
+/// The value that a field of a key is compared with.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part<'a> {
+    Number(u64),
+    /// Value and mask, of ternary fields; a number there compares all bits.
+    Masked(u128, u128),
+    Text(&'a str),
 }
 
 /// A value for a field.
@@ -73,12 +94,27 @@ pub(super) type Fields = BTreeMap<String, Value>;
 
 impl Info {
     /// Reads the JSON of the program and of the device.
+    ///
+    /// # Errors
+    /// Text that is not JSON, or a table of an unknown shape, by its name.
     pub(super) fn parse(parts: &[&[u8]]) -> Result<Self, Error> {
+        #[derive(Deserialize)]
+        struct Document {
+            tables: Vec<serde_json::Value>,
+        }
+        let wrong = |what: &str, e| {
+            let text = format!("{what}not understood: {e}");
+            Error::value("bfruntime_info", text)
+        };
         let mut all = Info::default();
         for part in parts.iter().filter(|p| !p.is_empty()) {
-            let info: Info = serde_json::from_slice(part)
-                .map_err(|e| Error::value("bfruntime_info", format!("not understood: {e}")))?;
-            all.tables.extend(info.tables);
+            let document: Document = serde_json::from_slice(part).map_err(|e| wrong("", e))?;
+            for table in document.tables {
+                let name = table.get("name").map(|n| format!("table {n}: "));
+                let read = Table::deserialize(table);
+                let read = read.map_err(|e| wrong(&name.unwrap_or_default(), e))?;
+                all.tables.push(read);
+            }
         }
         Ok(all)
     }
@@ -95,21 +131,31 @@ impl Info {
     }
 }
 
+impl Info {
+    pub(super) fn by_id(&self, id: u32) -> Option<&Table> {
+        self.tables.iter().find(|t| t.id == id)
+    }
+}
+
 fn short(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-fn find<'a>(fields: &'a [Field], name: &str, of: &str) -> Result<&'a Field, Error> {
-    let only = fields.len() == 1 && !name.starts_with('$');
-    fields
-        .iter()
-        .find(|f| f.name == name || short(&f.name) == name)
-        .or_else(|| fields.iter().find(|f| without_unit(short(&f.name)) == name))
-        .or_else(|| fields.first().filter(|_| only))
-        .ok_or_else(|| {
-            let known = fields.iter().map(|f| f.name.as_str());
-            Error::name("field", format!("{name} of {of}"), known)
-        })
+/// The field of this name; the name may leave out its path and its unit.
+fn find<'a>(fields: impl Iterator<Item = &'a Field> + Clone, name: &str) -> Option<&'a Field> {
+    let exact = |f: &&Field| f.name == name || short(&f.name) == name;
+    let mut all = fields.clone();
+    let found = all.find(exact);
+    found.or_else(|| {
+        fields
+            .clone()
+            .find(|f| without_unit(short(&f.name)) == name)
+    })
+}
+
+fn missing<'a>(name: &str, of: &str, known: impl Iterator<Item = &'a Field>) -> Error {
+    let known = known.map(|f| f.name.as_str());
+    Error::name("field", format!("{name} of {of}"), known)
 }
 
 impl Field {
@@ -123,9 +169,9 @@ impl Field {
     }
 
     /// A number as wide as the field, big-endian.
-    fn bytes(&self, value: u64) -> Result<Vec<u8>, Error> {
+    fn bytes(&self, value: u128) -> Result<Vec<u8>, Error> {
         let width = self.width();
-        if width < 64 && value >> width != 0 {
+        if width < u128::BITS && value >> width != 0 {
             return Err(Error::value(
                 &self.name,
                 format!("{value} does not fit {width} bits"),
@@ -143,7 +189,7 @@ impl Field {
         let kind = self.kind.name.as_str();
         let is_number = matches!(kind, "bytes" | "uint8" | "uint16" | "uint32" | "uint64");
         let value = match (value, self.repeated) {
-            (Value::Number(n), false) if is_number => Wire::Stream(self.bytes(*n)?),
+            (Value::Number(n), false) if is_number => Wire::Stream(self.bytes((*n).into())?),
             (Value::Text(t), false) if kind == "string" => Wire::StrVal(t.clone()),
             (Value::Flag(b), false) if kind == "bool" => Wire::BoolVal(*b),
             (Value::Numbers(all), true) if is_number => {
@@ -178,23 +224,44 @@ impl Field {
 }
 
 impl Table {
-    /// The key of an entry: exact fields by value, ternary ones by value and
-    /// mask; ternary fields that are left out match anything.
-    pub(super) fn key(&self, given: &[(&str, u64, Option<u64>)]) -> Result<bf::TableKey, Error> {
+    /// Says which table a value was for.
+    fn of_table(&self, e: Error) -> Error {
+        match e {
+            Error::Value { field, problem } => Error::Value {
+                field: format!("{}: {field}", self.name),
+                problem,
+            },
+            other => other,
+        }
+    }
+
+    /// The key of an entry; ternary fields that are left out match anything.
+    pub(super) fn key(&self, given: &[(&str, Part<'_>)]) -> Result<bf::TableKey, Error> {
+        use bf::key_field::{Exact, MatchType, Ternary};
         let mut fields = Vec::new();
-        for &(name, value, mask) in given {
-            let f = find(&self.key, name, &self.name)?;
-            let match_type = if f.match_type == "Ternary" {
-                let all = u64::MAX >> (64 - f.width().clamp(1, 64));
-                let mask = mask.unwrap_or(all);
-                bf::key_field::MatchType::Ternary(bf::key_field::Ternary {
-                    value: f.bytes(value & mask)?,
-                    mask: f.bytes(mask)?,
-                })
-            } else {
-                bf::key_field::MatchType::Exact(bf::key_field::Exact {
-                    value: f.bytes(value)?,
-                })
+        for &(name, part) in given {
+            let only = self.key.first().filter(|_| self.key.len() == 1);
+            let f = find(self.key.iter(), name).or(only.filter(|_| !name.starts_with('$')));
+            let f = f.ok_or_else(|| missing(name, &self.name, self.key.iter()))?;
+            let (ternary, text) = (f.match_type == "Ternary", f.kind.name == "string");
+            let bytes = |n| f.bytes(n).map_err(|e| self.of_table(e));
+            let match_type = match part {
+                Part::Number(n) if ternary => MatchType::Ternary(Ternary {
+                    value: bytes(n.into())?,
+                    mask: bytes(u128::MAX >> (u128::BITS - f.width().clamp(1, u128::BITS)))?,
+                }),
+                Part::Masked(value, mask) if ternary => MatchType::Ternary(Ternary {
+                    value: bytes(value & mask)?,
+                    mask: bytes(mask)?,
+                }),
+                Part::Number(n) if !text => MatchType::Exact(Exact {
+                    value: bytes(n.into())?,
+                }),
+                Part::Text(t) if text => MatchType::Exact(Exact { value: t.into() }),
+                _ => {
+                    let takes = format!("takes {} {}, not {part:?}", f.match_type, f.kind.name);
+                    return Err(self.of_table(Error::value(&f.name, takes)));
+                }
             };
             fields.push(bf::KeyField {
                 field_id: f.id,
@@ -205,11 +272,10 @@ impl Table {
     }
 
     /// The key alone, for reading the entry.
-    pub(super) fn key_entry(&self, key: &[(&str, u64)]) -> Result<bf::TableEntry, Error> {
-        let key: Vec<_> = key.iter().map(|&(name, v)| (name, v, None)).collect();
+    pub(super) fn key_entry(&self, key: &[(&str, Part<'_>)]) -> Result<bf::TableEntry, Error> {
         Ok(bf::TableEntry {
             table_id: self.id,
-            key: Some(self.key(&key)?),
+            key: Some(self.key(key)?),
             ..Default::default()
         })
     }
@@ -234,32 +300,34 @@ impl Table {
 
     /// An action with its arguments, by name, which may leave out the unit
     /// (`limit` for `limit_bytes` and `limit_cells`); an action with one
-    /// parameter takes it whatever its name.
+    /// parameter takes it whatever its name. Arguments may be fields of the table
+    /// that go with any action.
     pub(super) fn action(
         &self,
         name: &str,
         args: &[(&str, Value)],
     ) -> Result<bf::TableData, Error> {
         let action = self.named(name)?;
-        let fields = args
-            .iter()
-            .map(|(n, v)| find(&action.data, n, name)?.data(v));
-        Ok(bf::TableData {
-            action_id: action.id,
-            fields: fields.collect::<Result<_, _>>()?,
-        })
+        let mut data = self.values(&action.data, args)?;
+        data.action_id = action.id;
+        Ok(data)
     }
 
-    /// Data of a table without actions, or beside them.
+    /// Data of a table without actions.
     pub(super) fn data(&self, values: &[(&str, Value)]) -> Result<bf::TableData, Error> {
-        let singles: Vec<Field> = self
-            .data
-            .iter()
-            .filter_map(|d| d.singleton.clone())
-            .collect();
-        let fields = values
-            .iter()
-            .map(|(n, v)| find(&singles, n, &self.name)?.data(v));
+        self.values(&[], values)
+    }
+
+    fn values(&self, own: &[Field], values: &[(&str, Value)]) -> Result<bf::TableData, Error> {
+        let known = || own.iter().chain(&self.data);
+        let fields = values.iter().map(|(name, value)| {
+            let only = own
+                .first()
+                .filter(|_| own.len() == 1 && self.data.is_empty());
+            let field = find(known(), name).or(only);
+            let field = field.ok_or_else(|| missing(name, &self.name, known()))?;
+            field.data(value).map_err(|e| self.of_table(e))
+        });
         Ok(bf::TableData {
             action_id: 0,
             fields: fields.collect::<Result<_, _>>()?,
@@ -270,16 +338,35 @@ impl Table {
     pub(super) fn read(&self, data: &bf::TableData) -> (Option<&str>, Fields) {
         let action = self.action_specs.iter().find(|a| a.id == data.action_id);
         let of_action = action.map_or(&[][..], |a| &a.data[..]);
-        let singles = self.data.iter().filter_map(|d| d.singleton.as_ref());
-        let known: Vec<&Field> = of_action.iter().chain(singles).collect();
         let mut fields = Fields::new();
         for f in &data.fields {
-            if let Some(field) = known.iter().find(|k| k.id == f.field_id)
+            let known = of_action.iter().chain(&self.data);
+            if let Some(field) = known.into_iter().find(|k| k.id == f.field_id)
                 && let Some(value) = field.read(f)
             {
                 fields.insert(short(&field.name).into(), value);
             }
         }
         (action.map(|a| short(&a.name)), fields)
+    }
+
+    /// The server's words on a refusal, with the name of the field that it tells by number
+    /// ("field:5", "field id 5").
+    pub(super) fn explained(&self, words: &str) -> String {
+        let after = words.split_once("field").map_or("", |(_, after)| after);
+        let digits = after.trim_start_matches([':', ' ', '_', 'i', 'd', '=']);
+        let digits = digits.split(|c: char| !c.is_ascii_digit()).next();
+        let id: Option<u32> = digits.and_then(|d| d.parse().ok());
+        let actions = self.action_specs.iter().flat_map(|a| &a.data);
+        let of_key: &[Field] = if words.contains("key") {
+            &self.key
+        } else {
+            &[]
+        };
+        let mut known = of_key.iter().chain(actions).chain(&self.data);
+        match known.find(|f| Some(f.id) == id) {
+            Some(f) => format!("{words} ({})", f.name),
+            None => words.into(),
+        }
     }
 }

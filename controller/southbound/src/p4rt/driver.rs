@@ -6,6 +6,7 @@ use super::entries::{self, Item};
 use super::inspect;
 use super::program::{Program, Table};
 use crate::driver_kind::SwitchAddress;
+use crate::program_contract::WATCH_TABLES;
 use crate::rpc::read_back;
 use crate::{
     Description, Error, Expected, Health, Inspection, Limit, MayWriteLimit, Provision, Provisioned,
@@ -77,7 +78,7 @@ impl P4Runtime {
 
     /// Deletes the watch entries that are not in the plan: the tables are ours.
     async fn drop_other_watches(&self, program: &Program, keep: &[Item]) -> Result<(), Error> {
-        for name in entries::WATCH_TABLES {
+        for name in WATCH_TABLES {
             if let Ok(table) = program.table(name) {
                 self.drop_others(&table, keep).await?;
             }

@@ -2,10 +2,11 @@
 //! The entries of the Tidemark program, each with words for error messages.
 
 use super::program::{Program, Table};
-use crate::program_contract::{FLOOD_GROUP, destination, limit_arguments, limit_of};
-use crate::values::{mac, number, prefix};
+use crate::program_contract::{
+    FLOOD_GROUP, WATCH_TABLES, destination, limit_arguments, limit_of, watched_ends,
+};
+use crate::values::{mac, number};
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
-use ipnet::IpNet;
 use tidemark_proto::p4::v1 as p4;
 
 /// The clone session that carries reports (contract with the P4 program).
@@ -100,9 +101,6 @@ pub(super) fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Re
     limit_of(t.action_name(a.action_id), &arguments, unit)
 }
 
-/// Tables of watched traffic: IPv4, IPv6.
-pub(super) const WATCH_TABLES: [&str; 2] = ["watch", "watch6"];
-
 /// Traffic to report (or not), in the table of its address family; in both where
 /// it names no address. `priority` where the entry gives none.
 pub(super) fn watch(
@@ -111,25 +109,11 @@ pub(super) fn watch(
     priority: i32,
     field: &str,
 ) -> Result<Vec<Item>, Error> {
-    let mut ends = Vec::new();
-    for (name, text) in [("src", &w.src), ("dst", &w.dst)] {
-        if let Some(text) = text {
-            let field = format!("{field}.{name}");
-            ends.push((name, prefix(text, &field)?));
-        }
-    }
-    if let [(_, a), (_, b)] = ends[..]
-        && is_ipv6(a) != is_ipv6(b)
-    {
-        return Err(Error::value(
-            format!("{field}.dst"),
-            "source and destination are of different address families",
-        ));
-    }
+    let ends = watched_ends(w, field)?;
     let mut items = Vec::new();
     for (table, ipv6) in WATCH_TABLES.into_iter().zip([false, true]) {
         let t = match (ends.first(), program.table(table)) {
-            (Some((_, end)), _) if is_ipv6(*end) != ipv6 => continue,
+            (Some((_, end)), _) if end.network().is_ipv6() != ipv6 => continue,
             // A program that knows no IPv6.
             (None, Err(_)) if ipv6 => continue,
             (_, t) => t?,
@@ -144,10 +128,6 @@ pub(super) fn watch(
         items.push(watch_item(&t, w, key, priority, field)?);
     }
     Ok(items)
-}
-
-fn is_ipv6(prefix: IpNet) -> bool {
-    matches!(prefix, IpNet::V6(_))
 }
 
 fn watch_item(

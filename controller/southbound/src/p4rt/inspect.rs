@@ -3,11 +3,9 @@
 //! destination of reports, and what is watched. Everything is read, and nothing written.
 
 use super::client::Client;
-use super::entries::{
-    REPORT_CLONE_SESSION, WATCH_TABLES, clone_sessions, entries_of, key_of, watch_items,
-};
+use super::entries::{REPORT_CLONE_SESSION, clone_sessions, entries_of, key_of, watch_items};
 use super::program::Program;
-use crate::program_contract::destination as arguments_of;
+use crate::program_contract::{WATCH_TABLES, destination as arguments_of};
 use crate::values::number;
 use crate::{Error, Provision, ReportDestination};
 use daemon_kit::doctor::Finding;

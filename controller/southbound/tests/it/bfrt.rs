@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The BFRT driver against a server of ours that takes every message apart.
-//! (It says nothing of real hardware; the driver has never run on any.)
+//! The BFRT driver against a server of ours that takes every message apart, by descriptions of
+//! the real driver's shape, and by its whole ones where they are. (It says nothing of real
+//! hardware; the driver has never run on any.)
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 #[allow(dead_code)]
 use crate::bfrt_server;
 
-use bfrt_server::{Fault, P4_NAME, Server};
+use bfrt_server::{Fault, P4_NAME, Server, Tables};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use tidemark_southbound::bfrt::{Bfrt, Queue};
+use tidemark_southbound::bfrt::{Bfrt, Queue, Threshold};
 use tidemark_southbound::{Error, Forward, Limit, Provision, Southbound, SwitchReader, Watch};
 
 fn driver(server: &Server, queues: BTreeMap<u32, Queue>) -> Bfrt {
@@ -20,6 +21,7 @@ const QUEUE: Queue = Queue {
     pipe: 1,
     pg_id: 2,
     pg_queue: 8,
+    threshold: Threshold::Static,
 };
 
 fn tail(limit_bytes: u64) -> Limit {
@@ -85,14 +87,45 @@ async fn limits_are_queue_buffers_of_one_pipe() {
         .await;
     let e = e.unwrap_err().to_string();
     assert!(e.contains("drop_tail only"), "{e}");
-    // A limit that floats with the free memory is none.
-    server.put(
-        "tf1.tm.queue.buffer",
-        &[2, 8],
-        "shared_pool(9, EG_APP_POOL_0, 9, 50%, true)",
+    assert!(server.problems().is_empty(), "{:?}", server.problems());
+}
+
+/// A limit that floats is the bytes that the queue takes alone in its pool: read whatever the
+/// form is that we write, set as the next factor below, and read back.
+#[tokio::test]
+async fn limits_float_with_the_pool() {
+    let server = Server::start().await;
+    let fixed = driver(&server, [(5, QUEUE)].into());
+    // As it is found: 100 cells of its own, and 80 % of 30 000.
+    assert_eq!(fixed.read_limit(5).await.unwrap(), tail(24_100 * 80));
+    let threshold = Threshold::Dynamic;
+    let d = driver(&server, [(5, Queue { threshold, ..QUEUE })].into());
+    // A third of the pool is 10 000 cells, 39 are the queue's own.
+    let held = tail(10_039 * 80);
+    assert_eq!(d.set_limit(5, tail(900_000)).await.unwrap(), held);
+    assert_eq!(
+        server.entry("tm.queue.buffer", &[2, 8]).unwrap(),
+        "shared_pool(39, EG_APP_POOL_0, 8, 33%, true)"
     );
+    assert_eq!(d.read_limit(5).await.unwrap(), held);
+    server.put_pool("EG_APP_POOL_0", 60_000);
+    assert_eq!(d.read_limit(5).await.unwrap(), tail(20_039 * 80));
+    let e = d.set_limit(5, tail(70_000)).await.unwrap_err().to_string();
+    assert!(
+        e.contains("smallest dynamic limit") && e.contains("tm.pool.cfg"),
+        "{e}"
+    );
+    // And back: a queue without a share of a pool is shown without one.
+    assert_eq!(
+        fixed.set_limit(5, tail(80_000)).await.unwrap(),
+        tail(80_000)
+    );
+    assert_eq!(d.read_limit(5).await.unwrap(), tail(80_000));
+    let entry = "shared_pool(pool_id=EG_APP_POOL_0, pool_max_cells=8, dynamic_baf=7%, \
+                 guaranteed_cells=9, tail_drop_enable=true)";
+    server.put("tm.queue.buffer", &[2, 8], entry);
     let e = d.read_limit(5).await.unwrap_err().to_string();
-    assert!(e.contains("dynamic_baf 50%"), "{e}");
+    assert!(e.contains("dynamic_baf: is not known"), "{e}");
     assert!(server.problems().is_empty(), "{:?}", server.problems());
 }
 
@@ -103,11 +136,8 @@ async fn a_queue_has_the_limit_of_its_own_buffer() {
         pg_queue: 11,
         ..QUEUE
     };
-    server.put(
-        "tf1.tm.queue.buffer",
-        &[2, 11],
-        "shared_pool(9, EG_APP_POOL_0, 9, 50%, true)",
-    );
+    let entry = "buffer_only(guaranteed_cells=9, tail_drop_enable=false)";
+    server.put("tm.queue.buffer", &[2, 11], entry);
     let queues = BTreeMap::from([("5", QUEUE), ("5:3", third)]);
     let d = bfrt_server::driver(&server.address, P4_NAME, queues).unwrap();
     let set = |queue, bytes| d.set_queue_limit(5, queue, tail(bytes));
@@ -122,6 +152,22 @@ async fn a_queue_has_the_limit_of_its_own_buffer() {
         let said = e.unwrap_err().to_string();
         assert!(
             said.contains("queue 4 can be neither read nor set"),
+            "{said}"
+        );
+    }
+    // One that the device does not have is no queue without a limit.
+    let nowhere = Queue {
+        pg_queue: 31,
+        ..QUEUE
+    };
+    let gone = driver(&server, [(5, nowhere)].into());
+    for e in [
+        gone.read_limit(5).await,
+        gone.set_limit(5, tail(8_000)).await,
+    ] {
+        let said = e.unwrap_err().to_string();
+        assert!(
+            said.contains("queue") && said.contains("tm.port.cfg"),
             "{said}"
         );
     }
@@ -188,22 +234,36 @@ async fn a_plan_is_written_and_repeated_without_harm() {
     assert!(server.problems().is_empty(), "{:?}", server.problems());
 }
 
-/// Where the controller may not write a limit now, the rest is there, and the limit
-/// comes with the next provisioning: in the program's table and in the traffic manager.
 #[tokio::test]
-async fn a_watch_of_ipv6_is_refused_by_its_name() {
+async fn a_watch_of_ipv6_has_a_table_of_its_own() {
     let server = Server::start().await;
     let d = driver(&server, BTreeMap::new());
     let mut plan = plan();
     plan.watch[0].dst = Some("2001:db8::/32".into());
-    let e = d.provision(&plan, &|_, _| true).await.unwrap_err();
-    let e = e.to_string();
-    assert!(
-        e.contains("watch[0].dst") && e.contains("IPv4 alone"),
-        "{e}"
-    );
+    d.provision(&plan, &|_, _| true).await.unwrap();
+    let tables = ["pipe.Ingress.watch", "pipe.Ingress.watch6"];
+    assert_eq!(tables.map(|t| server.count(t)), [0, 1]);
+    let net = 0x2001_0db8_u128 << 96;
+    let key = [net, 6, 5, 1];
+    let entry = server.entry(tables[1], &key).unwrap();
+    assert_eq!(entry, "Ingress.report(0)");
+    // An entry without addresses is for both.
+    plan.watch[0].dst = None;
+    d.provision(&plan, &|_, _| true).await.unwrap();
+    assert_eq!(tables.map(|t| server.count(t)), [1, 2]);
+    plan.watch[0].src = Some("10.0.0.1".into());
+    plan.watch[0].dst = Some("::1".into());
+    let e = d
+        .provision(&plan, &|_, _| true)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(e.contains("watch[0].dst") && e.contains("families"), "{e}");
+    assert!(server.problems().is_empty(), "{:?}", server.problems());
 }
 
+/// Where the controller may not write a limit now, the rest is there, and the limit
+/// comes with the next provisioning: in the program's table and in the traffic manager.
 #[tokio::test]
 async fn a_limit_waits_until_it_may_be_written() {
     for queues in [BTreeMap::new(), BTreeMap::from([(5, QUEUE)])] {
@@ -265,12 +325,28 @@ async fn errors_hidden_in_good_answers_are_found() {
         text.contains("queue_limit[port 5]") && text.contains("no space"),
         "{text}"
     );
+    // As the real driver refuses: the call's own status says nothing.
+    server.fault(Fault::Refuse(3, "SetValue failed for field:1"));
+    let e = d.set_limit(5, tail(1600)).await.unwrap_err().to_string();
+    for part in [
+        "queue_limit[port 5]",
+        "InvalidArgument",
+        "field:1 (limit_cells) table:pipe.Ingress.queue_limit",
+        "bf_switchd's log",
+    ] {
+        assert!(e.contains(part), "{part}: {e}");
+    }
     server.fault(Fault::Lie);
     let e = d.set_limit(5, tail(1600)).await.unwrap_err();
     assert!(matches!(e, Error::ReadBack { .. }), "{e}");
     server.fault(Fault::ReadError);
     let e = d.read_limit(5).await.unwrap_err().to_string();
     assert!(e.contains("reading the limit of port 5"), "{e}");
+    let words = "ERROR in getting value for table, field id 3";
+    assert!(
+        e.contains(words) && e.contains("table:pipe.Ingress.queue_limit"),
+        "{e}"
+    );
 }
 
 #[tokio::test]
@@ -311,4 +387,66 @@ async fn a_restarted_switch_is_bound_again() {
     }
     assert_eq!(d.read_limit(5).await.unwrap(), Limit::Unlimited);
     assert_eq!(server.binds(), 1);
+}
+
+/// Provisions, sets, reads back and looks, on the descriptions of one chip.
+async fn whole(tables: Tables) {
+    let server = Server::of(tables).await;
+    server.put_port(5, "BF_SPEED_10G", true);
+    server.put_port(6, "BF_SPEED_10G", true);
+    server.put_drops(5, 3);
+    let queue = |threshold| Queue { threshold, ..QUEUE };
+    for queues in [
+        BTreeMap::new(),
+        [(5, queue(Threshold::Static))].into(),
+        [(5, queue(Threshold::Dynamic))].into(),
+    ] {
+        let d = driver(&server, queues);
+        let mut plan = plan();
+        plan.flood_ports = vec![5, 6];
+        plan.limits = [("5".into(), tail(800_000))].into();
+        for _ in 0..2 {
+            d.provision(&plan, &|_, _| true).await.unwrap();
+        }
+        for bytes in [400_000, 1_600_000] {
+            let set = d.set_limit(5, tail(bytes)).await.unwrap();
+            assert_eq!(d.read_limit(5).await.unwrap(), set);
+            assert!(
+                set.bytes() <= Some(bytes) && set.bytes() > Some(bytes / 2),
+                "{set}"
+            );
+        }
+        assert_eq!(d.read_limit(6).await.unwrap(), Limit::Unlimited);
+        let expected = tidemark_southbound::Expected {
+            plan: Some(&plan),
+            capacities_bps: &[(5, 10_000_000_000)],
+        };
+        let found = d.inspect(&expected).await;
+        let wrong = |f: &&daemon_kit::doctor::Finding| f.verdict != daemon_kit::doctor::Verdict::Ok;
+        assert_eq!(found.findings.iter().find(wrong), None);
+        assert_eq!(found.hardware_drops_pkts, [(5, 3)].into());
+    }
+    assert!(server.problems().is_empty(), "{:?}", server.problems());
+}
+
+fn run(test: impl Future<Output = ()>) {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    runtime.enable_all().build().unwrap().block_on(test);
+}
+
+#[tokio::test]
+async fn all_works_on_the_shapes_of_the_real_driver() {
+    whole(Tables::small()).await;
+}
+
+test_support::shared_data_test! {
+    /// Every table of Tofino 1, as its driver describes them.
+    fn all_works_on_the_whole_of_tofino_1() {
+        run(async { whole(Tables::real(1)).await });
+    }
+
+    /// Every table of Tofino 2.
+    fn all_works_on_the_whole_of_tofino_2() {
+        run(async { whole(Tables::real(2)).await });
+    }
 }

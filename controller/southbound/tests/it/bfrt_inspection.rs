@@ -9,7 +9,7 @@ use crate::bfrt_server;
 use bfrt_server::{P4_NAME, Server};
 use daemon_kit::doctor::{Finding, Verdict};
 use std::collections::BTreeMap;
-use tidemark_southbound::bfrt::{Bfrt, Queue};
+use tidemark_southbound::bfrt::{Bfrt, Queue, Threshold};
 use tidemark_southbound::{
     DryRun, Expected, Inspection, Limit, Provision, Southbound, SwitchReader,
 };
@@ -88,12 +88,15 @@ async fn a_provisioned_switch_is_well() {
 async fn mirror_sessions_that_would_lose_reports_are_named() {
     let (server, d) = ready().await;
     server.remove("$mirror.cfg", &[3]);
-    server.put("$mirror.cfg", &[4], "$normal(true, EGRESS, 140, true, 88)");
-    server.put(
-        "$mirror.cfg",
-        &[5],
-        "$normal(false, INGRESS, 141, false, 92)",
-    );
+    let session = |sid, enable, direction, port, length| {
+        let entry = format!(
+            "$normal($session_enable={enable}, $direction={direction}, $ucast_egress_port={port}, \
+             $ucast_egress_port_valid={enable}, $max_pkt_len={length})"
+        );
+        server.put("$mirror.cfg", &[sid], &entry);
+    };
+    session(4, true, "EGRESS", 140, 88);
+    session(5, false, "INGRESS", 141, 92);
     let found = looked(&d, MEASURED).await;
     let faults: Vec<(&str, &str)> = faults(&found)
         .iter()
@@ -153,6 +156,7 @@ async fn limits_of_the_traffic_manager_are_read() {
         pipe: 1,
         pg_id: 2,
         pg_queue,
+        threshold: Threshold::Static,
     };
     // The first is there, with a limit that floats; the second is not.
     let d = driver(&server, P4_NAME, [(132, queue(8)), (133, queue(9))].into());
@@ -163,8 +167,9 @@ async fn limits_of_the_traffic_manager_are_read() {
         .filter(|f| f.check.starts_with("queue"))
         .map(|f| f.found.as_str())
         .collect();
-    assert!(queues[0].contains("dynamic_baf 80%"), "{queues:?}");
-    assert_eq!(queues[1], "is not there");
+    let floats = "dynamic_baf 80% (alpha 4), of EG_APP_POOL_0 with 30000 cells";
+    assert!(queues[0].contains(floats), "{queues:?}");
+    assert!(queues[1].contains("is not there"), "{queues:?}");
     d.set_limit(132, Limit::DropTail { limit_bytes: 8_000 })
         .await
         .unwrap();
@@ -172,6 +177,33 @@ async fn limits_of_the_traffic_manager_are_read() {
     let of_queue = |f: &&Finding| f.check == "queue 8 of group 2 in pipe 1 (port 132)";
     let now = found.findings.iter().find(of_queue).unwrap();
     assert_eq!(now.verdict, Verdict::Ok, "{now:?}");
+    assert!(now.found.ends_with("8000 bytes, static"), "{now:?}");
+}
+
+/// A program is loaded, and what is wrong is something else.
+#[tokio::test]
+async fn tables_that_are_not_understood_are_the_finding() {
+    let mut tables = bfrt_server::Tables::small();
+    let mut all = tables.device["tables"].as_array_mut().unwrap().iter_mut();
+    let group = all.find(|t| t["name"] == "$pre.mgid").unwrap();
+    group["data"][0] = serde_json::json!({"id": 1, "title": "nodes"});
+    let server = Server::of(tables).await;
+    let d = driver(&server, P4_NAME, BTreeMap::new());
+    let found = looked(&d, MEASURED).await;
+    let (found, remedy) = (&found.findings[0].found, &found.findings[0].remedy);
+    assert!(
+        found.contains("bfruntime_info") && found.contains("$pre.mgid"),
+        "{found}"
+    );
+    assert!(
+        remedy
+            .as_deref()
+            .unwrap_or("")
+            .contains("a program is loaded"),
+        "{remedy:?}"
+    );
+    let problem = d.health().await.problem.unwrap();
+    assert!(problem.contains("bfruntime_info"), "{problem}");
 }
 
 #[tokio::test]

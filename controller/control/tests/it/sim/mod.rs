@@ -50,6 +50,8 @@ pub(crate) struct World {
     pub log: Vec<Change>,
     pub answers: Vec<Result<Changed, ControlError>>,
     pub saves: usize,
+    /// The switch holds multiples of so many bytes; its unit is 1.
+    pub step_bytes: u32,
     /// The switch refuses to write.
     pub broken: bool,
     /// The switch does not even tell its limit.
@@ -90,6 +92,7 @@ impl World {
             log: Vec::new(),
             answers: Vec::new(),
             saves: 0,
+            step_bytes: 1,
             broken: false,
             unreachable: false,
             unrecordable: false,
@@ -241,10 +244,10 @@ impl World {
                 let result = if self.broken {
                     Err(broken())
                 } else {
-                    Ok(*limit)
+                    Ok(limit.rounded(self.step_bytes))
                 };
-                if result.is_ok() {
-                    self.link.limit = *limit;
+                if let Ok(held) = result {
+                    self.link.limit = held;
                 }
                 Input::Written {
                     result,

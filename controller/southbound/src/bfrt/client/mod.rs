@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Connection to a BFRT server: subscribe, bind, then read and write.
 
+mod refusal;
 mod session;
 
 use crate::bfrt::config::{Config, Server};
 use crate::bfrt::info::Info;
 use crate::driver_kind::SwitchAddress;
+use crate::rpc::{ItemError, item_errors};
 use crate::{Error, UpdateFailure};
 use daemon_kit::credentials::CallerChannel;
 use session::Session;
 use std::sync::Arc;
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::bf_runtime_client::BfRuntimeClient;
+use tidemark_proto::bfrt_proto::update::Type;
 use tokio::sync::Mutex;
-use tonic::{Code, Status};
+use tonic::Code;
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// All pipes, both directions, all parsers.
@@ -27,8 +30,9 @@ pub(super) struct Item {
     pub what: String,
     /// What goes on the wire.
     pub entry: bf::TableEntry,
-    /// Insert, modify, or both.
-    pub kind: bf::update::Type,
+    /// `Insert` for what may be there already: it is modified then. Devices' tables do not know
+    /// both in one.
+    pub kind: Type,
 }
 
 /// A client of one server. Connects when used, and again after failures.
@@ -77,6 +81,11 @@ impl Client {
         Ok(info)
     }
 
+    /// Bytes of a cell of this switch.
+    pub(super) fn cell_bytes(&self) -> u32 {
+        self.server.switch.limit_unit_bytes.max(1)
+    }
+
     fn target(&self, pipe_id: u32) -> Option<bf::TargetDevice> {
         Some(bf::TargetDevice {
             device_id: self.server.device_id,
@@ -86,15 +95,58 @@ impl Client {
         })
     }
 
-    /// Writes items in one batch, in their order.
+    /// Writes items in their order, whether or not they are there yet. `info` is of
+    /// [`Self::bound`].
     ///
     /// # Errors
     /// [`Error::Write`] with every refused item, or what the server said.
-    pub(super) async fn write(&self, pipe_id: u32, items: &[Item]) -> Result<(), Error> {
-        if items.is_empty() {
+    pub(super) async fn write(
+        &self,
+        info: &Info,
+        pipe_id: u32,
+        items: &[Item],
+    ) -> Result<(), Error> {
+        let refused = self.send(pipe_id, items).await?;
+        // `$mirror.cfg` says INVALID_ARGUMENT of what is there; where that was of a value, to
+        // modify is refused as well, and the first refusal is the one to tell.
+        let (there, mut refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|(i, e)| {
+            let codes = [Code::AlreadyExists as i32, Code::InvalidArgument as i32];
+            i.kind == Type::Insert && codes.contains(&e.code)
+        });
+        let modified = |(i, _): &(&Item, _)| Item {
+            kind: Type::Modify,
+            ..(*i).clone()
+        };
+        let again: Vec<Item> = there.iter().map(modified).collect();
+        for (_, second) in self.send(pipe_id, &again).await? {
+            if let Some((item, first)) = there.get(second.place) {
+                let exists = first.code == Code::AlreadyExists as i32;
+                refused.push((item, if exists { second } else { first.clone() }));
+            }
+        }
+        if refused.is_empty() {
             return Ok(());
         }
-        self.bound().await?;
+        let failures = refused.into_iter().map(|(item, e)| UpdateFailure {
+            update: item.what.clone(),
+            code: e.code,
+            message: refusal::explained(info, item.entry.table_id, e.code, &e.message),
+        });
+        Err(Error::Write {
+            address: self.server.switch.address.clone(),
+            failures: failures.collect(),
+        })
+    }
+
+    /// One batch; returns the refused items.
+    async fn send<'a>(
+        &self,
+        pipe_id: u32,
+        items: &'a [Item],
+    ) -> Result<Vec<(&'a Item, ItemError)>, Error> {
+        let Some(first) = items.first() else {
+            return Ok(Vec::new());
+        };
         let updates = items.iter().map(|i| bf::Update {
             r#type: i.kind as i32,
             entity: Some(bf::Entity {
@@ -109,43 +161,32 @@ impl Client {
             ..Default::default()
         };
         let mut rpc = self.rpc.clone();
-        let what = format!("writing {}", items[0].what);
-        let answer = self
-            .server
-            .switch
-            .in_time(&what, rpc.write(request))
-            .await?
-            .into_inner();
-        // The call succeeds even where updates do not.
-        let failed = answer.status.iter().enumerate();
-        let failures: Vec<UpdateFailure> = failed
-            .filter(|(_, s)| s.canonical_code != 0)
-            .map(|(i, s)| UpdateFailure {
-                update: items.get(i).map_or("?", |i| i.what.as_str()).into(),
-                code: s.canonical_code,
-                message: s.message.clone(),
-            })
-            .collect();
-        if failures.is_empty() {
-            return Ok(());
-        }
-        Err(Error::Write {
-            address: self.server.switch.address.clone(),
-            failures,
-        })
+        let what = format!("writing {}", first.what);
+        let call = async move {
+            match rpc.write(request).await {
+                // It may succeed where updates do not.
+                Ok(answer) => Ok(in_body(&answer.into_inner().status)),
+                Err(status) => item_errors(&status).ok_or(status),
+            }
+        };
+        let errors = self.server.switch.in_time(&what, call).await?.into_iter();
+        Ok(errors
+            .filter_map(|e| Some((items.get(e.place)?, e)))
+            .collect())
     }
 
     /// Reads one entry, from the device rather than the daemon's copy where
-    /// `from_hw`; `None` when there is none.
+    /// `from_hw`; `None` when there is none. `info` is of [`Self::bound`].
     pub(super) async fn read(
         &self,
+        info: &Info,
         pipe_id: u32,
         what: &str,
         mut entry: bf::TableEntry,
         from_hw: bool,
     ) -> Result<Option<bf::TableEntry>, Error> {
-        self.bound().await?;
         entry.table_flags = Some(bf::TableFlags { from_hw });
+        let table_id = entry.table_id;
         let request = bf::ReadRequest {
             target: self.target(pipe_id),
             client_id: self.server.config.client_id,
@@ -160,22 +201,46 @@ impl Client {
             let mut stream = rpc.read(request).await?.into_inner();
             let mut found = None;
             while let Some(part) = stream.message().await? {
-                if let Some(s) = part.status.iter().find(|s| s.canonical_code != 0) {
-                    return Err(Status::new(Code::from_i32(s.canonical_code), &s.message));
+                if let Some(e) = in_body(&part.status).into_iter().next() {
+                    return Ok(Err(e));
                 }
                 let entry = part.entities.into_iter().find_map(|e| e.entity);
                 if let Some(bf::entity::Entity::TableEntry(e)) = entry {
                     found.get_or_insert(e);
                 }
             }
-            Ok(found)
+            Ok(Ok(found))
         };
-        match self.server.switch.in_time(&operation, call).await {
-            Err(Error::Rpc {
-                code: Code::NotFound,
-                ..
-            }) => Ok(None),
-            other => other,
+        // The status of a call says nothing of the entry: UNKNOWN is for one that is not there.
+        let call = async {
+            call.await.or_else(|status| {
+                let first = item_errors(&status).and_then(|all| all.into_iter().next());
+                first.map(Err).ok_or(status)
+            })
+        };
+        let switch = &self.server.switch;
+        match switch.in_time(&operation, call).await? {
+            Ok(found) => Ok(found),
+            Err(e) if e.code == Code::NotFound as i32 => Ok(None),
+            Err(e) => {
+                let words = refusal::explained(info, table_id, e.code, &e.message);
+                Err(switch.error(&operation, Code::from_i32(e.code), &words))
+            }
         }
     }
+}
+
+/// The errors in an answer.
+fn in_body(status: &[bf::Error]) -> Vec<ItemError> {
+    let failed = status
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| e.canonical_code != 0);
+    failed
+        .map(|(place, e)| ItemError {
+            place,
+            code: e.canonical_code,
+            message: e.message.clone(),
+        })
+        .collect()
 }

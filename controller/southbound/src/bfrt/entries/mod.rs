@@ -2,27 +2,28 @@
 //! What is written: entries of the Tidemark program, and of Tofino's own tables.
 
 mod limit;
+mod queue_buffer;
 mod report;
 
-pub(super) use limit::{
-    limit, limit_key, queue_buffer, queue_buffer_key, read_limit, read_queue_buffer,
-};
+pub(super) use limit::{limit, limit_key, read_limit};
+pub(super) use queue_buffer::{Buffer, FIRST_POOL, Pool, queue_buffer, queue_key};
 pub(super) use report::{
     Session, mirror_sessions, mirror_table, report_port, report_to, sessions, watch,
 };
 
 use super::client::Item;
-use super::info::{Fields, Info, Value};
+use super::info::{Fields, Info, Part, Value};
 use crate::program_contract::FLOOD_GROUP;
 use crate::values::mac;
 use crate::{Error, Forward};
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::update::Type;
 
+/// An entry that may be there already: the client modifies those that are.
 fn put(what: String, table_id: u32, key: bf::TableKey, data: bf::TableData) -> Item {
     Item {
         what,
-        kind: Type::InsertOrModify,
+        kind: Type::Insert,
         entry: bf::TableEntry {
             table_id,
             key: Some(key),
@@ -52,7 +53,8 @@ pub(super) fn port_speed(fields: &Fields) -> Result<Option<u64>, Error> {
 /// Frames to an address leave by a port.
 pub(super) fn forward(info: &Info, f: &Forward, field: &str) -> Result<Item, Error> {
     let t = info.table("l2_forward")?;
-    let key = t.key(&[("dst_addr", mac(&f.mac, &format!("{field}.mac"))?, None)])?;
+    let address = Part::Number(mac(&f.mac, &format!("{field}.mac"))?);
+    let key = t.key(&[("dst_addr", address)])?;
     let data = t.action("forward", &[("port", Value::Number(u64::from(f.port)))])?;
     let what = format!("{}[{}] = port {}", t.name, f.mac, f.port);
     Ok(put(what, t.id, key, data))
@@ -82,13 +84,13 @@ pub(super) fn flood_group(info: &Info, ports: &[u32]) -> Result<Vec<Item>, Error
         put(
             format!("{}[{id}] = ports {ports:?}", node.name),
             node.id,
-            node.key(&[("$MULTICAST_NODE_ID", id, None)])?,
+            node.key(&[("$MULTICAST_NODE_ID", Part::Number(id))])?,
             copies,
         ),
         put(
             format!("{}[{id}] = node {id}", group.name),
             group.id,
-            group.key(&[("$MGID", id, None)])?,
+            group.key(&[("$MGID", Part::Number(id))])?,
             nodes,
         ),
     ])

@@ -3,9 +3,8 @@
 
 use super::put;
 use crate::bfrt::client::Item;
-use crate::bfrt::info::{Info, Table, Value};
-use crate::program_contract::destination;
-use crate::values::prefix;
+use crate::bfrt::info::{Info, Part, Table, Value};
+use crate::program_contract::{WATCH_TABLES, destination, watched_ends};
 use crate::{Error, ReportDestination, Watch};
 use ipnet::IpNet;
 use tidemark_proto::bfrt_proto as bf;
@@ -53,55 +52,73 @@ pub(crate) fn sessions() -> Vec<Session> {
     all
 }
 
-/// Traffic to report (or not). BFRT's smaller priority wins, the plan's larger.
-pub(crate) fn watch(info: &Info, w: &Watch, place: u64, field: &str) -> Result<Item, Error> {
-    let t = info.table("watch")?;
-    let mut key = Vec::new();
-    for (name, text) in [("ipv4_src", &w.src), ("ipv4_dst", &w.dst)] {
-        if let Some(text) = text {
-            let field = format!("{field}.{}", &name[5..]);
-            let IpNet::V4(p) = prefix(text, &field)? else {
-                let problem = format!("\"{text}\" is IPv6, and its table has IPv4 alone");
-                return Err(Error::value(field, problem));
-            };
-            let (value, mask) = (p.network().to_bits(), p.netmask().to_bits());
-            key.push((name, value.into(), Some(mask.into())));
-        }
-    }
-    let numbers = w.numbers().into_iter();
-    key.extend(numbers.filter_map(|(n, v)| v.map(|value| (n, value, None))));
-    if t.has_priority() {
-        let priority = match w.priority {
-            Some(p) if p > 0 => u64::from(u32::MAX >> 8) - p as u64,
-            Some(p) => {
-                return Err(Error::value(
-                    format!("{field}.priority"),
-                    format!("{p} must be above 0"),
-                ));
-            }
-            None => place,
+/// Traffic to report (or not), in the table of its address family; in both where it names
+/// no address. BFRT's smaller priority wins, the plan's larger.
+pub(crate) fn watch(info: &Info, w: &Watch, place: u64, field: &str) -> Result<Vec<Item>, Error> {
+    let ends = watched_ends(w, field)?;
+    let mut items = Vec::new();
+    for (table, ipv6) in WATCH_TABLES.into_iter().zip([false, true]) {
+        let t = match (ends.first(), info.table(table)) {
+            (Some((_, end)), _) if end.network().is_ipv6() != ipv6 => continue,
+            // A program that knows no IPv6.
+            (None, Err(_)) if ipv6 => continue,
+            (_, t) => t?,
         };
-        key.push(("$MATCH_PRIORITY", priority, None));
+        let mut key = Vec::new();
+        for (name, end) in &ends {
+            let (name, masked) = match end {
+                IpNet::V4(p) => {
+                    let (value, mask) = (p.network().to_bits(), p.netmask().to_bits());
+                    (
+                        format!("ipv4_{name}"),
+                        Part::Masked(value.into(), mask.into()),
+                    )
+                }
+                IpNet::V6(p) => {
+                    let (value, mask) = (p.network().to_bits(), p.netmask().to_bits());
+                    (format!("ipv6_{name}"), Part::Masked(value, mask))
+                }
+            };
+            key.push((name, masked));
+        }
+        let numbers = w.numbers().into_iter();
+        key.extend(numbers.filter_map(|(n, v)| Some((n.into(), Part::Number(v?)))));
+        if t.has_priority() {
+            let priority = priority(w, place, field)?;
+            key.push(("$MATCH_PRIORITY".into(), Part::Number(priority)));
+        }
+        let key: Vec<_> = key
+            .iter()
+            .map(|(name, part)| (name.as_str(), *part))
+            .collect();
+        let data = if w.report {
+            let shift = Value::Number(u64::from(w.sampling_shift));
+            t.action("report", &[("sampling_shift", shift)])?
+        } else {
+            t.action("ignore", &[])?
+        };
+        let what = format!("{}[{field}]", t.name);
+        items.push(put(what, t.id, t.key(&key)?, data));
     }
-    let data = if w.report {
-        let shift = Value::Number(u64::from(w.sampling_shift));
-        t.action("report", &[("sampling_shift", shift)])?
-    } else {
-        t.action("ignore", &[])?
-    };
-    Ok(put(
-        format!("{}[{field}]", t.name),
-        t.id,
-        t.key(&key)?,
-        data,
-    ))
+    Ok(items)
+}
+
+fn priority(w: &Watch, place: u64, field: &str) -> Result<u64, Error> {
+    match w.priority {
+        Some(p) if p > 0 => Ok(u64::from(u32::MAX >> 8).saturating_sub(p as u64)),
+        Some(p) => Err(Error::value(
+            format!("{field}.priority"),
+            format!("{p} must be above 0"),
+        )),
+        None => Ok(place),
+    }
 }
 
 /// Turns the reports of an egress port on or off.
 pub(crate) fn report_port(info: &Info, port: u32, on: bool) -> Result<Item, Error> {
     let t = info.table("report_port")?;
     let name = if on { "report_on" } else { "report_off" };
-    let key = t.key(&[("egress_port", u64::from(port), None)])?;
+    let key = t.key(&[("egress_port", Part::Number(port.into()))])?;
     let what = format!("{}[port {port}] = {name}", t.name);
     Ok(put(what, t.id, key, t.action(name, &[])?))
 }
@@ -132,7 +149,7 @@ pub(crate) fn mirror_table(info: &Info) -> Result<&Table, Error> {
 pub(crate) fn mirror_sessions(info: &Info, port: u32) -> Result<Vec<Item>, Error> {
     let t = mirror_table(info)?;
     let items = sessions().into_iter().map(|s| {
-        let key = t.key(&[("$sid", s.id, None)])?;
+        let key = t.key(&[("$sid", Part::Number(s.id))])?;
         let length = s.length_bytes();
         let data = t.action(
             "$normal",

@@ -9,7 +9,7 @@ mod traffic_manager;
 
 use super::client::{ALL_PIPES, Client};
 use super::config::Queue;
-use super::info::{Fields, Info, Table};
+use super::info::{Fields, Info, Part, Table};
 use crate::{Error, Expected, Inspection};
 use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
@@ -28,7 +28,13 @@ pub(super) async fn inspect(
     let info = match client.bound().await {
         Ok(info) => info,
         Err(e) => {
-            let remedy = "is the switch daemon up, with a program loaded under bfrt.p4_name?";
+            let remedy = match e {
+                Error::Value { .. } => {
+                    "a program is loaded, whose tables this release cannot read: tell it in an \
+                     issue, with the versions of the switch daemon and of its SDE"
+                }
+                _ => "is the switch daemon up, with a program loaded under bfrt.p4_name?",
+            };
             let program = format!("program {}", client.server().config.p4_name);
             found
                 .findings
@@ -65,8 +71,10 @@ impl Device<'_> {
         pipe: u32,
         from_hw: bool,
     ) -> Result<Option<Fields>, Error> {
-        let entry = table.key_entry(key)?;
-        let found = self.client.read(pipe, &table.name, entry, from_hw).await?;
+        let key: Vec<_> = key.iter().map(|&(n, v)| (n, Part::Number(v))).collect();
+        let entry = table.key_entry(&key)?;
+        let (client, name) = (self.client, &table.name);
+        let found = client.read(self.info, pipe, name, entry, from_hw).await?;
         Ok(found.map(|e| table.read(&e.data.unwrap_or_default()).1))
     }
 

@@ -4,8 +4,8 @@
 use super::{Device, unread};
 use crate::bfrt::client::ALL_PIPES;
 use crate::bfrt::config::Queue;
-use crate::bfrt::entries;
 use crate::bfrt::info::Value;
+use crate::bfrt::queue;
 use crate::{Expected, Inspection, Limit};
 use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
@@ -52,27 +52,14 @@ async fn limit(device: &Device<'_>, port: u32, queue: &Queue) -> Finding {
         "queue {} of group {} in pipe {} (port {port})",
         queue.pg_queue, queue.pg_id, queue.pipe
     );
-    let cells = device.client.server().switch.limit_unit_bytes;
-    let key = match entries::queue_buffer_key(device.info, queue) {
-        Ok(k) => k,
-        Err(e) => return unread(check, &e),
-    };
-    let what = format!("the limit of port {port}");
-    match device.client.read(queue.pipe, &what, key, true).await {
+    let cells = device.client.cell_bytes();
+    match queue::read(device.client, device.info, queue).await {
         Err(e) => unread(check, &e),
-        Ok(None) => Finding::problem(
+        Ok(share) if share.limit(cells) == Limit::Unlimited => Finding::warning(
             check,
-            "is not there",
-            "bfrt.queues of the switch: pg_id and pg_queue by tm.port.cfg",
+            "has no limit of its own (tail_drop_enable is off)",
+            "set one: `tidemark-controller provision`, or the first change",
         ),
-        Ok(Some(entry)) => match entries::read_queue_buffer(device.info, &entry, cells) {
-            Ok(Limit::Unlimited) => Finding::warning(
-                check,
-                "has no limit of its own",
-                "set one: `tidemark-controller provision`, or the first change",
-            ),
-            Ok(limit) => Finding::ok(check, limit.to_string()),
-            Err(e) => unread(check, &e),
-        },
+        Ok(share) => Finding::ok(check, share.in_words(cells)),
     }
 }

@@ -4,11 +4,10 @@
 use super::Client;
 use super::session::election_id;
 use crate::p4rt::entries::Item;
+use crate::rpc::{ItemError, item_errors};
 use crate::{Error, UpdateFailure};
-use prost::Message as _;
-use tidemark_proto::google::rpc;
 use tidemark_proto::p4::v1 as p4;
-use tonic::{Code, Status};
+use tonic::Code;
 
 impl Client {
     /// Writes items whether or not they exist yet; returns how many.
@@ -82,24 +81,26 @@ impl Client {
             ..Default::default()
         };
         let mut rpc = self.rpc.clone();
-        match tokio::time::timeout(self.switch.timeout, rpc.write(request)).await {
-            Ok(Ok(_)) => Ok(Vec::new()),
-            Ok(Err(status)) => match update_errors(&status, items) {
-                Some(refused) => Ok(refused),
-                None if status.code() == Code::PermissionDenied => {
-                    Err(self.not_primary(status.message().into()))
-                }
-                None => Err(self.switch.error(
-                    &format!("writing {}", items[0].what),
-                    status.code(),
-                    status.message(),
-                )),
-            },
-            Err(_) => Err(self.switch.error(
-                &format!("writing {}", items[0].what),
-                Code::DeadlineExceeded,
-                "no answer in time",
-            )),
+        let call = async move {
+            match rpc.write(request).await {
+                Ok(_) => Ok(Vec::new()),
+                Err(status) => item_errors(&status).ok_or(status),
+            }
+        };
+        let operation = items
+            .first()
+            .map_or_else(String::new, |i| format!("writing {}", i.what));
+        match self.switch.in_time(&operation, call).await {
+            Ok(refused) => Ok(refused
+                .into_iter()
+                .filter_map(|e| named(e, items))
+                .collect()),
+            Err(Error::Rpc {
+                code: Code::PermissionDenied,
+                message,
+                ..
+            }) => Err(self.not_primary(message)),
+            Err(e) => Err(e),
         }
     }
 
@@ -134,27 +135,13 @@ impl Client {
     }
 }
 
-/// The per-update errors inside a failed write; `None` when the call failed as
-/// a whole.
-fn update_errors(status: &Status, items: &[Item]) -> Option<Vec<(usize, UpdateFailure)>> {
-    if status.details().is_empty() {
-        return None;
-    }
-    let inner = rpc::Status::decode(status.details()).ok()?;
-    if inner.details.is_empty() {
-        return None;
-    }
-    let errors = inner.details.iter().enumerate().filter_map(|(i, any)| {
-        let error = p4::Error::decode(any.value.as_slice()).ok()?;
-        let update = items.get(i)?.what.clone();
-        (error.canonical_code != 0).then_some((
-            i,
-            UpdateFailure {
-                update,
-                code: error.canonical_code,
-                message: error.message,
-            },
-        ))
-    });
-    Some(errors.collect())
+/// A refused update by what was written.
+fn named(e: ItemError, items: &[Item]) -> Option<(usize, UpdateFailure)> {
+    let update = items.get(e.place)?.what.clone();
+    let failure = UpdateFailure {
+        update,
+        code: e.code,
+        message: e.message,
+    };
+    Some((e.place, failure))
 }

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A BFRT server in memory. It refuses what a switch would, and notes whatever
-//! is not as it should be: unknown ids, wrong widths, missing bindings.
+//! A BFRT server in memory. It answers and refuses as Tofino's real driver does: the truth of
+//! a failure is in the trailers, device tables know no insert-or-modify. It notes whatever is
+//! not as it should be: unknown ids, wrong widths, missing bindings.
 
 mod device;
 mod tables;
 
 use daemon_kit::credentials::ServerCredentials;
-use device::port;
+use prost::Message as _;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use tables::{device, program, tables};
+pub(crate) use tables::Tables;
+use tables::{action, fields, id, text};
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::bf_runtime_server::{BfRuntime, BfRuntimeServer};
+use tidemark_proto::google::rpc;
 use tidemark_southbound::bfrt::{Bfrt, Config, Queue};
 use tidemark_southbound::{Error, SwitchAddress};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tokio_stream::{Stream, StreamExt as _};
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Code, Request, Response, Status, Streaming};
 
 pub(crate) const P4_NAME: &str = "tidemark";
 
@@ -31,15 +34,19 @@ pub(crate) enum Fault {
     None,
     /// Refuses updates in the body of an answer that is good.
     RefuseInBody,
+    /// Refuses updates with a code and words.
+    Refuse(i32, &'static str),
     /// Says yes and changes nothing.
     Lie,
     ReadError,
 }
 
+type Place = (u32, Option<Vec<u128>>);
+
 #[derive(Default)]
 struct State {
     /// By table and key; `None` as key is the default entry.
-    entries: BTreeMap<(u32, Option<Vec<u64>>), bf::TableData>,
+    entries: BTreeMap<Place, bf::TableData>,
     problems: Vec<String>,
     subscribed: Option<u32>,
     bound: bool,
@@ -65,6 +72,7 @@ pub(crate) fn reports_to(port: u32) -> tidemark_southbound::ReportDestination {
 /// The server; dropping it stops it.
 pub(crate) struct Server {
     pub address: String,
+    pub tables: Arc<Tables>,
     state: Arc<Mutex<State>>,
     /// Of its own, so that ending it ends its connections as well.
     runtime: Option<Runtime>,
@@ -78,16 +86,19 @@ impl Drop for Server {
     }
 }
 
-fn table(id: u32) -> Option<Json> {
-    tables().into_iter().find(|t| t["id"] == id)
-}
-
-fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0, |n, &b| n << 8 | u64::from(b))
+/// Of a key that is text, its last 16 bytes.
+fn number(bytes: &[u8]) -> u128 {
+    bytes.iter().fold(0, |n, &b| n << 8 | u128::from(b))
 }
 
 fn width(f: &Json) -> u64 {
-    f["type"]["width"].as_u64().unwrap_or(32)
+    let named = match text(&f["type"]["type"]) {
+        "uint8" => 8,
+        "uint16" => 16,
+        "uint64" => 64,
+        _ => 32,
+    };
+    f["type"]["width"].as_u64().unwrap_or(named)
 }
 
 impl Server {
@@ -101,6 +112,15 @@ impl Server {
 
     /// For callers with these credentials.
     pub(crate) async fn start_with(address: &str, credentials: ServerCredentials) -> Self {
+        Self::serve(address, credentials, Tables::small()).await
+    }
+
+    /// With these tables.
+    pub(crate) async fn of(tables: Tables) -> Self {
+        Self::serve("127.0.0.1:0", ServerCredentials::open("test"), tables).await
+    }
+
+    async fn serve(address: &str, credentials: ServerCredentials, tables: Tables) -> Self {
         let address = address.trim_start_matches("http://");
         let mut bound = TcpListener::bind(address).await;
         for _ in 0..100 {
@@ -113,12 +133,8 @@ impl Server {
         let listener = bound.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let state = Arc::new(Mutex::new(State::default()));
-        {
-            let mut s = state.lock().unwrap();
-            s.entries
-                .insert((202, Some(vec![132])), port("BF_SPEED_25G", true));
-        }
-        let service = Service(Arc::clone(&state));
+        let tables = Arc::new(tables);
+        let service = Service(Arc::clone(&state), Arc::clone(&tables));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -138,13 +154,17 @@ impl Server {
         });
         let server = Self {
             address,
+            tables,
             state,
             runtime: Some(runtime),
         };
+        server.put_port(132, "BF_SPEED_25G", true);
+        server.put_pool("EG_APP_POOL_0", 30_000);
         server.put(
-            "tf1.tm.queue.buffer",
+            "tm.queue.buffer",
             &[2, 8],
-            "shared_pool(100, EG_APP_POOL_0, 1000, 80%, true)",
+            "shared_pool(pool_id=EG_APP_POOL_0, pool_max_cells=1000, dynamic_baf=80%, \
+             guaranteed_cells=100, tail_drop_enable=true)",
         );
         server
     }
@@ -168,90 +188,9 @@ impl Server {
     pub(crate) fn last_pipe(&self) -> u32 {
         self.state.lock().unwrap().last_pipe
     }
-
-    fn id(name: &str) -> u32 {
-        let t = tables().into_iter().find(|t| t["name"] == name).unwrap();
-        t["id"].as_u64().unwrap() as u32
-    }
-
-    pub(crate) fn count(&self, name: &str) -> usize {
-        let id = Self::id(name);
-        let state = self.state.lock().unwrap();
-        state.entries.keys().filter(|k| k.0 == id).count()
-    }
-
-    pub(crate) fn entry(&self, name: &str, key: &[u64]) -> Option<String> {
-        self.shown(name, Some(key.to_vec()))
-    }
-
-    pub(crate) fn default_of(&self, name: &str) -> Option<String> {
-        self.shown(name, None)
-    }
-
-    /// Like `action(argument, argument)`.
-    fn shown(&self, name: &str, key: Option<Vec<u64>>) -> Option<String> {
-        use bf::data_field::Value;
-        let id = Self::id(name);
-        let state = self.state.lock().unwrap();
-        let data = state.entries.get(&(id, key))?;
-        let t = table(id).unwrap();
-        let actions = t["action_specs"].as_array().cloned().unwrap_or_default();
-        let action = actions.iter().find(|a| a["id"] == data.action_id);
-        let args: Vec<String> = data
-            .fields
-            .iter()
-            .map(|f| match f.value.as_ref().unwrap() {
-                Value::Stream(b) => number(b).to_string(),
-                Value::StrVal(s) => s.clone(),
-                Value::BoolVal(b) => b.to_string(),
-                Value::FloatVal(f) => f.to_string(),
-                Value::IntArrVal(a) => format!("{:?}", a.val),
-                Value::BoolArrVal(a) => format!("{:?}", a.val),
-            })
-            .collect();
-        Some(format!(
-            "{}({})",
-            action.map_or("data", |a| a["name"].as_str().unwrap()),
-            args.join(", ")
-        ))
-    }
-
-    /// Puts an entry there as the device would have it.
-    pub(crate) fn put(&self, name: &str, key: &[u64], text: &str) {
-        use bf::data_field::Value;
-        let t = table(Self::id(name)).unwrap();
-        let (action, args) = text.trim_end_matches(')').split_once('(').unwrap();
-        let spec = t["action_specs"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|a| a["name"] == action)
-            .unwrap()
-            .clone();
-        let fields = spec["data"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .zip(args.split(", "));
-        let fields = fields.map(|(f, arg)| bf::DataField {
-            field_id: f["id"].as_u64().unwrap() as u32,
-            value: Some(match f["type"]["type"].as_str().unwrap() {
-                "string" => Value::StrVal(arg.into()),
-                "bool" => Value::BoolVal(arg == "true"),
-                _ => Value::Stream(arg.parse::<u32>().unwrap().to_be_bytes().to_vec()),
-            }),
-        });
-        let data = bf::TableData {
-            action_id: spec["id"].as_u64().unwrap() as u32,
-            fields: fields.collect(),
-        };
-        let id = Self::id(name);
-        let mut state = self.state.lock().unwrap();
-        state.entries.insert((id, Some(key.to_vec())), data);
-    }
 }
 
-struct Service(Arc<Mutex<State>>);
+struct Service(Arc<Mutex<State>>, Arc<Tables>);
 
 impl State {
     fn check(&mut self, ok: bool, what: impl Fn() -> String) {
@@ -278,12 +217,9 @@ impl State {
     }
 
     /// Ids, widths and types against the table; the key as numbers.
-    fn check_entry(&mut self, e: &bf::TableEntry) -> Option<Vec<u64>> {
-        let Some(t) = table(e.table_id) else {
-            self.problems.push(format!("table {}", e.table_id));
-            return None;
-        };
-        let name = t["name"].as_str().unwrap().to_string();
+    fn check_key(&mut self, t: &Json, e: &bf::TableEntry) -> Vec<u128> {
+        use bf::key_field::MatchType;
+        let name = text(&t["name"]);
         let mut numbers = Vec::new();
         let keys = t["key"].as_array().cloned().unwrap_or_default();
         let given = e.key.clone().unwrap_or_default().fields;
@@ -294,15 +230,16 @@ impl State {
             };
             let length = width(k).div_ceil(8) as usize;
             let (kind, value) = match f.match_type.clone() {
-                Some(bf::key_field::MatchType::Exact(x)) => ("Exact", x.value),
-                Some(bf::key_field::MatchType::Ternary(x)) => {
+                Some(MatchType::Exact(x)) => ("Exact", x.value),
+                Some(MatchType::Ternary(x)) => {
                     self.check(x.mask.len() == length, || format!("{name}: mask {x:?}"));
                     ("Ternary", x.value)
                 }
                 None => ("", Vec::new()),
             };
+            let of_text = text(&k["type"]["type"]) == "string";
             self.check(k["match_type"] == kind, || format!("{name}: {kind} {k}"));
-            self.check(value.len() == length, || {
+            self.check(of_text || value.len() == length, || {
                 format!("{name}: {} bytes for {k}", value.len())
             });
             numbers.push(number(&value));
@@ -311,57 +248,178 @@ impl State {
             let there = given.iter().any(|f| k["id"] == f.field_id);
             self.check(there, || format!("{name}: no {k}"));
         }
-        Some(numbers)
+        numbers
     }
 
-    fn check_data(&mut self, e: &bf::TableEntry) {
+    fn check_data(&mut self, t: &Json, data: &bf::TableData, whole: bool) {
         use bf::data_field::Value;
-        let t = table(e.table_id).unwrap();
-        let name = t["name"].as_str().unwrap().to_string();
-        let data = e.data.clone().unwrap_or_default();
-        let actions = t["action_specs"].as_array().cloned().unwrap_or_default();
-        let action = actions.iter().find(|a| a["id"] == data.action_id);
-        self.check(action.is_some() || actions.is_empty(), || {
+        let name = text(&t["name"]);
+        let actions = t["action_specs"].as_array().map_or(0, Vec::len);
+        let known = action(t, data.action_id).is_some();
+        self.check(known || actions == 0, || {
             format!("{name}: action {}", data.action_id)
         });
-        let singles = t["data"].as_array().into_iter().flatten();
-        let singles = singles.map(|d| d["singleton"].clone());
-        let fields: Vec<Json> = match action {
-            Some(a) => a["data"].as_array().unwrap().clone(),
-            None => singles.collect(),
-        };
-        self.check(fields.len() == data.fields.len(), || {
-            format!("{name}: {} fields of {}", data.fields.len(), fields.len())
-        });
+        let known = fields(t, data.action_id);
+        for (spec, _) in known.iter().filter(|(_, mandatory)| whole && *mandatory) {
+            let there = data.fields.iter().any(|f| f.field_id == id(spec));
+            self.check(there, || format!("{name}: no {spec}"));
+        }
         for f in &data.fields {
-            let Some(spec) = fields.iter().find(|s| s["id"] == f.field_id) else {
+            let Some((spec, _)) = known.iter().find(|(s, _)| id(s) == f.field_id) else {
                 self.problems.push(format!("{name}: field {}", f.field_id));
                 continue;
             };
             let length = width(spec).div_ceil(8) as usize;
-            let kind = spec["type"]["type"].as_str().unwrap();
+            let kind = text(&spec["type"]["type"]);
+            let is_number = matches!(kind, "bytes" | "uint8" | "uint16" | "uint32" | "uint64");
             let repeated = spec["repeated"] == true;
+            let choices = &spec["type"]["choices"];
             let right = match f.value.as_ref() {
-                Some(Value::IntArrVal(_)) => repeated && kind == "uint32",
+                Some(Value::IntArrVal(_)) => repeated && is_number,
                 Some(Value::BoolArrVal(_)) => repeated && kind == "bool",
                 _ if repeated => false,
-                Some(Value::Stream(b)) => matches!(kind, "bytes" | "uint32") && b.len() == length,
-                Some(Value::StrVal(_)) => kind == "string",
+                Some(Value::Stream(b)) => is_number && b.len() == length,
+                Some(Value::StrVal(s)) => {
+                    let chosen = choices
+                        .as_array()
+                        .is_none_or(|all| all.iter().any(|c| c == s));
+                    kind == "string" && chosen
+                }
                 Some(Value::BoolVal(_)) => kind == "bool",
                 _ => false,
             };
             self.check(right, || format!("{name}: {f:?} for {spec}"));
         }
     }
+
+    /// One update, as the real driver takes or refuses it.
+    fn update(
+        &mut self,
+        tables: &Tables,
+        kind: bf::update::Type,
+        e: bf::TableEntry,
+    ) -> Result<(), bf::Error> {
+        use bf::update::Type;
+        let Some(t) = tables.by_id(e.table_id) else {
+            return Err(refused(
+                3,
+                &format!("Table not found for id {}", e.table_id),
+            ));
+        };
+        let name = text(&t["name"]);
+        let data = e.data.clone().unwrap_or_default();
+        let key = self.check_key(t, &e);
+        self.check_data(t, &data, kind == Type::Insert);
+        let say = |code, words: &str| Err(refused(code, &format!("{words} table:{name}")));
+        let place = (e.table_id, Some(key).filter(|_| !e.is_default_entry));
+        let there = self.entries.contains_key(&place);
+        match self.fault {
+            Fault::Refuse(code, message) => return Err(refused(code, message)),
+            Fault::Lie => return Ok(()),
+            _ => {}
+        }
+        let (fixed, mirror) = (name.contains(".tm."), name == "$mirror.cfg");
+        match kind {
+            _ if e.is_default_entry => {}
+            Type::Insert if fixed => return say(12, "Table Add failed"),
+            // Mirror sessions are the exception: 3 whether they are there or not.
+            Type::Insert if there && mirror => return say(3, "Table Add failed"),
+            Type::Modify if !there && mirror => return say(3, "Table Entry modify failed"),
+            Type::Insert if there => return say(6, "Table Add failed"),
+            Type::Insert => {}
+            Type::Modify if !there => return say(5, "Table Entry modify failed"),
+            Type::Modify => {}
+            _ => return say(12, "Table AddOrMod failed"),
+        }
+        let named = data.fields.first().and_then(|f| f.value.as_ref());
+        if let (Some(bf::data_field::Value::IntArrVal(a)), "$pre.mgid") = (named, name) {
+            let node = id(tables.named("$pre.node"));
+            let absent = |n: &u32| !self.entries.contains_key(&(node, Some(vec![(*n).into()])));
+            if a.val.iter().any(absent) {
+                return say(5, "Table Add failed");
+            }
+        }
+        // Fields that are left out stay.
+        let old = self.entries.remove(&place).unwrap_or_default();
+        let mut new = data;
+        let kept = old.fields.into_iter();
+        let given: Vec<u32> = new.fields.iter().map(|f| f.field_id).collect();
+        let of_action = fields(t, new.action_id);
+        let is_kept = |f: &bf::DataField| {
+            fixed
+                && !given.contains(&f.field_id)
+                && of_action.iter().any(|(s, _)| id(s) == f.field_id)
+        };
+        new.fields.extend(kept.filter(is_kept));
+        self.entries.insert(place, new);
+        Ok(())
+    }
+
+    /// One entry, as the real driver reads it.
+    fn found(&mut self, tables: &Tables, e: &bf::TableEntry) -> Result<bf::TableData, bf::Error> {
+        let Some(t) = tables.by_id(e.table_id) else {
+            return Err(refused(
+                3,
+                &format!("Table not found for id {}", e.table_id),
+            ));
+        };
+        let key = self.check_key(t, e);
+        if self.fault == Fault::ReadError {
+            return Err(refused(13, "ERROR in getting value for table, field id 3"));
+        }
+        let name = text(&t["name"]);
+        let data = self.entries.get(&(e.table_id, Some(key))).cloned();
+        let absent = || refused(5, &format!("Entry not found in table:{name}"));
+        let mut data = data.ok_or_else(absent)?;
+        // A queue that takes nothing of a pool is shown without one.
+        let max = tables.named("tm.queue.buffer");
+        if t == max && of_no_pool(t, &data) {
+            let actions = t["action_specs"].as_array().unwrap();
+            data.action_id = id(actions.iter().find(|a| a["name"] == "buffer_only").unwrap());
+            let own = fields(t, data.action_id);
+            data.fields
+                .retain(|f| own.iter().any(|(s, _)| id(s) == f.field_id));
+        }
+        Ok(data)
+    }
+}
+
+fn of_no_pool(t: &Json, data: &bf::TableData) -> bool {
+    let known = fields(t, data.action_id);
+    let of = |f: &&bf::DataField| {
+        known
+            .iter()
+            .any(|(s, _)| s["name"] == "pool_max_cells" && id(s) == f.field_id)
+    };
+    let max = data.fields.iter().find(of).and_then(|f| f.value.as_ref());
+    matches!(max, Some(bf::data_field::Value::Stream(b)) if number(b) == 0)
 }
 
 fn refused(code: i32, message: &str) -> bf::Error {
     bf::Error {
         canonical_code: code,
         message: message.into(),
-        space: "bfrt".into(),
-        code: 1,
+        ..Default::default()
     }
+}
+
+/// A call that failed: its own status says nothing, the trailers have an error of each item.
+/// As the real server, it tells none of what came after the last failure.
+fn in_trailers(words: &str, results: &[Result<(), bf::Error>]) -> Result<(), Status> {
+    let Some(last) = results.iter().rposition(Result::is_err) else {
+        return Ok(());
+    };
+    let details = results[..=last].iter().map(|r| prost_types::Any {
+        type_url: "type.googleapis.com/bfrt_proto.Error".into(),
+        value: r.clone().err().unwrap_or_default().encode_to_vec(),
+    });
+    let inner = rpc::Status {
+        code: Code::Unknown as i32,
+        message: words.into(),
+        details: details.collect(),
+    };
+    let details = inner.encode_to_vec().into();
+    Err(Status::with_details(Code::Unknown, words, details))
 }
 
 type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
@@ -378,50 +436,22 @@ impl BfRuntime for Service {
             return Err(Status::failed_precondition("client is not bound"));
         }
         s.check_target(r.target.as_ref(), r.client_id, &r.p4_name);
-        let mut status = Vec::new();
+        let mut results = Vec::new();
         for u in r.updates {
             let kind = u.r#type();
-            let Some(bf::entity::Entity::TableEntry(e)) = u.entity.and_then(|e| e.entity) else {
-                s.problems.push("an update without entry".into());
-                continue;
-            };
-            let key = s.check_entry(&e);
-            s.check_data(&e);
-            let fixed = e.table_id == 200;
-            s.check(
-                (kind == bf::update::Type::Modify) == (fixed || e.is_default_entry),
-                || format!("{kind:?} of table {}", e.table_id),
-            );
-            match s.fault {
-                Fault::RefuseInBody => {
-                    status.push(refused(8, "no space"));
-                    continue;
+            match u.entity.and_then(|e| e.entity) {
+                Some(bf::entity::Entity::TableEntry(e)) => {
+                    results.push(s.update(&self.1, kind, e));
                 }
-                Fault::Lie => continue,
-                _ => {}
+                _ => s.problems.push("an update without entry".into()),
             }
-            let key = key.filter(|_| !e.is_default_entry);
-            let place = (e.table_id, key);
-            if fixed && !s.entries.contains_key(&place) {
-                status.push(refused(5, "no such queue"));
-                continue;
-            }
-            let named = match e
-                .data
-                .as_ref()
-                .and_then(|d| d.fields.first()?.value.as_ref())
-            {
-                Some(bf::data_field::Value::IntArrVal(a)) if e.table_id == 204 => a.val.clone(),
-                _ => Vec::new(),
-            };
-            let missing = |n: &u32| !s.entries.contains_key(&(203, Some(vec![u64::from(*n)])));
-            if named.iter().any(missing) {
-                status.push(refused(3, "no such node"));
-                continue;
-            }
-            s.entries.insert(place, e.data.unwrap_or_default());
         }
-        Ok(Response::new(bf::WriteResponse { status }))
+        if s.fault == Fault::RefuseInBody {
+            let status = results.iter().map(|_| refused(8, "no space")).collect();
+            return Ok(Response::new(bf::WriteResponse { status }));
+        }
+        in_trailers("Write Error Status", &results)?;
+        Ok(Response::new(bf::WriteResponse::default()))
     }
 
     type ReadStream = Answers<bf::ReadResponse>;
@@ -437,26 +467,20 @@ impl BfRuntime for Service {
         }
         s.check_target(r.target.as_ref(), r.client_id, &r.p4_name);
         let mut answer = bf::ReadResponse::default();
+        let mut results = Vec::new();
         for e in r.entities {
             let Some(bf::entity::Entity::TableEntry(mut e)) = e.entity else {
                 s.problems.push("a read without entry".into());
                 continue;
             };
-            let key = s.check_entry(&e);
-            if s.fault == Fault::ReadError {
-                answer.status.push(refused(13, "hardware does not answer"));
-                continue;
-            }
-            match s.entries.get(&(e.table_id, key)) {
-                Some(data) => {
-                    e.data = Some(data.clone());
-                    answer.entities.push(bf::Entity {
-                        entity: Some(bf::entity::Entity::TableEntry(e)),
-                    });
-                }
-                None => return Err(Status::not_found("no such entry")),
-            }
+            results.push(s.found(&self.1, &e).map(|data| {
+                e.data = Some(data);
+                answer.entities.push(bf::Entity {
+                    entity: Some(bf::entity::Entity::TableEntry(e)),
+                });
+            }));
         }
+        in_trailers("Read Error Status", &results)?;
         Ok(Response::new(Box::pin(tokio_stream::iter([Ok(answer)]))))
     }
 
@@ -487,10 +511,10 @@ impl BfRuntime for Service {
         Ok(Response::new(bf::GetForwardingPipelineConfigResponse {
             config: vec![bf::ForwardingPipelineConfig {
                 p4_name: P4_NAME.into(),
-                bfruntime_info: program().to_string().into_bytes(),
+                bfruntime_info: self.1.program.to_string().into_bytes(),
             }],
             non_p4_config: Some(bf::NonP4Config {
-                bfruntime_info: device().to_string().into_bytes(),
+                bfruntime_info: self.1.device.to_string().into_bytes(),
             }),
         }))
     }

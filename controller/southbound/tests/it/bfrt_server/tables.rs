@@ -1,110 +1,174 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tables, in the form that p4c and the switch daemon write.
+//! The tables that the server has: those of the compiled program as p4c wrote them, and the
+//! device's fixed ones, in the shapes of Tofino's real driver. Its whole descriptions are
+//! next to the repository ([`Tables::real`]).
 
 use serde_json::{Value as Json, json};
 
-fn field(id: u32, name: &str, kind: &str, width: Option<u32>) -> Json {
-    let mut t = json!({"type": kind});
-    if let Some(w) = width {
-        t["width"] = json!(w);
+/// Descriptions, as the server serves them.
+#[derive(Clone)]
+pub(crate) struct Tables {
+    pub program: Json,
+    pub device: Json,
+}
+
+const PROGRAMS: [&str; 2] = [
+    include_str!("../../../../../p4src/build/tofino1/bfrt_tables.json"),
+    include_str!("../../../../../p4src/build/tofino2/bfrt_tables.json"),
+];
+
+/// The device's documents, as the real server joins them.
+const PARTS: [&str; 7] = ["dev", "mirror", "p4", "pktgen", "port", "pre", "tm"];
+
+impl Tables {
+    /// Tofino 1 with the few tables of the device that the driver uses.
+    pub(crate) fn small() -> Self {
+        Self {
+            program: serde_json::from_str(PROGRAMS[0]).unwrap(),
+            device: device(),
+        }
     }
-    json!({"id": id, "name": name, "repeated": false, "mandatory": true, "type": t})
+
+    /// Tofino 1 or 2, with all tables of the device.
+    pub(crate) fn real(chip: usize) -> Self {
+        let folder = test_support::golden::shared("bfrt").unwrap();
+        let part = |name: &str| -> Vec<Json> {
+            let path = folder.join(format!("{name}_tf{chip}.json"));
+            let text = std::fs::read(&path).unwrap();
+            let part: Json = serde_json::from_slice(&text).unwrap();
+            part["tables"].as_array().unwrap().clone()
+        };
+        let tables: Vec<Json> = PARTS.iter().flat_map(|name| part(name)).collect();
+        Self {
+            program: serde_json::from_str(PROGRAMS[chip - 1]).unwrap(),
+            device: json!({ "schema_version": "1.0.0", "tables": tables }),
+        }
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Json> {
+        let of = |d: &'_ Json| d["tables"].as_array().unwrap().len();
+        let (p, d) = (&self.program, &self.device);
+        let program = (0..of(p)).map(|i| &p["tables"][i]);
+        program.chain((0..of(d)).map(|i| &d["tables"][i]))
+    }
+
+    pub(super) fn by_id(&self, id: u32) -> Option<&Json> {
+        self.all().find(|t| t["id"] == id)
+    }
+
+    /// By the whole name or its last parts.
+    pub(crate) fn named(&self, name: &str) -> &Json {
+        let tail = format!(".{name}");
+        let is = |t: &&Json| t["name"] == name || text(&t["name"]).ends_with(&tail);
+        self.all()
+            .find(is)
+            .unwrap_or_else(|| panic!("no table {name}"))
+    }
 }
 
-fn key(id: u32, name: &str, match_type: &str, width: u32) -> Json {
-    let mut f = field(id, name, "bytes", Some(width));
-    f["match_type"] = json!(match_type);
-    f
+pub(super) fn text(value: &Json) -> &str {
+    value.as_str().unwrap()
 }
 
-fn action(id: u32, name: &str, data: &[Json]) -> Json {
-    json!({"id": id, "name": name, "action_scope": "TableAndDefault", "data": data})
+pub(super) fn id(value: &Json) -> u32 {
+    value["id"].as_u64().unwrap() as u32
 }
 
-/// The Tidemark program's tables, in the form that p4c writes.
-pub(super) fn program() -> Json {
-    let number = |id, name, width| field(id, name, "bytes", Some(width));
-    let limit = number(1, "limit_cells", 32);
-    let both = [
-        number(1, "threshold_cells", 32),
-        number(2, "limit_cells", 32),
-    ];
-    json!({"schema_version": "1.0.0", "tables": [
-        {"name": "pipe.Ingress.queue_limit", "id": 100, "table_type": "MatchAction_Direct",
-         "size": 512, "key": [key(1, "egress_port", "Exact", 9)],
-         "action_specs": [action(11, "Ingress.drop_tail", &[limit]),
-                          action(12, "Ingress.mark_ce", &both),
-                          action(13, "Ingress.unlimited", &[])], "data": []},
-        {"name": "pipe.Ingress.l2_forward", "id": 101, "size": 4096,
-         "key": [key(1, "hdr.ethernet.dst_addr", "Exact", 48)],
-         "action_specs": [action(21, "Ingress.forward", &[number(1, "port", 9)]),
-                          action(22, "Ingress.flood", &[])], "data": []},
-        {"name": "pipe.Ingress.watch", "id": 102, "size": 512,
-         "key": [key(1, "ipv4_src", "Ternary", 32), key(2, "ipv4_dst", "Ternary", 32),
-                 key(3, "protocol", "Ternary", 8), key(4, "src_port", "Ternary", 16),
-                 key(5, "dst_port", "Ternary", 16), key(6, "ingress_port", "Ternary", 9),
-                 key(7, "egress_port", "Ternary", 9),
-                 key(65537, "$MATCH_PRIORITY", "Exact", 32)],
-         "action_specs": [action(31, "Ingress.report", &[number(1, "sampling_shift", 4)]),
-                          action(32, "Ingress.ignore", &[])], "data": []},
-        {"name": "pipe.Ingress.report_port", "id": 103, "size": 512,
-         "key": [key(1, "egress_port", "Exact", 9)],
-         "action_specs": [action(41, "Ingress.report_on", &[]),
-                          action(42, "Ingress.report_off", &[])], "data": []},
-        {"name": "pipe.Egress.report_to", "id": 104, "size": 1, "key": [],
-         "action_specs": [action(51, "Egress.set_destination", &[
-             number(1, "src_mac", 48), number(2, "dst_mac", 48), number(3, "src_ip", 32),
-             number(4, "dst_ip", 32), number(5, "udp_dst_port", 16),
-             number(6, "src_port_mask", 16), number(7, "node_id", 32)]),
-             action(52, "Egress.none", &[])], "data": []},
-    ], "learn_filters": []})
+/// A table's action by its id; `None` for 0.
+pub(super) fn action(table: &Json, id: u32) -> Option<&Json> {
+    let actions = table["action_specs"].as_array().into_iter().flatten();
+    actions.clone().find(|a| a["id"] == id)
 }
 
-/// Tables that every device has.
-pub(super) fn device() -> Json {
-    let u32_ = |id: u32, name: &str| field(id, name, "uint32", None);
-    let number = |id, name, width| field(id, name, "bytes", Some(width));
-    let text = |id, name| field(id, name, "string", None);
-    let flag = |id, name| field(id, name, "bool", None);
-    let uint_key = |id, name: &str| {
-        let mut f = u32_(id, name);
-        f["match_type"] = json!("Exact");
-        f
+/// Fields of an entry with this action: the action's, and the table's own. Each with whether
+/// it has to be given.
+pub(super) fn fields(table: &Json, action_id: u32) -> Vec<(&Json, bool)> {
+    let of_action = action(table, action_id).map(|a| &a["data"]);
+    let both = [of_action, table.get("data")];
+    let all = both.into_iter().flatten().filter_map(Json::as_array);
+    let field = |f| match Json::get(f, "singleton") {
+        Some(field) => (field, f["mandatory"] == true),
+        None => (f, f["mandatory"] == true),
     };
-    let single = |f: Json| json!({"mandatory": false, "read_only": false, "singleton": f});
-    let list = |mut f: Json| {
+    all.flatten().map(field).collect()
+}
+
+fn field(id: u32, name: &str, kind: Json) -> Json {
+    json!({"id": id, "name": name, "repeated": false, "type": kind})
+}
+
+fn key(mut field: Json) -> Json {
+    field["match_type"] = json!("Exact");
+    field["mandatory"] = json!(true);
+    field
+}
+
+/// The fixed tables have their fields so, in actions too.
+fn wrapped(singleton: Json) -> Json {
+    json!({"mandatory": false, "read_only": false, "singleton": singleton})
+}
+
+fn device() -> Json {
+    let plain = |id, name, kind: &str| field(id, name, json!({ "type": kind }));
+    let of = |id, name, kind| wrapped(plain(id, name, kind));
+    let list = |id, name, kind| {
+        let mut f = plain(id, name, kind);
         f["repeated"] = json!(true);
-        f
+        wrapped(f)
     };
+    let needed = |mut w: Json| {
+        w["mandatory"] = json!(true);
+        w
+    };
+    let queue = || {
+        [
+            key(plain(1, "pg_id", "uint8")),
+            key(plain(2, "pg_queue", "uint8")),
+        ]
+    };
+    let pool = [
+        "EG_APP_POOL_0",
+        "EG_APP_POOL_1",
+        "EG_APP_POOL_2",
+        "EG_APP_POOL_3",
+    ];
+    let pool = |id, name| field(id, name, json!({"type": "string", "choices": pool}));
     json!({"schema_version": "1.0.0", "tables": [
-        {"name": "tf1.tm.queue.buffer", "id": 200,
-         "key": [uint_key(1, "pg_id"), uint_key(2, "pg_queue")],
-         "action_specs": [action(61, "shared_pool", &[
-             u32_(1, "guaranteed_cells"), text(2, "pool_id"), u32_(3, "pool_max_cells"),
-             text(4, "dynamic_baf"), flag(5, "tail_drop_enable")])], "data": []},
-        {"name": "$mirror.cfg", "id": 201, "key": [key(1, "$sid", "Exact", 16)],
-         "action_specs": [action(71, "$normal", &[
-             flag(1, "$session_enable"), text(2, "$direction"),
-             number(3, "$ucast_egress_port", 32), flag(4, "$ucast_egress_port_valid"),
-             number(5, "$max_pkt_len", 16)])], "data": []},
-        {"name": "$pre.node", "id": 203, "key": [uint_key(1, "$MULTICAST_NODE_ID")],
-         "data": [single(number(2, "$MULTICAST_RID", 16)),
-                  single(list(u32_(3, "$MULTICAST_LAG_ID"))), single(list(u32_(4, "$DEV_PORT")))]},
-        {"name": "$pre.mgid", "id": 204, "key": [uint_key(1, "$MGID")],
-         "data": [single(list(u32_(2, "$MULTICAST_NODE_ID"))),
-                  single(list(flag(3, "$MULTICAST_NODE_L1_XID_VALID"))),
-                  single(list(u32_(4, "$MULTICAST_NODE_L1_XID")))]},
-        {"name": "$PORT", "id": 202, "key": [uint_key(1, "$DEV_PORT")],
-         "data": [single(text(1, "$SPEED")), single(flag(2, "$PORT_ENABLE")),
-                  single(flag(3, "$PORT_UP"))]},
-        {"name": "tf1.tm.counter.eg_port", "id": 205, "key": [uint_key(1, "dev_port")],
-         "data": [single(field(1, "drop_count_packets", "uint64", None))]},
+        {"name": "tf1.tm.queue.buffer", "id": 4_278_517_796_u32, "table_type": "TmQueueBuffer",
+         "key": queue(),
+         "action_specs": [
+             {"id": 1, "name": "shared_pool", "data": [
+                 wrapped(pool(4, "pool_id")), of(5, "pool_max_cells", "uint32"),
+                 of(6, "dynamic_baf", "string")]},
+             {"id": 2, "name": "buffer_only"}],
+         "data": [of(1, "guaranteed_cells", "uint32"), of(2, "hysteresis_cells", "uint32"),
+                  of(3, "tail_drop_enable", "bool")]},
+        {"name": "tf1.tm.pool.cfg", "id": 4_278_517_762_u32, "table_type": "TmPoolCfg",
+         "key": [key(pool(1, "pool"))], "data": [of(1, "size_cells", "uint32")]},
+        {"name": "tf1.tm.counter.eg_port", "id": 4_278_517_826_u32,
+         "table_type": "TmCounterEgPort", "key": [key(plain(1, "dev_port", "uint32"))],
+         "data": [of(1, "drop_count_packets", "uint64")]},
+        {"name": "$mirror.cfg", "id": 4_278_452_225_u32, "table_type": "MirrorCfg",
+         "key": [key(plain(1, "$sid", "uint16"))],
+         "action_specs": [
+             {"id": 1, "name": "$coalescing", "data": [of(2, "$internal_header_length", "uint32")]},
+             {"id": 2, "name": "$normal"}],
+         "data": [of(5, "$session_enable", "bool"), of(6, "$direction", "string"),
+                  of(7, "$ucast_egress_port", "uint32"), of(8, "$ucast_egress_port_valid", "bool"),
+                  of(23, "$max_pkt_len", "uint16")]},
+        {"name": "$pre.mgid", "id": 4_278_321_153_u32, "table_type": "PreMgid",
+         "key": [key(plain(1, "$MGID", "uint16"))],
+         "data": [list(1, "$MULTICAST_NODE_ID", "uint32"),
+                  list(2, "$MULTICAST_NODE_L1_XID_VALID", "bool"),
+                  list(3, "$MULTICAST_NODE_L1_XID", "uint16")]},
+        {"name": "$pre.node", "id": 4_278_321_154_u32, "table_type": "PreNode",
+         "key": [key(plain(1, "$MULTICAST_NODE_ID", "uint32"))],
+         "data": [needed(of(1, "$MULTICAST_RID", "uint16")),
+                  needed(list(2, "$MULTICAST_LAG_ID", "uint8")),
+                  needed(list(3, "$DEV_PORT", "uint32"))]},
+        {"name": "$PORT", "id": 4_278_255_617_u32, "table_type": "PortConfigure",
+         "key": [key(plain(1, "$DEV_PORT", "uint32"))],
+         "data": [of(1, "$SPEED", "string"), of(4, "$PORT_ENABLE", "bool"),
+                  of(30, "$PORT_UP", "bool")]},
     ]})
-}
-
-pub(super) fn tables() -> Vec<Json> {
-    let both = [program(), device()];
-    both.iter()
-        .flat_map(|p| p["tables"].as_array().unwrap().clone())
-        .collect()
 }
