@@ -159,7 +159,7 @@ export class FlowWindowsChart {
     const names = d.flows.flatMap((f) => [`flow_${f.id}_cwnd_pkts`, `flow_${f.id}_in_flight_bytes`, `flow_${f.id}_drops`, `flow_${f.id}_ce_marked`]);
     const rows = d.time.flatMap((t, i) => {
       if (t < d.from || t > d.to) return [];
-      return [[Number(t.toFixed(6)), ...d.flows.flatMap((f) => [f.cwndPkts[i] ?? '', f.inFlightBytes[i] ?? '', f.drops[i] ?? 0, f.ce[i] ?? 0])].join(',')];
+      return [[Number(t.toFixed(6)), ...d.flows.flatMap((f) => [f.cwndPkts[i] ?? '', f.inFlightBytes[i] ?? '', f.drops[i] ?? '', f.ce[i] ?? 0])].join(',')];
     });
     return `${[['time_s', ...names].join(','), ...rows].join('\n')}\n`;
   }
