@@ -438,7 +438,7 @@ proptest! {
         // clock it shows late, and nothing is told from then on.
         let is_far = range.is_none_or(|(from, to)| constant + 16_384 < from || to + 16_384 < constant);
         let is_sure = timed || s.counts.unnumbered > 0;
-        let most = if timed { lost + 2 } else { 0 };
+        let most = if timed { lost + 2 } else { lost };
         prop_assert!(!is_sure || s.counts.lost <= most, "{:?}, lost {lost}", s.counts);
         // All before the second of both is not known.
         let is_exact = (lost.saturating_sub(2)..=lost).contains(&s.counts.lost);

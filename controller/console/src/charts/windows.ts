@@ -106,7 +106,7 @@ export class FlowWindowsChart {
       ? [{ words: 'cwnd that a packet left under', look: 'dots', colour: soft }]
       : [{ words: 'cwnd', look: 'line', colour: soft }, { words: 'in flight', look: 'dotted', colour: soft }];
     const events = d?.packets ? [d.packets] : (d?.flows.map((f) => ({ dropped: f.drops, ce: f.ce })) ?? []);
-    const dropped: Sign[] = events.some((e) => e.dropped.some((n) => n > 0)) ? [{ words: 'dropped here', look: 'cross', colour: ink('drop') }] : [];
+    const dropped: Sign[] = events.some((e) => e.dropped.some((n) => (n ?? 0) > 0)) ? [{ words: 'dropped here', look: 'cross', colour: ink('drop') }] : [];
     const marked: Sign[] = events.some((e) => e.ce.some((n) => n > 0)) ? [{ words: 'marked CE', look: 'ring', colour: ink('limit') }] : [];
     return [...flows, ...kinds, ...dropped, ...marked];
   }

@@ -247,7 +247,7 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     }
     if window.drops_untold {
         all.push(
-            "loss is not known: reports come with the metadata in packets alone (INT-MD), and a \
+            "loss is not known: this node is seen in the metadata of packets alone (INT-MD), and a \
              packet that is dropped brings none"
                 .to_owned(),
         );
