@@ -20,7 +20,7 @@ pub struct ReportStatus {
     pub unnumbered: u64,
     /// Of those received, reports whose packet carries the metadata of its hops (INT-MD).
     pub of_hops: u64,
-    /// Nodes seen in such metadata alone: their drops are not known.
+    /// Nodes seen in this metadata alone: nobody knows their drops.
     pub nodes_of_hops_alone: Vec<u32>,
     /// Datagrams that came after a higher number.
     pub late: u64,

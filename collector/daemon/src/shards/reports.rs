@@ -231,7 +231,7 @@ mod tests {
         let [reports, hops, lost, doubled, _] = one.0;
         assert_eq!((reports, hops, lost, doubled), (60, 44, 3, 3));
         assert_eq!((one.1, one.2), ([21, 58], 3));
-        // Node 8 sends reports of its own beside those with stacks.
+        // Node 8 also sends reports of its own.
         assert_eq!(one.3, [7]);
         for shards in [2, 3, 4] {
             assert_eq!(totals(&sent, shards), one, "{shards} shards");
