@@ -35,6 +35,9 @@ pub struct CaptureMeta {
     pub clocks: Vec<ClockMapping>,
     /// Counters of the pipeline at its end; absent while it is being written.
     pub stats: Option<Stats>,
+    /// Nodes seen in the metadata of packets alone (INT-MD): their drops are not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes_of_hops_alone: Vec<u32>,
     /// Counts from before the pipeline; absent where nobody counted, and in captures of
     /// before they were kept.
     #[serde(default)]

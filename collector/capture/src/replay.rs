@@ -146,10 +146,11 @@ impl Replay {
                 capture_rows_lost: self.meta.rows_lost,
                 ..stats.collector_status()
             },
-            None => self.seen,
+            None => self.seen.clone(),
         };
         let reception = self.meta.reception;
         CollectorStatus {
+            nodes_of_hops_alone: self.meta.nodes_of_hops_alone.clone(),
             datagrams_received: reception.map(|r| r.datagrams),
             datagrams_malformed: reception.map(|r| r.malformed),
             kernel_drops: reception.map(|r| r.kernel_drops),

@@ -233,7 +233,7 @@ fn a_replay_gives_what_was_sent_live() {
     assert_eq!(replay.info().instance, "test");
     assert_eq!(replay.info().nodes.len(), 2);
     let mut replayed: Vec<Update> = replay.map(Result::unwrap).collect();
-    let status = replayed.last().unwrap().status.unwrap();
+    let status = replayed.last().unwrap().status.clone().unwrap();
     assert_eq!(status.reports_received, stats.reports);
     assert_eq!(status.join_matched, stats.join_matched());
     let losses = |s: CollectorStatus| (s.datagrams_malformed, s.kernel_drops, s.probe_lost);

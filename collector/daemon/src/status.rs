@@ -20,6 +20,8 @@ pub struct ReportStatus {
     pub unnumbered: u64,
     /// Of those received, reports whose packet carries the metadata of its hops (INT-MD).
     pub of_hops: u64,
+    /// Nodes seen in this metadata alone: nobody knows their drops.
+    pub nodes_of_hops_alone: Vec<u32>,
     /// Datagrams that came after a higher number.
     pub late: u64,
     /// Reports of datagrams seen before.
@@ -42,6 +44,7 @@ impl ReportStatus {
             lost: s.stats.reports_lost,
             unnumbered: s.stats.reports_unnumbered,
             of_hops: s.stats.reports_of_hops(),
+            nodes_of_hops_alone: s.nodes_of_hops_alone.clone(),
             late: s.stats.reports_late,
             duplicate: s.stats.reports_duplicate,
             malformed: s.malformed_total(),

@@ -5,6 +5,7 @@ use crate::be16;
 
 pub(crate) const UDP: u8 = 17;
 pub(crate) const GRE: u8 = 47;
+pub(crate) const VXLAN_PORT: u16 = 4789;
 pub(crate) const GPE_PORT: u16 = 4790;
 pub(crate) const GENEVE_PORT: u16 = 6081;
 pub(crate) const UDP_HEADER_BYTES: usize = 8;

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::headers::{
-    GENEVE_PORT, GPE_PORT, GRE, UDP, UDP_HEADER_BYTES, geneve_end, gpe_next, gre_header,
+    GENEVE_PORT, GPE_PORT, GRE, UDP, UDP_HEADER_BYTES, VXLAN_PORT, geneve_end, gpe_next, gre_header,
 };
 use crate::{be16, be32};
 
@@ -103,7 +103,7 @@ pub fn int_md(bytes: &[u8], protocol: u8, at: usize) -> Option<Int> {
         UDP => {
             let behind = at + UDP_HEADER_BYTES;
             match be16(bytes, at + 2)? {
-                GPE_PORT => {
+                GPE_PORT | VXLAN_PORT => {
                     let mut next = u16::from(gpe_next(bytes, behind)?);
                     let mut at = behind + 8;
                     for _ in 0..MAX_HEADERS {

@@ -67,7 +67,7 @@ fn tunnels_lead_to_the_packet_in_them() {
     let ethernet_ip = frame(&[&[8, 0]]);
     let ip = [0x45u8, 0, 0, 20];
     let behind = |header: &[u8], rest: &[u8]| [header, rest].concat();
-    let cases: [(u8, Vec<u8>, usize); 14] = [
+    let cases: [(u8, Vec<u8>, usize); 15] = [
         (4, ip.to_vec(), 0),
         (47, behind(&[0, 0, 8, 0], &ip), 4),
         (
@@ -110,6 +110,12 @@ fn tunnels_lead_to_the_packet_in_them() {
             17,
             udp(4790, &behind(&[0x0c, 0, 0, 1, 0, 0, 7, 0], &ip)),
             16,
+        ),
+        // Scapy's VXLAN names its next protocol at the port of VXLAN.
+        (
+            17,
+            udp(4789, &behind(&[0x0c, 0, 0, 3, 0, 0, 7, 0], &ethernet_ip)),
+            30,
         ),
         (
             17,

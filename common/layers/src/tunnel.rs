@@ -2,7 +2,8 @@
 //! Tunnels over IP: IP in IP, GRE, ERSPAN, MPLS, and over UDP VXLAN, Geneve, GTP-U.
 
 use crate::headers::{
-    GENEVE_PORT, GPE_PORT, GRE, UDP, UDP_HEADER_BYTES, byte, geneve_end, gpe_next, gre_header,
+    GENEVE_PORT, GPE_PORT, GRE, UDP, UDP_HEADER_BYTES, VXLAN_PORT, byte, geneve_end, gpe_next,
+    gre_header,
 };
 use crate::int::{behind_gpe, behind_gre};
 use crate::link::{MPLS, ethernet, payload};
@@ -29,23 +30,26 @@ pub fn tunnel(bytes: &[u8], protocol: u8, at: usize) -> Option<Result<Ip, NoIp>>
 fn over_udp(bytes: &[u8], port: u16, at: usize) -> Option<Result<Ip, NoIp>> {
     match port {
         // VXLAN, and the port that Linux took before there was one.
-        4789 | 8472 => match byte(bytes, at)? {
+        VXLAN_PORT | 8472 => match byte(bytes, at)? {
             // The first bit: with the group of a policy.
             8 | 0x88 => Some(ethernet(bytes, at + 8)),
-            _ => None,
+            // Some send VXLAN-GPE here too: it has a bit more.
+            _ => gpe(bytes, at),
         },
-        GPE_PORT => {
-            let (at, next) = behind_gpe(bytes, at + 8, gpe_next(bytes, at)?)?;
-            match next {
-                1 => Some(Ok(Ip { at, version: 4 })),
-                2 => Some(Ok(Ip { at, version: 6 })),
-                3 => Some(ethernet(bytes, at)),
-                _ => None,
-            }
-        }
+        GPE_PORT => gpe(bytes, at),
         GENEVE_PORT => geneve(bytes, at),
         2152 => gtp_u(bytes, at),
         6635 => Some(payload(bytes, MPLS, at)),
+        _ => None,
+    }
+}
+
+fn gpe(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
+    let (at, next) = behind_gpe(bytes, at + 8, gpe_next(bytes, at)?)?;
+    match next {
+        1 => Some(Ok(Ip { at, version: 4 })),
+        2 => Some(Ok(Ip { at, version: 6 })),
+        3 => Some(ethernet(bytes, at)),
         _ => None,
     }
 }

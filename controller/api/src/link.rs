@@ -62,8 +62,8 @@ pub struct Recent {
     pub packets: u64,
     /// Packets that arrived.
     pub arrivals: u64,
-    /// Packets dropped.
-    pub drops: u64,
+    /// Packets dropped; null where no report can tell of one.
+    pub drops: Option<u64>,
     /// Packets marked CE.
     pub ce_marked: u64,
     /// Reports lost on the way to the collector.

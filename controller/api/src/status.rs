@@ -8,7 +8,7 @@ use tidemark_control::{AuditPolicy, Mode, OnDrift};
 use tidemark_rules::{Limit, Targets};
 
 /// Counters of a collector since its start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CollectorCounters {
     /// Reports received.
     pub reports_received: u64,
@@ -24,6 +24,9 @@ pub struct CollectorCounters {
     /// Reports whose packet carries the metadata of its hops (INT-MD); 0 of an older collector.
     #[serde(default)]
     pub reports_of_hops: u64,
+    /// Nodes seen in such metadata alone: their drops and loss are null.
+    #[serde(default)]
+    pub nodes_of_hops_alone: Vec<u32>,
     /// Datagrams received; null where nobody counted them.
     pub datagrams_received: Option<u64>,
     /// Datagrams that are not valid reports; null where nobody counted them.

@@ -150,8 +150,8 @@ pub struct FlowWindows {
     pub cwnd_pkts: Vec<Option<u32>>,
     /// In flight at the end of the step, bytes as the queue counts them.
     pub in_flight_bytes: Vec<Option<f64>>,
-    /// Packets of it dropped here.
-    pub drops: Vec<u32>,
+    /// Packets of it dropped here; null where no report can tell of one.
+    pub drops: Vec<Option<u32>>,
     /// Packets of it marked CE here.
     pub ce_marked: Vec<u32>,
 }

@@ -78,7 +78,7 @@ pub fn observed(e: &LinkEstimate) -> Option<Observed> {
     Some(Observed {
         utilisation: e.utilisation.mean?,
         loss_rate: e.loss_rate?,
-        drops: e.drops,
+        drops: e.drops?,
         delay_mean_ms: e.delay_ms.mean?,
         delay_p50_ms: e.delay_ms.p50?,
         delay_p99_ms: e.delay_ms.p99?,

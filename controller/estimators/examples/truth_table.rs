@@ -82,7 +82,7 @@ fn advice(name: &str, view: View, e: &LinkEstimate) {
         m.limit_bytes.unwrap_or(0.0) / m.segment_bytes,
         e.utilisation.mean.unwrap_or(0.0),
         e.loss_rate.unwrap_or(f64::NAN) * 100.0,
-        e.drops,
+        e.drops.unwrap_or(0),
         e.overshoot_drops,
         e.loss_events,
         a.limit_packets.unwrap_or(0.0),

@@ -71,8 +71,8 @@ impl Estimator {
     pub fn push(&mut self, update: &Update) {
         let c = &self.config;
         if let Some(s) = &update.status {
-            self.store.drops_untold =
-                s.reports_received > 0 && s.reports_of_hops >= s.reports_received;
+            let nodes = &mut self.store.nodes_of_hops_alone;
+            nodes.clone_from(&s.nodes_of_hops_alone);
         }
         for info in &update.flows {
             self.store.push_info(info.clone());
@@ -101,9 +101,9 @@ impl Estimator {
         }
     }
 
-    /// True if the collector has reports of INT-MD alone, which tell no drop.
-    pub fn are_drops_untold(&self) -> bool {
-        self.store.drops_untold
+    /// True if a node is seen in the metadata of packets alone (INT-MD), which tells no drop.
+    pub fn are_drops_untold(&self, node_id: u32) -> bool {
+        self.store.nodes_of_hops_alone.contains(&node_id)
     }
 
     fn latest_ns(&self) -> u64 {

@@ -73,7 +73,7 @@ impl LinkEstimate {
                 .map(|utilisation| Observed {
                     utilisation,
                     loss_rate: self.loss_rate.unwrap_or(0.0),
-                    drops: self.drops,
+                    drops: self.drops.unwrap_or(0),
                     delay_mean_ms: self.delay_ms.mean.unwrap_or(0.0),
                     delay_p50_ms: self.delay_ms.p50.unwrap_or(0.0),
                     delay_p99_ms: self.delay_ms.p99.unwrap_or(0.0),
@@ -81,9 +81,12 @@ impl LinkEstimate {
                 }),
             overshoot_drops: self.overshoot_drops,
             model_based_share,
-            model_based_drops: model_based.map(|f| f.drops).sum(),
+            model_based_drops: model_based.filter_map(|f| f.drops).sum(),
             loss_based_share: share(&lbp, reduces_on_loss),
-            loss_mix: LossMix::of_drops(lbp.iter().map(|f| (f.congestion_control, f.drops))),
+            loss_mix: LossMix::of_drops(
+                lbp.iter()
+                    .filter_map(|f| Some((f.congestion_control, f.drops?))),
+            ),
             flow_mix: Some(FlowMix::of(lbp.iter().map(|f| f.congestion_control))),
             seconds: self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9 - self.unrecorded_s,
             understood: self.understood(),
@@ -234,7 +237,7 @@ mod tests {
             evidence: Evidence::Probed,
             rate_bps,
             packets: 100,
-            drops: 0,
+            drops: Some(0),
             active_fraction: 1.0,
             cwnd: None,
             srtt_ms: None,

@@ -152,7 +152,7 @@ pub(crate) fn estimated(links: &[Estimated], flows: &Flows) -> Result<RecordBatc
         "evidence" Text StringArray |_l, f| word(&f.evidence);
         "rate_bps" F64 Float64Array |_l, f| Some(f.rate_bps);
         "packets" I64 Int64Array |_l, f| count(f.packets);
-        "drops" I64 Int64Array |_l, f| count(f.drops);
+        "drops" I64 Int64Array |_l, f| f.drops.and_then(count);
         "active_fraction" F64 Float64Array |_l, f| Some(f.active_fraction);
         "cwnd_segments" U32 UInt32Array |_l, f| f.cwnd;
         "srtt_ms" F64 Float64Array |_l, f| f.srtt_ms;

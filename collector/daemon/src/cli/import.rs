@@ -40,11 +40,14 @@ fn print_import(r: &ImportReport) -> Result<()> {
             r.reports.unnumbered
         ))?;
     }
-    if r.reports.of_hops > 0 && r.reports.of_hops == r.reports.received {
-        print(
-            "          packets that switches dropped are not known: all reports come with the metadata \
-             in packets that arrived (INT-MD)",
-        )?;
+    let nodes = &r.reports.nodes_of_hops_alone;
+    if !nodes.is_empty() {
+        let nodes: Vec<String> = nodes.iter().map(u32::to_string).collect();
+        print(format_args!(
+            "          packets that nodes {} dropped are not known: metadata in packets that arrived \
+             alone (INT-MD)",
+            nodes.join(", ")
+        ))?;
     }
     print(format_args!("packets   {}", r.packets))?;
     if !r.tcp_probe.hosts.is_empty() {

@@ -182,6 +182,7 @@ impl Engine {
             segment_memory_bytes: self.pipeline.segment_memory_bytes(),
             packets_waiting: packets_waiting as u64,
             samples_held: samples_held as u64,
+            nodes_of_hops_alone: self.pipeline.nodes_of_hops_alone(),
             refused_sources: self.pipeline.refused_sources().to_vec(),
         });
     }
@@ -190,6 +191,7 @@ impl Engine {
         let standing = Standing {
             clocks: self.pipeline.clocks(),
             stats: self.pipeline.stats(),
+            nodes_of_hops_alone: self.pipeline.nodes_of_hops_alone(),
             reception: self.pipeline.sink().reception(),
         };
         self.pipeline.sink_mut().standing(&standing);

@@ -45,6 +45,8 @@ pub struct Standing {
     pub clocks: Vec<ClockMapping>,
     /// Totals of the pipeline.
     pub stats: Stats,
+    /// Nodes whose drops are not known.
+    pub nodes_of_hops_alone: Vec<u32>,
     /// Counts from before it.
     pub reception: Reception,
 }

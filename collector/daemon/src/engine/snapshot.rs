@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub packets_waiting: u64,
     /// Samples held back.
     pub samples_held: u64,
+    /// Nodes whose drops are not known, in order.
+    pub nodes_of_hops_alone: Vec<u32>,
     /// Where refused reports came from, the first ones.
     pub refused_sources: Vec<RefusedSource>,
 }
@@ -47,6 +49,9 @@ impl Snapshot {
         self.segment_memory_bytes += other.segment_memory_bytes;
         self.packets_waiting += other.packets_waiting;
         self.samples_held += other.samples_held;
+        self.nodes_of_hops_alone
+            .extend_from_slice(&other.nodes_of_hops_alone);
+        self.nodes_of_hops_alone.sort_unstable();
         self.refused_sources
             .extend_from_slice(&other.refused_sources);
     }

@@ -216,6 +216,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
     pipeline.finish();
     let clocks = pipeline.clocks();
     snapshot.stats = pipeline.stats();
+    snapshot.nodes_of_hops_alone = pipeline.nodes_of_hops_alone();
     account.end(&pcap);
     account.reports = snapshot.stats.reports;
     account.hops = snapshot.stats.hops;
@@ -223,6 +224,8 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
     let meta = writer.meta_mut();
     meta.clocks.clone_from(&clocks);
     meta.stats = Some(snapshot.stats.clone());
+    meta.nodes_of_hops_alone
+        .clone_from(&snapshot.nodes_of_hops_alone);
     let written = writer.finish(crate::time::unix_ns())?;
     Ok(ImportReport {
         out: options.out.clone(),

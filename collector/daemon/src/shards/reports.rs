@@ -167,8 +167,9 @@ mod tests {
         bytes
     }
 
-    /// Reports, hops, lost and doubled, rows of nodes 7 and 8 and what their rows tell of losses.
-    fn totals(sent: &[Vec<u8>], shards: usize) -> ([u64; 5], [u64; 2], i64) {
+    /// Reports, hops, lost and doubled, rows of nodes 7 and 8, what their rows tell of losses
+    /// and the nodes whose drops are not known.
+    fn totals(sent: &[Vec<u8>], shards: usize) -> ([u64; 5], [u64; 2], i64, Vec<u32>) {
         use tidemark_pipeline::{Config, Pipeline, Share, VecSink};
         let (engines, inputs): (Vec<_>, Vec<_>) = (0..shards).map(|_| sync_channel(64)).unzip();
         let mut sender = ReportSender::new(engines, NodeShards::new([], shards));
@@ -177,6 +178,7 @@ mod tests {
             sender.send(&Received::new(7, &[m], false));
         }
         let (mut sums, mut rows, mut told, mut datagrams) = ([0; 5], [0; 2], 0, 0);
+        let mut of_hops_alone = Vec::new();
         for (index, input) in inputs.iter().enumerate() {
             let share = Share { index, of: shards };
             let config = Config {
@@ -191,6 +193,7 @@ mod tests {
                 pipeline.push_datagrams(all, |_, _| malformed += 1);
             }
             pipeline.finish();
+            of_hops_alone.extend(pipeline.nodes_of_hops_alone());
             let s = pipeline.stats();
             let of = [
                 s.reports,
@@ -206,7 +209,7 @@ mod tests {
             }
         }
         assert_eq!(datagrams, sent.len(), "{shards} shards");
-        (sums, rows, told)
+        (sums, rows, told, of_hops_alone)
     }
 
     #[test]
@@ -228,6 +231,8 @@ mod tests {
         let [reports, hops, lost, doubled, _] = one.0;
         assert_eq!((reports, hops, lost, doubled), (60, 44, 3, 3));
         assert_eq!((one.1, one.2), ([21, 58], 3));
+        // Node 8 also sends reports of its own.
+        assert_eq!(one.3, [7]);
         for shards in [2, 3, 4] {
             assert_eq!(totals(&sent, shards), one, "{shards} shards");
         }

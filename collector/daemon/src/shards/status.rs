@@ -18,7 +18,7 @@ impl StatusSum {
     pub fn replace(&self, shard: usize, status: &CollectorStatus) -> CollectorStatus {
         let mut all = self.0.lock();
         if let Some(last) = all.get_mut(shard) {
-            *last = *status;
+            last.clone_from(status);
         }
         all.iter().fold(CollectorStatus::default(), sum)
     }
@@ -28,7 +28,7 @@ macro_rules! sum {
     ($($field:ident)*) => {
         /// Every field is named: a new one has to be thought of here.
         fn sum(a: CollectorStatus, b: &CollectorStatus) -> CollectorStatus {
-            CollectorStatus { $($field: a.$field.plus(b.$field)),* }
+            CollectorStatus { $($field: a.$field.plus(b.$field.clone())),* }
         }
     };
 }
@@ -51,9 +51,18 @@ impl Plus for Option<u64> {
     }
 }
 
+/// A node is of one pipeline.
+impl Plus for Vec<u32> {
+    fn plus(mut self, other: Self) -> Self {
+        self.extend(other);
+        self.sort_unstable();
+        self
+    }
+}
+
 sum! {
     reports_received reports_lost reports_late reports_duplicate reports_implausible_sequence
-    reports_of_hops
+    reports_of_hops nodes_of_hops_alone
     datagrams_received datagrams_malformed kernel_drops
     probe_samples probe_lost
     join_candidates join_matched

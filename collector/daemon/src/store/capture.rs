@@ -30,6 +30,8 @@ impl RowSink for CaptureSink {
         let meta = self.0.meta_mut();
         meta.clocks = standing.clocks.clone();
         meta.stats = Some(standing.stats.clone());
+        meta.nodes_of_hops_alone
+            .clone_from(&standing.nodes_of_hops_alone);
         meta.reception = Some(standing.reception);
         meta.rows_lost = lost;
         self.0.write_meta();

@@ -194,6 +194,9 @@ pub struct Stream {
     restart_step_ns: u64,
     jump: Option<Jump>,
     repeated: Repeated,
+    /// A number among others stands for none, and no times tell it from them: no number of
+    /// this stream says anything of loss.
+    is_untold: bool,
     /// The first number, and how many are missing between it and the next, if any are.
     first_gap: Option<(u32, u32)>,
     /// The number behind the last gap, and how many are missing in it.
@@ -232,6 +235,10 @@ impl Stream {
     pub fn observe(&mut self, sequence: u32, time_ns: Option<u64>) -> Outcome {
         let sequence = sequence & self.mask;
         self.counts.received += 1;
+        if self.is_untold && time_ns.is_none() {
+            self.counts.unnumbered += 1;
+            return Outcome::Unnumbered { not_lost: 0 };
+        }
         if !self.started {
             return self.first(sequence, time_ns);
         }
@@ -280,6 +287,10 @@ impl Stream {
         if is_constant || ahead == 0 && self.is_another(time_ns) {
             self.counts.unnumbered += 1;
             self.repeated.is_constant |= self.repeated.sequence == sequence;
+            let others = self.counts.late > 0 || !self.has_no_number();
+            if time_ns.is_none() && others {
+                return self.give_up();
+            }
             return Outcome::Unnumbered {
                 not_lost: self.take_back(sequence),
             };
@@ -307,6 +318,15 @@ impl Stream {
     /// True if only numbers that stand for none came.
     fn has_no_number(&self) -> bool {
         self.span == 1 && self.repeated.is_constant && self.repeated.sequence == self.highest
+    }
+
+    /// Nothing that was counted as lost is known to be.
+    fn give_up(&mut self) -> Outcome {
+        self.is_untold = true;
+        let not_lost = std::mem::take(&mut self.counts.lost);
+        Outcome::Unnumbered {
+            not_lost: u32::try_from(not_lost).unwrap_or(u32::MAX),
+        }
     }
 
     /// Takes back the loss behind a first number, or before one that was far ahead, which has

@@ -127,6 +127,14 @@ impl Accounting {
         stats.negative_delays = self.nodes.iter().map(|n| n.time.negative_delays).sum();
     }
 
+    /// Ids of the nodes whose drops no report can tell, in order.
+    pub(crate) fn nodes_of_hops_alone(&self) -> Vec<u32> {
+        let nodes = self.nodes.iter().filter(|n| n.is_hop && !n.tells_drops);
+        let mut ids: Vec<u32> = nodes.map(|n| n.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// Accounts for a report; `None` when it is counted and goes no further.
     #[inline(always)]
     pub(crate) fn accept(
@@ -366,6 +374,9 @@ impl Node {
     pub(crate) fn is_of_queue(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> bool {
         self.last_rx_ns = self.last_rx_ns.max(packet.rx_ns);
         let report = packet.report;
+        self.is_hop |= report.hop.is_some();
+        // A packet that was dropped reaches no sink with its metadata.
+        self.tells_drops |= report.hop.is_none() || report.dropped;
         if let Some(drops) = report.summary_drops {
             stats.drop_summaries += 1;
             stats.summarised_drops += u64::from(drops);

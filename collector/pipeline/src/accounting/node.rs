@@ -18,6 +18,10 @@ pub(crate) struct Node {
     pub last_rx_ns: u64,
     /// Watermark given last while the node was silent.
     pub idle_mark_ns: u64,
+    /// Reports of its own came, which tell of drops too.
+    pub(super) tells_drops: bool,
+    /// It was a hop in the metadata of packets.
+    pub(super) is_hop: bool,
     /// Reports missing, to be told with the next row; negative when missing ones
     /// came late.
     pub(super) lost_before: i32,
@@ -48,6 +52,8 @@ impl Node {
             first_rx_ns: rx_ns,
             last_rx_ns: rx_ns,
             idle_mark_ns: 0,
+            tells_drops: false,
+            is_hop: false,
             lost_before: 0,
             last_exporter: None,
             last_overhead: None,

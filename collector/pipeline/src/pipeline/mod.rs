@@ -158,6 +158,12 @@ impl<S: Sink> Pipeline<S> {
         &self.accounting.refusals.0
     }
 
+    /// Ids of the nodes that are hops in the metadata of packets (INT-MD) and sent no report of
+    /// their own, in order: their drops are not known.
+    pub fn nodes_of_hops_alone(&self) -> Vec<u32> {
+        self.accounting.nodes_of_hops_alone()
+    }
+
     /// Flows remembered now.
     pub fn flows_active(&self) -> usize {
         self.flows.active()

@@ -92,6 +92,7 @@ impl<S: Sink> Pipeline<S> {
     fn publish_status(&mut self) {
         let mut status = CollectorStatus {
             flows: self.flows.active() as u64,
+            nodes_of_hops_alone: self.nodes_of_hops_alone(),
             ..self.stats().collector_status()
         };
         self.emit.sink.status(&mut status);

@@ -761,7 +761,7 @@ pub struct ClockMapping {
     #[prost(int64, tag = "7")]
     pub unix_ns_at_reference: i64,
 }
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CollectorStatus {
     #[prost(uint64, tag = "1")]
     pub reports_received: u64,
@@ -805,6 +805,10 @@ pub struct CollectorStatus {
     /// (INT-MD): a packet that is dropped reaches no sink, so that no report tells of it.
     #[prost(uint64, tag = "17")]
     pub reports_of_hops: u64,
+    /// Nodes seen in such metadata alone, in order: no report of their own has come, so that
+    /// their drops are not known.
+    #[prost(uint32, repeated, tag = "18")]
+    pub nodes_of_hops_alone: ::prost::alloc::vec::Vec<u32>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReadPacketsRequest {

@@ -905,6 +905,8 @@ export interface components {
              * @description Datagrams that the kernel dropped because the socket was full; null where nobody counted them.
              */
             kernel_drops: number | null;
+            /** @description Nodes seen in such metadata alone: their drops and loss are null. */
+            nodes_of_hops_alone: number[];
             /**
              * Format: uint64
              * @description Samples lost; null where nobody counted them.
@@ -1296,9 +1298,9 @@ export interface components {
             cwnd: number | null;
             /**
              * Format: uint64
-             * @description Its packets dropped here in the window.
+             * @description Its packets dropped here in the window; null where no report can tell of one (INT-MD).
              */
-            drops: number;
+            drops: number | null;
             /** @description What the class rests on. */
             evidence: components["schemas"]["Evidence"];
             /**
@@ -1371,8 +1373,8 @@ export interface components {
             ce_marked: number[];
             /** @description Congestion window at the end of the step, segments; null without a sample in it. */
             cwnd_pkts: (number | null)[];
-            /** @description Packets of it dropped here. */
-            drops: number[];
+            /** @description Packets of it dropped here; null where no report can tell of one. */
+            drops: (number | null)[];
             /**
              * Format: uint64
              * @description Flow id given by the collector.
@@ -1703,9 +1705,9 @@ export interface components {
             delay_ms: components["schemas"]["Quantiles"];
             /**
              * Format: uint64
-             * @description Packets dropped.
+             * @description Packets dropped; null where no report can tell of one (INT-MD).
              */
-            drops: number;
+            drops: number | null;
             /** @description What decides the buffer. */
             estimates: components["schemas"]["Estimates"];
             /**
@@ -1835,9 +1837,9 @@ export interface components {
             cwnd: number | null;
             /**
              * Format: uint64
-             * @description Its packets dropped here in the window.
+             * @description Its packets dropped here in the window; null where no report can tell of one (INT-MD).
              */
-            drops: number;
+            drops: number | null;
             /** @description What the class rests on. */
             evidence: components["schemas"]["Evidence"];
             /**
@@ -2478,9 +2480,9 @@ export interface components {
             delay_ms: components["schemas"]["RecentDelay"];
             /**
              * Format: uint64
-             * @description Packets dropped.
+             * @description Packets dropped; null where no report can tell of one.
              */
-            drops: number;
+            drops: number | null;
             /**
              * Format: double
              * @description Drops over arrivals; null without arrivals, and where no report can tell of a drop.

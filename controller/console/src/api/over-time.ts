@@ -87,7 +87,7 @@ export function windows(v: unknown, startNs: number) {
         id: String(x.flow ?? ''),
         cwndPkts: numbers(x.cwnd_pkts),
         inFlightBytes: numbers(x.in_flight_bytes),
-        drops: column(x.drops),
+        drops: numbers(x.drops),
         ce: column(x.ce_marked),
       };
     }),

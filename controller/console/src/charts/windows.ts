@@ -106,7 +106,7 @@ export class FlowWindowsChart {
       ? [{ words: 'cwnd that a packet left under', look: 'dots', colour: soft }]
       : [{ words: 'cwnd', look: 'line', colour: soft }, { words: 'in flight', look: 'dotted', colour: soft }];
     const events = d?.packets ? [d.packets] : (d?.flows.map((f) => ({ dropped: f.drops, ce: f.ce })) ?? []);
-    const dropped: Sign[] = events.some((e) => e.dropped.some((n) => n > 0)) ? [{ words: 'dropped here', look: 'cross', colour: ink('drop') }] : [];
+    const dropped: Sign[] = events.some((e) => e.dropped.some((n) => (n ?? 0) > 0)) ? [{ words: 'dropped here', look: 'cross', colour: ink('drop') }] : [];
     const marked: Sign[] = events.some((e) => e.ce.some((n) => n > 0)) ? [{ words: 'marked CE', look: 'ring', colour: ink('limit') }] : [];
     return [...flows, ...kinds, ...dropped, ...marked];
   }
@@ -159,7 +159,7 @@ export class FlowWindowsChart {
     const names = d.flows.flatMap((f) => [`flow_${f.id}_cwnd_pkts`, `flow_${f.id}_in_flight_bytes`, `flow_${f.id}_drops`, `flow_${f.id}_ce_marked`]);
     const rows = d.time.flatMap((t, i) => {
       if (t < d.from || t > d.to) return [];
-      return [[Number(t.toFixed(6)), ...d.flows.flatMap((f) => [f.cwndPkts[i] ?? '', f.inFlightBytes[i] ?? '', f.drops[i] ?? 0, f.ce[i] ?? 0])].join(',')];
+      return [[Number(t.toFixed(6)), ...d.flows.flatMap((f) => [f.cwndPkts[i] ?? '', f.inFlightBytes[i] ?? '', f.drops[i] ?? '', f.ce[i] ?? 0])].join(',')];
     });
     return `${[['time_s', ...names].join(','), ...rows].join('\n')}\n`;
   }

@@ -21,10 +21,11 @@ pub(super) async fn windows(app: App, call: Call<GetWindows>) -> Result<Windows,
         let (from_ns, to_ns) = resolve(&span, f.complete_ns(id), 30.0)?;
         let overhead_bytes = f.port(id).map_or(0, |p| p.queue_overhead_bytes);
         let windows = f.windows.get(&id);
-        Ok(windows.map(|w| w.query(from_ns, to_ns, max_points, &flows, overhead_bytes)))
+        let answer = windows.map(|w| w.query(from_ns, to_ns, max_points, &flows, overhead_bytes));
+        Ok(answer.map(|a| convert::windows(id, a, f.are_drops_untold(id.node_id))))
     });
-    let answer = found.transpose()?.flatten().unwrap_or_default();
-    Ok(convert::windows(id, answer))
+    let answer = found.transpose()?.flatten();
+    Ok(answer.unwrap_or_else(|| convert::windows(id, Default::default(), false)))
 }
 
 /// `1,2,3`.

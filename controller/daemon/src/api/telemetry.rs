@@ -56,12 +56,13 @@ pub(super) async fn series(app: App, call: Call<GetSeries>) -> Result<Series, Ap
         Some(resolve(&span, s.last_ns, 30.0).map(|(from_ns, to_ns)| {
             let (step_ns, points) = s.query(from_ns, to_ns.min(f.known_ns(id)), max_points);
             let silent_ns = |from, to| f.silent_ns(id, from, to);
-            convert::series(id, step_ns, &points, capacity_bps, silent_ns)
+            let untold = f.are_drops_untold(id.node_id);
+            convert::series(id, step_ns, &points, capacity_bps, untold, silent_ns)
         }))
     });
     found
         .flatten()
-        .unwrap_or_else(|| Ok(convert::series(id, 0, &[], 0, |_, _| 0)))
+        .unwrap_or_else(|| Ok(convert::series(id, 0, &[], 0, false, |_, _| 0)))
 }
 
 pub(super) async fn distribution(

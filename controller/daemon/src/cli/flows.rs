@@ -72,7 +72,7 @@ mod tests {
             evidence: Evidence::Passive,
             rate_bps,
             packets: 1,
-            drops: 0,
+            drops: Some(0),
             active_fraction: 1.0,
             cwnd: None,
             srtt_ms: None,

@@ -267,6 +267,17 @@ async fn loss_is_unknown_where_no_report_can_tell_of_a_drop() {
         let (_, link) = lab.get("/links/10/5").await;
         let says = link["estimate"]["caveats"].to_string();
         let loss = [&link["recent"], &link["estimate"]].map(|of| of["loss_rate"].clone());
+        let (_, series) = lab.get("/links/10/5/series").await;
+        let (_, flows) = lab.get("/flows?node=10&port=5&max_flows=1").await;
+        let drops = [
+            &link["recent"]["drops"],
+            &link["estimate"]["drops"],
+            &flows["flows"][0]["drops"],
+        ];
+        let untold = of_hops && drops_per_flow == 0;
+        assert_eq!(drops.map(Value::is_null), [untold; 3], "{drops:?}");
+        // A step without a drop is not known either way, also where others have some.
+        assert_eq!(series["drops"][0].is_null(), of_hops, "{series}");
         (
             loss,
             says.contains("loss is not known"),

@@ -150,7 +150,7 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
             evidence: c.evidence,
             rate_bps: wire_bytes as f64 * 8.0 * f.sampling / active_s.max(1e-3),
             packets: (packets as f64 * f.sampling).round() as u64,
-            drops,
+            drops: (!link.drops_untold).then_some(drops),
             active_fraction: if active >= NEARLY_ALL { 1.0 } else { active },
             cwnd: probe.map(|p| p.cwnd_last),
             srtt_ms: probe

@@ -77,7 +77,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
         utilisation: utilisation::utilisation(window, &t, rtt_s),
         loss_rate: loss_rate(&t).filter(|_| !window.drops_untold),
         arrivals: t.arrivals,
-        drops: t.drops,
+        drops: (!window.drops_untold).then_some(t.drops),
         ce_marked: t.ce_marked,
         delay_ms,
         occupancy_bytes: utilisation::occupancy_bytes(window),
@@ -247,7 +247,7 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     }
     if window.drops_untold {
         all.push(
-            "loss is not known: reports come with the metadata in packets alone (INT-MD), and a \
+            "loss is not known: this node is seen in the metadata of packets alone (INT-MD), and a \
              packet that is dropped brings none"
                 .to_owned(),
         );

@@ -61,8 +61,9 @@ pub(crate) struct Store {
     /// Flows with interval records, over all links.
     flow_count: usize,
     pub evicted: Evicted,
-    /// Reports come with packets that reached their sink alone: none tells of a drop.
-    pub drops_untold: bool,
+    /// Nodes whose reports come with packets that reached their sink alone: none tells of a
+    /// drop.
+    pub nodes_of_hops_alone: Vec<u32>,
 }
 
 /// Inserts by time; records come nearly in order, so the place is near the end.

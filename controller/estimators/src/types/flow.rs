@@ -90,8 +90,8 @@ pub struct FlowEstimate {
     pub rate_bps: f64,
     /// Packets that left in the window, sampling undone.
     pub packets: u64,
-    /// Its packets dropped here in the window.
-    pub drops: u64,
+    /// Its packets dropped here in the window; null where no report can tell of one (INT-MD).
+    pub drops: Option<u64>,
     /// Part of the window during which it was active, pauses left out.
     pub active_fraction: f64,
     /// Last window, segments.

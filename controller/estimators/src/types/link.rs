@@ -168,8 +168,8 @@ pub struct LinkEstimate {
     pub loss_rate: Option<f64>,
     /// Packets that came to the queue, those dropped included, sampling undone.
     pub arrivals: u64,
-    /// Packets dropped.
-    pub drops: u64,
+    /// Packets dropped; null where no report can tell of one (INT-MD).
+    pub drops: Option<u64>,
     /// Packets that this switch marked CE.
     pub ce_marked: u64,
     /// Queueing delay, ms.

@@ -139,7 +139,7 @@ impl<'a> LinkWindow<'a> {
         window.flows_evicted = link.flows_evicted_ns >= from_ns && link.flows_evicted_ns > 0;
         window.drops = between(&link.drops, from_ns, to_ns, |d| d.time_ns).collect();
         let no_drops = window.intervals.iter().all(|r| r.drops == 0);
-        window.drops_untold = store.drops_untold && no_drops;
+        window.drops_untold = store.nodes_of_hops_alone.contains(&id.node_id) && no_drops;
         let (mut stands_for, mut reported) = (0.0, 0.0);
         for r in &window.intervals {
             let packets = f64::from(r.packets);

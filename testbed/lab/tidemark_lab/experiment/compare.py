@@ -34,7 +34,7 @@ class Pair:
         found = []
         if abs(self.one["utilisation"] - self.other["utilisation"]) > UTILISATION_OFF:
             found.append(f"utilisation by more than {UTILISATION_OFF:g}")
-        few = min(self.one["drops"], self.other["drops"]) < LEAST_DROPS
+        few = min(side["drops"] or 0 for side in (self.one, self.other)) < LEAST_DROPS
         if not few:
             ratio = self.one["loss_rate"] / self.other["loss_rate"]
             if not 1 / LOSS_FACTOR <= ratio <= LOSS_FACTOR:

@@ -70,7 +70,13 @@ fn closed_files_survive_a_kill() {
         with_rows += u64::from(n > 0);
         let updates: Result<Vec<_>, _> = Replay::open(&dir).unwrap().collect();
         let updates = updates.unwrap();
-        let received = updates.last().unwrap().status.unwrap().reports_received;
+        let received = updates
+            .last()
+            .unwrap()
+            .status
+            .clone()
+            .unwrap()
+            .reports_received;
         assert_eq!(received, n);
     }
     assert!(with_rows > 0, "no run got as far as a closed file");

@@ -144,6 +144,8 @@ impl State {
         for of in &self.shards {
             all.clocks.extend_from_slice(&of.standing.clocks);
             all.stats += &of.standing.stats;
+            let of_hops = &of.standing.nodes_of_hops_alone;
+            all.nodes_of_hops_alone.extend_from_slice(of_hops);
             let (sum, of) = (&mut all.reception, &of.standing.reception);
             sum.datagrams += of.datagrams;
             sum.malformed += of.malformed;
@@ -151,6 +153,7 @@ impl State {
             sum.kernel_drops = sum.kernel_drops.max(of.kernel_drops);
             sum.probe_lost = sum.probe_lost.max(of.probe_lost);
         }
+        all.nodes_of_hops_alone.sort_unstable();
         for sink in &mut self.sinks {
             sink.standing(&all);
         }

@@ -142,7 +142,7 @@ impl Telemetry for SimulatedLink {
         let loss_rate = mean(|s| model(s).1);
         e.loss_rate = Some(loss_rate);
         e.arrivals = 8000 * seen.len() as u64;
-        e.drops = (e.arrivals as f64 * loss_rate) as u64;
+        e.drops = Some((e.arrivals as f64 * loss_rate) as u64);
         e.loss_events = seen.iter().filter(|s| 8000.0 * model(s).1 >= 1.0).count() as u64;
         e.reports_lost = seen.iter().map(|s| s.reports_lost).sum();
         e.unrecorded_s = seen.iter().filter(|s| s.unrecorded).count() as f64;

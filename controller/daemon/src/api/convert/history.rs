@@ -31,8 +31,9 @@ pub fn estimates(id: LinkId, points: &[Point]) -> EstimateHistory {
     }
 }
 
-/// Columns of windows.
-pub fn windows(id: LinkId, answer: Answer) -> Windows {
+/// Columns of windows. `drops_untold`: no report can tell of one.
+pub fn windows(id: LinkId, answer: Answer, drops_untold: bool) -> Windows {
+    let drops = |d: u32| (d > 0 || !drops_untold).then_some(d);
     let steps = &answer.steps;
     Windows {
         node: id.node_id,
@@ -51,7 +52,7 @@ pub fn windows(id: LinkId, answer: Answer) -> Windows {
                 flow: f.flow,
                 cwnd_pkts: f.cwnd_pkts,
                 in_flight_bytes: f.in_flight_bytes,
-                drops: f.drops,
+                drops: f.drops.into_iter().map(drops).collect(),
                 ce_marked: f.ce_marked,
             })
             .collect(),

@@ -100,9 +100,10 @@ fn telemetry(
             let end_ns = p.start_ns.saturating_add(SECOND_NS);
             let silent_ns = feed.silent_ns(id, p.start_ns, end_ns);
             let told = recent(&p.heard(silent_ns, SECOND_NS)?, capacity_bps);
-            let is_untold = feed.are_drops_untold() && told.drops == 0;
+            let is_untold = feed.are_drops_untold(id.node_id) && told.drops == Some(0);
             Some(Recent {
                 loss_rate: told.loss_rate.filter(|_| !is_untold),
+                drops: told.drops.filter(|_| !is_untold),
                 ..told
             })
         }),
@@ -165,7 +166,7 @@ fn recent(p: &Point, capacity_bps: u64) -> Recent {
         },
         packets: p.packets,
         arrivals: p.arrivals,
-        drops: p.drops,
+        drops: Some(p.drops),
         ce_marked: p.ce_marked,
         reports_lost: p.reports_lost,
     }

@@ -96,7 +96,7 @@ fn collector(feed: &Feed, now: Timestamp) -> Collector {
         updates: feed.updates,
         updates_lost: feed.updates_lost,
         age_s: feed.age_s(now),
-        status: counters(feed.status),
+        status: counters(feed.status.clone()),
     }
 }
 
@@ -133,7 +133,7 @@ macro_rules! same_fields {
 fn counters(of: CollectorStatus) -> CollectorCounters {
     same_fields!(of, CollectorStatus => CollectorCounters {
         reports_received, reports_lost, reports_late, reports_duplicate,
-        reports_implausible_sequence, reports_of_hops, datagrams_received,
+        reports_implausible_sequence, reports_of_hops, nodes_of_hops_alone, datagrams_received,
         datagrams_malformed, kernel_drops, probe_samples, probe_lost, join_candidates,
         join_matched, flows, flows_evicted, capture_rows, capture_rows_lost,
     })

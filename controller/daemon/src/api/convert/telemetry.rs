@@ -5,13 +5,14 @@ use crate::core::series::Point;
 use tidemark_api::Series;
 use tidemark_estimators::LinkId;
 
-/// Columns of `points` for a link of `capacity_bps` (0 = not known). `silent_ns`: how long
-/// its switch was silent between two times.
+/// Columns of `points` for a link of `capacity_bps` (0 = not known). `drops_untold`: no
+/// report can tell of one. `silent_ns`: how long its switch was silent between two times.
 pub fn series(
     id: LinkId,
     step_ns: u64,
     points: &[Point],
     capacity_bps: u64,
+    drops_untold: bool,
     silent_ns: impl Fn(u64, u64) -> u64,
 ) -> Series {
     let mut s = Series {
@@ -31,6 +32,10 @@ pub fn series(
         next_ns = Some(end_ns);
         let heard = p.heard(silent_ns(p.start_ns, end_ns), step_ns);
         push(&mut s, p, heard.map(|p| (p, p.utilisation(capacity_bps))));
+    }
+    if drops_untold {
+        let nothing = |drops: &&mut Option<u64>| **drops == Some(0);
+        s.drops.iter_mut().filter(nothing).for_each(|d| *d = None);
     }
     s
 }
@@ -83,13 +88,24 @@ mod tests {
     #[test]
     fn columns_have_one_length_and_unknown_is_null() {
         let points = [busy(0), Point::at(S)];
-        let s = series(ID, S, &points, 8_000_000, |_, _| 0);
+        let s = series(ID, S, &points, 8_000_000, false, |_, _| 0);
         assert_eq!((s.node, s.port), (10, 5));
         assert_eq!(s.time_ns.len(), s.limit_bytes.len());
         assert_eq!(s.limit_bytes, [Some(5000), None]);
         assert_eq!(s.utilisation, [Some(0.5), None]);
         assert_eq!(s.drops, [Some(0), Some(0)], "it was idle");
-        assert_eq!(series(ID, 1, &points[..1], 0, |_, _| 0).utilisation, [None]);
+        assert_eq!(
+            series(ID, 1, &points[..1], 0, false, |_, _| 0).utilisation,
+            [None]
+        );
+    }
+
+    #[test]
+    fn drops_that_no_report_can_tell_are_null() {
+        let mut points = [busy(0), busy(1)];
+        points[1].drops = 2;
+        let s = series(ID, S, &points, 0, true, |_, _| 0);
+        assert_eq!(s.drops, [None, Some(2)]);
     }
 
     /// A switch that had stopped for 14 s was drawn with an empty queue and 0 % utilisation.
@@ -105,7 +121,7 @@ mod tests {
             let (a, b) = (from.max(S + S / 2), to.min(4 * S));
             b.saturating_sub(a)
         };
-        let s = series(ID, S, &points, 8_000_000, silent_ns);
+        let s = series(ID, S, &points, 8_000_000, false, silent_ns);
         let seconds: Vec<u64> = s.time_ns.iter().map(|t| t / S).collect();
         assert_eq!(seconds, [0, 1, 2, 3, 4, 5, 7]);
         let half = Some(0.5);

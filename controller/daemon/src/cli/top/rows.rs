@@ -145,6 +145,6 @@ pub(super) fn flow(f: &LinkFlow, capacity_bps: u64) -> [String; 10] {
         dash_or(f.cwnd, |w| w.to_string()),
         table::or_dash(f.srtt_ms),
         table::or_dash(f.base_rtt_ms),
-        f.drops.to_string(),
+        dash_or(f.drops, |d| d.to_string()),
     ]
 }

@@ -161,8 +161,8 @@ impl Feed {
             let clock = self.clocks.entry(w.node_id).or_default();
             clock.watermark(w.time_ns, at);
         }
-        if let Some(s) = update.status {
-            self.status = s;
+        if let Some(s) = &update.status {
+            self.status.clone_from(s);
             self.last_status = Some(at);
         }
         restarted
@@ -242,9 +242,9 @@ impl Feed {
         self.estimator.occupancy_distribution(link, from_ns, to_ns)
     }
 
-    /// True if its collector has reports of INT-MD alone, which tell no drop.
-    pub fn are_drops_untold(&self) -> bool {
-        self.estimator.are_drops_untold()
+    /// True if a node is seen in the metadata of packets alone (INT-MD), which tells no drop.
+    pub fn are_drops_untold(&self, node_id: u32) -> bool {
+        self.estimator.are_drops_untold(node_id)
     }
 
     /// Time of which records are kept of a link.

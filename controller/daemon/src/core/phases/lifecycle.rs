@@ -15,7 +15,7 @@ use tidemark_proto::telemetry::CollectorStatus;
 const PATIENCE_S: f64 = 10.0;
 
 fn statuses(state: &State) -> Vec<CollectorStatus> {
-    state.feeds.iter().map(|f| f.status).collect()
+    state.feeds.iter().map(|f| f.status.clone()).collect()
 }
 
 /// Every known link, at the beginning of a phase.

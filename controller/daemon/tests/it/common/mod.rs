@@ -311,6 +311,7 @@ impl Traffic {
         });
         u.status = Some(CollectorStatus {
             reports_received: self.received,
+            nodes_of_hops_alone: if self.of_hops { vec![NODE] } else { Vec::new() },
             reports_of_hops: if self.of_hops { self.received } else { 0 },
             join_candidates: self.received,
             join_matched: self.received,

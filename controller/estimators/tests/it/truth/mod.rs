@@ -505,7 +505,7 @@ pub(crate) fn judge(r: &Run, e: &LinkEstimate) -> Judged {
                 f.confidence,
                 f.base_rtt_ms,
                 f.packets,
-                f.drops,
+                f.drops.unwrap_or(0),
                 f.reductions_local,
                 f.reductions_remote,
                 f.why

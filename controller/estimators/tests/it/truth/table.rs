@@ -158,7 +158,7 @@ impl Row {
             "utilisation",
         );
         let few = (drops as f64).sqrt().max(1.0);
-        let error = (e.drops as f64 - drops as f64).abs();
+        let error = (e.drops.unwrap_or(0) as f64 - drops as f64).abs();
         ask(error <= LOSS_ERROR * drops as f64 + few, "drops");
         Self {
             run: recorded.name.clone(),
@@ -193,7 +193,7 @@ impl Row {
             self.judged.long,
             self.utilisation,
             self.estimate.utilisation.mean.unwrap_or(f64::NAN),
-            self.estimate.drops,
+            self.estimate.drops.unwrap_or(0),
             self.failures.join(", "),
         )
     }
