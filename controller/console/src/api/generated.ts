@@ -959,7 +959,7 @@ export interface components {
             problem: string | null;
         };
         /** @description Congestion control as recognised from a window's trajectory. */
-        CongestionControl: "reno" | "cubic" | "bbr" | "scalable" | "unknown";
+        CongestionControl: "reno" | "cubic" | "bbr" | "scalable" | "dctcp" | "unknown";
         /** @description One point of a what-if curve. */
         CurvePoint: {
             /**
