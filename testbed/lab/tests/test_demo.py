@@ -121,6 +121,10 @@ def test_it_measures_advises_applies_and_measures_again(demo, binary, tmp_path):
     analyzed = json.loads(output(binary("tidemark-controller"), "analyze", out, "--json"))["links"]
     for phase in (first, second):
         (same,) = [link for link in analyzed if link["phase"] == phase["name"]]
+        if phase["why_not_trusted"]:
+            # A busy machine: the demo says so, and concludes nothing.
+            assert phase["verdict"]["answer"] == "cannot_say"
+            continue
         assert phase["verdict"] == {key: same["verdict"][key] for key in phase["verdict"]}
     assert abs(first["estimates"]["n_b"]["value"] - 12) <= 1.5
     assert abs(first["estimates"]["t_e_ms"]["value"] - 19.2) <= 0.15 * 19.2
