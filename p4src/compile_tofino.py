@@ -136,8 +136,11 @@ def compile_program(compiler: str, target: Target, out_dir: Path) -> None:
 
 def run(command: list[str]) -> None:
     # p4c looks for its headers relative to where it is run; the output is
-    # reproducible only with relative source paths.
-    subprocess.run(command, cwd=SOURCE_DIR, check=True)
+    # reproducible only with relative source paths, and at addresses that do not
+    # change: snapshots come in the order of pointers.
+    setarch = shutil.which("setarch")
+    fixed = [setarch, "-R"] if setarch else []
+    subprocess.run([*fixed, *command], cwd=SOURCE_DIR, check=True)
 
 
 def assemble(command: list[str]) -> None:
