@@ -114,11 +114,17 @@ def compile_program(compiler: str, target: Target, out_dir: Path) -> None:
             stderr.
         tofino_assembly.Miscompiled: it was accepted, but what was made cannot work.
     """
+    # Snapshots come in the order of pointers, which follow from lengths of paths too.
+    with tempfile.TemporaryDirectory() as scratch:
+        compile_into(compiler, target, Path(scratch))
+        shutil.copytree(scratch, out_dir, dirs_exist_ok=True)
+
+
+def compile_into(compiler: str, target: Target, out_dir: Path) -> None:
     source = f"tna/{target.program}.p4"
     # The include files have constants that only the other target needs.
     common = ["-g", "--Wdisable=unused", "--bf-rt-schema", str(out_dir / "bfrt.json")]
     p4info = ["--p4runtime-files", str(out_dir / "p4info.txtpb")]
-    out_dir.mkdir(parents=True, exist_ok=True)
     architecture = ["--target", target.name, "--arch", target.architecture]
     if is_driver(compiler):
         run([compiler, *architecture, *common, *p4info, "-o", str(out_dir), source])
@@ -136,8 +142,10 @@ def compile_program(compiler: str, target: Target, out_dir: Path) -> None:
 
 def run(command: list[str]) -> None:
     # p4c looks for its headers relative to where it is run; the output is
-    # reproducible only with relative source paths.
-    subprocess.run(command, cwd=SOURCE_DIR, check=True)
+    # reproducible only with relative source paths, and without random addresses.
+    setarch = shutil.which("setarch")
+    fixed = [setarch, "-R"] if setarch else []
+    subprocess.run([*fixed, *command], cwd=SOURCE_DIR, check=True)
 
 
 def assemble(command: list[str]) -> None:

@@ -138,6 +138,53 @@ def test_the_checksum_follows_the_mark():
 # --- what is committed ------------------------------------------------------------
 
 
+def const_table(name: str) -> tuple[list[str], list[tuple[list[str], str]]]:
+    """Keys of a table of the egress, and its constant entries: values, action."""
+    body = code(SOURCE_DIR / "tna" / "egress.p4")
+    body = re.search(rf"\btable {name} {{(.*?)\n    }}", body, re.S)[1]
+    keys = re.findall(r"([\w.]+(?:\(\))?): ternary;", body)
+    entries = re.findall(r"\(([^()]*)\): (\w+)\(\);", body)
+    return keys, [([v.strip() for v in values.split(",")], action) for values, action in entries]
+
+
+def first_match(table, packet: dict[str, int]) -> str:
+    keys, entries = table
+    words = {"true": 1, "false": 0}
+    for values, action in entries:
+        assert len(values) == len(keys)
+        wanted = {
+            k: words.get(v) if v in words else int(v)
+            for k, v in zip(keys, values, strict=True)
+            if v != "_"
+        }
+        if all(packet.get(k, 0) == v for k, v in wanted.items()):
+            return action
+    return "leave_unreported"
+
+
+def test_what_is_dropped_or_marked_is_reported_out_of_the_sample():
+    """As v1model: a mark that only its mark makes a report is told apart (flag 2)."""
+    decision = const_table("report_decision")
+    watched = {"hdr.bridge.watched": 1, "meta.has_collector": 1, "hdr.ipv4.isValid()": 1}
+    watched |= {"meta.collector_address_diff": 1, "meta.collector_port_diff": 1}
+    for sampled, dropped, marked, expected in [
+        (1, 0, 0, "mirror_headers"),
+        (1, 0, 1, "mirror_headers"),
+        (0, 1, 0, "mirror_headers"),
+        (0, 0, 1, "mirror_out_of_sample"),
+        (0, 0, 0, "leave_unreported"),
+    ]:
+        packet = watched | {"hdr.bridge.sampled": sampled}
+        packet |= {"meta.dropped": dropped, "meta.marked": marked}
+        assert first_match(decision, packet) == expected, packet
+        for no_report in (
+            "hdr.bridge.watched",
+            "meta.has_collector",
+            "meta.collector_address_diff",
+        ):
+            assert first_match(decision, packet | {no_report: 0}) == "leave_unreported"
+
+
 def recorded_digest(target) -> dict:
     return json.loads((target.build_dir / compile_tofino.DIGEST_NAME).read_text())
 

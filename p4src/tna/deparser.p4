@@ -20,7 +20,8 @@ control EgressDeparser(packet_out packet,
     apply {
         if (eg_dprsr_md.mirror_type == MIRROR_TYPE_REPORT) {
             mirror.emit<mirror_h>(meta.session, {
-                meta.kind, meta.dropped, meta.aqm, meta.congested, meta.marked, meta.pad,
+                meta.kind, meta.dropped, meta.aqm, meta.congested, meta.marked,
+                meta.out_of_sample,
                 hdr.bridge.sampling_shift, hdr.bridge.ingress_port,
                 meta.group_word,
                 hdr.bridge.egress_port,

@@ -282,6 +282,17 @@ control Egress(inout egress_headers_t hdr,
         meta.group_word = meta.group_word | next_sequence.execute(0);
     }
 
+    // The mark is a signal as a drop is, and stands for one packet.
+    @hidden
+    action mirror_out_of_sample() {
+        eg_dprsr_md.mirror_type = MIRROR_TYPE_REPORT;
+#if __TARGET_TOFINO__ >= 2
+        eg_dprsr_md.mirror_io_select = 1;
+#endif
+        meta.group_word = meta.group_word | next_sequence.execute(0);
+        meta.out_of_sample = 1;
+    }
+
     @hidden
     action leave_unreported() { }
 
@@ -291,21 +302,23 @@ control Egress(inout egress_headers_t hdr,
             hdr.bridge.watched: ternary;
             hdr.bridge.sampled: ternary;
             meta.dropped: ternary;
+            meta.marked: ternary;
             meta.has_collector: ternary;
             hdr.ipv4.isValid(): ternary;
             hdr.udp.isValid(): ternary;
             meta.collector_address_diff: ternary;
             meta.collector_port_diff: ternary;
         }
-        actions = { mirror_headers; leave_unreported; }
+        actions = { mirror_headers; mirror_out_of_sample; leave_unreported; }
         const default_action = leave_unreported();
         const entries = {
-            (0, _, _, _, _, _, _, _): leave_unreported();
-            (_, _, _, 0, _, _, _, _): leave_unreported();
-            (_, _, _, _, true, _, 0, _): leave_unreported();
-            (_, _, _, _, _, true, _, 0): leave_unreported();
-            (_, 1, _, _, _, _, _, _): mirror_headers();
-            (_, _, 1, _, _, _, _, _): mirror_headers();
+            (0, _, _, _, _, _, _, _, _): leave_unreported();
+            (_, _, _, _, 0, _, _, _, _): leave_unreported();
+            (_, _, _, _, _, true, _, 0, _): leave_unreported();
+            (_, _, _, _, _, _, true, _, 0): leave_unreported();
+            (_, 1, _, _, _, _, _, _, _): mirror_headers();
+            (_, _, 1, _, _, _, _, _, _): mirror_headers();
+            (_, _, _, 1, _, _, _, _, _): mirror_out_of_sample();
         }
     }
 
@@ -487,21 +500,24 @@ control Egress(inout egress_headers_t hdr,
             hdr.mirror.aqm: exact;
             hdr.mirror.congested: exact;
             hdr.mirror.marked: exact;
+            hdr.mirror.out_of_sample: exact;
             hdr.ipv6.isValid(): exact;
         }
         actions = { fill_forwarded; fill_dropped; @defaultonly NoAction; }
         const default_action = NoAction();
         const entries = {
-            (0, 0, 0, 0, false): FORWARDED(IPV4) 0, 0);
-            (0, 0, 1, 0, false): FORWARDED(IPV4) 1, 0);
-            (0, 0, 1, 1, false): FORWARDED(IPV4) 1, POLICY_FLAG_CE_MARKED);
-            (1, 0, 1, 0, false): DROPPED(IPV4) DROP_REASON_TAIL_DROP);
-            (1, 1, 1, 0, false): DROPPED(IPV4) DROP_REASON_AQM);
-            (0, 0, 0, 0, true): FORWARDED(IPV6) 0, 0);
-            (0, 0, 1, 0, true): FORWARDED(IPV6) 1, 0);
-            (0, 0, 1, 1, true): FORWARDED(IPV6) 1, POLICY_FLAG_CE_MARKED);
-            (1, 0, 1, 0, true): DROPPED(IPV6) DROP_REASON_TAIL_DROP);
-            (1, 1, 1, 0, true): DROPPED(IPV6) DROP_REASON_AQM);
+            (0, 0, 0, 0, 0, false): FORWARDED(IPV4) 0, 0);
+            (0, 0, 1, 0, 0, false): FORWARDED(IPV4) 1, 0);
+            (0, 0, 1, 1, 0, false): FORWARDED(IPV4) 1, POLICY_FLAG_CE_MARKED);
+            (0, 0, 1, 1, 1, false): FORWARDED(IPV4) 1, POLICY_FLAGS_MARK_ALONE);
+            (1, 0, 1, 0, 0, false): DROPPED(IPV4) DROP_REASON_TAIL_DROP);
+            (1, 1, 1, 0, 0, false): DROPPED(IPV4) DROP_REASON_AQM);
+            (0, 0, 0, 0, 0, true): FORWARDED(IPV6) 0, 0);
+            (0, 0, 1, 0, 0, true): FORWARDED(IPV6) 1, 0);
+            (0, 0, 1, 1, 0, true): FORWARDED(IPV6) 1, POLICY_FLAG_CE_MARKED);
+            (0, 0, 1, 1, 1, true): FORWARDED(IPV6) 1, POLICY_FLAGS_MARK_ALONE);
+            (1, 0, 1, 0, 0, true): DROPPED(IPV6) DROP_REASON_TAIL_DROP);
+            (1, 1, 1, 0, 0, true): DROPPED(IPV6) DROP_REASON_AQM);
         }
     }
 #undef FORWARDED

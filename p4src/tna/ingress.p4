@@ -55,8 +55,8 @@ control Ingress(inout ingress_headers_t hdr,
         size = PORT_COUNT;
     }
 
-    // Reports one in 2^sampling_shift of the packets that leave. Drops are always
-    // reported.
+    // Reports one in 2^sampling_shift of the packets that leave. What is dropped or
+    // marked here is always reported.
     action report(bit<8> sampling_shift) {
         hdr.bridge.sampling_shift = sampling_shift;
     }

@@ -125,7 +125,7 @@ parser EgressParser(packet_in packet,
         meta.aqm = 0;
         meta.congested = 0;
         meta.marked = 0;
-        meta.pad = 0;
+        meta.out_of_sample = 0;
         meta.group_word = 0;
         meta.occupancy_cells = 0;
         meta.limit_cells = 0;

@@ -19,6 +19,9 @@ const bit<8> KIND_MASK = 0xE0;
 
 const MirrorType_t MIRROR_TYPE_REPORT = 1;
 
+// Flags of a packet that is marked and not of the sample: 1, marked; 2, out of sample.
+const bit<8> POLICY_FLAGS_MARK_ALONE = POLICY_FLAG_CE_MARKED | 2;
+
 // Mirror sessions, by the headers that they keep.
 const MirrorId_t SESSION_IPV4 = 1;
 const MirrorId_t SESSION_IPV4_UDP = 2;
@@ -68,7 +71,7 @@ header mirror_h {
     bit<1>   aqm;
     bit<1>   congested;
     bit<1>   marked;
-    bit<1>   pad;
+    bit<1>   out_of_sample;
     bit<8>   sampling_shift;
     bit<16>  ingress_port;
     // First word of the report: version, hw_id, sequence number.
@@ -136,7 +139,8 @@ struct egress_metadata_t {
     bit<1>      aqm;
     bit<1>      congested;
     bit<1>      marked;
-    bit<1>      pad;
+    // Reported for its mark alone.
+    bit<1>      out_of_sample;
     bit<32>     group_word;
     bit<32>     occupancy_cells;
     // Limit, or threshold of marking.
