@@ -112,7 +112,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
         // A span that began less than 30 s ago has gone on since it was held.
         await live();
         return `page ${shown.join()}, API ${said.join()}`;
-      }, { timeout: 150_000, interval: 2000 })
+      }, { timeout: 220_000, interval: 2000 })
       .toBe('the same');
     await live();
   });
