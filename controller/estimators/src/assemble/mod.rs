@@ -280,7 +280,7 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     if parts.by_share_of_marks {
         all.push(
             "flows reduce by the share of their marks (DCTCP): alpha, q, D and s count the round \
-             trips with marks, of which none is a halving, and the advice rests on none of them"
+             trips with marks, of which none is a halving"
                 .to_owned(),
         );
     }

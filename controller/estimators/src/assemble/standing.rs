@@ -100,8 +100,8 @@ impl Flow<'_, '_> {
         self.window.probed() || self.at_top < MOVES
     }
 
-    /// Whether it may be limited here though it does not react to loss: on a full link, which
-    /// presses on each, its window is seen to move.
+    /// True of a flow that may be limited here though it does not react to loss: on a full
+    /// link, which presses on each, its window is seen to move.
     pub(super) fn may_react_to_delay(&self, context: &LinkContext) -> bool {
         let stands = context.signals == 0 && self.is_open() && self.is_clocked();
         self.p_by_delay.is_some() && (!context.filled() || self.moves()) || stands

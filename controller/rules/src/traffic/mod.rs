@@ -203,7 +203,7 @@ impl Traffic {
         }
     }
 
-    /// Whether the LBP flows reduce by the share of their marks; `None` when that is not
+    /// True of LBP flows that reduce by the share of their marks; `None` when that is not
     /// known.
     pub fn heeds_share_of_marks(&self) -> Option<bool> {
         match self.congestion_control {

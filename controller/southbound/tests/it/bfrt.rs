@@ -262,7 +262,7 @@ async fn a_watch_of_ipv6_has_a_table_of_its_own() {
     assert!(server.problems().is_empty(), "{:?}", server.problems());
 }
 
-/// Where the controller may not write a limit now, the rest is there, and the limit
+/// A controller that may not write a limit now writes the rest, and the limit
 /// comes with the next provisioning: in the program's table and in the traffic manager.
 #[tokio::test]
 async fn a_limit_waits_until_it_may_be_written() {

@@ -121,7 +121,7 @@ async fn provision_writes_everything_once() {
     );
 }
 
-/// Where the controller may not write a limit now, the rest is there, and the limit
+/// A controller that may not write a limit now writes the rest, and the limit
 /// comes with the next provisioning.
 #[tokio::test]
 async fn a_limit_waits_until_it_may_be_written() {

@@ -26,7 +26,7 @@ const WITHOUT_GRPC: &str = "simple_switch";
 
 pub(crate) use shaping::DEPTH_PACKETS;
 
-/// Whether the program was called by one of the names, perhaps with a path; with P4Runtime?
+/// BMv2's program of this name, if it is one, with or without a path: true with P4Runtime.
 pub(crate) fn is_called(argv0: &OsString) -> Option<bool> {
     let name = Path::new(argv0).file_name()?;
     (name == NAME || name == WITHOUT_GRPC).then_some(name == NAME)

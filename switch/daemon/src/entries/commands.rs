@@ -79,7 +79,7 @@ fn is_shown(word: &str) -> bool {
     SHOWS.iter().any(|s| word.starts_with(s))
 }
 
-/// Whether a file holds such commands.
+/// True of a file with such commands.
 pub(super) fn are_in(text: &str) -> bool {
     lines(text).next().is_some_and(|(_, words)| {
         let first = words.first().copied().unwrap_or_default();
