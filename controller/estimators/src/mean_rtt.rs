@@ -94,7 +94,6 @@ mod tests {
             transmission_s: 0.0,
             error,
             evidence: Evidence::Probed,
-            guessed: false,
         }
     }
 

@@ -16,9 +16,6 @@ pub(crate) struct BaseRtt {
     pub transmission_s: f64,
     pub error: f64,
     pub evidence: Evidence,
-    /// Nothing of it was seen: it is what the flow's rate needs for a window like
-    /// that of the others.
-    pub guessed: bool,
 }
 
 /// The part of a flow's intervals whose base RTT may be too small. Each is a
@@ -36,7 +33,7 @@ const FAINT_ERROR: f64 = 0.15;
 /// A packet waits on its way for another that is just being sent: of links as fast as this
 /// one for half a transmission more or less. At 10 Mb/s that is 6 % of 10 ms.
 const TRANSMISSIONS: f64 = 0.5;
-/// As of a guess.
+/// However little is known.
 const MOST_ERROR: f64 = 0.5;
 
 /// T_i: a low quantile of (srtt − queueing delay here) over the history, or the
@@ -77,7 +74,6 @@ pub(crate) fn base_rtt(
         transmission_s,
         error,
         evidence,
-        guessed: false,
     };
     let clocked = echo.filter(Echo::clocks);
     if let Some(us) = quantile(&differences, low)

@@ -19,7 +19,7 @@ fn common_part(f: &Flow<'_, '_>) -> f64 {
         DROPS_ALONE
     } else if f.estimate.evidence != Evidence::Passive {
         PROBED
-    } else if f.base_rtt.is_none_or(|b| b.guessed) {
+    } else if f.base_rtt.is_none() {
         DROPS_ALONE
     } else {
         INFERRED

@@ -87,7 +87,7 @@ pub(super) fn estimates(
                 window.from_ns,
                 window.to_ns,
                 window.interval_ns(),
-                f.base_rtt.filter(|b| !b.guessed),
+                f.base_rtt,
             )
         })
         .collect();
@@ -194,7 +194,7 @@ fn windows_at_once(
         .zip(per_flow)
         .filter(|(f, _)| f.estimate.congestion_control != CongestionControl::Bbr)
         .filter_map(|(f, w)| {
-            let base = f.base_rtt.filter(|b| !b.guessed)?;
+            let base = f.base_rtt?;
             let base_ns = (base.seconds * 1e9) as u64;
             Some((f.estimate.flow, (base_ns + delay_ns, mean(w)?)))
         })

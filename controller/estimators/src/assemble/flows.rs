@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every flow of the window with its class and rates.
 
-use super::classed::{Classed, Known, classed, classed_again};
+use super::classed::{Classed, Known, classed};
 use super::pauses::Pauses;
 use crate::classify::{LinkContext, Past};
 use crate::config::EstimatorConfig;
@@ -72,25 +72,14 @@ impl Flow<'_, '_> {
     }
 }
 
+/// The flows of a window, by what is `known` of them where it was narrowed from a larger one.
 pub(super) fn all<'a, 'w>(
-    window: &'w LinkWindow<'a>,
-    context: &LinkContext,
-    config: &EstimatorConfig,
-) -> Vec<Flow<'a, 'w>> {
-    each(window, classed(window, context, config))
-}
-
-/// The flows of a window that was narrowed, by what is `known` of those of the whole.
-pub(super) fn again<'a, 'w>(
     window: &'w LinkWindow<'a>,
     known: Vec<Known>,
     context: &LinkContext,
     config: &EstimatorConfig,
 ) -> Vec<Flow<'a, 'w>> {
-    each(window, classed_again(window, known, context, config))
-}
-
-fn each<'a, 'w>(window: &'w LinkWindow<'a>, classed: Vec<Classed<'a, 'w>>) -> Vec<Flow<'a, 'w>> {
+    let classed = classed(window, known, context, config);
     classed.into_iter().map(|c| one(window, c)).collect()
 }
 
@@ -156,7 +145,7 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
             srtt_ms: probe
                 .filter(|p| p.srtt_last_us > 0)
                 .map(|p| f64::from(p.srtt_last_us) / 1e3),
-            base_rtt_ms: base_rtt.filter(|b| !b.guessed).map(|b| b.seconds * 1e3),
+            base_rtt_ms: base_rtt.map(|b| b.seconds * 1e3),
             congestion_control: c.recognised.cc,
             beta: c.recognised.beta,
             reductions_local: reductions.iter().filter(|r| r.counts && r.local).count() as u32,

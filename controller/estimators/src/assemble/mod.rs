@@ -41,7 +41,7 @@ pub(crate) fn link_and_recent_n_b(
     window.narrow(recent_ns);
     let context = context(&window, &utilisation::totals(&window), config);
     let recent = {
-        let flows = flows::again(&window, known, &context, config);
+        let flows = flows::all(&window, known, &context, config);
         n_b::of(&standing::heed(flows, &context), &context)
     };
     (estimate, recent)
@@ -51,7 +51,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
     let t = utilisation::totals(window);
     let delay_ms = utilisation::delay_ms(window);
     let context = context(window, &t, config);
-    let classed = standing::heed(flows::all(window, &context, config), &context);
+    let classed = standing::heed(flows::all(window, Vec::new(), &context, config), &context);
     let parts = estimates::estimates(window, &t, &classed, &context, config);
     let rtt_s = parts.estimates.t_e_ms.map(|t| t.value / 1e3);
     let (flows, known): (Vec<_>, Vec<_>) = classed.into_iter().map(Flow::known).unzip();
@@ -98,7 +98,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
 /// N_b alone, the same as that of [`link`]: what it costs is the classes of the flows.
 pub(crate) fn n_b(window: &LinkWindow<'_>, config: &EstimatorConfig) -> Estimate {
     let context = context(window, &utilisation::totals(window), config);
-    let flows = standing::heed(flows::all(window, &context, config), &context);
+    let flows = standing::heed(flows::all(window, Vec::new(), &context, config), &context);
     n_b::of(&flows, &context)
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn classified(
     config: &EstimatorConfig,
 ) -> Vec<(Option<FlowKeyText>, Classified)> {
     let context = context(window, &utilisation::totals(window), config);
-    classed::classed(window, &context, config)
+    classed::classed(window, Vec::new(), &context, config)
         .into_iter()
         .map(|c| (flows::key(c.flow), c.class))
         .collect()

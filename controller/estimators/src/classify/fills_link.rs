@@ -80,7 +80,6 @@ mod tests {
             transmission_s: 0.0,
             error: 0.01,
             evidence: Evidence::Passive,
-            guessed: false,
         };
         let link = LinkContext {
             non_empty: 1.0,

@@ -126,9 +126,9 @@ pub(crate) fn classify(
             fills_link,
             ..Observation::of(flow, link, config, reductions, &recognised, &f)
         });
-        by_log_odds(flow, link, reductions, &f, observed)
+        by_log_odds(&f, observed)
     });
-    let by_delay = observed.as_ref().and_then(|_| p_by_delay(flow, base, &f));
+    let by_delay = observed.as_ref().and_then(|_| p_by_delay(flow, &f));
     Classified {
         recognised,
         p_by_delay: by_delay,
@@ -267,19 +267,13 @@ fn by_definition(
 }
 
 /// LBP or not by the evidence; which other limit it has by how its packets come.
-fn by_log_odds(
-    flow: &FlowWindow<'_>,
-    link: &LinkContext,
-    reductions: &[Reduction],
-    facts: &Facts,
-    observed: &Observation,
-) -> Verdict {
+fn by_log_odds(facts: &Facts, observed: &Observation) -> Verdict {
     let odds = LogOdds::weigh(observed, &Weights::IN_FORCE);
     let p = odds.p_lbp().min(facts.receiver_window.p_hardly_there());
     if p >= 0.5 {
         return verdict(FlowClass::Lbp, p, p, odds.why());
     }
-    if window_limited(flow, link, facts, reductions) {
+    if window_limited(facts) {
         verdict(FlowClass::Wl, 0.8 * (1.0 - p), p, odds.why())
     } else {
         verdict(FlowClass::Rbp, 1.0 - p, p, odds.why())
@@ -299,7 +293,6 @@ mod tests {
             transmission_s: 0.0,
             error: 0.03,
             evidence: Evidence::Passive,
-            guessed: false,
         }
     }
 

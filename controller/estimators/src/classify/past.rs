@@ -5,7 +5,7 @@ use super::facts::{Facts, from_history};
 use crate::config::EstimatorConfig;
 use crate::congestion_control::{Recognised, recognise};
 use crate::echo::Echo;
-use crate::reductions::{Reduction, local_episodes, passive, probed, typical_rtt_ns};
+use crate::reductions::{Reduction, episodes, passive, probed, typical_rtt_ns};
 use crate::rtt::BaseRtt;
 use crate::types::CongestionControl;
 use crate::window::FlowWindow;
@@ -38,7 +38,7 @@ impl Past {
         } else {
             typical_rtt_ns(flow, base, config)
         };
-        let here = local_episodes(flow, rtt_ns);
+        let here = episodes(&flow.signals_ns, rtt_ns);
         let events = here.len();
         let (reductions, recognised) = if is_probed {
             let reductions = probed(flow, base, config);

@@ -4,7 +4,6 @@
 //! without a loss anywhere, so that nothing of what losses say tells where they are limited.
 
 use super::facts::Facts;
-use crate::rtt::BaseRtt;
 use crate::window::FlowWindow;
 
 /// Packets of a probed flow wait elsewhere for less than this part of what they wait here;
@@ -25,11 +24,7 @@ const P_PASSIVE: f64 = 0.75;
 
 /// Probability that the flow is bottlenecked here, given that flows which react to delay
 /// hold the queue. `None` where another limit is seen, or too little to tell.
-pub(super) fn p_by_delay(
-    flow: &FlowWindow<'_>,
-    base: Option<BaseRtt>,
-    facts: &Facts,
-) -> Option<f64> {
+pub(super) fn p_by_delay(flow: &FlowWindow<'_>, facts: &Facts) -> Option<f64> {
     let sampled = flow.sampling > 1.0;
     if flow.probed() {
         let waiting = facts.waiting?;
@@ -45,7 +40,7 @@ pub(super) fn p_by_delay(
     }
     // A clock of acknowledgements shows that the flow has a window, its size that nothing
     // holds it.
-    let shape = facts.shape.filter(|_| base.is_some_and(|b| !b.guessed))?;
+    let shape = facts.shape?;
     (shape.at_top < CONSTANT).then_some(P_PASSIVE)
 }
 
@@ -54,7 +49,6 @@ mod tests {
     use super::super::facts::Waiting;
     use super::*;
     use crate::in_flight::Shape;
-    use crate::types::Evidence;
     use tidemark_proto::telemetry::{FlowInterval, ProbeInterval};
 
     const BASE_S: f64 = 0.02;
@@ -87,14 +81,7 @@ mod tests {
             sampling,
             ..FlowWindow::of_records(vec![&record])
         };
-        let base = BaseRtt {
-            seconds: BASE_S,
-            transmission_s: 0.0,
-            error: 0.03,
-            evidence: Evidence::Passive,
-            guessed: false,
-        };
-        p_by_delay(&flow, Some(base), facts)
+        p_by_delay(&flow, facts)
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) struct Reduction {
 
 /// Retransmission timeouts take at least this long to show a drop (Linux 200 ms,
 /// RFC 6298 1 s).
-pub(crate) const TIMEOUT_LOOKBACK_NS: u64 = 1_200_000_000;
+const TIMEOUT_LOOKBACK_NS: u64 = 1_200_000_000;
 
 /// What precedes a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +86,8 @@ impl<'a> Attribution<'a> {
 }
 
 /// Time a round trip took in the record, from the best that is known, ns. `base` is that
-/// of the flow where it was looked for: one that is guessed says nothing, and that of a
-/// probed flow may hold what it waits elsewhere.
+/// of the flow where it was looked for: that of a probed flow may hold what it waits
+/// elsewhere.
 pub(crate) fn rtt_ns(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,
@@ -106,7 +106,7 @@ pub(crate) fn rtt_ns(
     };
     let handshake = flow.info.map(|i| i.handshake_rtt_ns).filter(|&r| r > 0);
     let told = || {
-        base.filter(|b| !b.guessed && b.evidence == Evidence::Passive)
+        base.filter(|b| b.evidence == Evidence::Passive)
             .map(|b| (b.seconds * 1e9) as u64)
     };
     let base_ns = handshake.or_else(told);

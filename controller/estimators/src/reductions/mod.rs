@@ -6,5 +6,5 @@ mod passive;
 mod probed;
 
 pub(crate) use attribution::{Reduction, rtt_ns};
-pub(crate) use passive::{local_episodes, passive, typical_rtt_ns};
+pub(crate) use passive::{episodes, passive, typical_rtt_ns};
 pub(crate) use probed::{SSTHRESH_UNSET, probed};

@@ -7,8 +7,8 @@ use crate::sim;
 
 use sim::{Kind, MSS, NODE, PORT, Scenario, Spec, run};
 use tidemark_estimators::{
-    CongestionControl, Estimator, EstimatorConfig, Evidence, FlowClass, FlowEstimate, LinkEstimate,
-    LinkId, Regime,
+    CongestionControl, Estimator, EstimatorConfig, Evidence, FlowClass, LinkEstimate, LinkId,
+    Regime,
 };
 
 const LINK: LinkId = LinkId {
@@ -92,17 +92,13 @@ fn estimate(s: &Scenario, skip_s: f64) -> (LinkEstimate, sim::Run) {
 }
 
 /// The records of a scenario are fewer than the history that a class may rest on: that of the
-/// last part then is the same as by itself, and so is its N_b where no base RTT is guessed.
+/// last part then is the same as by itself, and so is its N_b.
 fn the_last_part_is_as_if_alone(e: &Estimator, from: u64, end: u64, whole: &LinkEstimate) {
     let recent = end - (end - from) / 3;
     let (estimate, n_b) = e.estimate_and_recent_n_b(LINK, from, end, recent);
     // By text, as there are values that are not numbers.
     assert_eq!(format!("{estimate:?}"), format!("{whole:?}"));
-    let alone = e.estimate(LINK, recent, end);
-    let guessed = |f: &FlowEstimate| f.base_rtt_ms.is_none() && f.class != FlowClass::Short;
-    if !alone.flows.iter().any(guessed) {
-        assert_eq!(n_b, alone.estimates.n_b);
-    }
+    assert_eq!(n_b, e.n_b(LINK, recent, end));
 }
 
 fn class_of(e: &LinkEstimate, flow: u64) -> FlowClass {
