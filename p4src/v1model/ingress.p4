@@ -18,6 +18,7 @@ control IngressPipeline(inout headers_t hdr,
     @name(".Ingress.forward")
     action forward(bit<9> port) {
         standard_metadata.egress_spec = port;
+        meta.queue_index = (bit<32>)port;
     }
 
     @name(".Ingress.flood")
@@ -50,8 +51,8 @@ control IngressPipeline(inout headers_t hdr,
             standard_metadata.egress_spec: ternary @name("egress_port");
             meta.dscp: ternary @name("dscp");
         }
-        actions = { take_queue; }
-        default_action = take_queue(0);
+        actions = { take_queue; @defaultonly NoAction; }
+        default_action = NoAction();
         size = 1024;
     }
 
@@ -345,7 +346,6 @@ control IngressPipeline(inout headers_t hdr,
     apply {
         l2_forward.apply();
         if (standard_metadata.mcast_grp == 0) {
-            meta.queue_index = (bit<32>)standard_metadata.egress_spec;
             if (queue_of.apply().hit) {
                 queue_count.apply();
                 ask_queue();

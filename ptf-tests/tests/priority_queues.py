@@ -32,10 +32,10 @@ class Queues(Tidemark):
         self.report_to_collector()
 
     def send_tagged(self, dscps, port=2, ident=100, ecn=0):
-        """Idents in order; the first goes into transmission."""
+        """Idents in order; the first goes into transmission, of each queue where it can."""
         for i, dscp in enumerate(dscps):
             self.send(1, packets.tcp(1, port, FRAME, ident=ident + i, dscp=dscp, ecn=ecn))
-            if i == 0:
+            if dscp not in dscps[:i]:
                 time.sleep(SETTLE_S)
 
     def reports_of(self, count):
