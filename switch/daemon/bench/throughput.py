@@ -222,6 +222,11 @@ def trial_of(
     )
 
 
+def most_offered(at: Bench | Repeater, seconds: float) -> float:
+    """Frames per second that the sender has: the most of three, as others may disturb one."""
+    return max(at.trial(min(seconds, 0.5), 0).offered_pps for _ in range(3))
+
+
 def search(
     start: Callable[[Path], switches.Running], bench: partial, info: Info, seconds: float
 ) -> Highest:
@@ -233,8 +238,7 @@ def search(
             at = bench(switch)
             # Caches and the program's first packets; and what the sender can do.
             at.sender.send(0.3, 0)
-            most = at.trial(min(seconds, 0.5), 0)
-            return highest(partial(at.trial, seconds), most.offered_pps)
+            return highest(partial(at.trial, seconds), most_offered(at, seconds))
         finally:
             switch.stop()
 
@@ -299,6 +303,8 @@ def measure(args: argparse.Namespace) -> dict:
             raise SetupError(f"{program} is missing: run `make bench-switch`")
     print("pipeline alone, one core:", flush=True)
     subprocess.run([str(examples / "bench"), "200000"], check=True)
+    # Above both: a trial's time is that of this process.
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(12))
     result: dict = {"machine": machine(), "sizes": []}
     if "bmv2" not in sides(args.sizes[0]):
         print("SKIPPED: simple_switch_grpc is not on PATH, nothing to compare with")
@@ -312,8 +318,8 @@ def measure(args: argparse.Namespace) -> dict:
             put(result, size, name, search(start, bench, info, args.seconds))
             if name != "bmv2":
                 at = Repeater(repeater, sender)
-                most = at.trial(min(args.seconds, 0.5), 0)
-                found = highest(partial(at.trial, args.seconds), most.offered_pps)
+                most_pps = most_offered(at, args.seconds)
+                found = highest(partial(at.trial, args.seconds), most_pps)
                 put(result, size, f"{name} without program", found)
     return result
 

@@ -45,7 +45,10 @@ impl Report {
 fn boot_ns(runtime: &tokio::runtime::Runtime, switch: &Handle) -> u64 {
     let both = switch.call(|p| {
         let wall = std::time::SystemTime::now();
-        (wall.duration_since(std::time::UNIX_EPOCH).unwrap(), p.now_ns())
+        (
+            wall.duration_since(std::time::UNIX_EPOCH).unwrap(),
+            p.now_ns(),
+        )
     });
     let (wall, logical_ns) = runtime.block_on(both).unwrap();
     wall.as_nanos() as u64 - logical_ns

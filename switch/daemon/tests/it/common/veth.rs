@@ -336,7 +336,13 @@ impl Host {
         let on = 1i32;
         let fd = self.0.as_raw_fd();
         let r = unsafe {
-            libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, (&raw const on).cast(), 4)
+            libc::setsockopt(
+                fd,
+                libc::SOL_SOCKET,
+                libc::SO_TIMESTAMPNS,
+                (&raw const on).cast(),
+                4,
+            )
         };
         assert_eq!(r, 0);
     }
