@@ -81,7 +81,7 @@ def run(args: argparse.Namespace, logs: Path) -> int:
         start = switches.start_bmv2
     network.enter_new_namespace()
     network.make_links(PORTS)
-    switch = start(binary, PORTS, logs)
+    switch = start(binary, PORTS, logs, priority_queues=switches.PRIORITY_QUEUES)
     try:
         # What p4runtime publishes was generated for an older protobuf.
         environment = os.environ | {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}

@@ -42,6 +42,9 @@ def test_control_plane_names():
     assert {
         "Ingress.l2_forward",
         "Ingress.queue_limit",
+        "Ingress.priority_queue_limit",
+        "Ingress.queue_of",
+        "Ingress.queue_count",
         "Ingress.watch",
         "Ingress.report_port",
         "Egress.report_to",

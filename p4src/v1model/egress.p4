@@ -17,12 +17,12 @@ control EgressPipeline(inout headers_t hdr,
     @hidden
     action leave_queue() {
         bit<32> occupancy;
-        occupancy_bytes.read(occupancy, (bit<32>)standard_metadata.egress_port);
+        occupancy_bytes.read(occupancy, meta.queue_index);
         occupancy = occupancy |-| meta.queued_bytes;
         if (standard_metadata.deq_qdepth == 0) {
             occupancy = 0;
         }
-        occupancy_bytes.write((bit<32>)standard_metadata.egress_port, occupancy);
+        occupancy_bytes.write(meta.queue_index, occupancy);
     }
 
     @hidden
@@ -92,7 +92,7 @@ control EgressPipeline(inout headers_t hdr,
 
         // The field has 24 bits: hold it there rather than wrap.
         hdr.report_queue.setValid();
-        hdr.report_queue.queue_id = 0;
+        hdr.report_queue.queue_id = (bit<8>)meta.report.queue;
         hdr.report_queue.occupancy =
             meta.report.occupancy_bytes > 0xFFFFFF ? 24w0xFFFFFF
                                                    : (bit<24>)meta.report.occupancy_bytes;
@@ -132,7 +132,7 @@ control EgressPipeline(inout headers_t hdr,
         hdr.report_main.length_words =
             MAIN_CONTENTS_WORDS + METADATA_WORDS_DROPPED + meta.report.inner_words;
         hdr.report_drop.setValid();
-        hdr.report_drop.queue_id = 0;
+        hdr.report_drop.queue_id = (bit<8>)meta.report.queue;
         hdr.report_drop.reason = meta.report.drop_reason;
         hdr.report_drop.pad = 0;
         set_lengths(UDP_LENGTH_DROPPED + ((bit<16>)meta.report.inner_words << 2));

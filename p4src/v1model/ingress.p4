@@ -18,6 +18,7 @@ control IngressPipeline(inout headers_t hdr,
     @name(".Ingress.forward")
     action forward(bit<9> port) {
         standard_metadata.egress_spec = port;
+        meta.queue_index = (bit<32>)port;
     }
 
     @name(".Ingress.flood")
@@ -33,9 +34,52 @@ control IngressPipeline(inout headers_t hdr,
         size = 4096;
     }
 
+    // --- queue ----------------------------------------------------------
+    //
+    // v1model has no queue id that a program may read, so that the id is what the
+    // program itself asks for: simple_switch numbers queues by `priority`. It loses
+    // packets of a priority without a queue, so that none above the highest is asked.
+
+    @name(".Ingress.take_queue")
+    action take_queue(bit<3> queue) {
+        meta.report.queue = queue;
+    }
+
+    @name(".Ingress.queue_of")
+    table queue_of {
+        key = {
+            standard_metadata.egress_spec: ternary @name("egress_port");
+            meta.dscp: ternary @name("dscp");
+        }
+        actions = { take_queue; @defaultonly NoAction; }
+        default_action = NoAction();
+        size = 1024;
+    }
+
+    @name(".Ingress.set_queue_count")
+    action set_queue_count(bit<4> count) {
+        meta.queue_count = count;
+    }
+
+    // How many queues a port has: what simple_switch was started with.
+    @name(".Ingress.queue_count")
+    table queue_count {
+        actions = { set_queue_count; }
+        default_action = set_queue_count(1);
+    }
+
+    @hidden
+    action ask_queue() {
+        if ((bit<4>)meta.report.queue >= meta.queue_count) {
+            meta.report.queue = (bit<3>)(meta.queue_count |-| 1);
+        }
+        standard_metadata.priority = meta.report.queue;
+        meta.queue_index = (bit<32>)(meta.report.queue ++ standard_metadata.egress_spec);
+    }
+
     // --- admission ------------------------------------------------------
     //
-    // A packet is refused when the bytes waiting at its egress port are at or
+    // A packet is refused when the bytes waiting in its queue are at or
     // above the limit on its arrival, so the occupancy exceeds the limit by
     // less than one packet, and a limit of 1 byte still lets one packet wait.
     // Each action reads, decides and writes in one go: BMv2 locks a register
@@ -44,7 +88,7 @@ control IngressPipeline(inout headers_t hdr,
     @name(".Ingress.drop_tail")
     action drop_tail(bit<32> limit_bytes) {
         bit<32> occupancy;
-        occupancy_bytes.read(occupancy, (bit<32>)standard_metadata.egress_spec);
+        occupancy_bytes.read(occupancy, meta.queue_index);
         meta.report.occupancy_bytes = occupancy;
         meta.report.limit_bytes = limit_bytes;
         if (occupancy >= limit_bytes) {
@@ -53,8 +97,7 @@ control IngressPipeline(inout headers_t hdr,
             meta.report.drop_reason = DROP_REASON_TAIL_DROP;
         } else {
             meta.queued_bytes = standard_metadata.packet_length;
-            occupancy_bytes.write((bit<32>)standard_metadata.egress_spec,
-                                  occupancy + standard_metadata.packet_length);
+            occupancy_bytes.write(meta.queue_index, occupancy + standard_metadata.packet_length);
         }
     }
 
@@ -65,7 +108,7 @@ control IngressPipeline(inout headers_t hdr,
     @name(".Ingress.mark_ce")
     action mark_ce(bit<32> threshold_bytes, bit<32> limit_bytes) {
         bit<32> occupancy;
-        occupancy_bytes.read(occupancy, (bit<32>)standard_metadata.egress_spec);
+        occupancy_bytes.read(occupancy, meta.queue_index);
         meta.report.occupancy_bytes = occupancy;
         meta.report.limit_bytes = threshold_bytes;
         bool capable = meta.ecn != ECN_NOT_ECT;
@@ -82,8 +125,7 @@ control IngressPipeline(inout headers_t hdr,
             meta.report.drop_reason = DROP_REASON_AQM;
         } else {
             meta.queued_bytes = standard_metadata.packet_length;
-            occupancy_bytes.write((bit<32>)standard_metadata.egress_spec,
-                                  occupancy + standard_metadata.packet_length);
+            occupancy_bytes.write(meta.queue_index, occupancy + standard_metadata.packet_length);
         }
         if (congested && !full && capable && meta.ecn != ECN_CE) {
             // Of the two headers one is not there: writing to it is void.
@@ -96,12 +138,11 @@ control IngressPipeline(inout headers_t hdr,
     @name(".Ingress.unlimited")
     action unlimited() {
         bit<32> occupancy;
-        occupancy_bytes.read(occupancy, (bit<32>)standard_metadata.egress_spec);
+        occupancy_bytes.read(occupancy, meta.queue_index);
         meta.report.occupancy_bytes = occupancy;
         meta.report.limit_bytes = LIMIT_NONE;
         meta.queued_bytes = standard_metadata.packet_length;
-        occupancy_bytes.write((bit<32>)standard_metadata.egress_spec,
-                              occupancy + standard_metadata.packet_length);
+        occupancy_bytes.write(meta.queue_index, occupancy + standard_metadata.packet_length);
     }
 
     @name(".Ingress.queue_limit")
@@ -110,6 +151,18 @@ control IngressPipeline(inout headers_t hdr,
         actions = { drop_tail; mark_ce; unlimited; }
         default_action = unlimited();
         size = PORT_COUNT;
+    }
+
+    // The limits of queues above 0.
+    @name(".Ingress.priority_queue_limit")
+    table priority_queue_limit {
+        key = {
+            standard_metadata.egress_spec: exact @name("egress_port");
+            meta.report.queue: exact @name("queue");
+        }
+        actions = { drop_tail; mark_ce; unlimited; }
+        default_action = unlimited();
+        size = PORT_COUNT * (QUEUE_COUNT - 1);
     }
 
     // --- which packets are reported ---------------------------------------
@@ -293,7 +346,15 @@ control IngressPipeline(inout headers_t hdr,
     apply {
         l2_forward.apply();
         if (standard_metadata.mcast_grp == 0) {
-            queue_limit.apply();
+            if (queue_of.apply().hit) {
+                queue_count.apply();
+                ask_queue();
+            }
+            if (meta.report.queue == 0) {
+                queue_limit.apply();
+            } else {
+                priority_queue_limit.apply();
+            }
             if (meta.reportable) {
                 report_port.apply();
                 if (meta.watched) {

@@ -34,6 +34,7 @@ parser PacketParser(packet_in packet,
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
         meta.ecn = hdr.ipv4.ecn;
+        meta.dscp = hdr.ipv4.dscp;
         meta.protocol = hdr.ipv4.protocol;
         meta.ip_header_words = (bit<8>)hdr.ipv4.ihl;
         meta.ip_payload_bytes =
@@ -67,6 +68,7 @@ parser PacketParser(packet_in packet,
     state parse_ipv6 {
         packet.extract(hdr.ipv6);
         meta.ecn = hdr.ipv6.ecn;
+        meta.dscp = hdr.ipv6.dscp;
         meta.protocol = hdr.ipv6.next_header;
         meta.ip_header_words = 10;
         meta.ip_payload_bytes = hdr.ipv6.payload_length_bytes;

@@ -3,9 +3,10 @@
 // egress queue on arrival, and reports every watched packet.
 #include "types.p4"
 
-// Bytes waiting at each egress port, the packet in transmission not counted.
+// Bytes waiting in each queue of an egress port, the packet in transmission not
+// counted: those of queue 0 by port, then those of queue 1, and so on.
 // Written on arrival (Ingress.queue_limit) and on departure (Egress).
-register<bit<32>>(PORT_COUNT) occupancy_bytes;
+register<bit<32>>(PORT_COUNT * QUEUE_COUNT) occupancy_bytes;
 
 #include "parser.p4"
 #include "ingress.p4"

@@ -9,6 +9,8 @@
 #include "../include/report.p4"
 
 const bit<32> PORT_COUNT = 512;
+// Queues of a port that a program can name: `priority` has 3 bits.
+const bit<32> QUEUE_COUNT = 8;
 const bit<16> FLOOD_GROUP = 1;
 const bit<32> REPORT_CLONE_SESSION = 1;
 const bit<8>  REPORT_FIELD_LIST = 1;
@@ -69,6 +71,7 @@ struct report_t {
     @field_list(REPORT_FIELD_LIST) bit<1>      congested;
     @field_list(REPORT_FIELD_LIST) bit<9>      ingress_port;
     @field_list(REPORT_FIELD_LIST) bit<9>      egress_port;
+    @field_list(REPORT_FIELD_LIST) bit<3>      queue;
     @field_list(REPORT_FIELD_LIST) bit<32>     occupancy_bytes;
     @field_list(REPORT_FIELD_LIST) bit<48>     ingress_time_us;
     @field_list(REPORT_FIELD_LIST) bit<48>     egress_time_us;
@@ -88,8 +91,12 @@ struct report_t {
 
 struct metadata_t {
     report_t report;
-    // Bytes this packet added to its port's occupancy; 0 when it bypassed it.
+    // Bytes this packet added to its queue's occupancy; 0 when it bypassed it.
     bit<32>  queued_bytes;
+    // Place of its queue in `occupancy_bytes`.
+    bit<32>  queue_index;
+    // Queues of a port, when the packet asks for another than 0.
+    bit<4>   queue_count;
     // An IP packet whose headers were found whole (or are not looked for, as in
     // a later fragment): what a report says of it would be true.
     bool     reportable;
@@ -100,6 +107,7 @@ struct metadata_t {
     bool     sampled;
     // Of IPv4 and IPv6 alike; 0 without them.
     bit<2>   ecn;
+    bit<6>   dscp;
     bit<8>   ip_header_words;
     bit<16>  ip_payload_bytes;
     bit<8>   protocol;

@@ -18,6 +18,10 @@ THRIFT_PORT = 9090
 DEVICE_ID = 1
 CPU_PORT = bmv2.CPU_PORT
 START_TIMEOUT_S = 20.0
+# Between those that only share what is left and the sender of a benchmark.
+REAL_TIME = ["chrt", "--rr", "10"]
+# Of each port, for the tests of queues by priority; the others use the lowest.
+PRIORITY_QUEUES = 4
 
 
 @dataclass
@@ -56,18 +60,29 @@ def bmv2_binary() -> Path:
     return path
 
 
-def start_embedded(binary: Path, ports: list[int], logs: Path, merge: bool = False) -> Running:
+def start_embedded(
+    binary: Path,
+    ports: list[int],
+    logs: Path,
+    merge: bool = False,
+    real_time: bool = False,
+    priority_queues: int = 1,
+) -> Running:
     """merge: segments of one flow leave as super-frames. A test sees each packet."""
-    command = [str(binary), "run", "--grpc", f"127.0.0.1:{GRPC_PORT}"]
+    command = [*REAL_TIME] if real_time else []
+    command += [str(binary), "run", "--grpc", f"127.0.0.1:{GRPC_PORT}"]
+    command += ["--priority-queues", str(priority_queues)]
     command += ["--device-id", str(DEVICE_ID), "--cpu-port", str(CPU_PORT)]
     for port in ports:
         command += ["--port", f"{port}=sw{port},gro={'on' if merge else 'off'}"]
     return _start(command, logs / "tidemark-switch.log", f"embedded:{binary}")
 
 
-def start_bmv2(binary: Path, ports: list[int], logs: Path, real_time: bool = False) -> Running:
-    """real_time: with the priority that the embedded switch gives its data plane by itself."""
-    command = ["chrt", "--fifo", "10"] if real_time else []
+def start_bmv2(
+    binary: Path, ports: list[int], logs: Path, real_time: bool = False, priority_queues: int = 1
+) -> Running:
+    """real_time: before all that does not ask for it."""
+    command = [*REAL_TIME] if real_time else []
     command += bmv2.arguments(
         binary,
         device_id=DEVICE_ID,
@@ -75,6 +90,7 @@ def start_bmv2(binary: Path, ports: list[int], logs: Path, real_time: bool = Fal
         grpc=f"127.0.0.1:{GRPC_PORT}",
         thrift_port=THRIFT_PORT,
     )
+    command += ["--priority-queues", str(priority_queues)]
     return _start(command, logs / "simple_switch_grpc.log", f"thrift:127.0.0.1:{THRIFT_PORT}")
 
 

@@ -124,18 +124,37 @@ class Tidemark(BaseTest):
         match = {"hdr.ethernet.dst_addr": packets.mac_number(host)}
         return self.client.entry("Ingress.l2_forward", match, "Ingress.forward", {"port": port})
 
-    def limit(self, port, action, limit_bytes=None, kind=INSERT):
+    def limit(self, port, action, limit_bytes=None, kind=INSERT, queue=0):
         params = {} if limit_bytes is None else {"limit_bytes": limit_bytes}
-        self._limit(port, action, params, kind)
+        self._limit(port, action, params, kind, queue)
 
-    def mark_ce(self, port, threshold_bytes, limit_bytes=report.UNLIMITED, kind=INSERT):
+    def mark_ce(self, port, threshold_bytes, limit_bytes=report.UNLIMITED, kind=INSERT, queue=0):
         params = {"threshold_bytes": threshold_bytes, "limit_bytes": limit_bytes}
-        self._limit(port, "mark_ce", params, kind)
+        self._limit(port, "mark_ce", params, kind, queue)
 
-    def _limit(self, port, action, params, kind):
-        match = {"egress_port": port}
-        entity = self.client.entry("Ingress.queue_limit", match, f"Ingress.{action}", params)
-        self.client.write(kind, entity)
+    def _limit(self, port, action, params, kind, queue):
+        match, table = {"egress_port": port}, "Ingress.queue_limit"
+        if queue:
+            match["queue"], table = queue, "Ingress.priority_queue_limit"
+        self.client.write(kind, self.client.entry(table, match, f"Ingress.{action}", params))
+
+    def queues(self, count):
+        """The program is told how many queues a port has."""
+        params = {"count": count}
+        entity = self.client.entry(
+            "Ingress.queue_count", action="Ingress.set_queue_count", params=params
+        )
+        self.client.write(MODIFY, entity)
+
+    def use_queue(self, queue, priority=10, **match):
+        """`match`: egress_port, dscp."""
+        bits = {"egress_port": 9, "dscp": 6}
+        ternary = {k: (v, (1 << bits[k]) - 1) for k, v in match.items()}
+        params = {"queue": queue}
+        entity = self.client.entry(
+            "Ingress.queue_of", ternary, "Ingress.take_queue", params, priority
+        )
+        self.client.write(INSERT, entity)
 
     def watch(self, match=None, shift=0, priority=10, action="report", kind=INSERT):
         """`match` maps keys to values (all bits) or pairs of value and mask."""

@@ -43,12 +43,12 @@ def _sized(packet: Packet, frame_bytes: int) -> Packet:
     return sized.__class__(raw(sized))
 
 
-def tcp(src=1, dst=2, frame_bytes=200, ecn=0, ident=1, **fields) -> Packet:
+def tcp(src=1, dst=2, frame_bytes=200, ecn=0, ident=1, dscp=0, **fields) -> Packet:
     """A TCP segment from host to host, all fields computed, `frame_bytes` long
     without the frame check sequence."""
     fields = {"sport": 1000, "dport": 2000, "seq": 12345, "ack": 67890, "flags": "A"} | fields
     packet = Ether(src=mac(src), dst=mac(dst)) / IP(
-        src=address(src), dst=address(dst), tos=ecn, id=ident, ttl=64
+        src=address(src), dst=address(dst), tos=dscp << 2 | ecn, id=ident, ttl=64
     )
     return _sized(packet / TCP(**fields), frame_bytes)
 
@@ -71,10 +71,11 @@ def _ipv6(src, dst, traffic_class, extensions) -> Packet:
     return packet
 
 
-def tcp6(src=1, dst=2, frame_bytes=200, ecn=0, extensions=(), **fields) -> Packet:
+def tcp6(src=1, dst=2, frame_bytes=200, ecn=0, extensions=(), dscp=0, **fields) -> Packet:
     """A TCP segment over IPv6, after these extension headers."""
     fields = {"sport": 1000, "dport": 2000, "seq": 12345, "ack": 67890, "flags": "A"} | fields
-    return _sized(_ipv6(src, dst, ecn, extensions) / TCP(**fields), frame_bytes)
+    packet = _ipv6(src, dst, dscp << 2 | ecn, extensions)
+    return _sized(packet / TCP(**fields), frame_bytes)
 
 
 def udp6(src=1, dst=2, frame_bytes=200, ecn=0, extensions=(), **fields) -> Packet:

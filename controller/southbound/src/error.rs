@@ -102,8 +102,9 @@ pub enum Error {
     /// The switch has one limit for the port, or none of this queue.
     #[error(
         "port {port}: the limit of queue {queue} can be neither read nor set: the driver knows \
-         one limit of the port, that of queue 0; [switches.bfrt.queues] can name others, as \
-         \"{port}:{queue}\""
+         one limit of the port, that of queue 0; over BFRT [switches.bfrt.queues] can name others, \
+         as \"{port}:{queue}\", over P4Runtime the program has to have the table \
+         priority_queue_limit"
     )]
     QueueLimit {
         /// Egress port.

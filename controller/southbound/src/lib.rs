@@ -40,6 +40,7 @@ pub use dry_run::DryRun;
 pub use error::{Error, UpdateFailure};
 pub use inspection::{Expected, Inspection};
 pub use plan::{
-    Description, Forward, Health, Limit, Provision, Provisioned, PushMode, ReportDestination, Watch,
+    Description, Forward, Health, Limit, Provision, Provisioned, PushMode, QueueUse, Queues,
+    ReportDestination, Watch,
 };
 pub use registry::{DRIVERS, DriverKind, DriverSection, SwitchAddress};

@@ -11,6 +11,9 @@ pub(crate) const FLOOD_GROUP: u32 = 1;
 /// Tables of watched traffic: IPv4, IPv6.
 pub(crate) const WATCH_TABLES: [&str; 2] = ["watch", "watch6"];
 
+/// Table of the queue that traffic takes.
+pub(crate) const QUEUE_TABLE: &str = "queue_of";
+
 /// Prefixes of the ends that a watch names, as `src` and `dst`: of one family. `field` is the
 /// watch in messages.
 pub(crate) fn watched_ends(w: &Watch, field: &str) -> Result<Vec<(&'static str, IpNet)>, Error> {

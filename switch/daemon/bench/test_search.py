@@ -25,7 +25,21 @@ def test_finds_the_rate_of_a_device(carries_pps: float) -> None:
     # One percent may be lost, two are the resolution.
     assert 0.98 * carries_pps <= found.best.wanted_pps <= 1.0102 * carries_pps
     assert found.best.loss <= 0.01
-    assert len(found.trials) < 25
+    assert len(found.trials) < 45
+
+
+def test_one_bad_trial_does_not_hide_a_rate() -> None:
+    carries, calls = device(30_000.0), []
+
+    def trial(rate: float) -> Trial:
+        calls.append(rate)
+        # The first of each rate is disturbed.
+        bad = calls.count(rate) == 1
+        return device(10_000.0)(rate) if bad else carries(rate)
+
+    found = highest(trial, 1e6)
+    assert found.best is not None
+    assert 0.98 * 30_000 <= found.best.wanted_pps <= 1.0102 * 30_000
 
 
 def test_a_device_faster_than_the_sender_is_said() -> None:
@@ -42,7 +56,7 @@ def test_a_device_that_passes_nothing_ends_the_search() -> None:
 
     found = highest(dead, 1e6)
     assert found.best is None and not found.sender_limited
-    assert len(found.trials) < 20
+    assert len(found.trials) < 40
 
 
 def test_a_noisy_trial_narrows_and_ends() -> None:

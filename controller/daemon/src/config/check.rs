@@ -111,6 +111,9 @@ impl Config {
                 bail!("switches[{i}].{e}");
             }
             let Some(plan) = &s.provision else { continue };
+            if let Err(e) = plan.check_queues() {
+                bail!("switches[{i}].provision.{e}");
+            }
             let limits = match plan.limit_ports() {
                 Ok(limits) => limits,
                 Err(e) => bail!("switches[{i}].provision.{e}"),

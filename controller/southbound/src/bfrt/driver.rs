@@ -147,6 +147,12 @@ impl Southbound for Bfrt {
                 "a program is not pushed over BFRT: start the switch daemon with it, and leave p4info and program out",
             ));
         }
+        if plan.queues.is_some() {
+            return Err(Error::value(
+                "provision.queues",
+                "the program of this switch gives packets their queue by its own tables: leave queues out",
+            ));
+        }
         let limits = plan
             .limit_ports()
             .map_err(|m| Error::value("provision", m))?;

@@ -6,7 +6,7 @@ use super::entries::{self, Item};
 use super::inspect;
 use super::program::{Program, Table};
 use crate::driver_kind::SwitchAddress;
-use crate::program_contract::WATCH_TABLES;
+use crate::program_contract::{QUEUE_TABLE, WATCH_TABLES};
 use crate::rpc::read_back;
 use crate::{
     Description, Error, Expected, Health, Inspection, Limit, MayWriteLimit, Provision, Provisioned,
@@ -76,27 +76,32 @@ impl P4Runtime {
         *self.program.lock().await = None;
     }
 
-    /// Deletes the watch entries that are not in the plan: the tables are ours.
-    async fn drop_other_watches(&self, program: &Program, keep: &[Item]) -> Result<(), Error> {
-        for name in WATCH_TABLES {
+    /// Deletes the entries that are not in the plan: the tables are ours.
+    async fn drop_others(
+        &self,
+        program: &Program,
+        tables: &[&str],
+        keep: &[Item],
+    ) -> Result<(), Error> {
+        for name in tables {
             if let Ok(table) = program.table(name) {
-                self.drop_others(&table, keep).await?;
+                self.drop_others_of(&table, keep).await?;
             }
         }
         Ok(())
     }
 
-    async fn drop_others(&self, t: &Table<'_>, keep: &[Item]) -> Result<(), Error> {
+    async fn drop_others_of(&self, t: &Table<'_>, keep: &[Item]) -> Result<(), Error> {
         let all = entries::entries_of(t, false);
         let keys: Vec<_> = keep
             .iter()
             .filter_map(|i| entries::key_of(&i.entity))
             .collect();
         let mut stale = Vec::new();
-        for entity in self.client.read("watch", all).await? {
+        for entity in self.client.read(t.name(), all).await? {
             if entries::key_of(&entity).is_some_and(|k| !keys.contains(&k)) {
                 stale.push(Item {
-                    what: "a watch entry that is not in the plan".into(),
+                    what: format!("an entry of {} that is not in the plan", t.name()),
                     entity,
                     modify_only: false,
                 });
@@ -105,9 +110,13 @@ impl P4Runtime {
         self.client.delete(&stale).await
     }
 
-    async fn stored_limit(&self, program: &Program, port: u32) -> Result<Option<Limit>, Error> {
-        let key = entries::limit_key(program, port)?;
-        let what = format!("the limit of port {port}");
+    async fn stored_limit(
+        &self,
+        program: &Program,
+        (port, queue): (u32, u32),
+    ) -> Result<Option<Limit>, Error> {
+        let key = entries::limit_key(program, (port, queue))?;
+        let what = format!("the limit of queue {queue} of port {port}");
         for entity in self.client.read(&what, key).await? {
             if let Some(p4::entity::Entity::TableEntry(e)) = entity.entity {
                 return entries::read_limit(program, &e, self.unit()).map(Some);
@@ -130,13 +139,17 @@ impl SwitchReader for P4Runtime {
     }
 
     async fn read_limit(&self, port: u32) -> Result<Limit, Error> {
+        self.read_queue_limit(port, 0).await
+    }
+
+    async fn read_queue_limit(&self, port: u32, queue: u32) -> Result<Limit, Error> {
         let program = self.program().await?;
-        let stored = match self.stored_limit(&program, port).await {
+        let stored = match self.stored_limit(&program, (port, queue)).await {
             // The program may have been replaced under us: look again.
             Err(Error::Rpc { .. } | Error::Value { .. }) => {
                 self.forget_program().await;
                 let program = self.program().await?;
-                self.stored_limit(&program, port).await?
+                self.stored_limit(&program, (port, queue)).await?
             }
             other => other?,
         };
@@ -217,10 +230,10 @@ impl Southbound for P4Runtime {
         }
         let mut done = Provisioned::default();
         for (port, wanted) in limits {
-            let in_force = match self.stored_limit(&program, port).await? {
+            let in_force = match self.stored_limit(&program, (port, 0)).await? {
                 Some(have) => have,
                 None if may_write(port, wanted) => {
-                    items.push(entries::limit(&program, port, wanted, self.unit())?);
+                    items.push(entries::limit(&program, (port, 0), wanted, self.unit())?);
                     done.written_ports.insert(port);
                     wanted.rounded(self.unit())
                 }
@@ -228,8 +241,13 @@ impl Southbound for P4Runtime {
             };
             done.limits.insert(port, in_force);
         }
+        if let Some(queues) = &plan.queues {
+            let uses = entries::queue_items(&program, queues)?;
+            self.drop_others(&program, &[QUEUE_TABLE], &uses).await?;
+            items.extend(uses);
+        }
         let watches = entries::watch_items(&program, &plan.watch)?;
-        self.drop_other_watches(&program, &watches).await?;
+        self.drop_others(&program, &WATCH_TABLES, &watches).await?;
         // Watch entries last: nothing is reported before it has a way to go.
         items.extend(watches);
         done.entries = self.client.put(&items).await?;
@@ -238,11 +256,15 @@ impl Southbound for P4Runtime {
     }
 
     async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
+        self.set_queue_limit(port, 0, limit).await
+    }
+
+    async fn set_queue_limit(&self, port: u32, queue: u32, limit: Limit) -> Result<Limit, Error> {
         let program = self.program().await?;
-        let item = entries::limit(&program, port, limit, self.unit())?;
+        let item = entries::limit(&program, (port, queue), limit, self.unit())?;
         self.client.put(&[item]).await?;
         let wanted = limit.rounded(self.unit());
-        let found = self.read_limit(port).await?;
+        let found = self.read_queue_limit(port, queue).await?;
         read_back(&self.client.switch().address, port, wanted, found)
     }
 

@@ -3,10 +3,10 @@
 
 use super::program::{Program, Table};
 use crate::program_contract::{
-    FLOOD_GROUP, WATCH_TABLES, destination, limit_arguments, limit_of, watched_ends,
+    FLOOD_GROUP, QUEUE_TABLE, WATCH_TABLES, destination, limit_arguments, limit_of, watched_ends,
 };
 use crate::values::{mac, number};
-use crate::{Error, Forward, Limit, ReportDestination, Watch};
+use crate::{Error, Forward, Limit, Queues, ReportDestination, Watch};
 use tidemark_proto::p4::v1 as p4;
 
 /// The clone session that carries reports (contract with the P4 program).
@@ -63,20 +63,47 @@ pub(super) fn forward(program: &Program, f: &Forward, field: &str) -> Result<Ite
     Ok(table_item(what, entry(&t, key, action)))
 }
 
-/// The limit of an egress port; `unit` = bytes per unit of the target.
-pub(super) fn limit(program: &Program, port: u32, limit: Limit, unit: u32) -> Result<Item, Error> {
-    let t = program.table("queue_limit")?;
-    let key = vec![t.exact("egress_port", u64::from(port))?];
+/// The table that holds the limit of a queue of an egress port, and the key there.
+fn limit_place(
+    program: &Program,
+    (port, queue): (u32, u32),
+) -> Result<(Table<'_>, Vec<p4::FieldMatch>), Error> {
+    if queue == 0 {
+        let t = program.table("queue_limit")?;
+        let key = vec![t.exact("egress_port", u64::from(port))?];
+        return Ok((t, key));
+    }
+    // Programs of releases before know one queue of a port.
+    let t = program.table("priority_queue_limit");
+    let t = t.map_err(|_| Error::QueueLimit { port, queue })?;
+    let key = vec![
+        t.exact("egress_port", u64::from(port))?,
+        t.exact("queue", u64::from(queue))?,
+    ];
+    Ok((t, key))
+}
+
+/// The limit of a queue of an egress port; `unit` = bytes per unit of the target.
+pub(super) fn limit(
+    program: &Program,
+    (port, queue): (u32, u32),
+    limit: Limit,
+    unit: u32,
+) -> Result<Item, Error> {
+    let (t, key) = limit_place(program, (port, queue))?;
     let args = limit_arguments(limit, unit, t.parameters(limit.action())?)?;
     let action = t.call(limit.action(), &args)?;
-    let what = format!("{}[port {port}] = {limit}", t.name());
+    let of_queue = match queue {
+        0 => String::new(),
+        _ => format!(", queue {queue}"),
+    };
+    let what = format!("{}[port {port}{of_queue}] = {limit}", t.name());
     Ok(table_item(what, entry(&t, key, action)))
 }
 
-/// The key alone, for reading the limit of a port.
-pub(super) fn limit_key(program: &Program, port: u32) -> Result<p4::Entity, Error> {
-    let t = program.table("queue_limit")?;
-    let key = vec![t.exact("egress_port", u64::from(port))?];
+/// The key alone, for reading the limit of a queue.
+pub(super) fn limit_key(program: &Program, queue: (u32, u32)) -> Result<p4::Entity, Error> {
+    let (t, key) = limit_place(program, queue)?;
     Ok(p4::Entity {
         entity: Some(p4::entity::Entity::TableEntry(p4::TableEntry {
             table_id: t.id(),
@@ -86,9 +113,37 @@ pub(super) fn limit_key(program: &Program, port: u32) -> Result<p4::Entity, Erro
     })
 }
 
+/// How many queues a port has, and the traffic that takes one above queue 0.
+pub(super) fn queue_items(program: &Program, queues: &Queues) -> Result<Vec<Item>, Error> {
+    let t = program.table("queue_count")?;
+    let action = t.call("set_queue_count", &[("count", u64::from(queues.count))])?;
+    let mut count = entry(&t, Vec::new(), action);
+    count.is_default_action = true;
+    let what = format!("{} = {}", t.name(), queues.count);
+    let mut items = vec![table_item(what, count)];
+    let t = program.table(QUEUE_TABLE)?;
+    for (i, u) in queues.uses.iter().enumerate() {
+        let keys = [
+            ("egress_port", u.egress_port),
+            ("dscp", u.dscp.map(u32::from)),
+        ];
+        let mut key = Vec::new();
+        for (name, value) in keys {
+            if let Some(value) = value {
+                key.push(t.ternary(name, u64::from(value))?);
+            }
+        }
+        let action = t.call("take_queue", &[("queue", u64::from(u.queue))])?;
+        let mut e = entry(&t, key, action);
+        e.priority = default_priority(i, queues.uses.len());
+        items.push(table_item(format!("{}[use[{i}]]", t.name()), e));
+    }
+    Ok(items)
+}
+
 /// What a table entry of `queue_limit` says.
 pub(super) fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Result<Limit, Error> {
-    let t = program.table("queue_limit")?;
+    let t = program.table_by_id(e.table_id)?;
     let Some(p4::table_action::Type::Action(a)) = e.action.as_ref().and_then(|a| a.r#type.as_ref())
     else {
         return Err(Error::value("queue_limit", "the entry has no action"));

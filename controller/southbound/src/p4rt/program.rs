@@ -49,6 +49,18 @@ impl Program {
         })
     }
 
+    /// The table of an entry.
+    pub(super) fn table_by_id(&self, id: u32) -> Result<Table<'_>, Error> {
+        let of_id = |t: &&cfg::Table| t.preamble.as_ref().is_some_and(|p| p.id == id);
+        let known = self.info.tables.iter().filter_map(|t| name_of(&t.preamble));
+        let found = self.info.tables.iter().find(of_id);
+        let table = found.ok_or_else(|| Error::name("table", id.to_string(), known))?;
+        Ok(Table {
+            program: self,
+            table,
+        })
+    }
+
     fn action_by_id(&self, id: u32) -> Option<&cfg::Action> {
         self.info
             .actions

@@ -46,6 +46,8 @@ pub struct Provision {
     pub reports_off_ports: Vec<u32>,
     /// Limits of ports that have none yet, by egress port number.
     pub limits: BTreeMap<String, Limit>,
+    /// Queues of a port; none leaves them alone.
+    pub queues: Option<Queues>,
 }
 
 impl Provision {
@@ -67,6 +69,8 @@ impl Provision {
         count(self.forward.len(), "forwarding entries");
         count(self.flood_ports.len(), "ports of the flood group");
         count(self.watch.len(), "watch entries");
+        let uses = self.queues.as_ref().map_or(0, |q| q.uses.len());
+        count(uses, "entries of queues");
         count(self.reports_off_ports.len(), "ports without reports");
         count(
             usize::from(self.reports.is_some()),
@@ -76,6 +80,28 @@ impl Provision {
             parts.push(format!("where port {port} has no limit, {limit}"));
         }
         format!("the plan: {}", parts.join(", "))
+    }
+
+    /// What of `queues` no switch could do.
+    pub fn check_queues(&self) -> Result<(), String> {
+        let Some(q) = &self.queues else { return Ok(()) };
+        if !(1..=MOST_QUEUES).contains(&q.count) {
+            return Err(format!(
+                "queues.count: {} is not within 1 to {MOST_QUEUES}",
+                q.count
+            ));
+        }
+        for (i, u) in q.uses.iter().enumerate() {
+            let at = format!("queues.use[{i}]");
+            if u.queue >= q.count {
+                let (queue, count) = (u.queue, q.count);
+                return Err(format!("{at}.queue: {queue} is none of {count} queues"));
+            }
+            if let Some(dscp) = u.dscp.filter(|&d| d > MOST_DSCP) {
+                return Err(format!("{at}.dscp: {dscp} is above {MOST_DSCP}"));
+            }
+        }
+        Ok(())
     }
 
     /// The limits with their ports as numbers.
@@ -88,6 +114,34 @@ impl Provision {
             })
             .collect()
     }
+}
+
+/// Queues that a program can name: its `priority` has 3 bits.
+const MOST_QUEUES: u8 = 8;
+/// 6 bits.
+const MOST_DSCP: u8 = 63;
+
+/// Queues of a port by strict priority, the highest served first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queues {
+    /// How many each port has: the switch's own `--priority-queues`.
+    pub count: u8,
+    /// Traffic that takes another queue than 0; earlier entries win.
+    #[serde(default, rename = "use")]
+    pub uses: Vec<QueueUse>,
+}
+
+/// Traffic that takes a queue; what is left out matches anything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueUse {
+    /// From 0, the lowest.
+    pub queue: u8,
+    /// Differentiated services code point of the IP header.
+    pub dscp: Option<u8>,
+    /// Port of the switch that the packet leaves by.
+    pub egress_port: Option<u32>,
 }
 
 /// One forwarding entry.
@@ -181,6 +235,21 @@ fn source_port_bits() -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn queues_are_refused_that_a_port_has_not() {
+        let plan = |text: &str| -> Provision { serde_json::from_str(text).unwrap() };
+        let refused = |text: &str| plan(text).check_queues().unwrap_err();
+        let good = r#"{"queues": {"count": 2, "use": [{"queue": 1, "dscp": 46}]}}"#;
+        assert_eq!(plan(good).check_queues(), Ok(()));
+        assert_eq!(plan("{}").check_queues(), Ok(()));
+        let e = refused(r#"{"queues": {"count": 2, "use": [{"queue": 2}]}}"#);
+        assert!(e.contains("use[0].queue: 2 is none of 2"), "{e}");
+        let e = refused(r#"{"queues": {"count": 2, "use": [{"queue": 1, "dscp": 64}]}}"#);
+        assert!(e.contains("use[0].dscp: 64"), "{e}");
+        assert!(refused(r#"{"queues": {"count": 9}}"#).contains("1 to 8"));
+        assert!(refused(r#"{"queues": {"count": 0}}"#).contains("1 to 8"));
+    }
 
     #[test]
     fn limit_keys_must_be_ports() {

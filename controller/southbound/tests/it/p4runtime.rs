@@ -6,13 +6,14 @@
 use crate::common;
 
 use common::{Running, artifact, serve};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tidemark_southbound::p4rt::P4Runtime;
 use tidemark_southbound::{
-    DryRun, Error, Forward, Limit, Provision, PushMode, ReportDestination, Southbound,
-    SwitchAddress, SwitchReader, Watch,
+    DryRun, Error, Forward, Limit, Provision, PushMode, QueueUse, Queues, ReportDestination,
+    Southbound, SwitchAddress, SwitchReader, Watch,
 };
 
 fn driver(running: &Running, election_id: u64, unit: u32) -> P4Runtime {
@@ -233,13 +234,15 @@ fn one_value_program() -> [std::path::PathBuf; 2] {
 
     let text = std::fs::read_to_string(artifact("tidemark.json")).unwrap();
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let mut actions = json["actions"].as_array_mut().unwrap().iter_mut();
-    let mark_ce = actions.find(|a| a["name"] == "Ingress.mark_ce").unwrap();
-    mark_ce["runtime_data"].as_array_mut().unwrap().remove(1);
-    // It compared with the second value, and does with the first one.
-    let body = mark_ce["primitives"].to_string();
-    let body = body.replace(r#""type":"local","value":1"#, r#""type":"local","value":0"#);
-    mark_ce["primitives"] = serde_json::from_str(&body).unwrap();
+    let actions = json["actions"].as_array_mut().unwrap().iter_mut();
+    // The compiler has made one for each table.
+    for mark_ce in actions.filter(|a| a["name"] == "Ingress.mark_ce") {
+        mark_ce["runtime_data"].as_array_mut().unwrap().remove(1);
+        // It compared with the second value, and does with the first one.
+        let body = mark_ce["primitives"].to_string();
+        let body = body.replace(r#""type":"local","value":1"#, r#""type":"local","value":0"#);
+        mark_ce["primitives"] = serde_json::from_str(&body).unwrap();
+    }
     let program = directory.join("one-value.json");
     std::fs::write(&program, json.to_string()).unwrap();
     [p4info, program]
@@ -262,6 +265,77 @@ async fn a_program_with_one_value_marks_without_a_limit() {
     let e = d.set_limit(7, mark(Some(9_000))).await.unwrap_err();
     assert!(e.to_string().contains("mark_ce has one parameter"), "{e}");
     assert_eq!(d.read_limit(7).await.unwrap(), mark(None));
+}
+
+/// The committed P4Info without what is between a table's name and the next one.
+fn p4info_without(table: &str) -> PathBuf {
+    let text = std::fs::read_to_string(artifact("tidemark.p4info.txtpb")).unwrap();
+    let tables: Vec<&str> = text.split("\ntables {").collect();
+    let kept = tables
+        .iter()
+        .filter(|t| !t.contains(&format!("name: \"{table}\"")));
+    let kept: Vec<&str> = kept.copied().collect();
+    assert_eq!(kept.len() + 1, tables.len());
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("no-{table}.txtpb"));
+    std::fs::write(&path, kept.join("\ntables {")).unwrap();
+    path
+}
+
+#[tokio::test]
+async fn a_queue_above_0_has_a_limit_of_its_own() {
+    let running = start().await;
+    let d = driver(&running, 1, 1);
+    let mut plan = plan();
+    let uses = |queue, dscp| QueueUse {
+        queue,
+        dscp: Some(dscp),
+        egress_port: None,
+    };
+    plan.queues = Some(Queues {
+        count: 4,
+        uses: vec![uses(1, 46), uses(3, 48)],
+    });
+    let done = d.provision(&plan, &|_, _| true).await.unwrap();
+    // As without queues, the count, and two entries.
+    assert_eq!(done.entries, 8 + 3);
+    {
+        let seen = running.switch.seen.lock().unwrap();
+        let count = seen.defaults.iter().find(|d| d.0 == "Ingress.queue_count");
+        assert_eq!(count.unwrap().1.as_ref().unwrap().params, [[4]]);
+    }
+    let limit = |limit_bytes| Limit::DropTail { limit_bytes };
+    assert_eq!(d.read_queue_limit(5, 1).await.unwrap(), Limit::Unlimited);
+    for (queue, bytes) in [(1, 10_000), (3, 30_000), (0, 20_000)] {
+        let set = d.set_queue_limit(5, queue, limit(bytes)).await.unwrap();
+        assert_eq!(set, limit(bytes));
+    }
+    for (queue, bytes) in [(0, 20_000), (1, 10_000), (3, 30_000)] {
+        let read = d.read_queue_limit(5, queue).await.unwrap();
+        assert_eq!(read, limit(bytes));
+    }
+    assert_eq!(d.read_limit(5).await.unwrap(), limit(20_000));
+    assert_eq!(d.read_queue_limit(6, 1).await.unwrap(), Limit::Unlimited);
+    let e = d.set_queue_limit(5, 8, limit(9_000)).await.unwrap_err();
+    assert!(e.to_string().contains("8 does not fit 3 bits"), "{e}");
+
+    // An entry that left the plan leaves the switch, and the other gets another priority.
+    plan.queues.as_mut().unwrap().uses.pop();
+    d.provision(&plan, &|_, _| true).await.unwrap();
+    let removed = running.switch.seen.lock().unwrap().removed.clone();
+    assert_eq!(removed, ["Ingress.queue_of"; 2]);
+}
+
+#[tokio::test]
+async fn a_program_of_one_queue_has_no_limit_of_another() {
+    let running = start().await;
+    let d = driver(&running, 1, 1);
+    let mut plan = plan();
+    plan.p4info = Some(p4info_without("Ingress.priority_queue_limit"));
+    d.provision(&plan, &|_, _| true).await.unwrap();
+    let e = d.set_queue_limit(5, 1, Limit::Unlimited).await.unwrap_err();
+    assert!(matches!(e, Error::QueueLimit { port: 5, queue: 1 }), "{e}");
+    assert!(e.to_string().contains("priority_queue_limit"), "{e}");
+    d.set_limit(5, Limit::Unlimited).await.unwrap();
 }
 
 #[tokio::test]

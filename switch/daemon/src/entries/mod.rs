@@ -3,6 +3,7 @@
 
 mod commands;
 mod runtime_json;
+mod words;
 
 use std::path::{Path, PathBuf};
 

@@ -6,6 +6,7 @@
 //! with a tree. Numbers of fields, codes and names are those of BMv2's interface.
 
 mod digest;
+mod forms;
 mod ids;
 mod ports;
 mod pre;

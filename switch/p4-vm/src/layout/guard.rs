@@ -3,16 +3,22 @@
 
 use p4_ir::FieldRef;
 
-/// `word[slot] & mask` is `value`.
+/// `word[slot] & mask` is `value`, or is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Guard {
     pub slot: u32,
     pub mask: u64,
     pub value: u64,
+    pub is: bool,
 }
 
 impl Guard {
-    pub(crate) fn new(f: FieldRef, value: u64) -> Self {
+    pub(crate) fn new(f: FieldRef, value: u64, is: bool) -> Self {
+        // One form for one bit, so that guards that say the same are one.
+        let (value, is) = match (f.mask, value) {
+            (1, 0 | 1) if !is => (1 - value, true),
+            _ => (value, is),
+        };
         Self {
             slot: f.slot,
             mask: f.mask << f.shift,
@@ -22,11 +28,13 @@ impl Guard {
             } else {
                 value << f.shift
             },
+            is,
         }
     }
 
     #[inline(always)]
     pub(crate) fn holds(self, words: &[u64]) -> bool {
-        words.get(self.slot as usize).copied().unwrap_or(0) & self.mask == self.value
+        let word = words.get(self.slot as usize).copied().unwrap_or(0);
+        (word & self.mask == self.value) == self.is
     }
 }

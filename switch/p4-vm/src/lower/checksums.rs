@@ -8,12 +8,11 @@ use crate::layout::guard::Guard;
 use crate::layout::shape::Shape;
 
 pub(super) fn checksum(c: &p4_ir::Checksum) -> Checksum {
-    let valid = c.valid.map(|v| Guard::new(FieldRef::alone(v, 1), 1));
+    let valid = c.valid.map(|v| Guard::new(FieldRef::alone(v, 1), 1, true));
     let mut guard: Vec<_> = valid.into_iter().collect();
-    let equalities = c.condition.as_ref().and_then(equalities);
-    let condition = match equalities {
+    let condition = match c.condition.as_ref().and_then(guards) {
         Some(list) => {
-            guard.extend(list.into_iter().map(|(f, v)| Guard::new(f, v)));
+            guard.extend(list);
             guard.dedup();
             None
         }
@@ -29,11 +28,11 @@ pub(super) fn checksum(c: &p4_ir::Checksum) -> Checksum {
     }
 }
 
-/// The fields that must have these values, if that is all.
-fn equalities(condition: &TypedExpr) -> Option<Vec<(FieldRef, u64)>> {
+/// The fields that must have these values, or must not, if that is all.
+fn guards(condition: &TypedExpr) -> Option<Vec<Guard>> {
     match Shape::of(condition) {
-        Shape::Field(f) if f.mask == 1 => Some(vec![(f, 1)]),
-        Shape::Test(t) => t.equalities(),
+        Shape::Field(f) if f.mask == 1 => Some(vec![Guard::new(f, 1, true)]),
+        Shape::Test(t) => t.guards(),
         _ => None,
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Counters, registers, meters and value sets, by name and cell.
 
-use super::types::{ArrayError, MeterError, Rate, Runtime};
+use super::codes::{ArrayError, MeterError};
+use super::types::{Rate, Runtime};
 use crate::bytestring::{bytes_for, prefix_mask};
 use crate::errors::{Failure, Outcome};
 use crate::pipeline::{Array, Numbered, ValueSet};

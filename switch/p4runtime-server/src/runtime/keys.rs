@@ -2,7 +2,8 @@
 //! Keys and action data as BMv2 takes them: in as many bytes as the field has, with whatever
 //! lies beyond its bits.
 
-use super::types::{Match, TableError};
+use super::codes::TableError;
+use super::types::Match;
 use crate::bytestring::{bytes_for, canonical, prefix_mask};
 use crate::pipeline::{Action, Key, KeyKind, Table};
 use crate::store::EntryKey;

@@ -6,6 +6,8 @@
 //! Refusals are BMv2's codes; each kind of object has its own.
 
 mod arrays;
+mod codes;
+mod direct;
 mod keys;
 mod nodes;
 mod profiles;
@@ -14,8 +16,8 @@ mod replication;
 mod tables;
 mod types;
 
+pub use codes::{ArrayError, McError, MeterError, TableError};
 pub(crate) use nodes::Nodes;
 pub use types::{
-    ActionEntry, ArrayError, Entry, EntryAge, Group, Match, McError, Member, MeterError, Mirror,
-    Rate, Runtime, TableError, TableShape,
+    ActionEntry, Entry, EntryAge, Group, Match, Member, Mirror, Rate, Runtime, TableShape,
 };

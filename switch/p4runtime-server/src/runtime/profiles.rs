@@ -2,8 +2,9 @@
 //! Action profiles: members and groups by handles. A handle is the id that P4Runtime's clients
 //! know, less one, which is what BMv2 would give out.
 
+use super::codes::TableError;
 use super::keys;
-use super::types::{Group, Member, Runtime, TableError};
+use super::types::{Group, Member, Runtime};
 use crate::errors::Outcome;
 use crate::pipeline::{Pipeline, Profile, Table};
 use crate::write::Writer;

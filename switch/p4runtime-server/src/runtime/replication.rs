@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Multicast nodes and groups, and mirroring sessions.
 
+use super::codes::McError;
 use super::nodes::{Node, Nodes, port};
-use super::types::{McError, Mirror, Runtime};
+use super::types::{Mirror, Runtime};
 use crate::errors::{Failure, Outcome};
 use crate::target::{CloneSession, Replica};
 use crate::write::Writer;

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tables, by name and handle.
 
+use super::codes::TableError;
 use super::keys::{self, reversed};
 use super::profiles::{handle, id};
-use super::types::{ActionEntry, Entry, EntryAge, Match, Rate, Runtime, TableError, TableShape};
+use super::types::{ActionEntry, Entry, EntryAge, Match, Runtime, TableShape};
 use crate::actions::of_entry;
-use crate::errors::{Failure, Outcome};
+use crate::errors::Outcome;
 use crate::pipeline::{Action, Pipeline, Table};
 use crate::store::compiled;
 use crate::store::{self, Labels};
-use crate::target::{CounterValue, EntryAction, EntryId};
+use crate::target::{EntryAction, EntryId};
 use crate::write::{Wanted, Writer};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::table_action::Type as ActionType;
 
 type Result<T> = std::result::Result<T, TableError>;
 
-fn table<'p>(pipeline: &'p Pipeline, name: &str) -> Result<&'p Table> {
+pub(super) fn table<'p>(pipeline: &'p Pipeline, name: &str) -> Result<&'p Table> {
     let found = pipeline.tables.values().find(|t| t.name == name);
     found.ok_or(TableError::InvalidTableName)
 }
@@ -29,7 +30,7 @@ fn action<'p>(pipeline: &'p Pipeline, table: &Table, name: &str) -> Result<&'p A
 }
 
 impl Writer<'_> {
-    fn entry_of(&self, table: &Table, handle: u32) -> Result<EntryId> {
+    pub(super) fn entry_of(&self, table: &Table, handle: u32) -> Result<EntryId> {
         Ok(self.store.table(table.id)?.handles.get(handle)?)
     }
 
@@ -394,96 +395,6 @@ impl Runtime {
         let id = state.id_of(&key).ok_or(TableError::BadMatchKey)?;
         let e = state.get(id).ok_or(TableError::BadMatchKey)?;
         Ok(w.shown(table, id, e).await)
-    }
-
-    /// Hits of an entry.
-    ///
-    /// # Errors
-    /// BMv2's.
-    pub async fn read_direct_counter(&self, name: &str, handle: u32) -> Result<CounterValue> {
-        let mut device = self.shared.device.write().await;
-        let w = device.writer().ok_or(TableError::InvalidTableName)?;
-        let table = table(w.pipeline, name)?;
-        if table.direct_counter.is_none() {
-            return Err(TableError::CountersDisabled);
-        }
-        let id = w.entry_of(table, handle)?;
-        let t = w.target.ok_or(TableError::Error)?;
-        let value = t.read_direct_counter(&table.name, id).await;
-        Ok(value.map_err(Failure::from)?)
-    }
-
-    /// Sets the hits of one entry, or of all with `None`.
-    ///
-    /// # Errors
-    /// BMv2's.
-    pub async fn write_direct_counter(
-        &self,
-        name: &str,
-        handle: Option<u32>,
-        value: CounterValue,
-    ) -> Result<()> {
-        let mut device = self.shared.device.write().await;
-        let w = device.writer().ok_or(TableError::InvalidTableName)?;
-        let table = table(w.pipeline, name)?;
-        if table.direct_counter.is_none() {
-            return Err(TableError::CountersDisabled);
-        }
-        let ids: Vec<EntryId> = match handle {
-            Some(h) => vec![w.entry_of(table, h)?],
-            None => w.store.table(table.id)?.handles.entries().collect(),
-        };
-        let t = w.target.ok_or(TableError::Error)?;
-        for id in ids {
-            let written = t.write_direct_counter(&table.name, id, value).await;
-            written.map_err(Failure::from)?;
-        }
-        Ok(())
-    }
-
-    /// The configuration of one entry's meter, or with `None` of all.
-    ///
-    /// # Errors
-    /// BMv2's.
-    pub async fn set_direct_meter(
-        &self,
-        name: &str,
-        handle: Option<u32>,
-        rates: &[Rate],
-    ) -> Result<()> {
-        let mut device = self.shared.device.write().await;
-        let w = device.writer().ok_or(TableError::InvalidTableName)?;
-        let table = table(w.pipeline, name)?;
-        if table.direct_meter.is_none() {
-            return Err(TableError::MetersDisabled);
-        }
-        let ids: Vec<EntryId> = match handle {
-            Some(h) => vec![w.entry_of(table, h)?],
-            None => w.store.table(table.id)?.handles.entries().collect(),
-        };
-        let (config, held) = super::arrays::meter_config(rates).map_err(|_| TableError::Error)?;
-        for id in ids {
-            w.set_direct_meter(table, id, Some(config)).await?;
-            w.store.table_mut(table.id)?.set_meter(id, Some(held));
-        }
-        Ok(())
-    }
-
-    /// The configuration of an entry's meter; nothing where it has none.
-    ///
-    /// # Errors
-    /// BMv2's.
-    pub async fn direct_meter(&self, name: &str, handle: u32) -> Result<Vec<Rate>> {
-        let mut device = self.shared.device.write().await;
-        let w = device.writer().ok_or(TableError::InvalidTableName)?;
-        let table = table(w.pipeline, name)?;
-        if table.direct_meter.is_none() {
-            return Err(TableError::MetersDisabled);
-        }
-        let id = w.entry_of(table, handle)?;
-        let entry = w.store.table(table.id)?.get(id);
-        let held = entry.and_then(|e| e.meter);
-        Ok(held.map(|c| super::arrays::rates(&c)).unwrap_or_default())
     }
 }
 

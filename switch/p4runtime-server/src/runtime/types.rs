@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Types of calls and their answers.
 
-use crate::errors::Failure;
 use crate::shared::Shared;
-use crate::store::NoEntry;
 use std::sync::Arc;
-use tonic::Code;
 
 /// A value that a key is compared with: in `ceil(bits / 8)` bytes, big-endian.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,56 +54,6 @@ pub struct Entry {
     pub age: Option<EntryAge>,
 }
 
-/// Codes of BMv2's `InvalidTableOperation`.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableError {
-    TableFull = 1,
-    InvalidHandle = 2,
-    ExpiredHandle = 3,
-    CountersDisabled = 4,
-    MetersDisabled = 5,
-    AgeingDisabled = 6,
-    InvalidTableName = 7,
-    InvalidActionName = 8,
-    WrongTableType = 9,
-    InvalidMember = 10,
-    MemberStillUsed = 11,
-    MemberAlreadyInGroup = 12,
-    MemberNotInGroup = 13,
-    InvalidGroup = 14,
-    GroupStillUsed = 15,
-    EmptyGroup = 16,
-    DuplicateEntry = 17,
-    BadMatchKey = 18,
-    DefaultEntryIsConst = 21,
-    InvalidProfileName = 23,
-    NoSelection = 24,
-    ImmutableEntries = 25,
-    BadActionData = 26,
-    Error = 100,
-}
-
-impl From<Failure> for TableError {
-    fn from(f: Failure) -> Self {
-        tracing::debug!("runtime: {f}");
-        match f.code {
-            Code::ResourceExhausted => Self::TableFull,
-            Code::AlreadyExists => Self::DuplicateEntry,
-            _ => Self::Error,
-        }
-    }
-}
-
-impl From<NoEntry> for TableError {
-    fn from(e: NoEntry) -> Self {
-        match e {
-            NoEntry::Never => Self::InvalidHandle,
-            NoEntry::Expired => Self::ExpiredHandle,
-        }
-    }
-}
-
 /// A member of an action profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
@@ -125,40 +72,6 @@ pub struct Group {
     pub members: Vec<u32>,
 }
 
-/// Codes of BMv2's `InvalidCounterOperation` and `InvalidRegisterOperation`.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArrayError {
-    InvalidName = 1,
-    InvalidIndex = 2,
-    Error = 3,
-}
-
-/// Codes of BMv2's `InvalidMeterOperation`.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MeterError {
-    InvalidName = 1,
-    InvalidIndex = 2,
-    BadRatesList = 3,
-    InvalidRate = 4,
-    Error = 6,
-}
-
-impl From<Failure> for ArrayError {
-    fn from(f: Failure) -> Self {
-        tracing::debug!("runtime: {f}");
-        Self::Error
-    }
-}
-
-impl From<Failure> for MeterError {
-    fn from(f: Failure) -> Self {
-        tracing::debug!("runtime: {f}");
-        Self::Error
-    }
-}
-
 /// One rate of a meter. Kept in whole units a second, as P4Runtime has them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
@@ -166,23 +79,6 @@ pub struct Rate {
     pub units_per_us: f64,
     /// Packets or bytes.
     pub burst: u32,
-}
-
-/// Codes of BMv2's `InvalidMcOperation`.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum McError {
-    TableFull = 1,
-    InvalidGroup = 3,
-    InvalidNode = 4,
-    Error = 5,
-}
-
-impl From<Failure> for McError {
-    fn from(f: Failure) -> Self {
-        tracing::debug!("runtime: {f}");
-        Self::Error
-    }
 }
 
 /// Destinations of a mirroring session.

@@ -51,7 +51,10 @@ fn what_does_not_belong_together_is_refused() {
     refused(|i| {
         i.tables[0].match_fields.clear();
     });
-    refused(|i| i.actions[0].params[0].bitwidth = 8);
+    refused(|i| {
+        let mut with_parameters = i.actions.iter_mut().filter(|a| !a.params.is_empty());
+        with_parameters.next().unwrap().params[0].bitwidth = 8;
+    });
     refused(|i| i.registers[0].size += 1);
     refused(|i| i.tables[0].action_refs[0].id = 5);
     let same_id = |i: &mut p4info::P4Info| {

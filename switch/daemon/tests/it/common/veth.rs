@@ -330,4 +330,43 @@ impl Host {
         b.truncate(usize::try_from(n).ok()?);
         Some(b)
     }
+
+    /// The kernel tells when frames came, for [`Self::receive_stamped`].
+    pub(crate) fn stamp(&self) {
+        let on = 1i32;
+        let fd = self.0.as_raw_fd();
+        let r = unsafe {
+            libc::setsockopt(
+                fd,
+                libc::SOL_SOCKET,
+                libc::SO_TIMESTAMPNS,
+                (&raw const on).cast(),
+                4,
+            )
+        };
+        assert_eq!(r, 0);
+    }
+
+    /// A frame, and when it came by the wall clock, ns; `None` after 5 s of silence.
+    pub(crate) fn receive_stamped(&self) -> Option<(u64, Vec<u8>)> {
+        let mut b = vec![0u8; 66_000];
+        let mut control = [0u64; 16];
+        unsafe {
+            let mut v = libc::iovec {
+                iov_base: b.as_mut_ptr().cast(),
+                iov_len: b.len(),
+            };
+            let mut m: libc::msghdr = zeroed();
+            m.msg_iov = &raw mut v;
+            m.msg_iovlen = 1;
+            m.msg_control = control.as_mut_ptr().cast();
+            m.msg_controllen = size_of_val(&control);
+            let n = libc::recvmsg(self.0.as_raw_fd(), &raw mut m, 0);
+            b.truncate(usize::try_from(n).ok()?);
+            let c = libc::CMSG_FIRSTHDR(&raw const m);
+            assert!(!c.is_null() && (*c).cmsg_type == libc::SCM_TIMESTAMPNS);
+            let t: libc::timespec = libc::CMSG_DATA(c).cast::<libc::timespec>().read_unaligned();
+            Some((t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64, b))
+        }
+    }
 }

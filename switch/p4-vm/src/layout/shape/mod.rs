@@ -5,6 +5,7 @@
 
 mod build;
 
+use crate::layout::guard::Guard;
 use p4_ir::bits::sign_extend64;
 use p4_ir::{BinOp, FieldRef};
 
@@ -87,13 +88,14 @@ pub(crate) enum Right {
 }
 
 impl Test {
-    /// The fields that must have these values, if that is all.
-    pub(crate) fn equalities(&self) -> Option<Vec<(FieldRef, u64)>> {
+    /// The fields that must have values, or must not, if that is all.
+    pub(crate) fn guards(&self) -> Option<Vec<Guard>> {
         match self {
-            Self::Compare(f, Relation::Eq, Right::Const(c)) => Some(vec![(*f, *c)]),
-            Self::Compare(f, Relation::Ne, Right::Const(0)) if f.mask == 1 => Some(vec![(*f, 1)]),
+            Self::Compare(f, r @ (Relation::Eq | Relation::Ne), Right::Const(c)) => {
+                Some(vec![Guard::new(*f, *c, *r == Relation::Eq)])
+            }
             Self::All(list) => {
-                let each: Option<Vec<_>> = list.iter().map(Self::equalities).collect();
+                let each: Option<Vec<_>> = list.iter().map(Self::guards).collect();
                 Some(each?.concat())
             }
             _ => None,

@@ -144,6 +144,7 @@ impl Index {
                 slot.filter(|s| *s != NONE)
             }
             Self::One(map) => map.get(&plan.one(words)).copied(),
+            Self::Scan(rows) if rows.rows.is_empty() => None,
             _ => self.find_long(plan, t, words),
         }
     }
