@@ -8,6 +8,7 @@
 -- Keeper; the database must exist on all (CREATE DATABASE tidemark ON CLUSTER
 -- '{cluster}'). Rows live in the tables *_local; collectors and dashboards use the
 -- names without it, on any server. Rollups are made on each shard of its own rows.
+-- Apply it again after an upgrade.
 
 CREATE TABLE IF NOT EXISTS postcards_local ON CLUSTER '{cluster}'
 (
@@ -37,6 +38,7 @@ CREATE TABLE IF NOT EXISTS postcards_local ON CLUSTER '{cluster}'
     ecn Nullable(UInt8) CODEC(ZSTD(3)),
     ce_marked Bool CODEC(ZSTD(3)),
     dropped Bool CODEC(ZSTD(3)),
+    from_stack Bool CODEC(ZSTD(3)),
     drop_reason Nullable(UInt8) CODEC(ZSTD(3)),
     sampling_shift UInt8 CODEC(ZSTD(3)),
     out_of_sample Bool CODEC(ZSTD(3)),
@@ -61,6 +63,10 @@ SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, replicated_deduplicati
 CREATE TABLE IF NOT EXISTS postcards ON CLUSTER '{cluster}'
 AS postcards_local
 ENGINE = Distributed('{cluster}', currentDatabase(), postcards_local, cityHash64(ifNull(flow_id, 0)));
+
+ALTER TABLE postcards_local ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS from_stack Bool CODEC(ZSTD(3)) AFTER dropped;
+
+ALTER TABLE postcards ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS from_stack Bool CODEC(ZSTD(3)) AFTER dropped;
 
 CREATE TABLE IF NOT EXISTS tcp_probe_local ON CLUSTER '{cluster}'
 (
@@ -99,6 +105,10 @@ SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, repli
 CREATE TABLE IF NOT EXISTS tcp_probe ON CLUSTER '{cluster}'
 AS tcp_probe_local
 ENGINE = Distributed('{cluster}', currentDatabase(), tcp_probe_local, cityHash64(flow_id));
+
+ALTER TABLE tcp_probe_local ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS queue UInt8 CODEC(ZSTD(3)) AFTER egress_port;
+
+ALTER TABLE tcp_probe ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS queue UInt8 CODEC(ZSTD(3)) AFTER egress_port;
 
 CREATE TABLE IF NOT EXISTS events_local ON CLUSTER '{cluster}'
 (
@@ -152,7 +162,7 @@ CREATE TABLE IF NOT EXISTS queue_1ms_local ON CLUSTER '{cluster}'
     stored_on Date CODEC(ZSTD(3)),
     packets UInt64 CODEC(T64, ZSTD(3)),
     wire_bytes UInt64 CODEC(T64, ZSTD(3)),
-    drops UInt64 CODEC(T64, ZSTD(3)),
+    drops Nullable(UInt64) CODEC(T64, ZSTD(3)),
     ce_marks UInt64 CODEC(T64, ZSTD(3)),
     reports_lost Int64 CODEC(T64, ZSTD(3)),
     occupancy_sum_bytes Nullable(UInt64) CODEC(ZSTD(3)),
@@ -170,6 +180,10 @@ CREATE TABLE IF NOT EXISTS queue_1ms ON CLUSTER '{cluster}'
 AS queue_1ms_local
 ENGINE = Distributed('{cluster}', currentDatabase(), queue_1ms_local, rand());
 
+ALTER TABLE queue_1ms_local ON CLUSTER '{cluster}' MODIFY COLUMN drops Nullable(UInt64) CODEC(T64, ZSTD(3));
+
+ALTER TABLE queue_1ms ON CLUSTER '{cluster}' MODIFY COLUMN drops Nullable(UInt64) CODEC(T64, ZSTD(3));
+
 CREATE MATERIALIZED VIEW IF NOT EXISTS queue_1ms_mv ON CLUSTER '{cluster}' TO queue_1ms_local AS
 SELECT
     node_id,
@@ -181,7 +195,28 @@ SELECT
     stored_on,
     sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
     sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes + wire_overhead_bytes, 0)), sampling_shift))) AS wire_bytes,
-    countIf(dropped) AS drops,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
+    countIf(ce_marked) AS ce_marks,
+    sum(lost_before) AS reports_lost,
+    sum(bitShiftLeft(occupancy_bytes, if(dropped, 0, sampling_shift))) AS occupancy_sum_bytes,
+    min(occupancy_bytes) AS occupancy_min_bytes,
+    max(occupancy_bytes) AS occupancy_max_bytes,
+    max(postcards_local.limit_bytes) AS limit_bytes
+FROM postcards_local
+GROUP BY node_id, egress_port, queue, time, capture, batch, stored_on;
+
+ALTER TABLE queue_1ms_mv ON CLUSTER '{cluster}' MODIFY QUERY
+SELECT
+    node_id,
+    egress_port,
+    queue,
+    toDateTime64(fromUnixTimestamp64Milli(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000), 'UTC'), 3, 'UTC') AS time,
+    capture,
+    batch,
+    stored_on,
+    sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes + wire_overhead_bytes, 0)), sampling_shift))) AS wire_bytes,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
     countIf(ce_marked) AS ce_marks,
     sum(lost_before) AS reports_lost,
     sum(bitShiftLeft(occupancy_bytes, if(dropped, 0, sampling_shift))) AS occupancy_sum_bytes,
@@ -202,7 +237,7 @@ CREATE TABLE IF NOT EXISTS queue_1s_local ON CLUSTER '{cluster}'
     stored_on Date CODEC(ZSTD(3)),
     packets UInt64 CODEC(T64, ZSTD(3)),
     wire_bytes UInt64 CODEC(T64, ZSTD(3)),
-    drops UInt64 CODEC(T64, ZSTD(3)),
+    drops Nullable(UInt64) CODEC(T64, ZSTD(3)),
     ce_marks UInt64 CODEC(T64, ZSTD(3)),
     reports_lost Int64 CODEC(T64, ZSTD(3)),
     occupancy_sum_bytes Nullable(UInt64) CODEC(ZSTD(3)),
@@ -222,6 +257,10 @@ CREATE TABLE IF NOT EXISTS queue_1s ON CLUSTER '{cluster}'
 AS queue_1s_local
 ENGINE = Distributed('{cluster}', currentDatabase(), queue_1s_local, rand());
 
+ALTER TABLE queue_1s_local ON CLUSTER '{cluster}' MODIFY COLUMN drops Nullable(UInt64) CODEC(T64, ZSTD(3));
+
+ALTER TABLE queue_1s ON CLUSTER '{cluster}' MODIFY COLUMN drops Nullable(UInt64) CODEC(T64, ZSTD(3));
+
 CREATE MATERIALIZED VIEW IF NOT EXISTS queue_1s_mv ON CLUSTER '{cluster}' TO queue_1s_local AS
 SELECT
     node_id,
@@ -233,7 +272,30 @@ SELECT
     stored_on,
     sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
     sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes + wire_overhead_bytes, 0)), sampling_shift))) AS wire_bytes,
-    countIf(dropped) AS drops,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
+    countIf(ce_marked) AS ce_marks,
+    sum(lost_before) AS reports_lost,
+    sum(bitShiftLeft(occupancy_bytes, if(dropped, 0, sampling_shift))) AS occupancy_sum_bytes,
+    min(occupancy_bytes) AS occupancy_min_bytes,
+    max(occupancy_bytes) AS occupancy_max_bytes,
+    max(postcards_local.limit_bytes) AS limit_bytes,
+    countIf(join > 0) AS data_packets,
+    countIf(join IN (1, 2)) AS joined_packets
+FROM postcards_local
+GROUP BY node_id, egress_port, queue, time, capture, batch, stored_on;
+
+ALTER TABLE queue_1s_mv ON CLUSTER '{cluster}' MODIFY QUERY
+SELECT
+    node_id,
+    egress_port,
+    queue,
+    toDateTime(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
+    capture,
+    batch,
+    stored_on,
+    sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes + wire_overhead_bytes, 0)), sampling_shift))) AS wire_bytes,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
     countIf(ce_marked) AS ce_marks,
     sum(lost_before) AS reports_lost,
     sum(bitShiftLeft(occupancy_bytes, if(dropped, 0, sampling_shift))) AS occupancy_sum_bytes,
@@ -249,6 +311,7 @@ CREATE TABLE IF NOT EXISTS flow_1s_local ON CLUSTER '{cluster}'
 (
     node_id UInt32 CODEC(ZSTD(3)),
     egress_port Nullable(UInt32) CODEC(ZSTD(3)),
+    queue Nullable(UInt8) CODEC(ZSTD(3)),
     flow_id Nullable(UInt64) CODEC(ZSTD(3)),
     time DateTime('UTC') CODEC(DoubleDelta, ZSTD(3)),
     capture LowCardinality(String) CODEC(ZSTD(3)),
@@ -257,7 +320,7 @@ CREATE TABLE IF NOT EXISTS flow_1s_local ON CLUSTER '{cluster}'
     packets UInt64 CODEC(T64, ZSTD(3)),
     ip_bytes_sum UInt64 CODEC(T64, ZSTD(3)),
     payload_bytes_sum UInt64 CODEC(T64, ZSTD(3)),
-    drops UInt64 CODEC(T64, ZSTD(3)),
+    drops Nullable(UInt64) CODEC(T64, ZSTD(3)),
     ce_marks UInt64 CODEC(T64, ZSTD(3)),
     retransmitted_packets UInt64 CODEC(T64, ZSTD(3)),
     joined_packets UInt64 CODEC(T64, ZSTD(3)),
@@ -266,7 +329,8 @@ CREATE TABLE IF NOT EXISTS flow_1s_local ON CLUSTER '{cluster}'
 )
 ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
 PARTITION BY stored_on
-ORDER BY (node_id, egress_port, flow_id, time, capture, batch)
+PRIMARY KEY (node_id, egress_port, flow_id, time, capture, batch)
+ORDER BY (node_id, egress_port, flow_id, time, capture, batch, queue)
 TTL stored_on + INTERVAL 1 YEAR DELETE
 SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 
@@ -274,10 +338,22 @@ CREATE TABLE IF NOT EXISTS flow_1s ON CLUSTER '{cluster}'
 AS flow_1s_local
 ENGINE = Distributed('{cluster}', currentDatabase(), flow_1s_local, rand());
 
+ALTER TABLE flow_1s_local ON CLUSTER '{cluster}'
+    ADD COLUMN IF NOT EXISTS queue Nullable(UInt8) CODEC(ZSTD(3)) AFTER egress_port,
+    MODIFY ORDER BY (node_id, egress_port, flow_id, time, capture, batch, queue);
+
+ALTER TABLE flow_1s ON CLUSTER '{cluster}'
+    ADD COLUMN IF NOT EXISTS queue Nullable(UInt8) CODEC(ZSTD(3)) AFTER egress_port;
+
+ALTER TABLE flow_1s_local ON CLUSTER '{cluster}' MODIFY COLUMN drops Nullable(UInt64) CODEC(T64, ZSTD(3));
+
+ALTER TABLE flow_1s ON CLUSTER '{cluster}' MODIFY COLUMN drops Nullable(UInt64) CODEC(T64, ZSTD(3));
+
 CREATE MATERIALIZED VIEW IF NOT EXISTS flow_1s_mv ON CLUSTER '{cluster}' TO flow_1s_local AS
 SELECT
     node_id,
     egress_port,
+    queue,
     flow_id,
     toDateTime(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
     capture,
@@ -286,14 +362,36 @@ SELECT
     sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
     sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes, 0)), sampling_shift))) AS ip_bytes_sum,
     sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(payload_bytes, 0)), sampling_shift))) AS payload_bytes_sum,
-    countIf(dropped) AS drops,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
     countIf(ce_marked) AS ce_marks,
     countIf(retransmitted) AS retransmitted_packets,
     countIf(join IN (1, 2)) AS joined_packets,
     sum(toUInt64(ifNull(cwnd_segments, 0))) AS cwnd_sum_segments,
     sum(toUInt64(ifNull(srtt_us, 0))) AS srtt_sum_us
 FROM postcards_local
-GROUP BY node_id, egress_port, flow_id, time, capture, batch, stored_on;
+GROUP BY node_id, egress_port, queue, flow_id, time, capture, batch, stored_on;
+
+ALTER TABLE flow_1s_mv ON CLUSTER '{cluster}' MODIFY QUERY
+SELECT
+    node_id,
+    egress_port,
+    queue,
+    flow_id,
+    toDateTime(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
+    capture,
+    batch,
+    stored_on,
+    sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes, 0)), sampling_shift))) AS ip_bytes_sum,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(payload_bytes, 0)), sampling_shift))) AS payload_bytes_sum,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
+    countIf(ce_marked) AS ce_marks,
+    countIf(retransmitted) AS retransmitted_packets,
+    countIf(join IN (1, 2)) AS joined_packets,
+    sum(toUInt64(ifNull(cwnd_segments, 0))) AS cwnd_sum_segments,
+    sum(toUInt64(ifNull(srtt_us, 0))) AS srtt_sum_us
+FROM postcards_local
+GROUP BY node_id, egress_port, queue, flow_id, time, capture, batch, stored_on;
 
 CREATE TABLE IF NOT EXISTS limit_changes_local ON CLUSTER '{cluster}'
 (
@@ -330,7 +428,11 @@ CREATE TABLE IF NOT EXISTS limit_changes ON CLUSTER '{cluster}'
 AS limit_changes_local
 ENGINE = Distributed('{cluster}', currentDatabase(), limit_changes_local, cityHash64(record));
 
-CREATE VIEW IF NOT EXISTS queue_ms ON CLUSTER '{cluster}' AS
+ALTER TABLE limit_changes_local ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS queue UInt32 CODEC(ZSTD(3)) AFTER egress_port;
+
+ALTER TABLE limit_changes ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS queue UInt32 CODEC(ZSTD(3)) AFTER egress_port;
+
+CREATE OR REPLACE VIEW queue_ms ON CLUSTER '{cluster}' AS
 SELECT
     node_id,
     egress_port,
@@ -348,7 +450,7 @@ SELECT
 FROM queue_1ms AS q FINAL
 GROUP BY node_id, egress_port, queue, time;
 
-CREATE VIEW IF NOT EXISTS queue_s ON CLUSTER '{cluster}' AS
+CREATE OR REPLACE VIEW queue_s ON CLUSTER '{cluster}' AS
 SELECT
     node_id,
     egress_port,
@@ -368,11 +470,12 @@ SELECT
 FROM queue_1s AS q FINAL
 GROUP BY node_id, egress_port, queue, time;
 
-CREATE VIEW IF NOT EXISTS flow_s ON CLUSTER '{cluster}' AS
+CREATE OR REPLACE VIEW flow_s ON CLUSTER '{cluster}' AS
 SELECT
     capture,
     node_id,
     egress_port,
+    queue,
     flow_id,
     time,
     sum(f.packets) AS packets,
@@ -385,9 +488,9 @@ SELECT
     if(joined_packets > 0, sum(f.cwnd_sum_segments) / joined_packets, NULL) AS cwnd_mean_segments,
     if(joined_packets > 0, sum(f.srtt_sum_us) / joined_packets, NULL) AS srtt_mean_us
 FROM flow_1s AS f FINAL
-GROUP BY capture, node_id, egress_port, flow_id, time;
+GROUP BY capture, node_id, egress_port, queue, flow_id, time;
 
-CREATE VIEW IF NOT EXISTS flows ON CLUSTER '{cluster}' AS
+CREATE OR REPLACE VIEW flows ON CLUSTER '{cluster}' AS
 SELECT
     e.capture AS capture,
     assumeNotNull(e.flow_id) AS flow_id,
@@ -404,7 +507,7 @@ FROM events AS e
 WHERE e.kind = 'flow' AND e.flow_id IS NOT NULL
 GROUP BY e.capture, e.flow_id;
 
-CREATE VIEW IF NOT EXISTS changes ON CLUSTER '{cluster}' AS
+CREATE OR REPLACE VIEW changes ON CLUSTER '{cluster}' AS
 SELECT
     fromUnixTimestamp64Milli(toInt64(c.unix_ms), 'UTC') AS time,
     c.* EXCEPT (record),

@@ -14,6 +14,9 @@
 --   unix_minus_node_ns   puts the node's clock on the time of day
 -- All rows of a batch have the same stored_on, so that an insert makes one part
 -- and is done or not done as a whole.
+--
+-- Apply it again after an upgrade: what tables of an earlier version lack is added
+-- (ALTER), rollups and views get today's queries, and rows stay.
 
 CREATE TABLE IF NOT EXISTS postcards
 (
@@ -44,6 +47,7 @@ CREATE TABLE IF NOT EXISTS postcards
     ecn Nullable(UInt8) CODEC(ZSTD(3)),
     ce_marked Bool CODEC(ZSTD(3)),
     dropped Bool CODEC(ZSTD(3)),
+    from_stack Bool CODEC(ZSTD(3)),
     drop_reason Nullable(UInt8) CODEC(ZSTD(3)),
     sampling_shift UInt8 CODEC(ZSTD(3)),
     out_of_sample Bool CODEC(ZSTD(3)),
@@ -65,6 +69,9 @@ PARTITION BY stored_on
 ORDER BY (node_id, egress_port, toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns)
 TTL stored_on + INTERVAL 30 DAY DELETE
 SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+
+-- Rows stored before the column was are read as reports of the node's own.
+ALTER TABLE postcards ADD COLUMN IF NOT EXISTS from_stack Bool CODEC(ZSTD(3)) AFTER dropped;
 
 CREATE TABLE IF NOT EXISTS tcp_probe
 (
@@ -101,6 +108,8 @@ PARTITION BY stored_on
 ORDER BY (node_id, egress_port, flow_id, toInt64(time_ns) + unix_minus_node_ns)
 TTL stored_on + INTERVAL 30 DAY DELETE
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+
+ALTER TABLE tcp_probe ADD COLUMN IF NOT EXISTS queue UInt8 CODEC(ZSTD(3)) AFTER egress_port;
 
 CREATE TABLE IF NOT EXISTS events
 (
@@ -143,6 +152,8 @@ SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 
 -- Rollups. Their keys hold the batch, so that rows of a batch inserted again
 -- replace themselves; queries add over batches (FINAL, see the views below).
+-- `drops` is null where no report of the node's own tells them: a dropped packet
+-- reaches no sink with the metadata that it carries.
 
 CREATE TABLE IF NOT EXISTS queue_1ms
 (
@@ -155,7 +166,7 @@ CREATE TABLE IF NOT EXISTS queue_1ms
     stored_on Date CODEC(ZSTD(3)),
     packets UInt64 CODEC(T64, ZSTD(3)),
     wire_bytes UInt64 CODEC(T64, ZSTD(3)),
-    drops UInt64 CODEC(T64, ZSTD(3)),
+    drops Nullable(UInt64) CODEC(T64, ZSTD(3)),
     ce_marks UInt64 CODEC(T64, ZSTD(3)),
     reports_lost Int64 CODEC(T64, ZSTD(3)),
     occupancy_sum_bytes Nullable(UInt64) CODEC(ZSTD(3)),
@@ -169,6 +180,8 @@ ORDER BY (node_id, egress_port, queue, time, capture, batch)
 TTL stored_on + INTERVAL 30 DAY DELETE
 SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 
+ALTER TABLE queue_1ms MODIFY COLUMN drops Nullable(UInt64) CODEC(T64, ZSTD(3));
+
 CREATE MATERIALIZED VIEW IF NOT EXISTS queue_1ms_mv TO queue_1ms AS
 SELECT
     node_id,
@@ -180,7 +193,7 @@ SELECT
     stored_on,
     sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
     sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes + wire_overhead_bytes, 0)), sampling_shift))) AS wire_bytes,
-    countIf(dropped) AS drops,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
     countIf(ce_marked) AS ce_marks,
     sum(lost_before) AS reports_lost,
     sum(bitShiftLeft(occupancy_bytes, if(dropped, 0, sampling_shift))) AS occupancy_sum_bytes,
@@ -189,6 +202,29 @@ SELECT
     max(postcards.limit_bytes) AS limit_bytes
 FROM postcards
 GROUP BY node_id, egress_port, queue, time, capture, batch, stored_on;
+
+-- <begin generated: query of queue_1ms_mv>
+ALTER TABLE queue_1ms_mv MODIFY QUERY
+SELECT
+    node_id,
+    egress_port,
+    queue,
+    toDateTime64(fromUnixTimestamp64Milli(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000), 'UTC'), 3, 'UTC') AS time,
+    capture,
+    batch,
+    stored_on,
+    sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes + wire_overhead_bytes, 0)), sampling_shift))) AS wire_bytes,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
+    countIf(ce_marked) AS ce_marks,
+    sum(lost_before) AS reports_lost,
+    sum(bitShiftLeft(occupancy_bytes, if(dropped, 0, sampling_shift))) AS occupancy_sum_bytes,
+    min(occupancy_bytes) AS occupancy_min_bytes,
+    max(occupancy_bytes) AS occupancy_max_bytes,
+    max(postcards.limit_bytes) AS limit_bytes
+FROM postcards
+GROUP BY node_id, egress_port, queue, time, capture, batch, stored_on;
+-- <end generated: query of queue_1ms_mv>
 
 CREATE TABLE IF NOT EXISTS queue_1s
 (
@@ -201,7 +237,7 @@ CREATE TABLE IF NOT EXISTS queue_1s
     stored_on Date CODEC(ZSTD(3)),
     packets UInt64 CODEC(T64, ZSTD(3)),
     wire_bytes UInt64 CODEC(T64, ZSTD(3)),
-    drops UInt64 CODEC(T64, ZSTD(3)),
+    drops Nullable(UInt64) CODEC(T64, ZSTD(3)),
     ce_marks UInt64 CODEC(T64, ZSTD(3)),
     reports_lost Int64 CODEC(T64, ZSTD(3)),
     occupancy_sum_bytes Nullable(UInt64) CODEC(ZSTD(3)),
@@ -217,6 +253,8 @@ ORDER BY (node_id, egress_port, queue, time, capture, batch)
 TTL stored_on + INTERVAL 1 YEAR DELETE
 SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 
+ALTER TABLE queue_1s MODIFY COLUMN drops Nullable(UInt64) CODEC(T64, ZSTD(3));
+
 CREATE MATERIALIZED VIEW IF NOT EXISTS queue_1s_mv TO queue_1s AS
 SELECT
     node_id,
@@ -228,7 +266,7 @@ SELECT
     stored_on,
     sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
     sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes + wire_overhead_bytes, 0)), sampling_shift))) AS wire_bytes,
-    countIf(dropped) AS drops,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
     countIf(ce_marked) AS ce_marks,
     sum(lost_before) AS reports_lost,
     sum(bitShiftLeft(occupancy_bytes, if(dropped, 0, sampling_shift))) AS occupancy_sum_bytes,
@@ -240,10 +278,36 @@ SELECT
 FROM postcards
 GROUP BY node_id, egress_port, queue, time, capture, batch, stored_on;
 
+-- <begin generated: query of queue_1s_mv>
+ALTER TABLE queue_1s_mv MODIFY QUERY
+SELECT
+    node_id,
+    egress_port,
+    queue,
+    toDateTime(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
+    capture,
+    batch,
+    stored_on,
+    sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes + wire_overhead_bytes, 0)), sampling_shift))) AS wire_bytes,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
+    countIf(ce_marked) AS ce_marks,
+    sum(lost_before) AS reports_lost,
+    sum(bitShiftLeft(occupancy_bytes, if(dropped, 0, sampling_shift))) AS occupancy_sum_bytes,
+    min(occupancy_bytes) AS occupancy_min_bytes,
+    max(occupancy_bytes) AS occupancy_max_bytes,
+    max(postcards.limit_bytes) AS limit_bytes,
+    countIf(join > 0) AS data_packets,
+    countIf(join IN (1, 2)) AS joined_packets
+FROM postcards
+GROUP BY node_id, egress_port, queue, time, capture, batch, stored_on;
+-- <end generated: query of queue_1s_mv>
+
 CREATE TABLE IF NOT EXISTS flow_1s
 (
     node_id UInt32 CODEC(ZSTD(3)),
     egress_port Nullable(UInt32) CODEC(ZSTD(3)),
+    queue Nullable(UInt8) CODEC(ZSTD(3)),
     flow_id Nullable(UInt64) CODEC(ZSTD(3)),
     time DateTime('UTC') CODEC(DoubleDelta, ZSTD(3)),
     capture LowCardinality(String) CODEC(ZSTD(3)),
@@ -252,7 +316,7 @@ CREATE TABLE IF NOT EXISTS flow_1s
     packets UInt64 CODEC(T64, ZSTD(3)),
     ip_bytes_sum UInt64 CODEC(T64, ZSTD(3)),
     payload_bytes_sum UInt64 CODEC(T64, ZSTD(3)),
-    drops UInt64 CODEC(T64, ZSTD(3)),
+    drops Nullable(UInt64) CODEC(T64, ZSTD(3)),
     ce_marks UInt64 CODEC(T64, ZSTD(3)),
     retransmitted_packets UInt64 CODEC(T64, ZSTD(3)),
     joined_packets UInt64 CODEC(T64, ZSTD(3)),
@@ -261,14 +325,22 @@ CREATE TABLE IF NOT EXISTS flow_1s
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY stored_on
-ORDER BY (node_id, egress_port, flow_id, time, capture, batch)
+PRIMARY KEY (node_id, egress_port, flow_id, time, capture, batch)
+ORDER BY (node_id, egress_port, flow_id, time, capture, batch, queue)
 TTL stored_on + INTERVAL 1 YEAR DELETE
 SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+
+ALTER TABLE flow_1s
+    ADD COLUMN IF NOT EXISTS queue Nullable(UInt8) CODEC(ZSTD(3)) AFTER egress_port,
+    MODIFY ORDER BY (node_id, egress_port, flow_id, time, capture, batch, queue);
+
+ALTER TABLE flow_1s MODIFY COLUMN drops Nullable(UInt64) CODEC(T64, ZSTD(3));
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS flow_1s_mv TO flow_1s AS
 SELECT
     node_id,
     egress_port,
+    queue,
     flow_id,
     toDateTime(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
     capture,
@@ -277,14 +349,38 @@ SELECT
     sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
     sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes, 0)), sampling_shift))) AS ip_bytes_sum,
     sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(payload_bytes, 0)), sampling_shift))) AS payload_bytes_sum,
-    countIf(dropped) AS drops,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
     countIf(ce_marked) AS ce_marks,
     countIf(retransmitted) AS retransmitted_packets,
     countIf(join IN (1, 2)) AS joined_packets,
     sum(toUInt64(ifNull(cwnd_segments, 0))) AS cwnd_sum_segments,
     sum(toUInt64(ifNull(srtt_us, 0))) AS srtt_sum_us
 FROM postcards
-GROUP BY node_id, egress_port, flow_id, time, capture, batch, stored_on;
+GROUP BY node_id, egress_port, queue, flow_id, time, capture, batch, stored_on;
+
+-- <begin generated: query of flow_1s_mv>
+ALTER TABLE flow_1s_mv MODIFY QUERY
+SELECT
+    node_id,
+    egress_port,
+    queue,
+    flow_id,
+    toDateTime(intDiv(toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
+    capture,
+    batch,
+    stored_on,
+    sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(ip_bytes, 0)), sampling_shift))) AS ip_bytes_sum,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ifNull(payload_bytes, 0)), sampling_shift))) AS payload_bytes_sum,
+    if(countIf(NOT from_stack OR dropped) > 0, countIf(dropped), NULL) AS drops,
+    countIf(ce_marked) AS ce_marks,
+    countIf(retransmitted) AS retransmitted_packets,
+    countIf(join IN (1, 2)) AS joined_packets,
+    sum(toUInt64(ifNull(cwnd_segments, 0))) AS cwnd_sum_segments,
+    sum(toUInt64(ifNull(srtt_us, 0))) AS srtt_sum_us
+FROM postcards
+GROUP BY node_id, egress_port, queue, flow_id, time, capture, batch, stored_on;
+-- <end generated: query of flow_1s_mv>
 
 -- The controller's audit log: every change of a limit, wanted or made. A record
 -- sent twice is one row (read it as `changes`). Limits are what acts first: of
@@ -323,9 +419,11 @@ CREATE TABLE IF NOT EXISTS limit_changes
 ENGINE = ReplacingMergeTree
 ORDER BY (node_id, egress_port, unix_ms, controller, record_id);
 
+ALTER TABLE limit_changes ADD COLUMN IF NOT EXISTS queue UInt32 CODEC(ZSTD(3)) AFTER egress_port;
+
 -- What dashboards read: rollups with batches added up.
 
-CREATE VIEW IF NOT EXISTS queue_ms AS
+CREATE OR REPLACE VIEW queue_ms AS
 SELECT
     node_id,
     egress_port,
@@ -343,7 +441,7 @@ SELECT
 FROM queue_1ms AS q FINAL
 GROUP BY node_id, egress_port, queue, time;
 
-CREATE VIEW IF NOT EXISTS queue_s AS
+CREATE OR REPLACE VIEW queue_s AS
 SELECT
     node_id,
     egress_port,
@@ -363,11 +461,12 @@ SELECT
 FROM queue_1s AS q FINAL
 GROUP BY node_id, egress_port, queue, time;
 
-CREATE VIEW IF NOT EXISTS flow_s AS
+CREATE OR REPLACE VIEW flow_s AS
 SELECT
     capture,
     node_id,
     egress_port,
+    queue,
     flow_id,
     time,
     sum(f.packets) AS packets,
@@ -380,9 +479,9 @@ SELECT
     if(joined_packets > 0, sum(f.cwnd_sum_segments) / joined_packets, NULL) AS cwnd_mean_segments,
     if(joined_packets > 0, sum(f.srtt_sum_us) / joined_packets, NULL) AS srtt_mean_us
 FROM flow_1s AS f FINAL
-GROUP BY capture, node_id, egress_port, flow_id, time;
+GROUP BY capture, node_id, egress_port, queue, flow_id, time;
 
-CREATE VIEW IF NOT EXISTS flows AS
+CREATE OR REPLACE VIEW flows AS
 SELECT
     e.capture AS capture,
     assumeNotNull(e.flow_id) AS flow_id,
@@ -399,7 +498,7 @@ FROM events AS e
 WHERE e.kind = 'flow' AND e.flow_id IS NOT NULL
 GROUP BY e.capture, e.flow_id;
 
-CREATE VIEW IF NOT EXISTS changes AS
+CREATE OR REPLACE VIEW changes AS
 SELECT
     fromUnixTimestamp64Milli(toInt64(c.unix_ms), 'UTC') AS time,
     c.* EXCEPT (record),

@@ -55,6 +55,8 @@ BIT_DROP = 1 << 0
 DOMAIN_BIT_LIMIT = 1 << 15
 DOMAIN_BIT_POLICY = 1 << 14
 DOMAIN_BIT_TAG = 1 << 13
+DOMAIN_BIT_RUN = 1 << 12
+DOMAIN_BIT_RUN_TAG = 1 << 11
 FORWARDED_BITS = BIT_PORTS | BIT_QUEUE | BIT_INGRESS_TIME | BIT_EGRESS_TIME
 DROPPED_BITS = BIT_PORTS | BIT_QUEUE | BIT_INGRESS_TIME | BIT_DROP
 # Eight bytes each.
@@ -63,6 +65,8 @@ DOMAIN_BYTES = {
     DOMAIN_BIT_LIMIT: 4,
     DOMAIN_BIT_POLICY: 4,
     DOMAIN_BIT_TAG: 16,
+    DOMAIN_BIT_RUN: 16,
+    DOMAIN_BIT_RUN_TAG: 16,
 }
 # <end generated: bits>
 
@@ -168,6 +172,9 @@ def _individual_report() -> list:
         ConditionalField(ByteField("policy_flags", 0), _domain_has(DOMAIN_BIT_POLICY)),
         ConditionalField(ShortField("policy_reserved", 0), _domain_has(DOMAIN_BIT_POLICY)),
         ConditionalField(StrFixedLenField("tag", bytes(16), 16), _domain_has(DOMAIN_BIT_TAG)),
+        ConditionalField(LongField("boot", 0), _domain_has(DOMAIN_BIT_RUN)),
+        ConditionalField(LongField("datagram", 0), _domain_has(DOMAIN_BIT_RUN)),
+        ConditionalField(StrFixedLenField("run_tag", bytes(16), 16), _domain_has(DOMAIN_BIT_RUN_TAG)),
         # <end generated: individual report>
         StrLenField("unknown_metadata", b"", length_from=_unknown_bytes),
         _InnerField("inner_packet", None, Raw),

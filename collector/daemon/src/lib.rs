@@ -37,6 +37,7 @@ pub mod receive;
 pub mod reception_clock;
 mod replay;
 mod run;
+mod runs_file;
 pub mod shards;
 pub mod source;
 mod status;

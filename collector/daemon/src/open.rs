@@ -3,6 +3,7 @@
 
 use crate::config::{Config, HttpConfig, ProbeConfig};
 use crate::receive::ReportReceiver;
+use crate::runs_file::RunsFile;
 use anyhow::{Context, Result, anyhow};
 use daemon_kit::credentials::http::acceptor;
 use daemon_kit::credentials::{ServerCredentials, Token};
@@ -61,6 +62,7 @@ pub(crate) struct Opened {
     pub probe: Option<PerfReader>,
     pub capture: Option<CaptureWriter>,
     pub clickhouse: Option<ClickHouseSink>,
+    pub runs: Option<RunsFile>,
 }
 
 /// Opens everything, and gives up what only that needed; on an error nothing is
@@ -101,6 +103,10 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
         ),
         false => None,
     };
+    let runs = config.runs_file.as_deref();
+    let runs = runs.map(|path| RunsFile::open(durable_fs::real(), path));
+    let runs = runs.transpose();
+    let runs = runs.with_context(|| format!("runs_file ({given_up})"))?;
     // Last: the only step that leaves something on disk.
     let options = WriterOptions {
         rotate_rows: config.capture.rotate_rows,
@@ -122,5 +128,6 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
         probe,
         capture,
         clickhouse,
+        runs,
     })
 }

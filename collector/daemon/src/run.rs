@@ -20,8 +20,8 @@ use anyhow::{Context, Result};
 use daemon_kit::credentials::http::Server;
 use daemon_kit::credentials::incoming;
 use daemon_kit::notify::{Deadline, Stop};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tidemark_capture::CaptureMeta;
 use tidemark_clickhouse::ClickHouseConfig;
@@ -68,6 +68,14 @@ pub(crate) fn run(config: &Config) -> Result<()> {
     let mut pipeline = config.pipeline();
     pipeline.read_keys()?;
     let opened = open(config, meta)?;
+    match &opened.runs {
+        Some(file) => pipeline.runs.clone_from(file.runs()),
+        None if pipeline.keys.is_empty() => {}
+        None => tracing::warn!(
+            "nodes have a key_file, and there is no runs_file: a recording may be taken when the \
+             collector starts"
+        ),
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -165,6 +173,13 @@ async fn serve(
         clock: config.tcp_probe.clock,
     };
     let mut engines = Engines::start(&options, sinks, &hub, &counters, &snapshot)?;
+    let (runs_end, runs_ended) = mpsc::channel();
+    let keeper = opened.runs.map(|file| {
+        let snapshot = snapshot.clone();
+        let thread = std::thread::Builder::new().name("runs".to_owned());
+        thread.spawn(move || file.follow(&snapshot, &runs_ended))
+    });
+    let keeper = keeper.transpose().context("cannot start thread runs")?;
     counters.show_sockets(opened.reports.counters());
     let receiving = opened
         .reports
@@ -267,7 +282,9 @@ async fn serve(
         .context("stopping the receivers")?;
     let result = engines.join(early).await;
     hub.close();
-    if probe.is_some_and(|thread| thread.join().is_err()) {
+    drop(runs_end);
+    let threads = [probe, keeper].into_iter().flatten();
+    if threads.map(|thread| thread.join()).any(|r| r.is_err()) {
         tracing::error!("a thread panicked");
     }
     // Streams end with the last update; whoever does not read has its chance.

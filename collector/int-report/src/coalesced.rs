@@ -88,7 +88,7 @@ mod tests {
             all.push(stream(4, 99, last.min(reports)));
             if tagged {
                 for datagram in &mut all {
-                    crate::tag::append(datagram, |_| [0x25; crate::tag::CODE_BYTES]).unwrap();
+                    crate::tag::append(datagram, None, |_| [0x25; crate::tag::CODE_BYTES]).unwrap();
                 }
             }
             let together = all.concat();

@@ -81,6 +81,10 @@ pub(crate) mod domain {
     pub(crate) const POLICY: u16 = 0x4000;
     /// `tag`: 4 words.
     pub(crate) const TAG: u16 = 0x2000;
+    /// `boot`, `datagram`: 4 words.
+    pub(crate) const RUN: u16 = 0x1000;
+    /// `run_tag`: 4 words.
+    pub(crate) const RUN_TAG: u16 = 0x0800;
 }
 
 /// Tidemark's report of a packet that left: byte at which each field begins.

@@ -5,7 +5,8 @@
 //! with one more individual report, of no packet, whose only metadata is a code
 //! of everything before that code: group header, reports, and the header of the
 //! tag itself. A decoder that knows nothing of tags sees a report without a
-//! packet. What the code is, and the keys, is no matter of this crate.
+//! packet. An exporter that knows its run says before the code which datagram of
+//! which run this is. What the code is, and the keys, is no matter of this crate.
 
 use crate::DS_TIDEMARK;
 use crate::header::{GROUP_HEADER_BYTES, LENGTH_TO_END};
@@ -16,27 +17,60 @@ use thiserror::Error;
 pub const CODE_BYTES: usize = 16;
 /// Bytes by which a tag lengthens its datagram.
 pub const TAG_BYTES: usize = HEADER.len() + CODE_BYTES;
+/// Bytes of a tag with a run.
+pub const RUN_TAG_BYTES: usize = TAG_BYTES + RUN_BYTES;
 
 const CODE_WORDS: u8 = (CODE_BYTES / 4) as u8;
+const RUN_BYTES: usize = 16;
+const RUN_WORDS: u8 = (RUN_BYTES / 4) as u8;
 /// Words of the main contents.
 const MAIN_WORDS: u8 = 2;
 
 /// The individual report around the code.
-const HEADER: [u8; 12] = [
-    // RepType 1, no inner packet.
-    0x10,
-    MAIN_WORDS + CODE_WORDS,
-    CODE_WORDS,
-    0,
-    0,
-    0,
-    (DS_TIDEMARK >> 8) as u8,
-    DS_TIDEMARK as u8,
-    (domain::TAG >> 8) as u8,
-    domain::TAG as u8,
-    0,
-    0,
-];
+const HEADER: [u8; 12] = header(CODE_WORDS, domain::TAG);
+/// The individual report around run and code.
+const RUN_HEADER: [u8; 12] = header(RUN_WORDS + CODE_WORDS, domain::RUN | domain::RUN_TAG);
+
+const fn header(words: u8, bits: u16) -> [u8; 12] {
+    [
+        // RepType 1, no inner packet.
+        0x10,
+        MAIN_WORDS + words,
+        words,
+        0,
+        0,
+        0,
+        (DS_TIDEMARK >> 8) as u8,
+        DS_TIDEMARK as u8,
+        (bits >> 8) as u8,
+        bits as u8,
+        0,
+        0,
+    ]
+}
+
+/// A datagram of a run of its exporter; later ones are greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Run {
+    /// When the exporter started, Unix time in ns.
+    pub boot: u64,
+    /// Number of the datagram among those tagged since.
+    pub datagram: u64,
+}
+
+impl Run {
+    fn read(bytes: &[u8; RUN_BYTES]) -> Self {
+        let whole = u128::from_be_bytes(*bytes);
+        Self {
+            boot: (whole >> 64) as u64,
+            datagram: whole as u64,
+        }
+    }
+
+    fn bytes(self) -> [u8; RUN_BYTES] {
+        (u128::from(self.boot) << 64 | u128::from(self.datagram)).to_be_bytes()
+    }
+}
 
 /// A datagram with a tag, in its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +81,8 @@ pub struct Tagged<'a> {
     pub signed: &'a [u8],
     /// The code.
     pub code: &'a [u8; CODE_BYTES],
+    /// Of an exporter that says it.
+    pub run: Option<Run>,
 }
 
 /// Why a datagram cannot have a tag.
@@ -64,29 +100,53 @@ pub struct Untaggable;
 #[inline]
 pub fn split(payload: &[u8]) -> Option<Tagged<'_>> {
     let (signed, code) = payload.split_last_chunk::<CODE_BYTES>()?;
-    let body = signed.strip_suffix(&HEADER)?;
-    is_whole(body).then_some(Tagged { body, signed, code })
+    let of_run = |signed: &'_ [u8]| {
+        let (before, run) = signed.split_last_chunk::<RUN_BYTES>()?;
+        let body = before.strip_suffix(&RUN_HEADER)?.len();
+        Some((body, Some(Run::read(run))))
+    };
+    let plain = || Some((signed.strip_suffix(&HEADER)?.len(), None));
+    let (length, run) = plain().or_else(|| of_run(signed))?;
+    let body = signed.get(..length).filter(|body| is_whole(body))?;
+    Some(Tagged {
+        body,
+        signed,
+        code,
+        run,
+    })
 }
 
 /// Whether these bytes, which follow a report of version 2, are a tag and
 /// nothing else: the same as [`split`] for who walks the reports anyway.
 #[inline(always)]
 pub(crate) fn is_tag(rest: &[u8]) -> bool {
-    rest.len() == TAG_BYTES && rest.starts_with(&HEADER)
+    match rest.len() {
+        TAG_BYTES => rest.starts_with(&HEADER),
+        RUN_TAG_BYTES => rest.starts_with(&RUN_HEADER),
+        _ => false,
+    }
 }
 
-/// Ends a datagram with a tag; `code` makes the code of what it is given.
+/// Ends a datagram with a tag, which says its run where that is known; `code` makes the
+/// code of what it is given.
 ///
 /// # Errors
 /// When nothing can follow the reports; the datagram is as it was.
 pub fn append(
     payload: &mut Vec<u8>,
+    run: Option<Run>,
     code: impl FnOnce(&[u8]) -> [u8; CODE_BYTES],
 ) -> Result<(), Untaggable> {
     if !is_whole(payload) {
         return Err(Untaggable);
     }
-    payload.extend(HEADER);
+    match run {
+        None => payload.extend(HEADER),
+        Some(run) => {
+            payload.extend(RUN_HEADER);
+            payload.extend(run.bytes());
+        }
+    }
     let code = code(payload);
     payload.extend(code);
     Ok(())
@@ -130,7 +190,7 @@ mod tests {
     }
 
     fn tagged(mut payload: Vec<u8>) -> Vec<u8> {
-        append(&mut payload, |_| CODE).unwrap();
+        append(&mut payload, None, |_| CODE).unwrap();
         payload
     }
 
@@ -179,7 +239,7 @@ mod tests {
         to_the_end[9] = LENGTH_TO_END;
         for payload in [&mut odd, &mut to_the_end, &mut Vec::new()] {
             let before = payload.clone();
-            assert_eq!(append(payload, |_| CODE), Err(Untaggable));
+            assert_eq!(append(payload, None, |_| CODE), Err(Untaggable));
             assert_eq!(*payload, before);
         }
     }
@@ -190,7 +250,9 @@ mod tests {
             count in 1usize..6,
             words in prop::collection::vec(0usize..60, 6),
             code in any::<[u8; CODE_BYTES]>(),
+            run in any::<Option<(u64, u64)>>(),
         ) {
+            let run = run.map(|(boot, datagram)| Run { boot, datagram });
             let inners: Vec<Vec<u8>> = words.iter().map(|w| vec![0x45; 4 * w]).collect();
             let reports: Vec<Report<'_>> = inners[..count]
                 .iter()
@@ -202,12 +264,14 @@ mod tests {
                 .collect();
             let plain = encode(&reports).unwrap();
             let mut payload = plain.clone();
-            prop_assert_eq!(append(&mut payload, |signed| {
-                assert_eq!(signed.len(), plain.len() + HEADER.len());
+            prop_assert_eq!(append(&mut payload, run, |signed| {
+                let of_run = run.map_or(0, |_| RUN_BYTES);
+                assert_eq!(signed.len(), plain.len() + HEADER.len() + of_run);
                 code
             }), Ok(()));
             let parts = split(&payload).unwrap();
             prop_assert_eq!((parts.body, parts.code), (&plain[..], &code));
+            prop_assert_eq!(parts.run, run);
             let mut seen = Vec::new();
             prop_assert_eq!(decode(&payload, |r| seen.push(r)), Ok(count));
             prop_assert_eq!(seen, reports);
@@ -218,19 +282,27 @@ mod tests {
         fn no_bytes_break_it(
             mut payload in prop::collection::vec(any::<u8>(), 0..200),
             version in any::<bool>(),
-            end in any::<bool>(),
+            end in 0..3,
         ) {
             if let (true, Some(first)) = (version, payload.first_mut()) {
                 *first = 0x20 | (*first & 0xf);
             }
-            if end {
-                payload.extend(HEADER);
+            match end {
+                0 => {}
+                1 => payload.extend(HEADER),
+                _ => {
+                    payload.extend(RUN_HEADER);
+                    payload.extend([3; RUN_BYTES]);
+                }
+            }
+            if end > 0 {
                 payload.extend(CODE);
             }
             match split(&payload) {
                 None => {}
                 Some(parts) => {
-                    prop_assert_eq!(parts.body.len() + TAG_BYTES, payload.len());
+                    let of_run = parts.run.map_or(0, |_| RUN_BYTES);
+                    prop_assert_eq!(parts.body.len() + TAG_BYTES + of_run, payload.len());
                     // The decoder reads the same with the tag and without it.
                     let read = |bytes: &[u8]| {
                         let mut n = Vec::new();

@@ -48,7 +48,7 @@ def capacity() -> QueryVariable:
 
 
 def build() -> Dashboard:
-    about = "Every packet of one queue, and the flows of its port, from ClickHouse."
+    about = "Every packet and flow of one queue, from ClickHouse."
     d = board("packets", "Tidemark: packets", about, console="#link=$node:$port:$queue")
     d = d.refresh("").time("now-5m", "now")
     d = d.with_variable(source("clickhouse", "grafana-clickhouse-datasource"))
@@ -77,8 +77,8 @@ def build() -> Dashboard:
             sql_table("Loss events", "loss_events"),
         ],
         "Flows": [
-            sql_table("Rates of the largest flows of the port", "flow_rates"),
-            sql_table("Drops per flow of the port", "drops_per_flow"),
+            sql_table("Rates of the largest flows of the queue", "flow_rates"),
+            sql_table("Drops per flow of the queue", "drops_per_flow"),
         ],
         "Limit": [sql_table("Limit changes", "limit_changes").span(24)],
     }

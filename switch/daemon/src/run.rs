@@ -66,7 +66,10 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     let mut tags = TagCounters::default();
     if let Some(path) = &args.report_key_file {
         let keys = ReportKeys::read(path).context("--report-key-file")?;
-        tags = tagging::tag_reports(&mut switch, keys);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let since = since.context("--report-key-file: the clock stands before 1970")?;
+        let boot = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        tags = tagging::tag_reports(&mut switch, keys, boot);
     }
     let mut interfaces = BTreeMap::new();
     for p in &args.ports {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tags on the reports that the program makes: Ethernet, IPv4, UDP, a report.
 //!
+//! Each says which datagram of which run of the switch it is, so that none is taken
+//! twice (docs/decisions/0048).
+//!
 //! A report is a clone. What hosts send is never tagged, so that none of them
 //! gets a tag for a report that it made up.
 
@@ -8,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use int_report::keys::ReportKeys;
+use int_report::tag::Run;
 use traffic_manager::Switch;
 use traffic_manager::super_frame::{Headers, Network, Transport, fit_udp};
 
@@ -35,20 +39,24 @@ impl TagCounters {
     }
 }
 
-/// Has the switch tag its reports from now on.
-pub fn tag_reports(switch: &mut Switch, keys: ReportKeys) -> TagCounters {
+/// Has the switch tag its reports from now on, as those of a run that begins at `boot`,
+/// Unix time in ns.
+pub fn tag_reports(switch: &mut Switch, keys: ReportKeys, boot: u64) -> TagCounters {
     let counters = TagCounters::default();
     let counted = counters.clone();
     let mut payload = Vec::new();
+    let mut run = Run { boot, datagram: 0 };
     switch.finish_clones(Box::new(move |frame| {
-        counted.count(tag(frame, &keys, &mut payload).is_some());
+        let tagged = tag(frame, &keys, run, &mut payload).is_some();
+        run.datagram += u64::from(tagged);
+        counted.count(tagged);
     }));
     counters
 }
 
 /// Ends a report with a tag; lengths and checksums follow. `None`, with the frame
 /// as it was, where it is no report or nothing can follow it. `payload` is room.
-fn tag(frame: &mut Vec<u8>, keys: &ReportKeys, payload: &mut Vec<u8>) -> Option<()> {
+fn tag(frame: &mut Vec<u8>, keys: &ReportKeys, run: Run, payload: &mut Vec<u8>) -> Option<()> {
     let h = Headers::of(frame)?;
     let plain =
         (h.network_at, h.network, h.transport) == (ETHERNET_BYTES, Network::V4, Transport::Udp);
@@ -60,7 +68,7 @@ fn tag(frame: &mut Vec<u8>, keys: &ReportKeys, payload: &mut Vec<u8>) -> Option<
     }
     payload.clear();
     payload.extend_from_slice(frame.get(h.payload_at..)?);
-    keys.append_tag(payload).ok()?;
+    keys.append_tag(payload, Some(run)).ok()?;
     u16::try_from(h.payload_at - h.network_at + payload.len()).ok()?;
     frame.truncate(h.payload_at);
     frame.extend_from_slice(payload);

@@ -111,10 +111,10 @@ def test_every_panel_has_an_answer(loaded: Front):
     drops = sum(int(r["drops"]) for r in occupancy)
     assert drops > 0
     assert sum(int(r["drops"]) for r in answers["Loss events"]) == drops
-    assert sum(int(r["drops"]) for r in answers["Drops per flow of the port"]) == drops
+    assert sum(int(r["drops"]) for r in answers["Drops per flow of the queue"]) == drops
     seconds = answers["Utilisation and loss, per second"][2:-2]
     assert all(0.9 < float(r["utilisation"]) < 1.05 for r in seconds)
-    assert len({r["flow"] for r in answers["Rates of the largest flows of the port"]}) == 10
+    assert len({r["flow"] for r in answers["Rates of the largest flows of the queue"]}) == 10
     assert [r["origin"] for r in answers["Limit changes"]] == ["operator"]
     (mark,) = answers[MARKS]
     assert mark["text"] == "operator, set: not known to 100000 bytes"

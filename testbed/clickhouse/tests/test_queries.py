@@ -100,6 +100,90 @@ def test_queries(front: Front):
     assert tables["postcards"] == 16358
 
 
+STACK = """
+INSERT INTO postcards (capture, batch, stored_on, unix_minus_node_ns, order, node_id, egress_port,
+    queue, flow_id, ingress_ns, egress_ns, ip_bytes, wire_overhead_bytes, from_stack)
+SELECT 'c', 300000, today(), {start_ms:Int64} * 1000000, 300000 + number, 11, 1,
+    0, 1, number * 1000000, number * 1000000 + 100, 1500, 38,
+    -- A report of the node's own, in the second second alone.
+    number != 1500
+FROM numbers(2000)
+"""
+
+
+def test_drops_that_nothing_tells_are_null(front: Front):
+    """A dropped packet reaches no sink with its metadata."""
+    front.query(STACK, start_ms=START_MS)
+    front.query(FLOWS)
+    of_stacks = WHERE | {"node": 11}
+    ms = front.file("occupancy_per_ms", **of_stacks)
+    assert [(i, r["drops"]) for i, r in enumerate(ms) if r["drops"] != "\\N"] == [(1500, "0")]
+    seconds = front.file("utilisation_per_s", capacity_bps=100e6, **of_stacks)
+    assert [(r["packets"], r["drops"], r["loss"]) for r in seconds] == [
+        ("1000", "\\N", "\\N"), ("1000", "0", "0"),
+    ]  # fmt: skip
+    first = of_stacks | {"to_ms": START_MS + 1000}
+    flows = front.file("drops_per_flow", **first)
+    assert [(r["packets"], r["drops"], r["loss"]) for r in flows] == [("1000", "\\N", "\\N")]
+    # A drop is told by a report, whatever stack its packet had.
+    drops = STACK.replace("ip_bytes,", "ip_bytes, dropped,").replace("1500, 38", "1500, true, 38")
+    front.query(drops.replace("300000", "400000"), start_ms=START_MS)
+    assert [r["drops"] for r in front.file("drops_per_flow", **first)] == ["1000"]
+
+
+def test_a_flow_in_two_queues_is_two(front: Front):
+    front.query(STACK, start_ms=START_MS)
+    front.query(FLOWS)
+    front.query(STACK.replace("    0, 1, number", "    3, 1, number"), start_ms=START_MS)
+    of_flow = "SELECT queue, sum(packets) FROM flow_s WHERE flow_id = 1 GROUP BY 1 ORDER BY 1"
+    assert front.query(of_flow) == [["0", "2000"], ["3", "2000"]]
+    for queue in (0, 3):
+        flows = front.file("drops_per_flow", **WHERE | {"node": 11, "queue": queue})
+        assert [r["packets"] for r in flows] == ["2000"]
+        rates = front.file("flow_rates", flows=5, **WHERE | {"node": 11, "queue": queue})
+        assert [r["rate_bps"] for r in rates] == [str(8 * 1500 * 1000)] * 2
+
+
+def test_tables_of_an_earlier_version(front: Front):
+    """Take the schema of today as often as it is applied, keep rows and rollups, and are
+    what new tables are."""
+    from tidemark_clickhouse.statements import split
+
+    def apply(path: Path) -> None:
+        for statement in split(path.read_text()):
+            front.query(statement, database="before")
+
+    front.query("CREATE DATABASE before")
+    apply(Path(__file__).parent / "schema_before_stacks.sql")
+    of_then = STACK.replace(", from_stack)", ")").replace("38,", "38")
+    of_then = of_then.replace("    number != 1500", "")
+    front.query(of_then, database="before", start_ms=START_MS)
+    views = ("queue_ms", "queue_s", "flow_s")
+    sums = [f"SELECT sum(packets), sum(drops) FROM {view}" for view in views]
+    for _ in range(2):
+        apply(DEPLOY / "schema.sql")
+        # Old rows are read as reports.
+        for sql in sums:
+            assert front.query(sql, database="before") == [["2000", "0"]]
+    row = "SELECT countIf(NOT from_stack) FROM postcards"
+    assert front.query(row, database="before") == [["2000"]]
+    new = STACK.replace("300000", "500000").replace("'c'", "'new'")
+    front.query(new, database="before", start_ms=START_MS)
+    in_flow = "SELECT capture, ifNull(queue, 9), countIf(drops IS NULL) FROM flow_s GROUP BY ALL"
+    assert front.query(f"{in_flow} ORDER BY 1", database="before") == [
+        ["c", "9", "0"],
+        ["new", "0", "1"],
+    ]
+    structure = (
+        "SELECT table, name, type, compression_codec, is_in_sorting_key, is_in_primary_key"
+        " FROM system.columns WHERE database = {of:String} AND table NOT LIKE '.%' ORDER BY ALL"
+    )
+    assert front.query(structure, of="before") == front.query(structure, of="tidemark")
+    queries = "SELECT name, as_select FROM system.tables WHERE database = {of:String} ORDER BY ALL"
+    then, now = (front.query(queries, of=of) for of in ("before", "tidemark"))
+    assert [[c.replace("before.", "tidemark.") for c in row] for row in then] == now
+
+
 def test_a_time_range_reads_a_part(front: Front):
     """Of the rows only: the primary key serves times of day."""
     front.query(PACKETS.replace("numbers(16254)", "numbers(500000)"), start_ms=START_MS)

@@ -97,6 +97,30 @@ def test_rows_arrive(front, collector, switch):
     assert not [f for f in collector.spool.iterdir() if f.name != "lock"]
 
 
+# INT 1.0 in a report of version 1.0: nodes 8 and 7, of which only 8 reports.
+WITH_STACK = """
+    14000040 00000008 000000%02x 3a6e9c%02x 020000000002 020000000001 0800
+    455c05dc 00010000 40110000 0a010009 0a010008 c350c351 05c80000 01000f00 10000609 fc000000
+    00000008 0017000b 00000005 02000007 3a6e94%02x 3a6e9a%02x
+    00000007 00170009 00000003 01000004 3a6e90%02x 3a6e91%02x
+"""
+
+
+def test_rows_of_stacks_say_so(front, collector, switch):
+    collector.config.write_text(collector.config.read_text() + "[nodes.8]\n[nodes.7]\n")
+    collector.start()
+    for i in range(1, 101):
+        switch.socket.sendto(bytes.fromhex(WITH_STACK % ((i,) * 6)), switch.address)
+        time.sleep(0.001)
+    eventually("reports are received", lambda: collector.metric("reports_total") == 100)
+    collector.end()
+    of_nodes = "SELECT node_id, count(), countIf(from_stack) FROM postcards GROUP BY 1 ORDER BY 1"
+    assert front.query(of_nodes) == [["7", "100", "100"], ["8", "100", "100"]]
+    for view in ("queue_ms", "queue_s", "flow_s"):
+        drops = f"SELECT sum(packets), sum(drops) FROM {view} WHERE node_id = 7"
+        assert front.query(drops) == [["100", "\\N"]], view
+
+
 def test_server_away_and_killed(front, collector, switch):
     """Rows wait while there is no server; a server killed in the middle of inserts
     has every row once."""

@@ -13,12 +13,14 @@ const HEAD: &str = "-- SPDX-License-Identifier: Apache-2.0
 -- Keeper; the database must exist on all (CREATE DATABASE tidemark ON CLUSTER
 -- '{cluster}'). Rows live in the tables *_local; collectors and dashboards use the
 -- names without it, on any server. Rollups are made on each shard of its own rows.
+-- Apply it again after an upgrade.
 ";
 const ON: &str = "ON CLUSTER '{cluster}'";
 const PATH: &str = "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'";
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS ";
 const ROLLUP: &str = "CREATE MATERIALIZED VIEW IF NOT EXISTS ";
-const VIEW: &str = "CREATE VIEW IF NOT EXISTS ";
+const VIEW: &str = "CREATE OR REPLACE VIEW ";
+const ALTER: &str = "ALTER TABLE ";
 
 /// The schema for a cluster, made of the one for a single server.
 pub(super) fn of(schema: &str) -> Result<String> {
@@ -48,11 +50,44 @@ fn on_cluster(statement: &str) -> Result<Vec<String>> {
             "{ROLLUP}{name} {ON} TO {to}_local AS{select}"
         )]);
     }
+    if let Some(rest) = statement.strip_prefix(ALTER) {
+        return alter(rest);
+    }
     let rest = statement.strip_prefix(VIEW);
     let (name, query) = rest
         .and_then(|r| r.split_once(" AS"))
-        .with_context(|| format!("neither table, rollup nor view: {statement:.60}"))?;
+        .with_context(|| format!("neither table, change, rollup nor view: {statement:.60}"))?;
     Ok(vec![format!("{VIEW}{name} {ON} AS{query}")])
+}
+
+/// A change of a table is one of both its tables, but for the key, which only rows have.
+fn alter(rest: &str) -> Result<Vec<String>> {
+    let at = rest.find(char::is_whitespace);
+    let (name, changes) = rest.split_at(at.context("a change of nothing")?);
+    if changes.contains("MODIFY QUERY") {
+        return Ok(vec![format!(
+            "{ALTER}{name} {ON}{}",
+            of_local_rows(changes)
+        )]);
+    }
+    let of_columns = changes.split(",\n    MODIFY ORDER BY").next();
+    Ok(vec![
+        format!("{ALTER}{name}_local {ON}{changes}"),
+        format!("{ALTER}{name} {ON}{}", of_columns.unwrap_or_default()),
+    ])
+}
+
+/// Names of the rollups' views, and what gives one that an earlier version made the
+/// query of today: rows that are inserted meanwhile have the old rollups or the new.
+pub(super) fn queries_of_rollups(schema: &str) -> Result<Vec<(String, String)>> {
+    let queries = schema.split(ROLLUP).skip(1).map(|s| {
+        let statement = s.split(';').next().unwrap_or_default();
+        let (head, select) = statement.split_once(" AS\n").context("a rollup's query")?;
+        let name = head.split(' ').next().unwrap_or_default().to_owned();
+        let sql = format!("{ALTER}{name} MODIFY QUERY\n{select};");
+        Ok((name, sql))
+    });
+    queries.collect()
 }
 
 /// A replicated table for the rows of one shard, and a distributed one over them.

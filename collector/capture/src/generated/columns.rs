@@ -3,7 +3,7 @@
 
 impl Stored for PostcardRow {
     const TABLE: &'static str = "postcards";
-    const ADDED: &'static [&'static str] = &["out_of_sample", "feedback_rtt_us"];
+    const ADDED: &'static [&'static str] = &["from_stack", "out_of_sample", "feedback_rtt_us"];
 
     fn order(&self) -> u64 {
         self.order
@@ -37,6 +37,7 @@ impl Stored for PostcardRow {
             "ecn" U8 Delta ?null |r| r.absent.unless(Absent::PACKET, r.ecn), |w, v| w.ecn = w.absent.or_default(Absent::PACKET, v);
             "ce_marked" Bool Plain |r| Some(r.ce_marked), |w, v| w.ce_marked = v.unwrap_or_default();
             "dropped" Bool Plain |r| Some(r.dropped), |w, v| w.dropped = v.unwrap_or_default();
+            "from_stack" Bool Plain |r| Some(r.from_stack), |w, v| w.from_stack = v.unwrap_or_default();
             "drop_reason" U8 Delta ?null |r| (r.dropped).then_some(r.drop_reason), |w, v| w.drop_reason = v.unwrap_or_default();
             "sampling_shift" U8 Delta |r| Some(r.sampling_shift), |w, v| w.sampling_shift = v.unwrap_or_default();
             "out_of_sample" Bool Plain |r| Some(r.out_of_sample), |w, v| w.out_of_sample = v.unwrap_or_default();

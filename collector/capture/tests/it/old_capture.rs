@@ -19,7 +19,7 @@ fn checksum(text: &[u8]) -> u64 {
 fn without_newer_columns(table: &str, text: &str) -> String {
     let newer = |name: &str| match table {
         "tcp_probe" => name == "queue",
-        _ => ["feedback_rtt_us", "out_of_sample"].contains(&name),
+        _ => ["feedback_rtt_us", "from_stack", "out_of_sample"].contains(&name),
     };
     let header: Vec<&str> = text.lines().next().unwrap().split(',').collect();
     let mut kept = String::new();

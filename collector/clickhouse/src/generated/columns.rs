@@ -26,6 +26,7 @@ impl Table for PostcardRow {
         ecn opt u8 |r| r.absent.unless(Absent::PACKET, r.ecn);
         ce_marked num bool |r| r.ce_marked;
         dropped num bool |r| r.dropped;
+        from_stack num bool |r| r.from_stack;
         drop_reason opt u8 |r| (r.dropped).then_some(r.drop_reason);
         sampling_shift num u8 |r| r.sampling_shift;
         out_of_sample num bool |r| r.out_of_sample;

@@ -50,6 +50,9 @@ pub struct Config {
     /// Take reports of nodes that are not listed below, to see who sends: they
     /// are shown and not stored.
     pub accept_unknown_nodes: bool,
+    /// File that keeps the newest run of each exporter with a key across starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs_file: Option<PathBuf>,
     /// Node id to what its reports mean.
     #[serde(deserialize_with = "node_table")]
     pub nodes: BTreeMap<u32, NodeConfig>,
@@ -70,6 +73,7 @@ impl Default for Config {
             pipeline: PipelineConfig::default(),
             packets: Bounds::default(),
             accept_unknown_nodes: false,
+            runs_file: None,
             nodes: BTreeMap::new(),
         }
     }
@@ -141,6 +145,7 @@ impl Config {
             nodes: self.nodes.clone(),
             share: Share::default(),
             keys: BTreeMap::new(),
+            runs: BTreeMap::new(),
             unknown_nodes: if self.accept_unknown_nodes {
                 UnknownNodes::Accept
             } else {

@@ -161,6 +161,10 @@ impl Engine {
                 RefusalReason::NoTag => {
                     format!("they have no tag, and {node}.key_file asks for one")
                 }
+                RefusalReason::Replayed => format!(
+                    "they came before, or are of an earlier run of the exporter: a recording, or \
+                     its clock was set back before it started (then remove {node_id} from runs_file)"
+                ),
                 RefusalReason::WrongTag => {
                     format!("their tag is not of the key in {node}.key_file")
                 }
@@ -182,6 +186,7 @@ impl Engine {
             segment_memory_bytes: self.pipeline.segment_memory_bytes(),
             packets_waiting: packets_waiting as u64,
             samples_held: samples_held as u64,
+            runs: self.pipeline.runs(),
             nodes_of_hops_alone: self.pipeline.nodes_of_hops_alone(),
             refused_sources: self.pipeline.refused_sources().to_vec(),
         });

@@ -2,7 +2,9 @@
 //! Counters of the engines as others see them.
 
 use int_report::DecodeError;
+use int_report::tag::Run;
 use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidemark_pipeline::{RefusedSource, Stats};
 
@@ -25,6 +27,9 @@ pub struct Snapshot {
     pub packets_waiting: u64,
     /// Samples held back.
     pub samples_held: u64,
+    /// The newest datagram taken of each node with a key whose exporter says its runs.
+    #[serde(skip)]
+    pub runs: BTreeMap<u32, Run>,
     /// Nodes whose drops are not known, in order.
     pub nodes_of_hops_alone: Vec<u32>,
     /// Where refused reports came from, the first ones.
@@ -49,6 +54,10 @@ impl Snapshot {
         self.segment_memory_bytes += other.segment_memory_bytes;
         self.packets_waiting += other.packets_waiting;
         self.samples_held += other.samples_held;
+        for (&node, &run) in &other.runs {
+            let newest = self.runs.entry(node).or_insert(run);
+            *newest = run.max(*newest);
+        }
         self.nodes_of_hops_alone
             .extend_from_slice(&other.nodes_of_hops_alone);
         self.nodes_of_hops_alone.sort_unstable();

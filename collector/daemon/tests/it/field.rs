@@ -104,6 +104,7 @@ fn each_hop_is_a_row_and_unknown_is_null() {
     );
     let nodes: Vec<u32> = rows.iter().map(|r| r.node_id).collect();
     assert_eq!(nodes, [8, 7, 8, 7]);
+    assert!(rows.iter().all(|r| r.from_stack));
     assert_eq!(
         (rows[0].port, rows[0].occupancy_bytes, rows[0].payload_bytes),
         (11, 7, 1412)

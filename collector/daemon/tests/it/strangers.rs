@@ -9,6 +9,7 @@
 use crate::common;
 
 use common::{Collector, report};
+use int_report::tag::Run;
 use nix::sys::signal::Signal;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
@@ -263,16 +264,16 @@ fn the_address_of_an_exporter_without_its_key_is_refused() {
     let address = Ipv4Addr::new(127, 0, 0, 2);
     let honest = Exporter::new(&collector, address);
     let forger = Exporter::new(&collector, address);
-    let mut recorded = Vec::new();
+    let mut recorded: Vec<Vec<u8>> = Vec::new();
     for n in 0..100u32 {
         let mut tagged = report(n, now_ns(), false, n * 1448);
         // Times and numbers that would move the honest ones out of the way.
         forger.send(&report(n + 1000, now_ns() + 50 * MS, false, 0));
         forger.send(&report(n, now_ns(), true, 0));
         let mut wrong = report(n + 1, now_ns(), false, 0);
-        other.append_tag(&mut wrong).unwrap();
+        other.append_tag(&mut wrong, None).unwrap();
         forger.send(&wrong);
-        keys.append_tag(&mut tagged).unwrap();
+        keys.append_tag(&mut tagged, None).unwrap();
         honest.send(&tagged);
         recorded.push(tagged);
         std::thread::sleep(Duration::from_millis(2));
@@ -298,6 +299,74 @@ fn the_address_of_an_exporter_without_its_key_is_refused() {
         .map(|s| s["reason"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(reasons, ["no_tag", "wrong_tag"]);
+}
+
+/// A listener has recorded a run, and sends it before the exporter when the collector starts
+/// again: after an end, and after a kill.
+#[test]
+fn a_recording_is_refused_while_the_collector_starts_again() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("s1.key");
+    std::fs::write(&file, "00112233445566778899aabbccddeeff\n").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let keys = int_report::keys::ReportKeys::read(&file).unwrap();
+    let runs_file = dir.path().join("runs.json");
+    let settings = format!(
+        "runs_file = {runs_file:?}\n[nodes.10]\nkey_file = {file:?}\n\
+         [nodes.10.ports.1]\ncapacity_bps = 100000000\n"
+    );
+    let mut number = 0u32;
+    let mut next = || {
+        let mut tagged = report(number, now_ns(), false, number * 1448);
+        let run = Run {
+            boot: 7,
+            datagram: number.into(),
+        };
+        keys.append_tag(&mut tagged, Some(run)).unwrap();
+        number += 1;
+        tagged
+    };
+    let mut recorded: Vec<Vec<u8>> = Vec::new();
+    for killed in [false, true, false] {
+        let collector = Collector::start_with(dir.path(), &settings);
+        let forger = Exporter::new(&collector, Ipv4Addr::LOCALHOST);
+        let honest = Exporter::new(&collector, Ipv4Addr::LOCALHOST);
+        for tagged in &recorded {
+            forger.send(tagged);
+        }
+        let replayed = recorded.len() as u64;
+        collector.wait_numbers(&[
+            ("/reports/datagrams", replayed),
+            ("/pipeline/reports_refused_replayed", replayed),
+        ]);
+        // After the kill, a second's worth is refused with it.
+        let refused = |s: &serde_json::Value| counter(s, "reports_refused_replayed");
+        while {
+            honest.send(&next());
+            std::thread::sleep(Duration::from_millis(5));
+            let status = collector.status();
+            counter(&status, "postcard_rows") == 0 && refused(&status) < replayed + 2000
+        } {}
+        for _ in 0..200 {
+            let tagged = next();
+            honest.send(&tagged);
+            recorded.push(tagged);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let status = collector.status();
+        assert!(counter(&status, "postcard_rows") > 100, "{status}");
+        assert_eq!(counter(&status, "reports_implausible_time"), 0);
+        std::thread::sleep(Duration::from_millis(300));
+        match killed {
+            true => drop(collector),
+            false => {
+                let mut collector = collector;
+                collector.signal(nix::sys::signal::Signal::SIGTERM);
+                assert!(collector.wait_end().success());
+            }
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod key_file;
 
 pub use key_file::KeyFileError;
 
-use crate::tag::{self, CODE_BYTES, Tagged, Untaggable};
+use crate::tag::{self, CODE_BYTES, Run, Tagged, Untaggable};
 use ring::hmac;
 use std::fmt;
 use std::sync::Arc;
@@ -53,12 +53,12 @@ impl ReportKeys {
         usable.then(|| Self(keys.iter().map(key).collect()))
     }
 
-    /// Ends a datagram of reports with a tag.
+    /// Ends a datagram of reports with a tag, which says its run where that is known.
     ///
     /// # Errors
     /// When nothing can follow its reports.
-    pub fn append_tag(&self, payload: &mut Vec<u8>) -> Result<(), Untaggable> {
-        tag::append(payload, |signed| {
+    pub fn append_tag(&self, payload: &mut Vec<u8>, run: Option<Run>) -> Result<(), Untaggable> {
+        tag::append(payload, run, |signed| {
             // There is always a first.
             self.0
                 .first()

@@ -37,7 +37,7 @@ fn golden_vectors() {
         0x10, 3, 1, 0x20, 0x40, 0, 0, 0, 0, 0, 0, 0, // port ids only
         0, 1, 0, 2, // ingress 1, egress 2
     ];
-    keys().append_tag(&mut payload).unwrap();
+    keys().append_tag(&mut payload, None).unwrap();
     assert_eq!(
         hex(&payload),
         concat!(
@@ -59,7 +59,7 @@ fn one_key_signs_and_either_counts_while_keys_change() {
     ];
     let signed = |keys: &ReportKeys| {
         let mut payload = datagram(1);
-        keys.append_tag(&mut payload).unwrap();
+        keys.append_tag(&mut payload, None).unwrap();
         payload
     };
     let [by_old, by_new] = [signed(&before), signed(&between)];
@@ -107,12 +107,32 @@ fn a_file_holds_one_key_or_two_and_is_nobody_elses() {
     assert!(none.to_string().contains("none: cannot be read"), "{none}");
 }
 
+/// The example of docs/reference/reports.md, made by Python.
+#[test]
+fn the_code_is_of_the_run_too() {
+    let mut payload = vec![
+        0x20, 0x40, 0, 5, 0, 0, 0, 10, 0x10, 3, 1, 0x20, 0x40, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2,
+    ];
+    let run = tag::Run {
+        boot: 1_800_000_000_000_000_000,
+        datagram: 77,
+    };
+    keys().append_tag(&mut payload, Some(run)).unwrap();
+    let parts = tag::split(&payload).unwrap();
+    assert_eq!(parts.run, Some(run));
+    assert_eq!(hex(parts.code), "e9f428d8ed1a622fb733fb7b77917020");
+    assert!(keys().verify(&parts));
+    let number = payload.len() - 17;
+    payload[number] ^= 1;
+    assert!(!verified(&keys(), &payload));
+}
+
 proptest! {
     /// Any change of a datagram is found: of its node, number, times, or code.
     #[test]
     fn every_changed_bit_is_found(sequence in 0u32..1 << 22, place: prop::sample::Index, bit in 0u8..8) {
         let mut payload = datagram(sequence);
-        keys().append_tag(&mut payload).unwrap();
+        keys().append_tag(&mut payload, None).unwrap();
         prop_assert!(verified(&keys(), &payload));
         let place = place.index(payload.len());
         payload[place] ^= 1 << bit;
@@ -123,7 +143,7 @@ proptest! {
     fn another_key_is_none(other in prop::collection::vec(any::<u8>(), 16..=64)) {
         prop_assume!(other != KEY);
         let mut payload = datagram(1);
-        keys().append_tag(&mut payload).unwrap();
+        keys().append_tag(&mut payload, None).unwrap();
         prop_assert!(!verified(&ReportKeys::new(&[&other]).unwrap(), &payload));
     }
 }

@@ -17,7 +17,9 @@ fn datagrams() -> Vec<(&'static str, Vec<u8>, Vec<usize>)> {
     let inner = hex(INNER);
     let forwarded = encode(&[postcard(10, 77, (2, 1), &inner)]).unwrap();
     let mut tagged = forwarded.clone();
-    tag::append(&mut tagged, |_| *b"0123456789abcdef").unwrap();
+    tag::append(&mut tagged, None, |_| *b"0123456789abcdef").unwrap();
+    let mut of_run = forwarded.clone();
+    tag::append(&mut of_run, Some(tag::Run::default()), |_| [7; 16]).unwrap();
     let end = forwarded.len();
     let with_tag = [0, 9, 10, end, end + 1, end + 2, end + 6, end + 8];
     let three = hex(&format!(
@@ -59,6 +61,7 @@ fn datagrams() -> Vec<(&'static str, Vec<u8>, Vec<usize>)> {
             ],
         ),
         ("tagged", tagged, with_tag.to_vec()),
+        ("tagged with a run", of_run, with_tag.to_vec()),
         (
             "three",
             three,

@@ -22,10 +22,13 @@ use crate::stats::Stats;
 use crate::wire::Received;
 use elsewhere::Elsewhere;
 use int_report::sequence::{Outcome, StreamConfig, StreamKey, StreamTable};
+use int_report::tag::Run;
 use int_report::{InnerPacket, Report};
 use refusals::Refusals;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
+use tag_check::Verified;
 use tidemark_rows::{Absent, UNKNOWN_PORT};
 use time::TimeError;
 
@@ -79,7 +82,7 @@ pub(crate) struct Accounting {
     /// Of nodes that other pipelines account for.
     elsewhere: Option<Elsewhere>,
     /// Whether the datagram at hand has the tag that its node's reports need.
-    verified: Result<(), RefusalReason>,
+    verified: Result<Verified, RefusalReason>,
     /// It was seen before.
     duplicate: bool,
     /// It may have been seen before, and its node has a key.
@@ -96,7 +99,7 @@ impl Accounting {
             last: 0,
             streams: StreamTable::new(StreamConfig::default(), MAX_STREAMS),
             elsewhere: Elsewhere::of(config, MAX_STREAMS),
-            verified: Ok(()),
+            verified: Ok(Verified::default()),
             duplicate: false,
             replayed: false,
             unknown_nodes: 0,
@@ -135,6 +138,12 @@ impl Accounting {
         ids
     }
 
+    /// The newest datagram of each node that says its runs.
+    pub(crate) fn runs(&self) -> BTreeMap<u32, Run> {
+        let newest = |n: &Node| Some((n.id, n.tag.as_ref()?.newest()?));
+        self.nodes.iter().filter_map(newest).collect()
+    }
+
     /// Accounts for a report; `None` when it is counted and goes no further.
     #[inline(always)]
     pub(crate) fn accept(
@@ -158,18 +167,24 @@ impl Accounting {
             return None;
         }
         if report.first_in_datagram || received.tagged.is_none() {
-            self.verified = match &node.tag {
-                None => Ok(()),
-                Some(tag) => tag.verify(received.tagged.as_ref()),
-            };
+            self.verified = node.verify(received);
         }
-        if let Err(reason) = self.verified {
-            match reason {
-                RefusalReason::NoTag => stats.reports_refused_no_tag += 1,
-                _ => stats.reports_refused_wrong_tag += 1,
+        let verified = match self.verified {
+            Ok(verified) => verified,
+            Err(reason) => {
+                match reason {
+                    RefusalReason::NoTag => stats.reports_refused_no_tag += 1,
+                    RefusalReason::Replayed => stats.reports_refused_replayed += 1,
+                    _ => stats.reports_refused_wrong_tag += 1,
+                }
+                self.refusals.add(received, reason);
+                return None;
             }
-            self.refusals.add(received, reason);
-            return None;
+        };
+        let begins_run = verified.begins_run && report.first_in_datagram;
+        if begins_run {
+            // Its numbers are none that came before.
+            self.streams.clock_restarted(reporter_id);
         }
         let has_key = node.tag.is_some();
         if received.tagged.is_some() && !has_key {
@@ -183,7 +198,11 @@ impl Accounting {
         if !node.configured {
             stats.reports_unconfigured_node += 1;
         }
-        let times = node.time.times(report, received.rx_ns);
+        // The clock of a hop is not that of who reports it.
+        let times = match begins_run && report.node_id == reporter_id {
+            true => node.time.of_new_run(report, received.rx_ns),
+            false => node.time.times(report, received.rx_ns),
+        };
         let has_time = report.ingress_ts.is_some() || report.egress_ts.is_some();
         stats.reports_without_time += u64::from(!has_time);
         if let Ok(times) = &times {
@@ -194,7 +213,8 @@ impl Accounting {
                 (self.duplicate, self.replayed) = (false, false);
             }
             // Of a hop, the tag is that of the reporter, whose time it may not have.
-            let tag = node.tag.as_mut().filter(|_| report.hop.is_none());
+            let by_time = report.hop.is_none() && !verified.has_run;
+            let tag = node.tag.as_mut().filter(|_| by_time);
             if tag.is_some_and(|tag| tag.is_replayed(report.hw_id, times)) {
                 stats.reports_refused_replayed += 1;
                 return None;
@@ -205,7 +225,7 @@ impl Accounting {
             // A number with an impossible time is no evidence of anything.
             if times != Err(TimeError::Implausible) {
                 let times = times.ok().filter(|_| has_time);
-                let lost = self.number(received, reporter_id, has_key, times);
+                let lost = self.number(received, reporter_id, has_key, verified, times);
                 let node = self.nodes.get_mut(usize::from(index))?;
                 node.lost_before = node.lost_before.saturating_add(lost);
             }
@@ -257,13 +277,10 @@ impl Accounting {
             return;
         }
         let has_key = node.tag.is_some();
-        self.verified = match &node.tag {
-            None => Ok(()),
-            Some(tag) => tag.verify(received.tagged.as_ref()),
-        };
-        if self.verified.is_err() {
+        self.verified = node.verify(received);
+        let Ok(verified) = self.verified else {
             return;
-        }
+        };
         // A number with an impossible time is no evidence of anything.
         let elsewhere = self.elsewhere.as_mut();
         let Some(Ok(times)) = elsewhere.map(|e| e.times(config, MAX_UNKNOWN_NODES, received))
@@ -272,7 +289,7 @@ impl Accounting {
         };
         let has_time = report.ingress_ts.is_some() || report.egress_ts.is_some();
         let times = Some(times).filter(|_| has_time);
-        let lost = self.number(received, reporter_id, has_key, times);
+        let lost = self.number(received, reporter_id, has_key, verified, times);
         if let Some(node) = self.nodes.get_mut(at) {
             node.lost_before = node.lost_before.saturating_add(lost);
         }
@@ -285,6 +302,7 @@ impl Accounting {
         received: &Received<'_>,
         reporter_id: u32,
         has_key: bool,
+        verified: Verified,
         times: Option<Times>,
     ) -> i32 {
         let report = received.report;
@@ -307,8 +325,9 @@ impl Accounting {
             _ => &mut self.streams,
         };
         let outcome = streams.observe(key, report.sequence, time_ns);
-        self.duplicate = outcome == Some(Outcome::Duplicate);
-        self.replayed = has_key && outcome == Some(Outcome::Stale);
+        // Of a run, the tag's own number has told.
+        self.duplicate = outcome == Some(Outcome::Duplicate) && !verified.has_run;
+        self.replayed = has_key && outcome == Some(Outcome::Stale) && !verified.has_run;
         if is_counted { lost_by(outcome) } else { 0 }
     }
 

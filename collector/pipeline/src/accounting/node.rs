@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One node: its clock, its units, and the losses not yet told.
 
-use super::tag_check::TagCheck;
+use super::refusals::RefusalReason;
+use super::tag_check::{TagCheck, Verified};
 use super::time::NodeTime;
 use crate::config::{Config, DEFAULT_WIRE_OVERHEAD_BYTES, NodeConfig};
+use crate::wire::Received;
 use std::net::IpAddr;
 
 #[derive(Debug)]
@@ -40,11 +42,12 @@ impl Node {
     pub(crate) fn new(id: u32, pipeline: &Config, rx_ns: u64) -> Self {
         let config = pipeline.nodes.get(&id);
         let configured = config.is_some();
+        let keys = pipeline.keys.get(&id).cloned();
         let config = config.cloned().unwrap_or_default();
         Self {
             id,
             time: NodeTime::new(&config, pipeline.max_clock_step_ms),
-            tag: pipeline.keys.get(&id).cloned().map(TagCheck::new),
+            tag: keys.map(|keys| TagCheck::new(keys, pipeline.runs.get(&id).copied())),
             depth_unit_bytes: config.depth_unit_bytes().into(),
             open_to_anybody: config.exporters.is_any(),
             config,
@@ -57,6 +60,15 @@ impl Node {
             lost_before: 0,
             last_exporter: None,
             last_overhead: None,
+        }
+    }
+
+    /// Whether the datagram at hand has the tag that the node's reports need.
+    pub(super) fn verify(&mut self, received: &Received<'_>) -> Result<Verified, RefusalReason> {
+        let seen_before = self.time.is_known();
+        match &mut self.tag {
+            None => Ok(Verified::default()),
+            Some(tag) => tag.verify(received.tagged.as_ref(), seen_before),
         }
     }
 

@@ -21,6 +21,8 @@ pub enum RefusalReason {
     NoTag,
     /// The tag is not of the node's key.
     WrongTag,
+    /// It was taken before, or is of an earlier run of the exporter.
+    Replayed,
 }
 
 /// An address that sends reports of a node and is refused.

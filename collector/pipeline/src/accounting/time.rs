@@ -95,6 +95,8 @@ pub(crate) struct NodeTime {
     told: Told,
     /// Reception of the last report that is on the time axis.
     last_rx_ns: u64,
+    /// The report at hand is the first of a run of the exporter, which nobody else can say.
+    begins_run: bool,
     /// Reports whose egress timestamp is before their ingress timestamp.
     pub negative_delays: u64,
 }
@@ -123,6 +125,21 @@ impl NodeTime {
             let floor_ns = told_ns.saturating_sub(allowed_ns);
             self.told = Told { floor_ns, rx_ns };
         }
+    }
+
+    /// Whether reports came on the time axis.
+    pub(super) fn is_known(&self) -> bool {
+        self.last_ticks.is_some()
+    }
+
+    /// Times of the first report of a run: what is behind the old time axis, or far from it,
+    /// begins another at once.
+    #[cold]
+    pub(super) fn of_new_run(&mut self, r: &Report<'_>, rx_ns: u64) -> Result<Times, TimeError> {
+        self.begins_run = true;
+        let times = self.times_slow(r, rx_ns);
+        self.begins_run = false;
+        times
     }
 
     /// Times of a report on the node's unwrapped time axis, received at `rx_ns`
@@ -235,18 +252,20 @@ impl NodeTime {
                 true => early,
                 false => forward > self.max_forward_ns,
             };
-            let off_axis = back > MAX_BACKWARD_NS || far;
+            let is_other = self.begins_run && (back > 0 || far);
+            let off_axis = back > MAX_BACKWARD_NS || far || is_other;
             lags = !off_axis && self.told.is_over(time_ns, rx_ns);
             if off_axis || lags {
                 self.suspect(time_ns, rx_ns);
             }
-            if off_axis && !self.is_other_axis(rx_ns) {
+            if off_axis && !is_other && !self.is_other_axis(rx_ns) {
                 return Err(TimeError::Implausible);
             }
             if off_axis || lags && self.is_lagging_on(rx_ns) {
                 // The same clock seen from a reception clock that was set back
                 // is no restart.
-                restarted = lags || back > MAX_BACKWARD_NS || forward > self.max_forward_ns;
+                let back_ns = if is_other { 0 } else { MAX_BACKWARD_NS };
+                restarted = lags || back > back_ns || forward > self.max_forward_ns;
                 lags = false;
                 self.reception = Reception::default();
                 self.told = Told::default();

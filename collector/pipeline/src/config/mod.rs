@@ -13,6 +13,7 @@ pub use node::{
 
 use crate::node_shards::Share;
 use int_report::keys::ReportKeys;
+use int_report::tag::Run;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -27,6 +28,10 @@ pub struct Config {
     /// They are stored nowhere.
     #[serde(skip)]
     pub keys: BTreeMap<u32, ReportKeys>,
+    /// The newest datagram of nodes with a key that an earlier start of the collector took:
+    /// nothing up to it is taken.
+    #[serde(skip)]
+    pub runs: BTreeMap<u32, Run>,
     /// Which of several pipelines this is.
     #[serde(skip)]
     pub share: Share,
@@ -67,6 +72,7 @@ impl Default for Config {
         Self {
             nodes: BTreeMap::new(),
             keys: BTreeMap::new(),
+            runs: BTreeMap::new(),
             share: Share::default(),
             unknown_nodes: UnknownNodes::default(),
             interval_ms: 10,

@@ -317,6 +317,7 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64
         ecn,
         ce_marked,
         dropped,
+        from_stack,
         drop_reason,
         sampling_shift,
         out_of_sample,
@@ -357,6 +358,7 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64
     *ecn = inner.ecn;
     *ce_marked = report.ce_marked();
     *dropped = report.dropped;
+    *from_stack = report.hop.is_some();
     *drop_reason = report.drop_reason.unwrap_or(0);
     *sampling_shift = report.sampling_shift.unwrap_or(0);
     *out_of_sample = report.out_of_sample();

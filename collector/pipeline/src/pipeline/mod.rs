@@ -16,7 +16,9 @@ use crate::prefetch::distance;
 use crate::rows::{Event, FlowRow, Sink};
 use crate::stats::Stats;
 use crate::wire::{Contents, Datagram, Received, Stage, Staged};
+use int_report::tag::Run;
 use int_report::{DecodeError, FlowKey, InnerPacket, Report, parse_inner};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use timers::Timers;
 
@@ -156,6 +158,11 @@ impl<S: Sink> Pipeline<S> {
     /// collector; the counters know of all.
     pub fn refused_sources(&self) -> &[RefusedSource] {
         &self.accounting.refusals.0
+    }
+
+    /// The newest datagram taken of each node with a key whose exporter says its runs.
+    pub fn runs(&self) -> BTreeMap<u32, Run> {
+        self.accounting.runs()
     }
 
     /// Ids of the nodes that are hops in the metadata of packets (INT-MD) and sent no report of

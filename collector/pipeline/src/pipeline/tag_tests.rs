@@ -7,6 +7,7 @@ use crate::testing::{self, MS, NODE};
 use crate::{RefusalReason, UnknownNodes};
 use int_report::encode::{encode, postcard};
 use int_report::keys::ReportKeys;
+use int_report::tag::Run;
 
 const OTHER: u32 = 11;
 
@@ -24,6 +25,24 @@ fn pipeline() -> Pipeline<VecSink> {
 
 /// One report, made at a time.
 fn datagram(node: u32, sequence: u32, time_ns: u64, keys: Option<&ReportKeys>) -> Vec<u8> {
+    let mut payload = plain(node, sequence, time_ns);
+    if let Some(keys) = keys {
+        keys.append_tag(&mut payload, None).unwrap();
+    }
+    payload
+}
+
+/// One report of an exporter that says its run; the datagram has its number.
+fn of_run(boot: u64, sequence: u32, time_ns: u64) -> Vec<u8> {
+    let mut payload = plain(NODE, sequence, time_ns);
+    let datagram = sequence.into();
+    keys(1)
+        .append_tag(&mut payload, Some(Run { boot, datagram }))
+        .unwrap();
+    payload
+}
+
+fn plain(node: u32, sequence: u32, time_ns: u64) -> Vec<u8> {
     let inner = testing::headers(&testing::Packet {
         seq: sequence.wrapping_mul(1000),
         ..testing::Packet::default()
@@ -33,11 +52,7 @@ fn datagram(node: u32, sequence: u32, time_ns: u64, keys: Option<&ReportKeys>) -
         egress_ts: Some(time_ns),
         ..postcard(node, sequence, (2, 1), &inner)
     };
-    let mut payload = encode(&[report]).unwrap();
-    if let Some(keys) = keys {
-        keys.append_tag(&mut payload).unwrap();
-    }
-    payload
+    encode(&[report]).unwrap()
 }
 
 fn push(p: &mut Pipeline<VecSink>, from: u8, payload: &[u8], rx_ns: u64) {
@@ -103,7 +118,7 @@ fn every_report_of_a_datagram_stands_and_falls_with_its_tag() {
     };
     let plain = encode(&[report(true), report(false), report(false)]).unwrap();
     let mut tagged = plain.clone();
-    keys(1).append_tag(&mut tagged).unwrap();
+    keys(1).append_tag(&mut tagged, None).unwrap();
     let mut p = pipeline();
     push(&mut p, 1, &plain, 1000 * MS);
     assert_eq!(p.stats().reports_refused_no_tag, 3);
@@ -182,4 +197,110 @@ fn a_key_that_was_not_read_is_no_open_door() {
             .starts_with("nodes.10.key_file: key: cannot be read"),
         "{e}"
     );
+}
+
+/// In step with the new run's clock, with its numbers: nothing but the run tells them apart.
+#[test]
+fn a_recording_of_an_earlier_run_is_refused_while_the_exporter_speaks() {
+    let mut p = pipeline();
+    let run = |boot| (0..3000u32).map(move |n| of_run(boot, n, u64::from(n + 1) * MS));
+    let recording: Vec<Vec<u8>> = run(100).collect();
+    for (n, payload) in (1..).zip(&recording) {
+        push(&mut p, 1, payload, (1000 + n) * MS);
+    }
+    // The exporter starts again, its clock at 0.
+    for (n, payload) in (1..).zip(run(200)) {
+        let rx_ns = (4100 + n) * MS;
+        push(&mut p, 1, &payload, rx_ns);
+        // Half of it from elsewhere, ahead of what the exporter will say.
+        let from = if n % 2 == 0 { 1 } else { 9 };
+        let ahead = recording.get((n + 50) as usize % 3000).unwrap();
+        push(&mut p, from, ahead, rx_ns);
+    }
+    let s = p.stats();
+    assert_eq!(
+        [
+            s.reports_refused_replayed,
+            s.reports_duplicate,
+            s.reports_implausible_time
+        ],
+        [3000, 0, 0]
+    );
+    assert_eq!((s.reports_lost, s.reports_late), (0, 0));
+    let first = p.refused_sources()[0];
+    assert_eq!(first.reason, RefusalReason::Replayed);
+    assert_eq!(rows(&mut p), 6000);
+}
+
+/// A collector that starts knows the run by what an earlier start of it heard.
+#[test]
+fn a_recording_is_refused_by_a_collector_that_starts_again() {
+    let sent: Vec<Vec<u8>> = (0..5000u32)
+        .map(|n| of_run(100, n, (1000 + u64::from(n)) * MS))
+        .collect();
+    let mut before = pipeline();
+    for (n, payload) in (1000..).zip(&sent[..3000]) {
+        push(&mut before, 1, payload, n * MS);
+    }
+    let newest = Run {
+        boot: 100,
+        datagram: 2999,
+    };
+    assert_eq!(before.runs(), [(NODE, newest)].into());
+
+    let mut config = before.config.clone();
+    config.runs = before.runs();
+    let mut p = Pipeline::new(config, VecSink::default()).unwrap();
+    // The recording is first, and goes on as fast as the exporter.
+    for (n, payload) in (4500..).zip(&sent[..100]) {
+        push(&mut p, 9, payload, n * MS);
+    }
+    for n in 0..1500 {
+        let rx_ns = (4600 + n as u64) * MS;
+        push(&mut p, 9, &sent[100 + n], rx_ns);
+        push(&mut p, 1, &sent[3500 + n], rx_ns);
+    }
+    let s = p.stats();
+    assert_eq!(
+        (s.reports_refused_replayed, s.reports_implausible_time),
+        (1600, 0)
+    );
+    assert_eq!((s.reports_lost, s.stream_restarts), (0, 0));
+    assert_eq!(rows(&mut p), 1500);
+}
+
+#[test]
+fn who_says_its_run_says_it_for_good() {
+    let mut p = pipeline();
+    // Before the exporter was brought up to date.
+    let old: Vec<Vec<u8>> = (0..100u32)
+        .map(|n| datagram(NODE, n, (1000 + u64::from(n)) * MS, Some(&keys(1))))
+        .collect();
+    for (n, payload) in (1000..).zip(&old) {
+        push(&mut p, 1, payload, n * MS);
+    }
+    for n in 0..100u64 {
+        push(
+            &mut p,
+            1,
+            &of_run(100, n as u32, (n + 1) * MS),
+            (1200 + n) * MS,
+        );
+        push(&mut p, 1, &old[n as usize], (1200 + n) * MS);
+    }
+    assert_eq!(p.stats().reports_refused_replayed, 100);
+    assert_eq!(rows(&mut p), 200);
+}
+
+/// A clock that is set back within a run is none that is replayed.
+#[test]
+fn numbers_of_a_run_say_what_is_new_and_not_its_clock() {
+    let mut p = pipeline();
+    for n in 0..4000u64 {
+        let back = if n < 2000 { 0 } else { 1900 * MS };
+        let payload = of_run(100, n as u32, (5000 + n) * MS - back);
+        push(&mut p, 1, &payload, (5000 + n) * MS);
+    }
+    assert_eq!(p.stats().reports_refused_replayed, 0);
+    assert_eq!(rows(&mut p), 4000);
 }

@@ -48,6 +48,8 @@ pub struct PostcardRow {
     pub ce_marked: bool,
     /// Dropped by this node.
     pub dropped: bool,
+    /// A record of the metadata that a packet carried (INT-MD), not a report of the node's own: that it says no drop tells nothing of drops.
+    pub from_stack: bool,
     /// Reason of a drop in the node's numbering (71 tail drop, 73 AQM); null unless dropped.
     pub drop_reason: u8,
     /// The report stands for 2^shift packets; of a drop, or out of the sample, for one.

@@ -257,7 +257,7 @@ fn reports_have_the_tag_of_the_key_and_what_hosts_send_has_none() {
     use int_report::keys::ReportKeys;
     let keys = ReportKeys::new(&[b"0123456789abcdef"]).unwrap();
     let (mut plain, mut s) = (tidemark(), tidemark());
-    let counters = tidemark_switch::tagging::tag_reports(&mut s, keys.clone());
+    let counters = tidemark_switch::tagging::tag_reports(&mut s, keys.clone(), 7);
     limit(&mut plain, 2, 1);
     limit(&mut s, 2, 1);
     // A host's own idea of a report, to another host and by the same ports.
@@ -291,9 +291,11 @@ fn reports_have_the_tag_of_the_key_and_what_hosts_send_has_none() {
         2,
         "of forwarded packets and of drops: {lengths:?}"
     );
-    for ((_, _, report), (_, _, f)) in reports.iter().zip(&tagged) {
-        assert_eq!(f.len(), report.len() + 28);
+    for (n, ((_, _, report), (_, _, f))) in (0..).zip(reports.iter().zip(&tagged)) {
+        assert_eq!(f.len(), report.len() + 44);
         let parts = int_report::tag::split(&f[42..]).unwrap();
+        let run = parts.run.unwrap();
+        assert_eq!((run.boot, run.datagram), (7, n));
         assert_eq!(parts.body, &report[42..]);
         assert!(keys.verify(&parts));
         assert_eq!(be(&f[16..18]) as usize, f.len() - 14);

@@ -52,6 +52,9 @@ pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
         clickhouse += &table.clickhouse(name)?;
         out.push(Generated::block(DOCUMENT, name, table.document()?));
     }
+    for (name, sql) in cluster::queries_of_rollups(&schema)? {
+        schema = super::replace_block(&schema, &format!("query of {name}"), &sql)?;
+    }
     out.push(Generated::file(ROWS, rows));
     out.push(Generated::file(CAPTURE, capture));
     out.push(Generated::file(CLICKHOUSE, clickhouse));
