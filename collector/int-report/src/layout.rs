@@ -99,7 +99,7 @@ pub(crate) mod forwarded {
     pub(crate) const INGRESS_PORT: usize = 20;
     /// Port the packet left by; of a drop, the port it would have left by.
     pub(crate) const EGRESS_PORT: usize = 22;
-    /// Queue of the egress port.
+    /// Queue of the egress port, as the switch numbers it: v1model's `priority`, 0 the lowest.
     pub(crate) const QUEUE_ID: usize = 24;
     /// Queue met on arrival: bytes (v1model), cells (Tofino).
     pub(crate) const OCCUPANCY: usize = 25;

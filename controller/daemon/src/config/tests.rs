@@ -57,6 +57,10 @@ fn values_are_checked() {
             "limits.five",
         ),
         (
+            "[[switches]]\nnode = 1\naddress = \"x\"\n[switches.provision.queues]\ncount = 2\nuse = [{ queue = 2 }]",
+            "provision.queues.use[0].queue: 2 is none of 2 queues",
+        ),
+        (
             "[[switches]]\nnode = 1\naddress = \"x\"\n[switches.provision.limits]\n5 = { action = \"drop_tail\", limit_bytes = 9 }",
             "limits.5: 9 is below control.min_limit_bytes",
         ),
