@@ -174,7 +174,7 @@ def _individual_report() -> list:
         ConditionalField(StrFixedLenField("tag", bytes(16), 16), _domain_has(DOMAIN_BIT_TAG)),
         ConditionalField(LongField("boot", 0), _domain_has(DOMAIN_BIT_RUN)),
         ConditionalField(LongField("datagram", 0), _domain_has(DOMAIN_BIT_RUN)),
-        ConditionalField(StrFixedLenField("run_tag", bytes(16), 16), _domain_has(DOMAIN_BIT_RUN_TAG)),
+        ConditionalField(StrFixedLenField("code", bytes(16), 16), _domain_has(DOMAIN_BIT_RUN_TAG)),
         # <end generated: individual report>
         StrLenField("unknown_metadata", b"", length_from=_unknown_bytes),
         _InnerField("inner_packet", None, Raw),

@@ -66,7 +66,7 @@ local f = {
   tag = ProtoField.bytes("tidemark.tag", "Tag"),
   boot = ProtoField.uint64("tidemark.boot", "Boot", base.DEC),
   datagram = ProtoField.uint64("tidemark.datagram", "Datagram", base.DEC),
-  run_tag = ProtoField.bytes("tidemark.run_tag", "Tag of the run"),
+  code = ProtoField.bytes("tidemark.code", "Tag of the run"),
 }
 -- <end generated: fields>
 -- Not on the wire as such.
@@ -126,7 +126,7 @@ local domain_metadata = {
   { 0x4000, 4, { { f.sampling_shift, 0, 1 }, { f.policy_flags, 1, 1 }, { f.ce_marked, 1, 1 }, { f.out_of_sample, 1, 1 } } },
   { 0x2000, 16, { { f.tag, 0, 16 } } },
   { 0x1000, 16, { { f.boot, 0, 8 }, { f.datagram, 8, 8 } } },
-  { 0x0800, 16, { { f.run_tag, 0, 16 } } },
+  { 0x0800, 16, { { f.code, 0, 16 } } },
 }
 -- <end generated: metadata>
 

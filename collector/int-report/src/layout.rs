@@ -83,7 +83,7 @@ pub(crate) mod domain {
     pub(crate) const TAG: u16 = 0x2000;
     /// `boot`, `datagram`: 4 words.
     pub(crate) const RUN: u16 = 0x1000;
-    /// `run_tag`: 4 words.
+    /// `code`: 4 words.
     pub(crate) const RUN_TAG: u16 = 0x0800;
 }
 

@@ -17,6 +17,9 @@ metrics! {
         counter reports: u64,
         /// Report datagrams missing by sequence number.
         counter reports_lost: u64,
+        /// Of them, those of outages in which the numbers wrapped: by the rate before and the
+        /// time without.
+        counter reports_lost_estimated: u64,
         /// Report datagrams that came after a higher number.
         counter reports_late: u64,
         /// Reports of datagrams seen before; not counted twice.

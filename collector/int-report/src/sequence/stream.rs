@@ -50,9 +50,9 @@ pub struct Counts {
     pub stale: u64,
     /// Times that the numbers began again.
     pub restarts: u64,
-    /// Silences so long, at the rate before them, that the number may have
-    /// wrapped wholly: `lost` may be short by multiples of its range.
-    pub ambiguous_gaps: u64,
+    /// Of `lost`, whole ranges of numbers that passed in outages: by the rate before and
+    /// the time without, not by numbers.
+    pub lost_estimated: u64,
     /// Jumps not confirmed by the datagram after them: no evidence of loss.
     pub implausible: u64,
 }
@@ -67,7 +67,7 @@ impl Counts {
         self.unnumbered += other.unnumbered;
         self.stale += other.stale;
         self.restarts += other.restarts;
-        self.ambiguous_gaps += other.ambiguous_gaps;
+        self.lost_estimated += other.lost_estimated;
         self.implausible += other.implausible;
     }
 }
@@ -106,6 +106,39 @@ const RESTART_FIRST: u32 = 1_024;
 const MAX_RATE_RATIO: f64 = 64.0;
 /// Nor is it loss when it would need more than this many times the rate after it.
 const MAX_BURST_RATIO: f64 = 4.0;
+
+/// Over so long the rate is taken by which an outage is counted: bursts are none.
+const PACE_NS: u64 = 1_000_000_000;
+/// Fewer bits wrap within that.
+const PACED_BITS: u32 = 22;
+
+/// How many numbers pass in a time, over the last whole [`PACE_NS`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    /// Number and time at which the measurement began, and when it ends.
+    from: u32,
+    since_ns: u64,
+    until_ns: u64,
+    per_ns: f64,
+}
+
+impl Pace {
+    #[cold]
+    fn measure(&mut self, highest: u32, mask: u32, now_ns: u64) {
+        let elapsed_ns = now_ns.saturating_sub(self.since_ns);
+        if mask >= (1 << PACED_BITS) - 1 && elapsed_ns <= 2 * PACE_NS {
+            let numbers = highest.wrapping_sub(self.from) & mask;
+            self.per_ns = f64::from(numbers) / elapsed_ns as f64;
+        }
+        self.begin(highest, now_ns);
+    }
+
+    fn begin(&mut self, highest: u32, now_ns: u64) {
+        self.from = highest;
+        self.since_ns = now_ns;
+        self.until_ns = now_ns.saturating_add(PACE_NS);
+    }
+}
 
 /// A jump that waits for its confirmation.
 #[derive(Clone, Copy, Debug)]
@@ -191,6 +224,7 @@ pub struct Stream {
     longest_ns: f64,
     /// Half the range of numbers.
     half_range: f64,
+    pace: Pace,
     restart_step_ns: u64,
     jump: Option<Jump>,
     repeated: Repeated,
@@ -305,7 +339,7 @@ impl Stream {
         // taken back: the numbers it skipped still come, and lie within the window.
         if ahead != 0 && ahead <= self.window / 2 && self.is_possible(ahead, time_ns) {
             self.ahead(ahead, sequence, time_ns)
-        } else if behind < self.window {
+        } else if behind < self.window && !self.has_wrapped(time_ns) {
             self.within_window(sequence, behind)
         } else if ahead < self.half || !self.is_old(sequence, time_ns) {
             self.jump(sequence, ahead, time_ns)
@@ -361,6 +395,8 @@ impl Stream {
         self.newest_ns = time_ns;
         self.highest_ns = time_ns;
         self.interval_ns = 0.0;
+        self.pace = Pace::default();
+        self.pace.begin(sequence, time_ns.unwrap_or(0));
     }
 
     fn restart(&mut self, sequence: u32, time_ns: Option<u64>) -> Outcome {
@@ -422,13 +458,43 @@ impl Stream {
             self.ahead(step, sequence, time_ns);
             return Outcome::Restart;
         }
+        let wrapped = self.wrapped(ahead, time_ns);
+        self.counts.lost += wrapped;
+        self.counts.lost_estimated += wrapped;
         // The one before has come, so it is not lost.
         let lost = ahead.saturating_sub(2);
         self.lose(lost, first.sequence);
         self.advance(sequence, ahead);
         self.mark(first.sequence);
+        if let Some(now_ns) = time_ns {
+            self.pace.begin(sequence, now_ns);
+        }
         self.note_time(time_ns, ahead);
-        Outcome::Gap { lost }
+        let wrapped = u32::try_from(wrapped).unwrap_or(u32::MAX);
+        Outcome::Gap {
+            lost: lost.saturating_add(wrapped),
+        }
+    }
+
+    /// Numbers that would have passed since the newest datagram, at the pace before.
+    fn expected(&self, time_ns: Option<u64>) -> f64 {
+        let (Some(now), Some(newest)) = (time_ns, self.newest_ns) else {
+            return 0.0;
+        };
+        now.saturating_sub(newest) as f64 * self.pace.per_ns
+    }
+
+    /// Whether more than half the range of numbers would have: one just behind the newest
+    /// is of another round.
+    fn has_wrapped(&self, time_ns: Option<u64>) -> bool {
+        self.expected(time_ns) > self.half_range
+    }
+
+    /// Whole ranges of numbers that passed unseen before a confirmed jump. A number close
+    /// ahead makes none: after a pause without traffic, it goes on where it was.
+    fn wrapped(&self, ahead: u32, time_ns: Option<u64>) -> u64 {
+        let rounds = (self.expected(time_ns) - f64::from(ahead)) / (2.0 * self.half_range);
+        (rounds.round().max(0.0) as u64).saturating_mul(u64::from(self.mask) + 1)
     }
 
     /// Whether so many numbers can have passed since the newest datagram. After a
@@ -536,10 +602,12 @@ impl Stream {
             return;
         };
         self.newest_ns = Some(now);
+        if now >= self.pace.until_ns {
+            self.pace.measure(self.highest, self.mask, now);
+        }
         // Signed, as processors convert at once; 292 years.
         let elapsed = elapsed.min(i64::MAX as u64) as i64 as f64;
         if elapsed > self.longest_ns && self.interval_ns > 0.0 {
-            self.counts.ambiguous_gaps += 1;
             return;
         }
         let interval = if ahead == 1 {

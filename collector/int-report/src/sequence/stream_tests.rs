@@ -233,16 +233,73 @@ fn a_number_without_a_time_in_a_stream_with_times_explains_no_losses() {
     assert_eq!((s.counts.lost, s.counts.restarts), (0, 1));
 }
 
+/// Counted by the rate before: 60 s at 100 000/s and 8 s at 800 000/s among them.
 #[test]
-fn a_silence_that_may_hide_a_whole_wrap_is_flagged() {
-    let mut s = stream(22);
-    for n in 0..1_000u32 {
-        s.observe(n, Some(u64::from(n) * 100));
+fn an_outage_of_any_length_is_counted() {
+    const RANGE: u64 = 1 << 22;
+    let outages_s = [1, 3, 8, 20, 37, 60, 200, 1800, 7200];
+    for (per_s, outage_s) in [100_000u64, 800_000]
+        .into_iter()
+        .flat_map(|rate| outages_s.map(|s| (rate, s)))
+    {
+        let mut s = stream(22);
+        let mut told = 0u64;
+        let (first, missing) = (2 * per_s, per_s * outage_s + 1);
+        for n in (0..first).chain(first + missing..first + missing + per_s) {
+            let time_ns = 1_000_000_000 + n * 1_000_000_000 / per_s;
+            if let Outcome::Gap { lost } = s.observe(n as u32, Some(time_ns)) {
+                told += u64::from(lost);
+            }
+        }
+        let c = s.counts;
+        let tellable = missing.min(u32::MAX.into());
+        assert_eq!(
+            (c.lost, told),
+            (missing, tellable),
+            "{per_s}/s, {outage_s} s: {c:?}"
+        );
+        assert_eq!(
+            c.lost_estimated,
+            missing / RANGE * RANGE,
+            "{per_s}/s, {outage_s} s"
+        );
+        assert_eq!((c.restarts, c.duplicate, c.late), (0, 0, 0));
     }
-    assert_eq!(s.counts.ambiguous_gaps, 0);
-    // 0.5 s at ten reports per microsecond are 5 million numbers.
-    s.observe(1_000, Some(500_000_000));
-    assert_eq!(s.counts.ambiguous_gaps, 1);
+}
+
+/// Also one behind which the numbers come out just behind those before.
+#[test]
+fn numbers_of_another_round_are_no_late_ones() {
+    let mut s = stream(22);
+    let rate = 100_000;
+    let time = |n: u64| Some(n * 1_000_000_000 / rate);
+    for n in 0..3 * rate {
+        s.observe(n as u32, time(n));
+    }
+    let missing = (1 << 22) - 1000;
+    for n in (3 * rate + missing..).take(5000) {
+        s.observe(n as u32, time(n));
+    }
+    assert_eq!(
+        (s.counts.lost, s.counts.late, s.counts.duplicate),
+        (missing, 0, 0)
+    );
+}
+
+#[test]
+fn a_pause_without_traffic_is_no_outage() {
+    let mut s = stream(22);
+    let mut time_ns = 0;
+    for n in 0..4_000_000u32 {
+        // Bursts of a tenth of a second, and from time to time nothing for a minute or an hour.
+        time_ns += match n % 1_000_000 {
+            0 => 3_600_000_000_000,
+            n if n % 100_000 == 0 => 60_000_000_000,
+            _ => 1_000,
+        };
+        s.observe(n, Some(time_ns));
+    }
+    assert_eq!((s.counts.lost, s.counts.restarts), (0, 0));
 }
 
 /// One numbered datagram on its way.

@@ -121,6 +121,7 @@ impl Accounting {
     pub(crate) fn add_to(&self, stats: &mut Stats) {
         let streams = self.streams.total();
         stats.reports_lost = streams.lost;
+        stats.reports_lost_estimated = streams.lost_estimated;
         stats.reports_late = streams.late;
         stats.reports_unnumbered = streams.unnumbered;
         stats.reports_stale = streams.stale;

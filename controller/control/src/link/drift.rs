@@ -108,13 +108,14 @@ impl LinkControl {
         actions
     }
 
-    /// The outcome of a write that was cut short, by what the switch holds.
-    pub(super) fn resolve(
-        &mut self,
-        mut change: Change,
-        found: Limit,
-        now: Timestamp,
-    ) -> Vec<Action> {
+    /// The outcome of a write that was cut short, by what the switch holds; nothing where
+    /// none was.
+    pub(super) fn resolve(&mut self, found: Limit, now: Timestamp) -> Vec<Action> {
+        let Expectation::CutShort { intent, lost } = &mut self.expectation else {
+            return Vec::new();
+        };
+        let (mut change, lost) = (intent.as_ref().clone(), *lost);
+        self.expectation = lost.map_or(Expectation::AsSet, Expectation::Lost);
         let wanted = change.limit;
         let unit = self.settings.range.unit_bytes;
         change.unix_ms = now.unix_ms;

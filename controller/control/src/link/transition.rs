@@ -108,13 +108,14 @@ impl LinkControl {
 
     /// A look at the switch found a limit while nobody here changes it.
     pub(super) fn on_found(&mut self, found: Limit, now: Timestamp) -> Vec<Action> {
-        match std::mem::take(&mut self.expectation) {
+        match &self.expectation {
             Expectation::AsSet => self.compare(found, now),
-            Expectation::Lost(lost) => self.found_after_loss(lost, found, now),
-            Expectation::CutShort { intent, lost } => {
-                self.expectation.set_lost(lost);
-                self.resolve(*intent, found, now)
+            Expectation::Lost(lost) => {
+                let lost = *lost;
+                self.expectation = Expectation::AsSet;
+                self.found_after_loss(lost, found, now)
             }
+            Expectation::CutShort { .. } => self.resolve(found, now),
         }
     }
 

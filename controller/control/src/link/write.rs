@@ -27,6 +27,19 @@ impl LinkControl {
             return Vec::new();
         };
         let before = read.as_ref().ok().copied();
+        // The limit found tells of the write before this one, and no later look would.
+        let mut actions = before.map_or_else(Vec::new, |found| self.resolve(found, now));
+        actions.extend(self.limit_read(write, read, before, now));
+        actions
+    }
+
+    fn limit_read(
+        &mut self,
+        write: Write,
+        read: Result<Limit, String>,
+        before: Option<Limit>,
+        now: Timestamp,
+    ) -> Vec<Action> {
         if write.origin == Origin::Restore && before != Some(Limit::Unlimited) {
             // The switch still has a limit there, or does not say.
             if before.is_some() {

@@ -178,6 +178,9 @@ const TABLE: &[Row] = &[
     (G::AutoReads, &[W::Set, W::Confirm], Reading(Observing), &[Reject]),
     (G::AutoReads, &[W::Read], Writing(Observing), &[Write]),
     (G::AutoReads, &[W::ReadFails], Is(Holding), &[FAILED, Save]),
+    // It tells of the write before first.
+    (G::OperatorReadsCutShort, &[W::Read], Writing(Observing), &[SET, Save, Write]),
+    (G::OperatorReadsCutShort, &[W::ReadOther], Writing(Observing), &[FAILED, Save, Write]),
     (G::OperatorReads, &[W::Read, W::ReadOther], Writing(Observing), &[Write]),
     (G::OperatorReads, &[W::ReadFails], Is(Observing), &[FAILED, Save, Reject]),
     (G::OperatorReads, &[W::SetOutOfRange], Reading(Observing), &[Reject]),

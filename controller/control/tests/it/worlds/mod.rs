@@ -51,6 +51,8 @@ pub(crate) enum Given {
     TrialInHoldLate,
     AutoReads,
     OperatorReads,
+    /// A former run left a write without outcome, and an operator is faster than a look.
+    OperatorReadsCutShort,
     DryRunReads,
     OperatorReadsInTrial,
     RollbackReads,
@@ -87,6 +89,7 @@ pub(crate) fn given(state: Given) -> World {
         Given::TrialInHoldLate => later(60.0, trial_in_hold()),
         Given::AutoReads => auto_reads(),
         Given::OperatorReads => operator_reads(observing(new())),
+        Given::OperatorReadsCutShort => operator_reads(cut_short(observing(new()))),
         Given::DryRunReads => operator_reads(observing(World::new(Mode::Confirm, |s, _| {
             s.dry_run = true;
         }))),
