@@ -102,7 +102,8 @@ def start(there: Installation, ports: list[int], logs: Path) -> Model:
     common = ["--install-dir", str(there.sde)]
     chip = [str(there.sde / "bin" / "tofino-model"), "-d", "1", "-f", str(port_file)]
     chip += ["--p4-target-config", str(daemon_file), "--chip-type", str(CHIP_TYPE)]
-    chip += ["--logs-disable", "--no-cli", *common]
+    # Every tenth of the packets that ask to be deflected is, as if its queue were full.
+    chip += ["--logs-disable", "--no-cli", "--dod-test-mode", *common]
     daemon = [str(there.sde / "bin" / "bf_switchd"), "--conf-file", str(daemon_file)]
     daemon += ["--init-mode=cold", "--background", "--skip-port-add"]
     daemon += ["--server-listen-local-only", *common]

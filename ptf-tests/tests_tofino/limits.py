@@ -2,6 +2,8 @@
 """Limits: drops with their reports, marks, and what the controller sets. The model has no
 queue that fills, so that limits of 0 cells are what is reached."""
 
+from itertools import pairwise
+
 from scapy.compat import raw
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
@@ -87,6 +89,33 @@ class SetByTheController(Tofino):
         for ok in ("has its 5 tables", "12 sessions, cut at their lengths", "up with 10 Gbit/s"):
             self.assertIn(ok, text)
         self.assertIn(f"port 2: drop_tail {1250 * CELL_BYTES} bytes", text)
+
+
+class Deflected(Tofino):
+    """What the traffic manager drops, reported with the port it was for. The model takes
+    every tenth packet for dropped, and sends it to port 0."""
+
+    def runTest(self):
+        # A port that is not set up has other metadata in front of its packets.
+        self.port_up(0)
+        self.watch_all()
+        self.limit(2, "drop_tail", limit_cells=1000)
+        self.client.write("MODIFY", "Ingress.hardware_drop", None, "deflect")
+        self.addCleanup(lambda: self.client.write("MODIFY", "Ingress.hardware_drop", None, "lose"))
+        reports = []
+        for i in range(40):
+            self.send(1, packets.tcp(1, 2, 300, ident=i))
+            reports.append(self.report()[TelemetryReport])
+        dropped = [r for r in reports if r.dropped]
+        self.assertEqual(len(dropped), 4)
+        idents = [IP(r.inner).id for r in dropped]
+        self.assertEqual([b - a for a, b in pairwise(idents)], [10] * 3)
+        for r in dropped:
+            self.assertEqual((r.drop_reason, r.ingress_port, r.egress_port), (71, 1, 2))
+            self.assertEqual(r.limit, 1000)
+        for _ in range(36):
+            self.assertIsNotNone(self.receive(2))
+        self.assert_silence()
 
 
 class QueueOfTheTrafficManager(Tofino):

@@ -74,14 +74,15 @@ class Tofino(BaseTest):
         for name in TABLES:
             self.client.clear(name)
         for port in [*HOST_PORTS, REPORT_PORT]:
-            self._port_up(port)
+            self.port_up(port)
         self.provision()
         self.dataplane.flush()
 
     def _bind(self):
         return Client(self.params["grpc"], self.params["p4_name"], self.params["sde_install"])
 
-    def _port_up(self, port):
+    def port_up(self, port):
+        """Sets the port up where it is not."""
         key = {"$DEV_PORT": port}
         try:
             state = self.client.read("$PORT", key)
