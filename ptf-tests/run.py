@@ -90,7 +90,7 @@ def v1model(args: argparse.Namespace) -> tuple[Callable, Callable]:
 
 
 def tofino() -> tuple[Callable, Callable]:
-    """The same of the model."""
+    """Starts model and daemon; what their tests are told."""
     there = tofino_model.find(REPOSITORY)
 
     def params(_: switches.Running) -> dict[str, object]:

@@ -25,7 +25,7 @@ HOW_TO = 'docs/how-to/tofino.md, "On the model"'
 
 @dataclass(frozen=True)
 class Installation:
-    """What has to be there, each with the variable that names it."""
+    """Needed on this machine."""
 
     sde: Path
     program: Path

@@ -34,7 +34,7 @@ class Drops(Tofino):
                 self.assertEqual(r.limit, 0)
                 header_bytes = 48 if v6 else 40
                 self.assertEqual(r.inner[:header_bytes], raw(plain)[14 : 14 + header_bytes])
-        # What is not reported is dropped too.
+        # A packet that is not reported is dropped too.
         self.client.clear("Ingress.watch")
         self.send(1, packets.tcp(1, 2))
         self.assert_silence()
@@ -63,7 +63,7 @@ class Marks(Tofino):
                 v6 = IPv6 in frame
                 inner = (r.inner[0] << 8 | r.inner[1]) >> 4 if v6 else r.inner[1]
                 self.assertEqual(inner & 3, CE)
-        # What cannot be marked is dropped.
+        # A packet that cannot be marked is dropped.
         self.send(1, packets.tcp(1, 2, 200, ecn=NOT_ECT))
         r = self.report()[TelemetryReport]
         self.assertEqual((r.dropped, r.drop_reason), (1, report.AQM_DROP))
@@ -92,8 +92,8 @@ class SetByTheController(Tofino):
 
 
 class Deflected(Tofino):
-    """What the traffic manager drops, reported with the port it was for. The model takes
-    every tenth packet for dropped, and sends it to port 0."""
+    """Packets that the traffic manager drops are reported with their own port. The model
+    takes every tenth for dropped, and sends it to port 0."""
 
     def runTest(self):
         # A port that is not set up has other metadata in front of its packets.

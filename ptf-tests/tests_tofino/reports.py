@@ -65,7 +65,7 @@ class EveryPacket(Tofino):
 
 
 class NotReported(Tofino):
-    """What is flooded, what is not watched, what is not IP."""
+    """Flooded packets, packets that are not watched, and those without IP."""
 
     def runTest(self):
         self.watch({"dst_port": 2000})

@@ -38,7 +38,7 @@ def messages(sde_install: str):
 
 
 def _fields(described) -> dict:
-    """Fields by name. Those of the device's tables are in `singleton`."""
+    """Fields by name. The device's tables have them in `singleton`."""
     return {f["name"]: f for f in (d.get("singleton", d) for d in described)}
 
 
