@@ -219,6 +219,25 @@ mod tests {
     }
 
     #[test]
+    fn a_look_that_writes_nothing_is_no_problem() {
+        let (mut status, links) = recorded();
+        let verdict = |status: &Status| worst(status, &links, "switch").verdict;
+        assert_eq!(verdict(&status), Verdict::Ok);
+        for s in &mut status.switches {
+            let text = format!("switch {}: {NOT_WRITTEN}; it would be the plan", s.address);
+            s.provision_problem = Some(text);
+        }
+        status.dry_run = false;
+        assert_eq!(verdict(&status), Verdict::Problem);
+        status.dry_run = true;
+        assert_eq!(verdict(&status), Verdict::Ok);
+        for s in &mut status.switches {
+            s.provision_problem = Some("no table queue_limit".into());
+        }
+        assert_eq!(verdict(&status), Verdict::Problem);
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
         let (mut status, mut links) = recorded();
         status.collectors[0].connected = false;
