@@ -11,8 +11,13 @@ VENV ?= .venv
 PYTHON ?= python3
 SWITCH ?= embedded
 ifneq ($(SWITCH),embedded)
-ifneq ($(SWITCH),bmv2)
-$(error SWITCH=$(SWITCH): no such switch; choose embedded or bmv2)
+ifneq ($(filter-out bmv2 tofino-model,$(SWITCH)),)
+$(error SWITCH=$(SWITCH): no such switch; choose embedded, bmv2 or tofino-model)
+endif
+ifeq ($(SWITCH),tofino-model)
+ifneq ($(filter-out ptf,$(MAKECMDGOALS)),)
+$(error SWITCH=tofino-model: ptf runs on the model (docs/how-to/tofino.md); for $(MAKECMDGOALS) leave SWITCH out)
+endif
 endif
 ifneq ($(filter steps sweep trial iterate experiment paper test-demo,$(MAKECMDGOALS)),)
 $(error SWITCH=$(SWITCH): demo and ptf run on BMv2; for $(MAKECMDGOALS) leave SWITCH out)
@@ -262,7 +267,7 @@ screenshots: build venv notebooks browser ## Every picture of docs/images, from 
 	$(VENV_PYTHON) $(CONSOLE)/dev/palette.py $(SCREENSHOTS)/pictures docs/images
 
 .PHONY: ptf
-ptf: require-switch build venv require-root ## Data-plane tests (SWITCH=embedded or bmv2)
+ptf: require-switch build venv require-root ## Data-plane tests (SWITCH=embedded, bmv2 or tofino-model)
 	$(VENV_PYTHON) ptf-tests/run.py --switch $(SWITCH)
 
 .PHONY: ptf-bmv2

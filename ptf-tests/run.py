@@ -4,6 +4,7 @@
     python ptf-tests/run.py --switch embedded            # all tests
     python ptf-tests/run.py --switch bmv2 queue_limit    # one file
     python ptf-tests/run.py reports.Forwarded            # one test
+    python ptf-tests/run.py --switch tofino-model        # the program for Tofino, on its model
 
 Network, switch and tests live in a network namespace of their own, which goes
 with them. Needs root.
@@ -16,14 +17,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
 sys.path.insert(0, str(HERE))
 
-from runner import SetupError, network, switches  # noqa: E402
+from runner import SetupError, network, switches, tofino_model  # noqa: E402
 
+MODEL = "tofino-model"
 # Hosts on 1 to 4, the receiver of reports on 5.
 PORTS = [1, 2, 3, 4, 5]
 
@@ -32,7 +35,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--switch", choices=["embedded", "bmv2"], default="embedded")
+    parser.add_argument("--switch", choices=["embedded", "bmv2", MODEL], default="embedded")
     parser.add_argument(
         "--program",
         type=Path,
@@ -47,20 +50,13 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def ptf_command(args: argparse.Namespace, control: str, logs: Path) -> list[str]:
-    p4info = args.program.with_name(args.program.stem + ".p4info.txtpb")
-    params = {
-        "grpc": f"127.0.0.1:{switches.GRPC_PORT}",
-        "device_id": switches.DEVICE_ID,
-        "switch": args.switch,
-        "control": control,
-        "program": str(args.program),
-        "p4info": str(p4info),
-    }
+def ptf_command(
+    args: argparse.Namespace, tests: str, params: dict[str, object], logs: Path
+) -> list[str]:
     if args.save_reports:
         params["save_reports"] = str(args.save_reports.resolve())
     command = [sys.executable, str(Path(sys.executable).with_name("ptf"))]
-    command += ["--test-dir", str(HERE / "tests"), "--pypath", str(HERE)]
+    command += ["--test-dir", str(HERE / tests), "--pypath", str(HERE)]
     command += ["--log-file", str(logs / "ptf.log"), "--disable-ipv6", "--quiet"]
     command += ["--test-case-timeout", "120"]
     command += ["--test-params", ";".join(f"{k}={v!r}" for k, v in params.items())]
@@ -69,24 +65,57 @@ def ptf_command(args: argparse.Namespace, control: str, logs: Path) -> list[str]
     return command + args.tests
 
 
-def run(args: argparse.Namespace, logs: Path) -> int:
-    for needed in (args.program, args.program.with_name(args.program.stem + ".p4info.txtpb")):
+def v1model(args: argparse.Namespace) -> tuple[Callable, Callable]:
+    """Starts the switch; what its tests are told."""
+    p4info = args.program.with_name(args.program.stem + ".p4info.txtpb")
+    for needed in (args.program, p4info):
         if not needed.exists():
             raise SetupError(f"{needed} is missing: run `make p4`")
     if args.switch == "embedded":
-        binary = switches.embedded_binary(REPOSITORY)
-        start = switches.start_embedded
+        binary, start = switches.embedded_binary(REPOSITORY), switches.start_embedded
     else:
-        binary = switches.bmv2_binary()
-        start = switches.start_bmv2
+        binary, start = switches.bmv2_binary(), switches.start_bmv2
+
+    def params(switch: switches.Running) -> dict[str, object]:
+        return {
+            "grpc": f"127.0.0.1:{switches.GRPC_PORT}",
+            "device_id": switches.DEVICE_ID,
+            "switch": args.switch,
+            "control": switch.control,
+            "program": str(args.program),
+            "p4info": str(p4info),
+        }
+
+    queues = switches.PRIORITY_QUEUES
+    return lambda logs: start(binary, PORTS, logs, priority_queues=queues), params
+
+
+def tofino() -> tuple[Callable, Callable]:
+    """Starts model and daemon; what their tests are told."""
+    there = tofino_model.find(REPOSITORY)
+
+    def params(_: switches.Running) -> dict[str, object]:
+        return {
+            "grpc": f"127.0.0.1:{tofino_model.GRPC_PORT}",
+            "p4_name": tofino_model.P4_NAME,
+            "sde_install": str(there.sde),
+            "controller": str(there.controller),
+        }
+
+    return lambda logs: tofino_model.start(there, PORTS, logs), params
+
+
+def run(args: argparse.Namespace, logs: Path) -> int:
+    model = args.switch == MODEL
+    start, params = tofino() if model else v1model(args)
     network.enter_new_namespace()
     network.make_links(PORTS)
-    switch = start(binary, PORTS, logs, priority_queues=switches.PRIORITY_QUEUES)
+    switch = start(logs)
     try:
         # What p4runtime publishes was generated for an older protobuf.
         environment = os.environ | {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}
         tests = subprocess.Popen(
-            ptf_command(args, switch.control, logs),
+            ptf_command(args, "tests_tofino" if model else "tests", params(switch), logs),
             env=environment,
             cwd=logs,
             preexec_fn=network.die_with_parent,

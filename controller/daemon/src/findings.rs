@@ -10,6 +10,8 @@ use tidemark_estimators::LinkId;
 const MUCH_LOSS: f64 = 0.01;
 /// An exporter's clock that is so far ahead or behind is not the one of the samples.
 const LATE_S: f64 = 1.0;
+/// Of what a driver that cannot write says.
+const NOT_WRITTEN: &str = "dry run: nothing was written";
 /// Collectors, switches, links and log, as the controller has them.
 pub(crate) fn findings(status: &Status, links: &[Link]) -> Vec<Finding> {
     let mut found: Vec<Finding> = status.collectors.iter().flat_map(collector).collect();
@@ -20,7 +22,8 @@ pub(crate) fn findings(status: &Status, links: &[Link]) -> Vec<Finding> {
             "collectors = [\"HOST:9560\"]",
         ));
     }
-    found.extend(status.switches.iter().flat_map(switch));
+    let switches = status.switches.iter();
+    found.extend(switches.flat_map(|s| switch(s, status.dry_run)));
     if status.switches.is_empty() {
         found.push(Finding::ok(
             "switches",
@@ -121,7 +124,7 @@ fn collector(c: &Collector) -> Vec<Finding> {
     found
 }
 
-fn switch(s: &Switch) -> Vec<Finding> {
+fn switch(s: &Switch, dry_run: bool) -> Vec<Finding> {
     let check = format!("switch {} at {}", s.node, s.address);
     let h = &s.health;
     if !h.connected {
@@ -136,7 +139,9 @@ fn switch(s: &Switch) -> Vec<Finding> {
         let remedy = "`tidemark-controller provision`; BFRT: docs/how-to/tofino.md, \"Load\"";
         found.push(Finding::problem(check.clone(), why, remedy));
     }
-    if let Some(problem) = &s.provision_problem {
+    // Nothing is written by a look, however well the switch is provisioned.
+    let problem = s.provision_problem.as_ref();
+    if let Some(problem) = problem.filter(|p| !(dry_run && p.contains(NOT_WRITTEN))) {
         let remedy = "docs/reference/api.md, switches.provision";
         found.push(Finding::problem(check.clone(), problem, remedy));
     }
@@ -211,6 +216,25 @@ mod tests {
             assert_ne!(f.verdict, Verdict::Problem, "{f:?}");
         }
         assert!(worst(&status, &links, "switch").found.contains("port"));
+    }
+
+    #[test]
+    fn a_look_that_writes_nothing_is_no_problem() {
+        let (mut status, links) = recorded();
+        let verdict = |status: &Status| worst(status, &links, "switch").verdict;
+        assert_eq!(verdict(&status), Verdict::Ok);
+        for s in &mut status.switches {
+            let text = format!("switch {}: {NOT_WRITTEN}; it would be the plan", s.address);
+            s.provision_problem = Some(text);
+        }
+        status.dry_run = false;
+        assert_eq!(verdict(&status), Verdict::Problem);
+        status.dry_run = true;
+        assert_eq!(verdict(&status), Verdict::Ok);
+        for s in &mut status.switches {
+            s.provision_problem = Some("no table queue_limit".into());
+        }
+        assert_eq!(verdict(&status), Verdict::Problem);
     }
 
     #[test]

@@ -245,6 +245,57 @@ fn a_capture_is_exported() {
     assert!(events.lines().any(|l| l.contains(",flow,")));
 }
 
+/// Reports of Tofino's model (ptf-tests/fixtures): cells are bytes by the node's profile,
+/// and none is missing in the one series of forwarded and dropped packets.
+#[test]
+fn what_tofinos_model_sent_is_imported() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(
+        path("nodes.toml"),
+        "[nodes.2712847316]\nprofile = \"tofino\"\n",
+    )
+    .unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ptf-tests/fixtures");
+    let pcap = fixtures.join("tofino-reports.pcap");
+    let run = |args: &[&str]| {
+        let o = Command::new(BINARY).args(args).output().unwrap();
+        assert!(o.status.success(), "{}", String::from_utf8_lossy(&o.stderr));
+        String::from_utf8(o.stdout).unwrap()
+    };
+    let told = run(&[
+        "import",
+        "--pcap",
+        pcap.to_str().unwrap(),
+        "--nodes",
+        &path("nodes.toml"),
+        "--out",
+        &path("capture"),
+    ]);
+    assert!(told.contains("77 received, 0 lost"), "{told}");
+    let rows = run(&[
+        "export",
+        &path("capture"),
+        "--jsonl",
+        "--table",
+        "postcards",
+    ]);
+    let rows: Vec<serde_json::Value> = rows
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let count = |name: &str| rows.iter().filter(|r| r[name] == true).count();
+    let marked = count("ce_marked");
+    assert_eq!((rows.len(), count("dropped"), marked), (77, 12, 6));
+    // 1250 cells of 80 bytes.
+    assert!(rows.iter().any(|r| r["limit_bytes"] == 100_000));
+    let took_ns = |r: &serde_json::Value| {
+        let time = |name: &str| r[name].as_u64();
+        Some(time("egress_ns")? - time("ingress_ns")?)
+    };
+    assert!(rows.iter().filter_map(took_ns).all(|ns| ns < 1_000_000_000));
+}
+
 /// A pcap of datagrams, each with its time and destination port.
 fn pcap_of(datagrams: impl IntoIterator<Item = (u64, u16, Vec<u8>)>) -> Vec<u8> {
     let mut pcap = Writer::new(Vec::new(), RAW).unwrap();

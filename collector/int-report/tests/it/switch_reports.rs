@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reports that the switch program sent in the PTF tests (ptf-tests/fixtures),
-//! read by this codec and, before, by the tests' own Scapy layer: both must have
-//! read the same.
+//! Reports that the switch programs sent in the PTF tests (ptf-tests/fixtures), on the
+//! embedded switch and on Tofino's model, read by this codec and, before, by the tests'
+//! own Scapy layer: both must have read the same.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
@@ -11,6 +11,11 @@ use serde_json::Value;
 
 const PCAP: &[u8] = include_bytes!("../../../../ptf-tests/fixtures/reports.pcap");
 const BY_SCAPY: &str = include_str!("../../../../ptf-tests/fixtures/reports.jsonl");
+const TOFINO_PCAP: &[u8] = include_bytes!("../../../../ptf-tests/fixtures/tofino-reports.pcap");
+const TOFINO_BY_SCAPY: &str = include_str!("../../../../ptf-tests/fixtures/tofino-reports.jsonl");
+
+/// IPv6, dropped, protocol, fragment.
+type Kind = (bool, bool, u8, bool);
 
 /// UDP payloads of a classic little-endian pcap of Ethernet/IPv4/UDP.
 fn payloads(pcap: &[u8]) -> Vec<&[u8]> {
@@ -34,11 +39,44 @@ fn hex(bytes: &[u8]) -> String {
 
 #[test]
 fn both_codecs_read_the_same() {
-    let lines: Vec<Value> = BY_SCAPY
+    let kinds = compared(PCAP, BY_SCAPY);
+    for needed in [
+        (false, false, 6, false),
+        (false, true, 6, false),
+        (false, false, 17, false),
+        (false, false, 6, true),
+        (false, false, 1, false),
+        (true, false, 6, false),
+        (true, true, 6, false),
+        (true, false, 17, false),
+        (true, false, 17, true),
+    ] {
+        assert!(kinds.contains(&needed), "{needed:?} is not in the fixture");
+    }
+}
+
+#[test]
+fn both_codecs_read_the_same_of_tofino() {
+    let kinds = compared(TOFINO_PCAP, TOFINO_BY_SCAPY);
+    for needed in [
+        (false, false, 6, false),
+        (false, true, 6, false),
+        (false, false, 17, false),
+        (true, false, 6, false),
+        (true, false, 17, false),
+        (true, true, 17, false),
+    ] {
+        assert!(kinds.contains(&needed), "{needed:?} is not in the fixture");
+    }
+}
+
+/// The kinds of the reports, which both have read alike.
+fn compared(pcap: &[u8], by_scapy: &str) -> BTreeSet<Kind> {
+    let lines: Vec<Value> = by_scapy
         .lines()
         .map(|l| serde_json::from_str(l).unwrap())
         .collect();
-    let payloads = payloads(PCAP);
+    let payloads = payloads(pcap);
     assert_eq!(payloads.len(), lines.len());
     assert!(lines.len() > 50);
     let mut kinds = BTreeSet::new();
@@ -92,17 +130,5 @@ fn both_codecs_read_the_same() {
         .unwrap();
         assert_eq!(count, 1, "report {i}");
     }
-    for needed in [
-        (false, false, 6, false),
-        (false, true, 6, false),
-        (false, false, 17, false),
-        (false, false, 6, true),
-        (false, false, 1, false),
-        (true, false, 6, false),
-        (true, true, 6, false),
-        (true, false, 17, false),
-        (true, false, 17, true),
-    ] {
-        assert!(kinds.contains(&needed), "{needed:?} is not in the fixture");
-    }
+    kinds
 }

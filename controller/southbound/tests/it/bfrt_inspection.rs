@@ -144,9 +144,40 @@ async fn ports_that_are_down_slow_or_missing_are_named() {
             ),
         ]
     );
-    // A link slower than its port is shaped.
-    let found = looked(&d, &[(132, 1_000_000_000)]).await;
-    assert!(found.findings.iter().any(|f| f.found.contains("shaper")));
+}
+
+/// A link slower than its port: the rate alone shapes nothing.
+#[tokio::test]
+async fn a_rate_that_is_not_enabled_is_named() {
+    let (server, d) = ready().await;
+    let shaper = async || {
+        let found = looked(&d, &[(132, 1_000_000_000)]).await;
+        let mut all = found.findings.into_iter();
+        let finding = all.find(|f| f.check == "shaper of port 132").unwrap();
+        (finding.verdict, finding.found)
+    };
+    let warning = |text: &str| (Verdict::Warning, text.to_owned());
+    assert_eq!(shaper().await, warning("is not told"));
+    server.put_rate("port", &[132], 100_000_000, false);
+    let off = "max_rate_enable is off, of the port and of its queue 0";
+    assert_eq!(shaper().await, warning(off));
+    // Queue 0 of the port is queue 8 of group 2; the chip has rounded the rate.
+    server.put("tm.port.cfg", &[132], "(pg_id=2, egress_qid_queues=8|9)");
+    server.put_rate("queue", &[2, 8], 999_500, false);
+    let idle = "its queue 0 has 0.9995 Gbit/s, but max_rate_enable is off: it shapes nothing";
+    assert_eq!(shaper().await, warning(idle));
+    server.put_rate("queue", &[2, 8], 999_500, true);
+    let well = (Verdict::Ok, "its queue 0 has 0.9995 Gbit/s".to_owned());
+    assert_eq!(shaper().await, well);
+    server.put_rate("queue", &[2, 8], 500_000, true);
+    let other = "its queue 0 has 0.5 Gbit/s; the configured link has 1 Gbit/s";
+    assert_eq!(shaper().await, warning(other));
+    // The port's own rate does as well.
+    server.put_rate("port", &[132], 1_000_000, true);
+    assert_eq!(shaper().await.0, Verdict::Ok);
+    // None is needed for a link as quick as its port.
+    let found = looked(&d, MEASURED).await;
+    assert!(!found.findings.iter().any(|f| f.check.starts_with("shaper")));
 }
 
 #[tokio::test]

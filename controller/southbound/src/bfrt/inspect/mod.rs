@@ -4,6 +4,7 @@
 
 mod mirror;
 mod ports;
+mod shaper;
 mod tables;
 mod traffic_manager;
 

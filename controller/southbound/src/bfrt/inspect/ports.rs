@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Ports: set up, up, and as quick as the configuration says.
 
-use super::{CHECKLIST, Device, unread};
+use super::{CHECKLIST, Device, shaper, unread};
 use crate::Expected;
 use crate::bfrt::entries::port_speed;
 use crate::bfrt::info::{Fields, Value};
@@ -18,17 +18,20 @@ pub(super) async fn look(device: &Device<'_>, expected: &Expected<'_>) -> Vec<Fi
     let reports_port = expected.plan.and_then(|p| Some(p.reports.as_ref()?.port));
     for (port, capacity_bps) in ports(expected) {
         let check = format!("port {port}");
-        found.push(
-            match device.entry(table, &[("$DEV_PORT", u64::from(port))]).await {
-                Err(e) => unread(check, &e),
-                Ok(None) => Finding::problem(
-                    check,
-                    "is not set up",
-                    "bfrt.port.port.add (docs/how-to/tofino.md, \"Ports\"), or another dev_port number",
-                ),
-                Ok(Some(fields)) => judge(check, capacity_bps, &fields),
-            },
-        );
+        let entry = device.entry(table, &[("$DEV_PORT", u64::from(port))]).await;
+        let slower = matches!(&entry, Ok(Some(f)) if is_slower(capacity_bps, f));
+        found.push(match entry {
+            Err(e) => unread(check, &e),
+            Ok(None) => Finding::problem(
+                check,
+                "is not set up",
+                "bfrt.port.port.add (docs/how-to/tofino.md, \"Ports\"), or another dev_port number",
+            ),
+            Ok(Some(fields)) => judge(check, capacity_bps, &fields),
+        });
+        if slower {
+            found.push(shaper::look(device, port, capacity_bps).await);
+        }
         if Some(port) == reports_port && expected.capacities_bps.iter().any(|(p, _)| *p == port) {
             found.push(Finding::warning(
                 format!("port {port}"),
@@ -83,15 +86,15 @@ fn judge(check: String, capacity_bps: u64, fields: &Fields) -> Finding {
             "capacity of the port in nodes.ID.ports: estimates and advice rest on it",
         );
     }
-    if capacity_bps > 0 && capacity_bps < speed_bps {
-        return Finding::ok(
-            check,
-            format!(
-                "up with {}; {} are configured, so a shaper has to be set (docs/how-to/tofino.md, \"Traffic manager\")",
-                gbps(speed_bps),
-                gbps(capacity_bps)
-            ),
-        );
+    if is_slower(capacity_bps, fields) {
+        let (port, link) = (gbps(speed_bps), gbps(capacity_bps));
+        return Finding::ok(check, format!("up with {port}; {link} are configured"));
     }
     Finding::ok(check, format!("up with {}", gbps(speed_bps)))
+}
+
+/// Whether the link is configured slower than the port is.
+fn is_slower(capacity_bps: u64, fields: &Fields) -> bool {
+    let speed = port_speed(fields).ok().flatten();
+    capacity_bps > 0 && speed.is_some_and(|speed| capacity_bps < speed)
 }

@@ -17,6 +17,10 @@ fn field(spec: &Json, value: &str) -> bf::DataField {
         value: Some(match text(&spec["type"]["type"]) {
             "string" => Value::StrVal(value.into()),
             "bool" => Value::BoolVal(value == "true"),
+            _ if spec["repeated"] == true => {
+                let all = value.split('|').map(|n| n.parse().unwrap());
+                Value::IntArrVal(bf::data_field::IntArray { val: all.collect() })
+            }
             _ => Value::Stream(bytes(super::width(spec).div_ceil(8) as usize)),
         }),
     }
@@ -54,6 +58,18 @@ impl Server {
     pub(crate) fn put_drops(&self, port: u128, drops: u64) {
         let entry = format!("(drop_count_packets={drops})");
         self.put("tm.counter.eg_port", &[port], &entry);
+    }
+
+    /// A rate (kbit/s) of a port, or of the queue of a group, and whether it shapes.
+    pub(crate) fn put_rate(&self, level: &str, key: &[u128], max_rate: u64, enabled: bool) {
+        let name = |table: &str| format!("tm.{level}.{table}");
+        let rate = format!("(unit=BPS, max_rate={max_rate})");
+        self.put(&name("sched_shaping"), key, &rate);
+        self.put(
+            &name("sched_cfg"),
+            key,
+            &format!("(max_rate_enable={enabled})"),
+        );
     }
 
     /// Sets the size of a pool.

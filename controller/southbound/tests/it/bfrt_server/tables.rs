@@ -126,6 +126,8 @@ fn device() -> Json {
             key(plain(2, "pg_queue", "uint8")),
         ]
     };
+    let port = || key(plain(1, "dev_port", "uint32"));
+    let shaper = |name: &str, id: u32, key: Vec<Json>, data: Vec<Json>| json!({"name": name, "id": id, "table_type": "TmSched", "key": key, "data": data});
     let pool = [
         "EG_APP_POOL_0",
         "EG_APP_POOL_1",
@@ -145,8 +147,19 @@ fn device() -> Json {
                   of(3, "tail_drop_enable", "bool")]},
         {"name": "tf1.tm.pool.cfg", "id": 4_278_517_762_u32, "table_type": "TmPoolCfg",
          "key": [key(pool(1, "pool"))], "data": [of(1, "size_cells", "uint32")]},
+        {"name": "tf1.tm.port.cfg", "id": 4_278_517_776_u32, "table_type": "TmPortCfg",
+         "key": [port()],
+         "data": [of(1, "pg_id", "uint8"), list(5, "egress_qid_queues", "uint8")]},
+        shaper("tf1.tm.port.sched_cfg", 4_278_517_782, vec![port()],
+               vec![of(1, "max_rate_enable", "bool")]),
+        shaper("tf1.tm.port.sched_shaping", 4_278_517_783, vec![port()],
+               vec![of(1, "unit", "string"), of(3, "max_rate", "uint32")]),
+        shaper("tf1.tm.queue.sched_cfg", 4_278_517_797, queue().into(),
+               vec![of(5, "max_rate_enable", "bool")]),
+        shaper("tf1.tm.queue.sched_shaping", 4_278_517_798, queue().into(),
+               vec![of(1, "unit", "string"), of(5, "max_rate", "uint32")]),
         {"name": "tf1.tm.counter.eg_port", "id": 4_278_517_826_u32,
-         "table_type": "TmCounterEgPort", "key": [key(plain(1, "dev_port", "uint32"))],
+         "table_type": "TmCounterEgPort", "key": [port()],
          "data": [of(1, "drop_count_packets", "uint64")]},
         {"name": "$mirror.cfg", "id": 4_278_452_225_u32, "table_type": "MirrorCfg",
          "key": [key(plain(1, "$sid", "uint16"))],
