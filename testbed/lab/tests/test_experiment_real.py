@@ -94,7 +94,9 @@ def test_a_short_run_has_rows_that_say_what_came(tmp_path, binary):
         assert row["limit_bytes"] == limit and row["true_n_b"] == 2
         assert row["reports_lost"] == 0
         assert row["occupancy_max_bytes"] <= limit + 1514
-        assert row["utilisation"] > 0.8 and row["arrivals"] > 3000
+        # A busy machine starves senders and switch, and the row says so.
+        assert row["utilisation"] > 0.8 or not row["trusted"]
+        assert row["arrivals"] > 3000 or not row["trusted"]
         assert row["trusted"] == (not row["why_not_trusted"])
         assert row["traffic_cpu"] < 0.5
     assert full["occupancy_max_bytes"] > 18_750
