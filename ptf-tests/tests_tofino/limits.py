@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Limits: drops with their reports, marks, and what the controller sets. The model has no
-queue that fills, so that limits of 0 cells are what is reached."""
+"""Limits: drops with their reports, marks, and what the controller sets. The models have no
+line rate, so that most cases have limits of 0 cells."""
 
 from itertools import pairwise
 
@@ -67,6 +67,29 @@ class Marks(Tofino):
         self.send(1, packets.tcp(1, 2, 200, ecn=NOT_ECT))
         r = self.report()[TelemetryReport]
         self.assertEqual((r.dropped, r.drop_reason), (1, report.AQM_DROP))
+        self.assert_silence()
+
+
+class Burst(Tofino):
+    """A packet is dropped exactly where it met the limit. The models count packets in a queue;
+    that of Tofino 1 has none waiting, or one or two."""
+
+    def runTest(self):
+        self.watch_all()
+        limit_cells, sent = 2, 60
+        self.limit(2, "drop_tail", limit_cells=limit_cells)
+        for i in range(sent):
+            self.send(1, packets.tcp(1, 2, 300, ident=i))
+        reports = [self.report()[TelemetryReport] for _ in range(sent)]
+        self.assertEqual({IP(r.inner).id for r in reports}, set(range(sent)))
+        for r in reports:
+            self.assertEqual(r.dropped, int(r.occupancy >= limit_cells))
+            self.assertEqual(r.limit, limit_cells)
+        dropped = sum(r.dropped for r in reports)
+        if self.device_port(0):
+            self.assertGreater(dropped, 0, "no queue in a burst")
+        for _ in range(sent - dropped):
+            self.assertIsNotNone(self.receive(2))
         self.assert_silence()
 
 
