@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Records the reports of a TCP transfer through Tofino's model, and what passed at its ports.
 
     python ptf-tests/record_transfer.py FOLDER       # FOLDER/reports.pcap, FOLDER/transfer.json
