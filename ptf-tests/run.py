@@ -100,6 +100,8 @@ def tofino() -> tuple[Callable, Callable]:
             "p4_name": tofino_model.P4_NAME,
             "sde_install": str(there.sde),
             "controller": str(there.controller),
+            "cell_bytes": there.chip.cell_bytes,
+            "port_offset": there.chip.port_offset,
         }
 
     return lambda logs: tofino_model.start(there, PORTS, logs), params

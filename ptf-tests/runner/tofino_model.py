@@ -16,11 +16,28 @@ GRPC_PORT = 50052
 # The model waits here for the daemon.
 MODEL_PORT = 8001
 P4_NAME = "tidemark"
-# Tofino 1, B0.
-CHIP_TYPE = 2
 # Each register is a message between the two: minutes on a slow machine.
 START_TIMEOUT_S = 600.0
 HOW_TO = 'docs/how-to/tofino.md, "On the model"'
+
+
+@dataclass(frozen=True)
+class Chip:
+    """As the model, the daemon and the program tell it from others."""
+
+    family: str
+    # B0 of each.
+    model_type: int
+    cell_bytes: int
+    # Host 1 is at the port after this. Tofino 2 has ports of the CPU first.
+    port_offset: int
+
+    @property
+    def binary(self) -> str:
+        return f"pipe/{self.family}.bin"
+
+
+CHIPS = [Chip("tofino", 2, 80, 0), Chip("tofino2", 5, 176, 8)]
 
 
 @dataclass(frozen=True)
@@ -30,23 +47,26 @@ class Installation:
     sde: Path
     program: Path
     controller: Path
+    chip: Chip
 
 
 def find(repository: Path) -> Installation:
     sde = _folder("SDE_INSTALL", "the installation of open-p4studio")
     program = _folder(
-        "TIDEMARK_TOFINO_PROGRAM", "out/tofino1 of `p4src/compile_tofino.py --keep out`"
+        "TIDEMARK_TOFINO_PROGRAM",
+        "out/tofino1 or out/tofino2 of `p4src/compile_tofino.py --keep out`",
     )
     binaries = Path(os.environ.get("TIDEMARK_BIN_DIR") or repository / "target" / "release")
     needed = [sde / "bin" / "tofino-model", sde / "bin" / "bf_switchd"]
-    needed += [program / name for name in ("bfrt.json", "pipe/context.json", "pipe/tofino.bin")]
+    chip = next((c for c in CHIPS if (program / c.binary).exists()), CHIPS[0])
+    needed += [program / name for name in ("bfrt.json", "pipe/context.json", chip.binary)]
     needed += [binaries / "tidemark-controller"]
     for path in needed:
         if not path.exists():
             raise SetupError(f"{path} is missing ({HOW_TO})")
     if not list(sde.glob("lib/**/bfrt_grpc/bfruntime_pb2.py")):
         raise SetupError(f"{sde}/lib has no bfrt_grpc/bfruntime_pb2.py ({HOW_TO})")
-    return Installation(sde, program, binaries / "tidemark-controller")
+    return Installation(sde, program, binaries / "tidemark-controller", chip)
 
 
 def _folder(variable: str, what: str) -> Path:
@@ -65,7 +85,7 @@ def _daemon_configuration(there: Installation) -> dict:
     pipeline = {
         "p4_pipeline_name": "pipe",
         "context": f"{program}/pipe/context.json",
-        "config": f"{program}/pipe/tofino.bin",
+        "config": f"{program}/{there.chip.binary}",
         "pipe_scope": [0, 1, 2, 3],
         "path": program,
     }
@@ -75,7 +95,7 @@ def _daemon_configuration(there: Installation) -> dict:
         "p4_pipelines": [pipeline],
     }
     return {
-        "chip_list": [{"chip_family": "tofino", "instance": 0}],
+        "chip_list": [{"chip_family": there.chip.family, "instance": 0}],
         "p4_devices": [{"device-id": 0, "p4_programs": [loaded]}],
     }
 
@@ -94,14 +114,16 @@ class Model(Running):
 
 
 def start(there: Installation, ports: list[int], logs: Path) -> Model:
-    interfaces = [{"device_port": port, "if": f"sw{port}"} for port in ports]
+    offset = there.chip.port_offset
+    interfaces = [{"device_port": offset + port, "if": f"sw{port}"} for port in ports]
     port_file = logs / "ports.json"
     port_file.write_text(json.dumps({"PortToIf": interfaces}))
     daemon_file = logs / f"{P4_NAME}.conf"
     daemon_file.write_text(json.dumps(_daemon_configuration(there), indent=2))
     common = ["--install-dir", str(there.sde)]
     chip = [str(there.sde / "bin" / "tofino-model"), "-d", "1", "-f", str(port_file)]
-    chip += ["--p4-target-config", str(daemon_file), "--chip-type", str(CHIP_TYPE)]
+    chip += ["--p4-target-config", str(daemon_file), "--chip-type"]
+    chip += [str(there.chip.model_type)]
     # Every tenth of the packets that ask to be deflected is, as if its queue were full.
     chip += ["--logs-disable", "--no-cli", "--dod-test-mode", *common]
     daemon = [str(there.sde / "bin" / "bf_switchd"), "--conf-file", str(daemon_file)]

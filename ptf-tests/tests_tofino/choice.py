@@ -18,8 +18,8 @@ class WatchKeys(Tofino):
             "protocol": 6,
             "src_port": 1000,
             "dst_port": 2000,
-            "ingress_port": 1,
-            "egress_port": 2,
+            "ingress_port": self.device_port(1),
+            "egress_port": self.device_port(2),
         }
         v6 = dict(v4)
         v6["ipv6_src"] = packets.address6_number(1)
@@ -46,10 +46,10 @@ class WatchKeys(Tofino):
 class Ports(Tofino):
     def runTest(self):
         self.watch_all()
-        self.client.write("INSERT", "Ingress.report_port", {"egress_port": 2}, "report_off")
+        self.client.write("INSERT", "Ingress.report_port", self.leaving(2), "report_off")
         self.send(1, packets.tcp(1, 2))
         self.send(1, packets.tcp(1, 3))
-        self.assertEqual(self.report()[TelemetryReport].egress_port, 3)
+        self.assertEqual(self.report()[TelemetryReport].egress_port, self.device_port(3))
         self.assert_silence([REPORT_PORT])
 
 

@@ -26,7 +26,6 @@ from tidemark_ptf.base import (
 )
 from tidemark_ptf.bfrt import Client
 
-CELL_BYTES = 80
 # The model takes its time, above all for the first packet.
 PATIENCE_S = 20.0
 SILENCE_S = 1.5
@@ -41,7 +40,7 @@ loss_rate = 0.01
 delay_ms = 30
 [[links]]
 node = {node}
-port = 2
+port = {port}
 [[switches]]
 node = {node}
 address = "{address}"
@@ -59,12 +58,14 @@ src_ip = "{src_ip}", dst_ip = "{dst_ip}", udp_port = {udp_port} }}
 
 
 class Tofino(BaseTest):
-    """Hosts 1 to 4 at ports 1 to 4; reports leave at port 5."""
+    """Hosts 1 to 4 at ports 1 to 4; reports leave at port 5. `device_port` tells which these
+    are on the chip."""
 
     def setUp(self):
         super().setUp()
         self.params = testutils.test_params_get()
         self.dataplane = ptf.dataplane_instance
+        self.cell_bytes = self.params["cell_bytes"]
         self._pcap = None
         if self.params.get("save_reports"):
             self._pcap = PcapWriter(self.params["save_reports"], append=True, sync=True)
@@ -74,15 +75,18 @@ class Tofino(BaseTest):
         for name in TABLES:
             self.client.clear(name)
         for port in [*HOST_PORTS, REPORT_PORT]:
-            self.port_up(port)
+            self.port_up(self.device_port(port))
         self.provision()
         self.dataplane.flush()
 
     def _bind(self):
         return Client(self.params["grpc"], self.params["p4_name"], self.params["sde_install"])
 
+    def device_port(self, port):
+        return port + self.params["port_offset"]
+
     def port_up(self, port):
-        """Sets the port up where it is not."""
+        """Sets the chip's port up where it is not."""
         key = {"$DEV_PORT": port}
         try:
             state = self.client.read("$PORT", key)
@@ -105,16 +109,18 @@ class Tofino(BaseTest):
     def controller(self, command, limits=""):
         """The controller's command on this switch: code, output."""
         forward = ", ".join(
-            f'{{ mac = "{packets.mac(host)}", port = {host} }}' for host in HOST_PORTS
+            f'{{ mac = "{packets.mac(host)}", port = {self.device_port(host)} }}'
+            for host in HOST_PORTS
         )
         text = CONFIGURATION.format(
             node=NODE_ID,
             address=self.params["grpc"],
-            cell_bytes=CELL_BYTES,
+            cell_bytes=self.cell_bytes,
             p4_name=self.params["p4_name"],
-            flood=HOST_PORTS,
+            port=self.device_port(2),
+            flood=[self.device_port(port) for port in HOST_PORTS],
             forward=forward,
-            report_port=REPORT_PORT,
+            report_port=self.device_port(REPORT_PORT),
             src_mac=packets.mac(SWITCH_HOST),
             dst_mac=packets.mac(COLLECTOR_HOST),
             src_ip=packets.address(SWITCH_HOST),
@@ -156,7 +162,11 @@ class Tofino(BaseTest):
         self.watch(shift=shift, table="watch6")
 
     def limit(self, port, action, **cells):
-        self.client.write("INSERT", "Ingress.queue_limit", {"egress_port": port}, action, cells)
+        self.client.write("INSERT", "Ingress.queue_limit", self.leaving(port), action, cells)
+
+    def leaving(self, port):
+        """The key of the tables by port."""
+        return {"egress_port": self.device_port(port)}
 
     # --- packets ---------------------------------------------------------------
 
@@ -196,3 +206,8 @@ class Tofino(BaseTest):
         if self._pcap is not None:
             self._pcap.write(packet)
         return packet
+
+    def assert_ports(self, r, ingress, egress):
+        """Of a report."""
+        expected = (self.device_port(ingress), self.device_port(egress))
+        self.assertEqual((r.ingress_port, r.egress_port), expected)

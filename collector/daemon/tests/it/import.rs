@@ -245,19 +245,29 @@ fn a_capture_is_exported() {
     assert!(events.lines().any(|l| l.contains(",flow,")));
 }
 
-/// Reports of Tofino's model (ptf-tests/fixtures): cells are bytes by the node's profile,
-/// and none is missing in the one series of forwarded and dropped packets.
 #[test]
 fn what_tofinos_model_sent_is_imported() {
+    // 1250 cells.
+    what_a_model_sent_is_imported("tofino", 100_000);
+}
+
+#[test]
+fn what_the_model_of_tofino_2_sent_is_imported() {
+    what_a_model_sent_is_imported("tofino2", 220_000);
+}
+
+/// Reports of Tofino's model (ptf-tests/fixtures): cells are bytes by the node's profile,
+/// and none is missing in the one series of forwarded and dropped packets.
+fn what_a_model_sent_is_imported(chip: &str, limit_bytes: u64) {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(
         path("nodes.toml"),
-        "[nodes.2712847316]\nprofile = \"tofino\"\n",
+        format!("[nodes.2712847316]\nprofile = \"{chip}\"\n"),
     )
     .unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ptf-tests/fixtures");
-    let pcap = fixtures.join("tofino-reports.pcap");
+    let pcap = fixtures.join(format!("{chip}-reports.pcap"));
     let run = |args: &[&str]| {
         let o = Command::new(BINARY).args(args).output().unwrap();
         assert!(o.status.success(), "{}", String::from_utf8_lossy(&o.stderr));
@@ -287,8 +297,7 @@ fn what_tofinos_model_sent_is_imported() {
     let count = |name: &str| rows.iter().filter(|r| r[name] == true).count();
     let marked = count("ce_marked");
     assert_eq!((rows.len(), count("dropped"), marked), (77, 12, 6));
-    // 1250 cells of 80 bytes.
-    assert!(rows.iter().any(|r| r["limit_bytes"] == 100_000));
+    assert!(rows.iter().any(|r| r["limit_bytes"] == limit_bytes));
     let took_ns = |r: &serde_json::Value| {
         let time = |name: &str| r[name].as_u64();
         Some(time("egress_ns")? - time("ingress_ns")?)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reports that the switch programs sent in the PTF tests (ptf-tests/fixtures), on the
-//! embedded switch and on Tofino's model, read by this codec and, before, by the tests'
-//! own Scapy layer: both must have read the same.
+//! embedded switch and on the models of Tofino 1 and 2, read by this codec and, before, by the
+//! tests' own Scapy layer: both must have read the same.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
@@ -13,6 +13,8 @@ const PCAP: &[u8] = include_bytes!("../../../../ptf-tests/fixtures/reports.pcap"
 const BY_SCAPY: &str = include_str!("../../../../ptf-tests/fixtures/reports.jsonl");
 const TOFINO_PCAP: &[u8] = include_bytes!("../../../../ptf-tests/fixtures/tofino-reports.pcap");
 const TOFINO_BY_SCAPY: &str = include_str!("../../../../ptf-tests/fixtures/tofino-reports.jsonl");
+const TOFINO2_PCAP: &[u8] = include_bytes!("../../../../ptf-tests/fixtures/tofino2-reports.pcap");
+const TOFINO2_BY_SCAPY: &str = include_str!("../../../../ptf-tests/fixtures/tofino2-reports.jsonl");
 
 /// IPv6, dropped, protocol, fragment.
 type Kind = (bool, bool, u8, bool);
@@ -57,16 +59,21 @@ fn both_codecs_read_the_same() {
 
 #[test]
 fn both_codecs_read_the_same_of_tofino() {
-    let kinds = compared(TOFINO_PCAP, TOFINO_BY_SCAPY);
-    for needed in [
-        (false, false, 6, false),
-        (false, true, 6, false),
-        (false, false, 17, false),
-        (true, false, 6, false),
-        (true, false, 17, false),
-        (true, true, 17, false),
+    for (pcap, by_scapy) in [
+        (TOFINO_PCAP, TOFINO_BY_SCAPY),
+        (TOFINO2_PCAP, TOFINO2_BY_SCAPY),
     ] {
-        assert!(kinds.contains(&needed), "{needed:?} is not in the fixture");
+        let kinds = compared(pcap, by_scapy);
+        for needed in [
+            (false, false, 6, false),
+            (false, true, 6, false),
+            (false, false, 17, false),
+            (true, false, 6, false),
+            (true, false, 17, false),
+            (true, true, 17, false),
+        ] {
+            assert!(kinds.contains(&needed), "{needed:?} is not in the fixture");
+        }
     }
 }
 
