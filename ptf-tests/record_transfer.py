@@ -18,7 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-# What p4runtime publishes was generated for an older protobuf.
+# The package p4runtime was generated for an older protobuf.
 os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 
 from pyroute2 import IPRoute  # noqa: E402
@@ -52,7 +52,7 @@ def configure(there: tofino_model.Installation, folder: Path, ports: list[int]) 
     address = f"127.0.0.1:{tofino_model.GRPC_PORT}"
     dev = {port: there.chip.port_offset + port for port in ports}
     client = Client(address, tofino_model.P4_NAME, str(there.sde))
-    # What the model loses leaves by port 0, which is the CPU's on Tofino 2: nothing is lost there.
+    # Packets that the model loses leave by port 0, the CPU's on Tofino 2: none is lost there.
     loses = there.chip.port_offset == 0
     for port in [0, *dev.values()] if loses else dev.values():
         data = {"$SPEED": "BF_SPEED_10G", "$FEC": "BF_FEC_TYP_NONE", "$PORT_ENABLE": True}
@@ -160,7 +160,7 @@ def frames(file: Path) -> list[dict[str, str]]:
 
 
 def truth(at_sender: list[dict], at_receiver: list[dict]) -> dict:
-    """What entered the model and what left it, of each flow."""
+    """Counts what entered the model and what left it, by flow."""
     times = [float(f["frame.time_epoch"]) for f in at_sender + at_receiver]
     flows: dict[str, dict] = {}
     ways = [(SENDER, at_sender, at_receiver), (RECEIVER, at_receiver, at_sender)]

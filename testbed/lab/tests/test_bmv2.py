@@ -161,7 +161,10 @@ def test_another_switch_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["demo", "SWITCH=bmv3"], "SWITCH=bmv3: no such switch; choose embedded, bmv2 or tofino-model"),
+        (
+            ["demo", "SWITCH=bmv3"],
+            "SWITCH=bmv3: no such switch; choose embedded, bmv2 or tofino-model",
+        ),
         (["steps", "SWITCH=bmv2"], "demo and ptf run on BMv2; for steps leave SWITCH out"),
         (["require-switch", "SWITCH=bmv2"], "simple_switch_grpc is not on PATH"),
     ],

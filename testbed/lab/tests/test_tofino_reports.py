@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reports of TCP transfers through the models of Tofino 1 and 2 (ptf-tests/fixtures), from the
-pcap to the estimates of a node with the chip's profile, beside what passed at the model's ports."""
+pcap to the estimates of a node with the chip's profile, against the packets at its ports."""
 
 import json
 import subprocess
