@@ -484,8 +484,8 @@ impl Stream {
         now.saturating_sub(newest) as f64 * self.pace.per_ns
     }
 
-    /// Whether more than half the range of numbers would have: one just behind the newest
-    /// is of another round.
+    /// True where more than half the range of numbers would have passed: one just behind the
+    /// newest is of another round.
     fn has_wrapped(&self, time_ns: Option<u64>) -> bool {
         self.expected(time_ns) > self.half_range
     }

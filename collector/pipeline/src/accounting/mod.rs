@@ -81,7 +81,7 @@ pub(crate) struct Accounting {
     streams: StreamTable,
     /// Of nodes that other pipelines account for.
     elsewhere: Option<Elsewhere>,
-    /// Whether the datagram at hand has the tag that its node's reports need.
+    /// Result of the check of the datagram's tag.
     verified: Result<Verified, RefusalReason>,
     /// It was seen before.
     duplicate: bool,

@@ -63,7 +63,7 @@ impl Node {
         }
     }
 
-    /// Whether the datagram at hand has the tag that the node's reports need.
+    /// Checks the tag of the datagram at hand against the keys of the node.
     pub(super) fn verify(&mut self, received: &Received<'_>) -> Result<Verified, RefusalReason> {
         let seen_before = self.time.is_known();
         match &mut self.tag {

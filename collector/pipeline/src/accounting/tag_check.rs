@@ -121,7 +121,7 @@ impl Runs {
         runs
     }
 
-    /// Whether a datagram of the newest run, or of an earlier one, came for the first time.
+    /// Notes a datagram; false for one that came before, is too old to tell, or is of an earlier run.
     fn take(&mut self, run: Run) -> bool {
         let number = run.datagram;
         let newest = self.newest.datagram;

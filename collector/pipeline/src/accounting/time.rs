@@ -127,7 +127,7 @@ impl NodeTime {
         }
     }
 
-    /// Whether reports came on the time axis.
+    /// True once reports came on the time axis.
     pub(super) fn is_known(&self) -> bool {
         self.last_ticks.is_some()
     }

@@ -82,7 +82,7 @@ impl Provision {
         format!("the plan: {}", parts.join(", "))
     }
 
-    /// What of `queues` no switch could do.
+    /// Refuses `queues` that no switch can have, with the key at fault.
     pub fn check_queues(&self) -> Result<(), String> {
         let Some(q) = &self.queues else { return Ok(()) };
         if !(1..=MOST_QUEUES).contains(&q.count) {

@@ -93,7 +93,7 @@ fn judge(check: String, capacity_bps: u64, fields: &Fields) -> Finding {
     Finding::ok(check, format!("up with {}", gbps(speed_bps)))
 }
 
-/// Whether the link is configured slower than the port is.
+/// True of a link that is configured slower than its port.
 fn is_slower(capacity_bps: u64, fields: &Fields) -> bool {
     let speed = port_speed(fields).ok().flatten();
     capacity_bps > 0 && speed.is_some_and(|speed| capacity_bps < speed)

@@ -9,10 +9,10 @@ use daemon_kit::doctor::Finding;
 
 /// The lower 7 bits of a dev_port are its number within the pipe.
 const PIPE_SHIFT: u32 = 7;
-/// What a shaper's rate may be below the capacity: the chip rounds it (mantissa, exponent).
+/// Largest relative distance of a shaper's rate from the capacity: the chip rounds rates.
 const ROUNDING: f64 = 0.02;
 
-/// What slows the port down to its configured capacity (bits/s).
+/// Checks that a shaper slows the port down to its configured capacity (bits/s).
 pub(super) async fn look(device: &Device<'_>, port: u32, capacity_bps: u64) -> Finding {
     let check = format!("shaper of port {port}");
     match rates(device, port).await {
@@ -96,7 +96,7 @@ fn judge(check: String, rates: &[Rate], capacity_bps: u64) -> Finding {
             ),
             None => "max_rate_enable is off, of the port and of its queue 0".into(),
         };
-        let remedy = "set max_rate_enable in tm.port.sched_cfg or tm.queue.sched_cfg, beside the \
+        let remedy = "set max_rate_enable in tm.port.sched_cfg or tm.queue.sched_cfg, and the \
                       max_rate of sched_shaping; none is needed where the far end is slower";
         return Finding::warning(check, found, remedy);
     }
