@@ -35,7 +35,7 @@ pub(crate) fn totals(window: &LinkWindow<'_>) -> Totals {
     let mut t = Totals::default();
     let mut reports = 0;
     for r in &window.intervals {
-        reports += u64::from(r.packets) + u64::from(r.drops) + u64::from(r.out_of_sample);
+        reports += u64::from(reported(r)) + u64::from(r.drops) + u64::from(r.out_of_sample);
         let scale = scale(r);
         let (arrivals, drops) = (u64::from(r.arrivals), u64::from(r.drops));
         t.packets += u64::from(r.packets) * scale;
@@ -49,7 +49,7 @@ pub(crate) fn totals(window: &LinkWindow<'_>) -> Totals {
         // A dropped packet never met an empty queue.
         t.met_empty += u64::from(r.met_empty) * scale;
         t.reports_lost += u64::from(r.reports_lost);
-        t.sampled |= r.sampling_shift > 0;
+        t.sampled |= most_shift(r) > 0;
     }
     t.per_report = 1.0;
     if t.reports_lost > 0 && reports > 0 {
@@ -78,6 +78,19 @@ impl Totals {
 
 fn scale(r: &LinkInterval) -> u64 {
     1u64 << r.sampling_shift.min(31)
+}
+
+/// Largest shift of the reports.
+fn most_shift(r: &LinkInterval) -> u32 {
+    r.most_sampling_shift.max(r.sampling_shift).min(31)
+}
+
+/// Reports of packets that left, those outside of the sample left out.
+pub(crate) fn reported(r: &LinkInterval) -> u32 {
+    match r.reported_packets {
+        0 => r.packets,
+        reported => reported,
+    }
 }
 
 /// Utilisation; `rtt_s` gives the length of the windows of the 1st percentile.
@@ -118,13 +131,14 @@ pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64
 
 /// Half of the 90 % interval of the bytes that left: each reported packet stands for 2^shift,
 /// drawn on its own, so that it adds 2^shift(2^shift − 1) times its square to the variance
-/// (Horvitz and Thompson, 1952). Packets are taken for as long as the longest record's mean.
+/// (Horvitz and Thompson, 1952). Packets are taken for as long as the longest record's mean, and
+/// for drawn with the record's largest shift.
 fn sampling_error_bytes(window: &LinkWindow<'_>) -> f64 {
     let mean = |r: &LinkInterval| r.wire_bytes as f64 / f64::from(r.packets.max(1));
     let longest = window.intervals.iter().map(|r| mean(r)).fold(0.0, f64::max);
     let variance = |r: &&LinkInterval| {
-        let stands_for = scale(r) as f64;
-        r.wire_bytes as f64 * longest * stands_for * (stands_for - 1.0)
+        let most = f64::from(1u32 << most_shift(r));
+        r.wire_bytes as f64 * scale(r) as f64 * longest * (most - 1.0)
     };
     Z90 * window.intervals.iter().map(variance).sum::<f64>().sqrt()
 }

@@ -25,6 +25,8 @@ pub(super) struct FlowTotals {
     joined: u32,
     departures: [u16; TENTHS],
     samples: u32,
+    /// Of its packets.
+    sampling_shift: u32,
     acked_bytes: u64,
     cwnd_first: u32,
     cwnd_last: u32,
@@ -111,6 +113,10 @@ impl FlowTotals {
             *header = header.saturating_add(row.ip_bytes.saturating_sub(row.payload_bytes));
             let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
             self.delay_sum_ns = self.delay_sum_ns.saturating_add(delay_ns);
+            // The second line is left alone where every packet is reported.
+            if row.sampling_shift > 0 {
+                self.sampling_shift = row.sampling_shift.into();
+            }
             if let Some(departures) = self.departures.get_mut(tenth) {
                 *departures = departures.saturating_add(1);
             }
@@ -188,6 +194,7 @@ impl FlowTotals {
             fin_or_rst: rare.flags & FIN_OR_RST != 0,
             feedback_rtt_us: rare.feedback_rtt_us,
             departures: departures::pack(self.departures),
+            stands_for: 1u32.checked_shl(self.sampling_shift).unwrap_or(u32::MAX),
         }
     }
 }

@@ -22,21 +22,21 @@ impl Buckets {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, value: u64) {
+    pub(super) fn record(&mut self, value: u64, times: u32) {
         let bucket = bucket_of(value);
         if let Some(count) = self
             .counts
             .get_mut(bucket.wrapping_sub(self.first) as usize)
         {
-            *count = count.saturating_add(1);
+            *count = count.saturating_add(times);
         } else {
-            self.record_beyond(bucket);
+            self.record_beyond(bucket, times);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn record_beyond(&mut self, bucket: u32) {
+    fn record_beyond(&mut self, bucket: u32, times: u32) {
         if self.counts.is_empty() {
             self.first = bucket.saturating_sub(SPARE);
         } else if bucket < self.first {
@@ -50,7 +50,14 @@ impl Buckets {
             self.counts.resize(at + 1 + SPARE as usize, 0);
         }
         if let Some(count) = self.counts.get_mut(at) {
-            *count = count.saturating_add(1);
+            *count = count.saturating_add(times);
+        }
+    }
+
+    /// Counts all that was recorded so many times.
+    pub(super) fn multiply(&mut self, times: u32) {
+        for count in &mut self.counts {
+            *count = count.saturating_mul(times);
         }
     }
 
@@ -82,7 +89,7 @@ mod tests {
             let (mut buckets, mut plain) = (Buckets::default(), Counts::new());
             for round in 0..2 {
                 for &v in &values {
-                    buckets.record(v >> round);
+                    buckets.record(v >> round, 1);
                     plain.record(v >> round);
                 }
                 let expected = (!plain.is_empty()).then(|| plain.take());

@@ -21,7 +21,10 @@ pub(super) struct LinkTotals {
     occupancy: Buckets,
     delay: Buckets,
     limit_bytes: Option<u64>,
+    /// Smallest of the reports': what is counted stands for so many.
     sampling_shift: Option<u32>,
+    /// Marks within the sample, by what they stand for.
+    marks: u32,
     lost: i64,
 }
 
@@ -37,22 +40,72 @@ impl LinkTotals {
         if row.out_of_sample {
             return;
         }
+        // Each drop is reported.
+        let times = if row.dropped { 1 } else { self.times(row) };
         let r = &mut self.record;
-        r.arrivals += 1;
-        r.arrival_ip_bytes += u64::from(row.ip_bytes);
+        r.arrivals += times;
+        r.arrival_ip_bytes += u64::from(row.ip_bytes) * u64::from(times);
         if row.dropped {
             r.drops += 1;
             r.drop_ip_bytes += u64::from(row.ip_bytes);
         }
         if !row.absent.has(Absent::OCCUPANCY) {
             if row.occupancy_bytes == 0 {
-                r.met_empty += 1;
+                r.met_empty += times;
             }
-            self.occupancy.record(row.occupancy_bytes);
+            self.occupancy.record(row.occupancy_bytes, times);
             r.occupancy_max_bytes = r.occupancy_max_bytes.max(row.occupancy_bytes);
-            r.occupancy_sum_bytes += row.occupancy_bytes;
+            r.occupancy_sum_bytes += row.occupancy_bytes * u64::from(times);
         }
         self.limit_bytes = Some(row.limit_bytes);
+    }
+
+    /// How many packets of the interval's smallest shift a packet stands for.
+    #[inline(always)]
+    fn times(&mut self, row: &PostcardRow) -> u32 {
+        let shift = u32::from(row.sampling_shift);
+        match self.sampling_shift {
+            Some(smallest) if smallest == shift => 1,
+            smallest => self.times_of(shift, smallest),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn times_of(&mut self, shift: u32, smallest: Option<u32>) -> u32 {
+        let r = &mut self.record;
+        r.most_sampling_shift = r.most_sampling_shift.max(shift);
+        let smallest = smallest.unwrap_or(shift);
+        self.sampling_shift = Some(shift.min(smallest));
+        if shift < smallest {
+            self.multiply(1u32.checked_shl(smallest - shift).unwrap_or(u32::MAX));
+        }
+        1u32.checked_shl(shift.saturating_sub(smallest))
+            .unwrap_or(u32::MAX)
+    }
+
+    /// What was counted stands for so many times as many of those that are counted now. Drops
+    /// stay; in the distributions they cannot be told apart.
+    fn multiply(&mut self, times: u32) {
+        let r = &mut self.record;
+        let others = r.arrivals.saturating_sub(r.drops);
+        r.arrivals = others.saturating_mul(times).saturating_add(r.drops);
+        let more = u64::from(times);
+        let others = r.arrival_ip_bytes.saturating_sub(r.drop_ip_bytes);
+        r.arrival_ip_bytes = others.saturating_mul(more) + r.drop_ip_bytes;
+        for count in [&mut r.met_empty, &mut r.packets, &mut self.marks] {
+            *count = count.saturating_mul(times);
+        }
+        for sum in [
+            &mut r.occupancy_sum_bytes,
+            &mut r.ip_bytes,
+            &mut r.wire_bytes,
+            &mut r.delay_sum_ns,
+        ] {
+            *sum = sum.saturating_mul(more);
+        }
+        self.occupancy.multiply(times);
+        self.delay.multiply(times);
     }
 
     /// Whether a packet came or left.
@@ -68,22 +121,28 @@ impl LinkTotals {
     /// The packet left the queue in this interval.
     #[inline(always)]
     pub(super) fn departure(&mut self, row: &PostcardRow) {
-        let r = &mut self.record;
-        self.sampling_shift = Some(row.sampling_shift.into());
-        if row.ce_marked {
-            r.ce_marked += 1;
-        }
         if row.out_of_sample {
-            r.out_of_sample += 1;
+            self.record.out_of_sample += 1;
+            self.record.ce_marked += u32::from(row.ce_marked);
             return;
         }
-        r.packets += 1;
-        r.ip_bytes += u64::from(row.ip_bytes);
-        r.wire_bytes += u64::from(row.ip_bytes + row.wire_overhead_bytes);
+        let times = self.times(row);
+        let r = &mut self.record;
+        if row.ce_marked {
+            r.ce_marked += 1;
+            self.marks = self.marks.saturating_add(times);
+        }
+        r.packets += times;
+        r.reported_packets += 1;
+        let (times_bytes, ip_bytes) = (u64::from(times), u64::from(row.ip_bytes));
+        r.ip_bytes += ip_bytes * times_bytes;
+        r.wire_bytes += (ip_bytes + u64::from(row.wire_overhead_bytes)) * times_bytes;
         if let Some(delay_ns) = row.delay_ns() {
-            self.delay.record(delay_ns);
+            self.delay.record(delay_ns, times);
             r.delay_max_ns = r.delay_max_ns.max(delay_ns);
-            r.delay_sum_ns = r.delay_sum_ns.saturating_add(delay_ns);
+            r.delay_sum_ns = r
+                .delay_sum_ns
+                .saturating_add(delay_ns.saturating_mul(times_bytes));
         }
     }
 
@@ -170,10 +229,13 @@ impl LinkState {
         self.sampling_shift = totals.sampling_shift.take().unwrap_or(self.sampling_shift);
         let lost = std::mem::take(&mut totals.lost);
         self.all_marks |= totals.record.out_of_sample > 0;
+        let marks = std::mem::take(&mut totals.marks);
         if !self.all_marks {
             let each = 1u32.checked_shl(self.sampling_shift).unwrap_or(u32::MAX);
-            totals.record.ce_marked = totals.record.ce_marked.saturating_mul(each);
+            totals.record.ce_marked = marks.saturating_mul(each);
         }
+        let r = &mut totals.record;
+        r.most_sampling_shift = r.most_sampling_shift.max(self.sampling_shift);
         LinkInterval {
             node_id,
             port,

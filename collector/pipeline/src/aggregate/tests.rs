@@ -53,6 +53,40 @@ proptest! {
         }
     }
 
+    /// Flows of different shifts on a port, as watch entries give them, in whatever order.
+    #[test]
+    fn each_packet_counts_for_what_it_stands_for(
+        shifts in prop::collection::vec(0u8..12, 3),
+        packets in prop::collection::vec((0usize..3, 0u64..3000, 0u64..200, any::<bool>()), 1..300),
+    ) {
+        let mut a = Aggregator::new(CONFIG);
+        let mut updates = Vec::new();
+        let mut hand_on = |update| updates.push(update);
+        let (mut left, mut drops) = (0u64, 0u64);
+        for &(flow, t, delay_ns, dropped) in &packets {
+            let sampling_shift = shifts[flow];
+            let r = PostcardRow { sampling_shift, flow_id: 1 + flow as u64, ..row(t, delay_ns, dropped) };
+            a.postcard(&r, &mut hand_on);
+            drops += u64::from(dropped);
+            left += if dropped { 0 } else { 1 << sampling_shift };
+        }
+        a.finish(&mut hand_on);
+        let links = || updates.iter().flat_map(|u| &u.link_intervals);
+        let sum = |of: fn(&LinkInterval) -> u64| links().map(of).sum::<u64>();
+        prop_assert_eq!(sum(|l| u64::from(l.packets) << l.sampling_shift), left);
+        prop_assert_eq!(sum(|l| l.ip_bytes << l.sampling_shift), 100 * left);
+        prop_assert_eq!(sum(|l| u64::from(l.arrivals - l.drops) << l.sampling_shift), left);
+        prop_assert_eq!(sum(|l| (l.arrival_ip_bytes - l.drop_ip_bytes) << l.sampling_shift), 100 * left);
+        prop_assert_eq!(sum(|l| u64::from(l.drops)), drops);
+        prop_assert_eq!(sum(|l| u64::from(l.reported_packets)), packets.len() as u64 - drops);
+        for f in updates.iter().flat_map(|u| &u.flow_intervals).filter(|f| f.packets > 0) {
+            prop_assert_eq!(f.stands_for, 1 << shifts[f.flow_id as usize - 1]);
+        }
+        let largest = links().filter(|l| l.packets > 0).map(|l| l.most_sampling_shift).max();
+        let of_packets = packets.iter().filter(|p| !p.3).map(|p| u32::from(shifts[p.0])).max();
+        prop_assert!(largest >= of_packets);
+    }
+
     #[test]
     fn any_row_is_survived(rows in prop::collection::vec((any::<u64>(), any::<u64>(), any::<bool>()), 1..50)) {
         let mut a = Aggregator::new(AggregateConfig { interval_ns: 10_000_000, ..CONFIG });

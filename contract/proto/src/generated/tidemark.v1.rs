@@ -572,7 +572,8 @@ pub struct LinkInterval {
     /// Limit in force as last reported, in bytes; 0 when not reported or unlimited.
     #[prost(uint64, tag = "21")]
     pub limit_bytes: u64,
-    /// Every report of `packets` and `arrivals` stands for 2^sampling_shift (drops for one).
+    /// Every packet of `packets` and `arrivals` stands for 2^sampling_shift (drops for one): the
+    /// smallest shift of the interval's reports; those of a larger one count as several.
     #[prost(uint32, tag = "22")]
     pub sampling_shift: u32,
     /// Reports lost between switch and collector, found from sequence gaps.
@@ -587,6 +588,13 @@ pub struct LinkInterval {
     /// nor in `arrivals`.
     #[prost(uint32, tag = "25")]
     pub out_of_sample: u32,
+    /// Largest shift of the interval's reports. Collectors of before it was kept give 0.
+    #[prost(uint32, tag = "26")]
+    pub most_sampling_shift: u32,
+    /// Reports that `packets` were counted from. Collectors of before it was kept give 0: as many
+    /// as `packets`.
+    #[prost(uint32, tag = "27")]
+    pub reported_packets: u32,
 }
 /// One flow at one egress queue during an interval; only when it was active.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -642,6 +650,10 @@ pub struct FlowInterval {
     /// As `LinkInterval.queue`: collectors of before it was kept give 0, whatever the queue.
     #[prost(uint32, tag = "21")]
     pub queue: u32,
+    /// Packets that each of `packets` stands for. Collectors of before it was kept give 0: as
+    /// many as those of the link.
+    #[prost(uint32, tag = "22")]
+    pub stands_for: u32,
 }
 /// The sender's TCP state over an interval, from tcp_probe.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -29,8 +29,8 @@ pub(super) struct Flow<'a, 'w> {
     weighed: bool,
     /// From when to when it sent in the window, pauses left out, ns.
     pub stretches: Vec<(u64, u64)>,
-    /// Wire bytes that left in the window.
-    pub wire_bytes: u64,
+    /// Wire bytes that left in the window, sampling undone.
+    pub wire_bytes: f64,
     /// Wire bytes that arrived in the window.
     pub offered_bytes: f64,
 }
@@ -118,6 +118,7 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
     if packets > 0 {
         dropped_bytes = drops as f64 * wire_bytes as f64 / packets as f64;
     }
+    let wire_bytes = wire_bytes as f64 * f.sampling;
     let active_ns: u64 = stretches.iter().map(|s| s.1.saturating_sub(s.0)).sum();
     let active_s = active_ns as f64 / 1e9;
     let probe = f.history.iter().rev().find_map(|r| r.probe.as_ref());
@@ -137,7 +138,7 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
             p_lbp: c.p_lbp,
             why: c.why,
             evidence: c.evidence,
-            rate_bps: wire_bytes as f64 * 8.0 * f.sampling / active_s.max(1e-3),
+            rate_bps: wire_bytes * 8.0 / active_s.max(1e-3),
             packets: (packets as f64 * f.sampling).round() as u64,
             drops: (!link.drops_untold).then_some(drops),
             active_fraction: if active >= NEARLY_ALL { 1.0 } else { active },
@@ -162,7 +163,7 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
         stretches,
         wire_bytes,
         // Drops are all reported.
-        offered_bytes: wire_bytes as f64 + dropped_bytes / f.sampling,
+        offered_bytes: wire_bytes + dropped_bytes,
     }
 }
 

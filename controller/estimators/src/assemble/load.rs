@@ -21,7 +21,7 @@ pub(super) struct Load {
 /// of each.
 pub(super) fn window_of_most_bytes(lbp: &[&Flow<'_, '_>], per_flow: &[Vec<f64>]) -> Option<f64> {
     let each = lbp.iter().zip(per_flow);
-    let each = each.filter_map(|(f, w)| Some((quantile(w, 0.5)?, f.wire_bytes as f64)));
+    let each = each.filter_map(|(f, w)| Some((quantile(w, 0.5)?, f.wire_bytes)));
     weighted_median(each.collect())
 }
 
@@ -55,7 +55,7 @@ pub(super) fn load(
     let share = |bytes: f64| bytes * scale / full;
     let rho = offered / full;
     // Flows whose class is in doubt.
-    let left = ClassSum::of(flows, Flow::is_lbp, |f| share(f.wire_bytes as f64));
+    let left = ClassSum::of(flows, Flow::is_lbp, |f| share(f.wire_bytes));
     let came = ClassSum::of(flows, Flow::is_lbp, |f| share(f.offered_bytes));
     let other = (rho - came.value).max(0.0);
     let parts = Parts::of(window, flows, c, scale);
@@ -132,10 +132,10 @@ impl Parts {
         let of_lbp = flows
             .iter()
             .filter(|f| f.estimate.class == FlowClass::Lbp)
-            .flat_map(|f| f.window.window());
-        for r in of_lbp {
+            .flat_map(|f| f.window.window().iter().map(|r| (f.window.sampling, r)));
+        for (sampling, r) in of_lbp {
             if let Some(part) = parts.get_mut(place(r.start_ns)) {
-                part.lbp += r.wire_bytes as f64 * scale / full;
+                part.lbp += r.wire_bytes as f64 * sampling * scale / full;
             }
         }
         Self(parts)
@@ -150,9 +150,9 @@ impl Parts {
 /// Flow records count packets whose reports came: what the link carried over what
 /// they add up to.
 fn report_scale(t: &Totals, flows: &[Flow<'_, '_>]) -> f64 {
-    let sum: u64 = flows.iter().map(|f| f.wire_bytes).sum();
-    if (t.sampled || t.reports_lost > 0) && sum > 0 {
-        t.wire_bytes as f64 / sum as f64
+    let sum: f64 = flows.iter().map(|f| f.wire_bytes).sum();
+    if (t.sampled || t.reports_lost > 0) && sum > 0.0 {
+        t.wire_bytes as f64 / sum
     } else {
         1.0
     }

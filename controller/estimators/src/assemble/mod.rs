@@ -147,7 +147,10 @@ fn missing(window: &LinkWindow<'_>) -> Vec<(u64, f64)> {
         .map(|r| {
             let lost = f64::from(r.reports_lost);
             let end_ns = r.start_ns.saturating_add(r.duration_ns);
-            (end_ns, lost / (lost + f64::from(r.arrivals)))
+            (
+                end_ns,
+                lost / (lost + f64::from(utilisation::reported(r) + r.drops)),
+            )
         })
         .collect()
 }

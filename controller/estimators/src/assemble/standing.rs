@@ -33,7 +33,7 @@ pub(super) fn heed<'a, 'w>(
 }
 
 fn heed_full(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
-    let bytes = |f: &Flow<'_, '_>| f.wire_bytes as f64;
+    let bytes = |f: &Flow<'_, '_>| f.wire_bytes;
     let all: f64 = flows.iter().map(bytes).sum();
     let heeds_loss = |f: &&Flow<'_, '_>| f.is_lbp() && !f.is_model_based();
     let of_lbp: f64 = flows.iter().filter(heeds_loss).map(bytes).sum();
@@ -60,7 +60,7 @@ fn heed_full(flows: &mut [Flow<'_, '_>], context: &LinkContext) {
 fn mean_rate_bps(flows: &[Flow<'_, '_>]) -> f64 {
     let may_react = flows.iter().filter(|f| f.p_by_delay.is_some());
     let (bytes, weighted) = may_react.fold((0.0, 0.0), |(bytes, weighted), f| {
-        let of_flow = f.wire_bytes as f64;
+        let of_flow = f.wire_bytes;
         (bytes + of_flow, weighted + of_flow * f.estimate.rate_bps)
     });
     weighted / f64::max(bytes, 1.0)
@@ -70,7 +70,7 @@ fn mean_rate_bps(flows: &[Flow<'_, '_>]) -> f64 {
 /// by its part of what left. Flows whose class follows from the definitions are none.
 fn find_one(flows: &mut [Flow<'_, '_>]) {
     let mut found: f64 = flows.iter().filter(|f| f.is_lbp()).map(Flow::weight).sum();
-    let chance = |f: &Flow<'_, '_>| f.estimate.p_lbp.max(LEAST_P) * f.wire_bytes as f64;
+    let chance = |f: &Flow<'_, '_>| f.estimate.p_lbp.max(LEAST_P) * f.wire_bytes;
     let open = flows.iter_mut().filter(|f| f.is_open() && !f.is_lbp());
     let mut open: Vec<_> = open.map(|f| (chance(f), f)).collect();
     // A link can have very many flows: they are put in order once.

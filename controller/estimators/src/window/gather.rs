@@ -7,6 +7,7 @@ use crate::gaps;
 use crate::signals::Signal;
 use crate::store::Store;
 use crate::types::{LinkId, LinkInfo};
+use crate::utilisation;
 use std::collections::VecDeque;
 use tidemark_proto::telemetry::{FlowInterval, LinkInterval};
 
@@ -50,6 +51,25 @@ fn between<T>(
 
 fn reports(r: &LinkInterval) -> bool {
     r.packets > 0 || r.arrivals > 0 || r.drops > 0
+}
+
+/// Packets that each reported one of a flow stands for, mean. Records of before they told have
+/// that of the link.
+fn sampling(history: &[&FlowInterval], of_link: f64) -> f64 {
+    let (mut reported, mut stood_for) = (0.0, 0.0);
+    for r in history {
+        let each = match r.stands_for {
+            0 => of_link,
+            each => f64::from(each),
+        };
+        reported += f64::from(r.packets);
+        stood_for += f64::from(r.packets) * each;
+    }
+    if reported > 0.0 {
+        stood_for / reported
+    } else {
+        of_link
+    }
 }
 
 /// Whether no port of the node reported a packet within a window.
@@ -142,9 +162,8 @@ impl<'a> LinkWindow<'a> {
         window.drops_untold = store.nodes_of_hops_alone.contains(&id.node_id) && no_drops;
         let (mut stands_for, mut reported) = (0.0, 0.0);
         for r in &window.intervals {
-            let packets = f64::from(r.packets);
-            reported += packets;
-            stands_for += packets * f64::from(1u32 << r.sampling_shift.min(31));
+            reported += f64::from(utilisation::reported(r));
+            stands_for += f64::from(r.packets) * f64::from(1u32 << r.sampling_shift.min(31));
         }
         if reported > 0.0 {
             window.sampling = stands_for / reported;
@@ -180,15 +199,16 @@ impl<'a> LinkWindow<'a> {
             window
                 .marks
                 .extend(within.iter().filter_map(|r| Signal::of_marks(r)));
+            let sampling = sampling(&history, window.sampling);
             window.flows.push(FlowWindow {
                 id: flow_id,
                 info: store.info.get(&flow_id),
-                life: Life::of(&history, window.sampling),
+                life: Life::of(&history, sampling),
                 history,
                 window_at,
                 drops_ns: Vec::new(),
                 signals_ns,
-                sampling: window.sampling,
+                sampling,
                 events: store.events.get(&flow_id).map_or_else(Vec::new, |e| {
                     e.iter()
                         .filter(|e| e.time_ns >= since && e.time_ns < to_ns)

@@ -6,6 +6,7 @@ mod calibrated;
 #[path = "../../calibration/mod.rs"]
 mod calibration;
 mod congestion_control;
+mod mixed_sampling;
 mod ns3;
 mod queues_word;
 mod sim;
