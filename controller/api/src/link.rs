@@ -227,7 +227,7 @@ pub struct LimitSet {
     pub limit: Limit,
     /// Nothing was written (`control.dry_run`).
     pub dry_run: bool,
-    /// Every record of it is in the audit log; true without one.
+    /// Every record of it is in the audit log; false without one.
     pub recorded: bool,
 }
 
@@ -249,7 +249,7 @@ pub struct AdviceApplied {
     pub advice: Option<Advice>,
     /// Nothing was written (`control.dry_run`).
     pub dry_run: bool,
-    /// Every record of it is in the audit log; true without one.
+    /// Every record of it is in the audit log; false without one.
     pub recorded: bool,
 }
 

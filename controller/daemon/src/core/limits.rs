@@ -18,7 +18,7 @@ type Answer = Result<Changed, ControlError>;
 pub struct Done {
     /// The limit before and after.
     pub changed: Changed,
-    /// Everything about it is in the audit log, where there is one.
+    /// Everything about it is in the audit log; false without one.
     pub recorded: bool,
 }
 
@@ -53,7 +53,7 @@ impl Core {
         let switch = self.switches.get(&link.node_id);
         let mut inputs = VecDeque::from([input]);
         let mut answer: Option<Answer> = None;
-        let mut recorded = true;
+        let mut recorded = self.audit.has_file();
         while let Some(input) = inputs.pop_front() {
             let now = self.now();
             for action in self.write(|s| s.link_mut(link).on(input, now)) {
