@@ -15,9 +15,11 @@
 
 mod durable;
 mod real;
+mod secret;
 
 pub use durable::{make_directories, replace_private, sync_name};
 pub use real::real;
+pub use secret::read_secret;
 
 use std::fmt::Debug;
 use std::io::{Result, Write};

@@ -13,3 +13,18 @@ pub mod certificates;
 pub mod disk;
 pub mod golden;
 pub mod rng;
+
+/// Writes a file that only its owner can read, as keys and tokens must be.
+///
+/// # Panics
+/// A file that cannot be written.
+pub fn write_private(path: impl AsRef<std::path::Path>, content: impl AsRef<[u8]>) {
+    use std::io::Write as _;
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(path).expect("a directory to write to");
+    let private = std::fs::Permissions::from_mode(0o600);
+    file.set_permissions(private).expect("a file of one's own");
+    file.write_all(content.as_ref()).expect("room for a file");
+}

@@ -57,7 +57,7 @@ fn flag(path: &Path) -> &str {
 
 fn token(dir: &Path, name: &str) -> PathBuf {
     let path = dir.join(name);
-    std::fs::write(&path, format!("{name}-0123456789abcdef\n")).unwrap();
+    test_support::write_private(&path, format!("{name}-0123456789abcdef\n"));
     path
 }
 

@@ -2,17 +2,9 @@
 //! Files with keys: hexadecimal, one a line.
 
 use crate::keys::{MAX_KEY_BYTES, MAX_KEYS, MIN_KEY_BYTES, ReportKeys};
-use std::fs::File;
-use std::io::Read as _;
-use std::os::unix::fs::PermissionsExt as _;
+use durable_fs::read_secret;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-
-/// Longest file that is read.
-const MAX_FILE_BYTES: u64 = 4096;
-/// Others may do nothing with it, the group may read it: a service manager's
-/// credentials and files of a package are so.
-const FORBIDDEN_MODE: u32 = 0o037;
 
 /// A file whose keys cannot be used; one line, without any of its content.
 #[derive(Debug, Error)]
@@ -36,19 +28,8 @@ impl ReportKeys {
             path: path.to_path_buf(),
             problem,
         };
-        let unreadable = |e: std::io::Error| error(format!("cannot be read: {e}"));
-        let file = File::open(path).map_err(unreadable)?;
-        // Of what was opened, whatever has the name by now.
-        let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o777;
-        if mode & FORBIDDEN_MODE != 0 {
-            return Err(error(format!(
-                "others can read or write it (mode {mode:04o}), and the key in it is a secret; chmod 600"
-            )));
-        }
-        let mut text = String::new();
-        file.take(MAX_FILE_BYTES)
-            .read_to_string(&mut text)
-            .map_err(unreadable)?;
+        let bytes = read_secret(path).map_err(|e| error(e.to_string()))?;
+        let text = String::from_utf8_lossy(&bytes);
         parse(&text).ok_or_else(|| {
             error(format!(
                 "must hold one key, or two, one a line, of {} to {} hexadecimal digits; `openssl rand -hex 32` makes one",

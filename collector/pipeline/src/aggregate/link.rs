@@ -43,19 +43,21 @@ impl LinkTotals {
         // Each drop is reported.
         let times = if row.dropped { 1 } else { self.times(row) };
         let r = &mut self.record;
-        r.arrivals += times;
-        r.arrival_ip_bytes += u64::from(row.ip_bytes) * u64::from(times);
+        r.arrivals = r.arrivals.saturating_add(times);
+        let bytes = u64::from(row.ip_bytes) * u64::from(times);
+        r.arrival_ip_bytes = r.arrival_ip_bytes.saturating_add(bytes);
         if row.dropped {
             r.drops += 1;
             r.drop_ip_bytes += u64::from(row.ip_bytes);
         }
         if !row.absent.has(Absent::OCCUPANCY) {
             if row.occupancy_bytes == 0 {
-                r.met_empty += times;
+                r.met_empty = r.met_empty.saturating_add(times);
             }
             self.occupancy.record(row.occupancy_bytes, times);
             r.occupancy_max_bytes = r.occupancy_max_bytes.max(row.occupancy_bytes);
-            r.occupancy_sum_bytes += row.occupancy_bytes * u64::from(times);
+            let sum = row.occupancy_bytes.saturating_mul(times.into());
+            r.occupancy_sum_bytes = r.occupancy_sum_bytes.saturating_add(sum);
         }
         self.limit_bytes = Some(row.limit_bytes);
     }
@@ -132,11 +134,14 @@ impl LinkTotals {
             r.ce_marked += 1;
             self.marks = self.marks.saturating_add(times);
         }
-        r.packets += times;
+        r.packets = r.packets.saturating_add(times);
         r.reported_packets += 1;
         let (times_bytes, ip_bytes) = (u64::from(times), u64::from(row.ip_bytes));
-        r.ip_bytes += ip_bytes * times_bytes;
-        r.wire_bytes += (ip_bytes + u64::from(row.wire_overhead_bytes)) * times_bytes;
+        r.ip_bytes = r.ip_bytes.saturating_add(ip_bytes * times_bytes);
+        let wire_bytes = ip_bytes + u64::from(row.wire_overhead_bytes);
+        r.wire_bytes = r
+            .wire_bytes
+            .saturating_add(wire_bytes.saturating_mul(times_bytes));
         if let Some(delay_ns) = row.delay_ns() {
             self.delay.record(delay_ns, times);
             r.delay_max_ns = r.delay_max_ns.max(delay_ns);

@@ -64,7 +64,7 @@ impl<'a> File<'a> {
 /// `now_unix_s` is the time now, s.
 ///
 /// # Errors
-/// Files that cannot be read, hold no PEM, do not belong together, or a
+/// Files that cannot be read, a key that others can read, files that hold no PEM, do not belong together, or a
 /// certificate that has expired or is not valid yet.
 pub fn identity(
     certificate: &Path,
@@ -79,7 +79,7 @@ pub fn identity(
     for c in &chain {
         valid_at(c, now_unix_s).map_err(|e| chain_file.error(e))?;
     }
-    let key_pem = key_file.read()?;
+    let key_pem = durable_fs::read_secret(key).map_err(|e| key_file.error(e))?;
     let der = PrivateKeyDer::from_pem_slice(&key_pem)
         .map_err(|_| key_file.error("no private key in it (PEM, `BEGIN PRIVATE KEY`)"))?;
     let certified = CertifiedKey::from_der(chain, der, &provider()).map_err(|e| match e {
@@ -192,7 +192,7 @@ mod tests {
         let old = ca.sign("old", Purpose::Expired);
         let none = dir.path().join("none.pem");
         let empty = dir.path().join("empty.pem");
-        std::fs::write(&empty, "nothing").unwrap();
+        test_support::write_private(&empty, "nothing");
         let load = |certificate: &Path, key: &Path| {
             let keys = Keys::under("grpc");
             let loaded = identity(certificate, key, &keys, NOW);
@@ -222,8 +222,13 @@ mod tests {
             ),
             (
                 &good.certificate,
-                &good.certificate,
+                &empty,
                 ["grpc.tls.key: ", "no private key"],
+            ),
+            (
+                &good.certificate,
+                &good.certificate,
+                ["grpc.tls.key: ", "others can read"],
             ),
             (
                 &good.certificate,

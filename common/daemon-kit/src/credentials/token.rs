@@ -38,11 +38,12 @@ impl Token {
     /// The content of a file, without the end of the line.
     ///
     /// # Errors
-    /// A file that cannot be read, or holds no token.
+    /// A file that cannot be read, that others can read, or that holds no token.
     pub fn read(path: &Path, keys: &Keys) -> Result<Self, Error> {
         let key = || keys.name("token_file");
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| Error::new(key(), format!("{}: cannot be read: {e}", path.display())))?;
+        let bytes = durable_fs::read_secret(path)
+            .map_err(|e| Error::new(key(), format!("{}: {e}", path.display())))?;
+        let text = String::from_utf8_lossy(&bytes);
         let token = text.trim();
         if token.len() < MIN_LENGTH || !token.bytes().all(|b| b.is_ascii_graphic()) {
             let problem = format!(
@@ -101,7 +102,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("token");
         let read = |text: &str| {
-            std::fs::write(&file, text).unwrap();
+            test_support::write_private(&file, text);
             Token::read(&file, &Keys::under("grpc")).map_err(|e| e.to_string())
         };
         assert_eq!(read("secret-token\n"), Ok(Token::new("secret-token")));

@@ -41,7 +41,7 @@ impl Made {
         let strange = Authority::new(dir.path(), "strange");
         let token = |name: &str| {
             let path = dir.path().join(name);
-            std::fs::write(&path, format!("{name}-0123456789abcdef\n")).unwrap();
+            test_support::write_private(&path, format!("{name}-0123456789abcdef\n"));
             path
         };
         Self {

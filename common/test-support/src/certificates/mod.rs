@@ -91,7 +91,7 @@ impl Authority {
             key: self.dir.join(format!("{name}.key")),
         };
         std::fs::write(&files.certificate, certificate.pem()).expect("a directory to write to");
-        std::fs::write(&files.key, key.serialize_pem()).expect("a directory to write to");
+        crate::write_private(&files.key, key.serialize_pem());
         files
     }
 }

@@ -26,16 +26,27 @@ pub struct Token {
 pub enum TokenSource {
     /// Configured.
     Given,
+    /// The file's, made before.
+    Kept,
     /// Made at this start; shown once.
     Made(String),
 }
 
 impl Token {
-    /// The configured token, or a new one; a new one is written to `file`
-    /// with mode 0600.
+    /// The configured token, that of `file`, or a new one, which is written to
+    /// `file` with mode 0600.
+    ///
+    /// # Errors
+    /// A file that others can read or write, that holds no token, or that cannot be
+    /// written.
     pub fn obtain(given: Option<&str>, file: Option<&Path>) -> anyhow::Result<(Self, TokenSource)> {
         if let Some(t) = given {
             return Ok((Self::new(t), TokenSource::Given));
+        }
+        if let Some(path) = file.filter(|f| f.exists()) {
+            let keys = daemon_kit::credentials::Keys::under("http");
+            let token = daemon_kit::credentials::Token::read(path, &keys)?;
+            return Ok((Self::with(token), TokenSource::Kept));
         }
         let mut bytes = [0u8; 16];
         std::fs::File::open("/dev/urandom")
@@ -44,13 +55,6 @@ impl Token {
         let token: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
         if let Some(path) = file {
             let problem = || format!("http.token_file: {}: cannot be written", path.display());
-            // A new file, so that the mode holds whatever was there before.
-            match std::fs::remove_file(path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(e).with_context(problem);
-                }
-                _ => {}
-            }
             let mut f = std::fs::OpenOptions::new()
                 .write(true)
                 .create_new(true)
@@ -64,8 +68,12 @@ impl Token {
 
     /// A given token.
     pub fn new(token: &str) -> Self {
+        Self::with(daemon_kit::credentials::Token::new(token))
+    }
+
+    fn with(token: daemon_kit::credentials::Token) -> Self {
         Self {
-            token: daemon_kit::credentials::Token::new(token),
+            token,
             refusals: Refusals::new("http"),
         }
     }
@@ -102,10 +110,9 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
-    fn made_token_is_private_and_new() {
+    fn a_token_is_made_private_and_kept() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("token");
-        std::fs::write(&file, "old").unwrap();
         let (_, source) = Token::obtain(None, Some(&file)).unwrap();
         let TokenSource::Made(token) = source else {
             panic!("{source:?}");
@@ -114,5 +121,18 @@ mod tests {
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(token.len(), 32);
+
+        let (again, source) = Token::obtain(None, Some(&file)).unwrap();
+        assert_eq!(source, TokenSource::Kept);
+        assert_eq!(again.token, Token::new(&token).token);
+
+        let refused = |text: &str, mode| {
+            std::fs::write(&file, text).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            let e = Token::obtain(None, Some(&file)).err().unwrap();
+            format!("{e:#}")
+        };
+        assert!(refused(&token, 0o666).contains("chmod 600"));
+        assert!(refused("", 0o600).contains("must hold one token"));
     }
 }

@@ -90,9 +90,9 @@ impl SetArgs {
         use anyhow::Context as _;
         match &self.token_file {
             Some(f) => {
-                let text = std::fs::read_to_string(f)
-                    .with_context(|| format!("--token-file: {}: cannot be read", f.display()))?;
-                Ok(Some(text.trim().to_string()))
+                let text = durable_fs::read_secret(f)
+                    .with_context(|| format!("--token-file: {}", f.display()))?;
+                Ok(Some(String::from_utf8_lossy(&text).trim().to_string()))
             }
             None => Ok(super::token_of_environment()),
         }

@@ -160,11 +160,11 @@ async fn serve(
     let mut stop = Stop::listen()?;
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     print(format!("console: {scheme}://{address}/"))?;
-    if let TokenSource::Made(token) = source {
-        match &config_http.token_file {
-            Some(f) => print(format!("token: in {}", f.display()))?,
-            None => print(format!("token: {token}"))?,
-        }
+    match (source, &config_http.token_file) {
+        (TokenSource::Given, _) => {}
+        (_, Some(f)) => print(format!("token: in {}", f.display()))?,
+        (TokenSource::Made(token), None) => print(format!("token: {token}"))?,
+        (TokenSource::Kept, None) => {}
     }
     let app = api::router(Arc::clone(&core), token);
     let served = tokio::spawn(http::Server::new(listener, acceptor).serve(app));

@@ -339,7 +339,7 @@ fn events_packets_and_command_line() {
     );
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("token");
-    std::fs::write(&file, format!("{TOKEN}\n")).unwrap();
+    test_support::write_private(&file, format!("{TOKEN}\n"));
     let by_file = [&args[..], &["--token-file", file.to_str().unwrap()]].concat();
     let error = run(&by_file).stderr;
     assert!(text(&error).contains("no switch is configured"));
@@ -569,8 +569,8 @@ fn a_collector_is_reached_with_the_credentials_that_it_asks_for() {
     let strange = Authority::new(dir.path(), "strange");
     let server = ca.sign("server", Purpose::Server);
     ca.sign("own", Purpose::Client);
-    std::fs::write(dir.path().join("token"), "a-token-for-tests\n").unwrap();
-    std::fs::write(dir.path().join("wrong"), "another-token\n").unwrap();
+    test_support::write_private(dir.path().join("token"), "a-token-for-tests\n");
+    test_support::write_private(dir.path().join("wrong"), "another-token\n");
     let tls = ServerTls {
         certificate: server.certificate,
         key: server.key,

@@ -15,6 +15,13 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// The key as a server takes it: a repository does not keep modes.
+fn private_key(dir: &Path) -> PathBuf {
+    let key = dir.join("key.pem");
+    test_support::write_private(&key, std::fs::read(fixture("key.pem")).unwrap());
+    key
+}
+
 fn program() -> Command {
     let mut c = Command::new(env!("CARGO_BIN_EXE_tidemark-controller"));
     for name in [
@@ -94,7 +101,7 @@ fn in_the_clear(url: &str) -> Vec<u8> {
 #[test]
 fn https_serves_those_who_trust_it_and_nobody_in_the_clear() {
     let dir = tempfile::tempdir().unwrap();
-    let file = config(dir.path(), &fixture("cert.pem"), &fixture("key.pem"));
+    let file = config(dir.path(), &fixture("cert.pem"), &private_key(dir.path()));
     let (_running, url) = start(&file);
     let url = url.as_str();
 
@@ -163,11 +170,12 @@ fn files_that_do_not_fit_are_named() {
             .unwrap();
         (out.status.success(), text(&out))
     };
-    let (cert, key) = (fixture("cert.pem"), fixture("key.pem"));
+    let (cert, key) = (fixture("cert.pem"), private_key(dir.path()));
     assert!(validate(&cert, &key).0);
     let (ok, said) = validate(&dir.path().join("none.pem"), &key);
     assert!(!ok && said.contains("http.tls.cert"), "{said}");
-    let (ok, said) = validate(&cert, &cert);
+    test_support::write_private(dir.path().join("no-key.pem"), std::fs::read(&cert).unwrap());
+    let (ok, said) = validate(&cert, &dir.path().join("no-key.pem"));
     assert!(!ok && said.contains("http.tls.key"), "{said}");
 }
 

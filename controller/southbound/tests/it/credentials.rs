@@ -35,7 +35,7 @@ impl Made {
         let ca = Authority::new(dir.path(), "ca");
         let token = |name: &str| {
             let path = dir.path().join(name);
-            std::fs::write(&path, format!("{name}-0123456789\n")).unwrap();
+            test_support::write_private(&path, format!("{name}-0123456789\n"));
             path
         };
         Self {

@@ -83,8 +83,8 @@ fn mutual_tls_and_tokens_let_in_whom_they_should() {
     let server = ca.sign("server", Purpose::Server);
     let own = ca.sign("client", Purpose::Client);
     let (right, wrong) = (dir.path().join("right"), dir.path().join("wrong"));
-    std::fs::write(&right, "a-token-for-tests").unwrap();
-    std::fs::write(&wrong, "another-token").unwrap();
+    test_support::write_private(&right, "a-token-for-tests");
+    test_support::write_private(&wrong, "another-token");
     let tls = [
         "--tls-certificate",
         flag(&server.certificate),
