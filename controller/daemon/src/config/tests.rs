@@ -98,3 +98,17 @@ fn documented_tofino_switch_is_valid() {
     let e = parse(&wrong).unwrap_err();
     assert!(e.contains("switches[0].bfrt.queues.five"), "{e}");
 }
+
+#[test]
+fn as_packaged_all_is_on_that_outlives_a_restart() {
+    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/packages");
+    let text = std::fs::read_to_string(packages.join("etc/controller.toml")).unwrap();
+    let c = parse(&text).unwrap();
+    let unit = packages.join("systemd/tidemark-controller.service");
+    let unit = std::fs::read_to_string(unit).unwrap();
+    let kept = unit.lines().find_map(|l| l.strip_prefix("StateDirectory="));
+    let kept = Path::new("/var/lib").join(kept.unwrap());
+    for file in [c.state_file, c.http.token_file, c.control.audit_log] {
+        assert_eq!(file.unwrap().parent(), Some(kept.as_path()));
+    }
+}

@@ -122,6 +122,7 @@ async fn threshold_and_limit_are_told_apart() {
     let body = json!({"threshold_bytes": 80_000, "action": "mark_ce"});
     let (status, a) = lab.post("/links/10/5/limit", body).await;
     assert_eq!(status, 200, "{a}");
+    assert_eq!(a["recorded"], false, "there is no audit log");
     assert_eq!(
         a["limit"],
         json!({"action": "mark_ce", "threshold_bytes": 80_000, "limit_bytes": null})
