@@ -18,6 +18,7 @@ pub mod rng;
 ///
 /// # Panics
 /// A file that cannot be written.
+#[allow(clippy::expect_used)] // A test without its file has to fail.
 pub fn write_private(path: impl AsRef<std::path::Path>, content: impl AsRef<[u8]>) {
     use std::io::Write as _;
     use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};

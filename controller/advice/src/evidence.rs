@@ -44,7 +44,8 @@ impl Pool {
 
     /// Takes a window, `[from_ns, to_ns)`, if it does not overlap with what it has.
     pub fn take(&mut self, window: &Traffic, from_ns: u64, to_ns: u64) {
-        if from_ns < self.to_ns || window.observed.is_none() || window.seconds <= 0.0 {
+        let unusable = window.observed.is_none() || window.two_clocks || window.seconds <= 0.0;
+        if from_ns < self.to_ns || unusable {
             return;
         }
         self.traffic = Some(Box::new(match self.traffic.take() {
@@ -65,6 +66,7 @@ impl Pool {
         match &self.traffic {
             Some(known) if self.windows > 1 && known.limit_bytes == window.limit_bytes => Traffic {
                 tried: window.tried,
+                two_clocks: window.two_clocks,
                 capacity_bps: window.capacity_bps,
                 queue_drain_bps: window.queue_drain_bps,
                 ..(**known).clone()

@@ -14,6 +14,10 @@ pub(crate) fn refusals(m: &Traffic, targets: &Targets) -> Vec<String> {
         }
     };
     unless(
+        !m.two_clocks,
+        "two clocks speak as this node, and one may be a recording (give the node a key)",
+    );
+    unless(
         positive(m.queue_drain_bps),
         "the capacity of the link is not known (set capacity_bps of the port)",
     );

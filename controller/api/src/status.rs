@@ -27,6 +27,10 @@ pub struct CollectorCounters {
     /// Nodes seen in such metadata alone: their drops and loss are null.
     #[serde(default)]
     pub nodes_of_hops_alone: Vec<u32>,
+    /// Nodes as which two clocks speak at once: two exporters have the id, or someone sends a
+    /// recording. They get no advice.
+    #[serde(default)]
+    pub nodes_of_two_clocks: Vec<u32>,
     /// Datagrams received; null where nobody counted them.
     pub datagrams_received: Option<u64>,
     /// Datagrams that are not valid reports; null where nobody counted them.

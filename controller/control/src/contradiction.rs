@@ -24,6 +24,9 @@ const SEGMENT_BYTES: f64 = 1514.0;
 /// The name of the contradiction in an estimate, and what it shows; `None` where
 /// there is none, or where it cannot be told.
 pub fn contradiction(e: &LinkEstimate) -> Option<String> {
+    if e.two_clocks {
+        return Some("two_clocks: two exporters, or a recording, speak as this node".to_owned());
+    }
     if e.queue_drain_bps <= 0.0 {
         return None;
     }

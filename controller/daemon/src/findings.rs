@@ -73,6 +73,13 @@ fn collector(c: &Collector) -> Vec<Finding> {
             "the mirror's own queue, the path, or the collector's machine: `tidemark-collector doctor`",
         ));
     }
+    for node in &s.nodes_of_two_clocks {
+        found.push(Finding::problem(
+            check.clone(),
+            format!("two clocks speak as node {node}: it gets no advice"),
+            "`tidemark-collector status` names the addresses; give the node a key_file",
+        ));
+    }
     if c.updates_lost > 0 {
         found.push(Finding::warning(
             check.clone(),

@@ -71,8 +71,9 @@ impl Estimator {
     pub fn push(&mut self, update: &Update) {
         let c = &self.config;
         if let Some(s) = &update.status {
-            let nodes = &mut self.store.nodes_of_hops_alone;
-            nodes.clone_from(&s.nodes_of_hops_alone);
+            let store = &mut self.store;
+            (store.nodes_of_hops_alone).clone_from(&s.nodes_of_hops_alone);
+            (store.nodes_of_two_clocks).clone_from(&s.nodes_of_two_clocks);
         }
         for info in &update.flows {
             self.store.push_info(info.clone());

@@ -40,6 +40,7 @@ impl LinkEstimate {
         Traffic {
             capacity_bps: self.capacity_bps as f64,
             shares_port: self.shares_port,
+            two_clocks: self.two_clocks,
             queue_drain_bps: self.queue_drain_bps,
             segment_bytes: self.segment_bytes,
             limit_bytes: self.limit_bytes.map(|b| b as f64),

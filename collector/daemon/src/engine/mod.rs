@@ -165,6 +165,10 @@ impl Engine {
                     "they came before, or are of an earlier run of the exporter: a recording, or \
                      its clock was set back before it started (then remove {node_id} from runs_file)"
                 ),
+                RefusalReason::TwoClocks => format!(
+                    "their times and those of others in the node's name both go on: two exporters \
+                     share the id, or one sends a recording; a key tells them apart ({node}.key_file)"
+                ),
                 RefusalReason::WrongTag => {
                     format!("their tag is not of the key in {node}.key_file")
                 }

@@ -62,7 +62,7 @@ impl Plus for Vec<u32> {
 
 sum! {
     reports_received reports_lost reports_late reports_duplicate reports_implausible_sequence
-    reports_of_hops nodes_of_hops_alone
+    reports_of_hops nodes_of_hops_alone nodes_of_two_clocks
     datagrams_received datagrams_malformed kernel_drops
     probe_samples probe_lost
     join_candidates join_matched

@@ -9,6 +9,7 @@ mod elsewhere;
 mod node;
 mod reception;
 mod refusals;
+mod rival;
 mod tag_check;
 mod time;
 
@@ -139,6 +140,14 @@ impl Accounting {
         ids
     }
 
+    /// Ids of the nodes as which two clocks speak at `now_rx_ns`, in order.
+    pub(crate) fn nodes_of_two_clocks(&self, now_rx_ns: u64) -> Vec<u32> {
+        let heard = |n: &&Node| n.time.rival.is_heard(now_rx_ns);
+        let mut ids: Vec<u32> = self.nodes.iter().filter(heard).map(|n| n.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// The newest datagram of each node that says its runs.
     pub(crate) fn runs(&self) -> BTreeMap<u32, Run> {
         let newest = |n: &Node| Some((n.id, n.tag.as_ref()?.newest()?));
@@ -243,6 +252,10 @@ impl Accounting {
             Ok(times) => Some(Accepted { node: index, times }),
             Err(TimeError::Implausible) => {
                 stats.reports_implausible_time += 1;
+                let has_rival = |n: &Node| n.time.rival.is_heard(received.rx_ns);
+                if self.node(index).is_some_and(has_rival) {
+                    self.refusals.add(received, RefusalReason::TwoClocks);
+                }
                 None
             }
         }

@@ -23,6 +23,8 @@ pub enum RefusalReason {
     WrongTag,
     /// It was taken before, or is of an earlier run of the exporter.
     Replayed,
+    /// Its times are of another clock than the node's, and both go on.
+    TwoClocks,
 }
 
 /// An address that sends reports of a node and is refused.

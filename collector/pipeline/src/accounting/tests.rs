@@ -135,3 +135,62 @@ fn unknown_nodes_and_exporters_leave_no_trace() {
         ]
     );
 }
+
+/// A recording of 25 reports a second begins the time axis of a new collector, and the node
+/// itself sends 500 a second.
+#[test]
+fn a_recording_while_the_node_speaks_is_an_alarm() {
+    const MS: u64 = 1_000_000;
+    let (mut a, mut stats) = (Accounting::new(&Config::default()), Stats::default());
+    let config = Config::default();
+    let mut push = |a: &mut Accounting, at_ms: u64, ahead_ms: u64, exporter: u8, sequence: u32| {
+        let time = Some((at_ms + ahead_ms) * MS);
+        let report = Report {
+            node_id: 7,
+            sequence,
+            sequence_bits: 22,
+            ingress_ts: time,
+            egress_ts: time,
+            first_in_datagram: true,
+            ..Report::default()
+        };
+        let received = Received {
+            exporter: &IpAddr::V4(Ipv4Addr::new(192, 0, 2, exporter)),
+            rx_ns: at_ms * MS,
+            tagged: None,
+            report: &report,
+            inner: Err(&NO_INNER),
+            hint: None,
+        };
+        a.accept(&config, &received, &mut stats).is_some()
+    };
+    let (mut recorded, mut honest) = (0, 0);
+    for at_ms in (0..5000).step_by(2) {
+        if at_ms % 40 == 0 {
+            recorded += u32::from(push(&mut a, at_ms, 1000, 66, at_ms as u32));
+        }
+        if at_ms > 0 {
+            honest += u32::from(push(&mut a, at_ms, 500_000, 1, 50_000 + at_ms as u32));
+        }
+        let alarm = a.nodes_of_two_clocks(at_ms * MS);
+        assert!(at_ms > 900 || alarm.is_empty(), "after {at_ms} ms");
+        assert!(at_ms < 1500 || alarm == [7], "after {at_ms} ms");
+    }
+    assert_eq!((recorded, honest), (125, 0), "the first has the axis");
+    let source = a
+        .refusals
+        .0
+        .iter()
+        .find(|s| s.reason == RefusalReason::TwoClocks);
+    assert_eq!(
+        source.unwrap().exporter,
+        IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))
+    );
+
+    // The recording ends: a second later the node is heard, and the alarm passes.
+    for at_ms in (5000..70_000).step_by(2) {
+        honest += u32::from(push(&mut a, at_ms, 500_000, 1, 50_000 + at_ms as u32));
+    }
+    assert!(honest > 31_000, "{honest}");
+    assert!(a.nodes_of_two_clocks(70_000 * MS).is_empty());
+}

@@ -2,6 +2,7 @@
 //! A node's clock: from the timestamps of reports to ns that do not wrap.
 
 use super::reception::Reception;
+use super::rival::{RESTART_CONFIRMATIONS, Rival, SILENCE_NS};
 use crate::config::NodeConfig;
 use int_report::Report;
 use tidemark_rows::Absent;
@@ -10,12 +11,6 @@ use tidemark_rows::Absent;
 const MAX_BACKWARD_NS: u64 = 2_000_000_000;
 /// No clock counts further (146 years): sums of times stay within 64 bits.
 pub(crate) const MAX_TIME_NS: u64 = 1 << 62;
-/// This many reports in a row that agree on another time make a restart, once
-/// nothing has been received on the old time axis for [`SILENCE_NS`].
-const RESTART_CONFIRMATIONS: u32 = 8;
-/// One datagram holds many reports, and may be forged: a clock is given up only
-/// when nobody speaks for it any more.
-const SILENCE_NS: u64 = 1_000_000_000;
 /// After a silence a report may be this much older than the time told meanwhile: what
 /// lags further for long is of a clock that restarted. Whoever knows the time by what
 /// is told takes this much for the age of what is new.
@@ -93,6 +88,8 @@ pub(crate) struct NodeTime {
     /// How early a report may come.
     reception: Reception,
     told: Told,
+    /// Another clock in the node's name.
+    pub(super) rival: Rival,
     /// Reception of the last report that is on the time axis.
     last_rx_ns: u64,
     /// The report at hand is the first of a run of the exporter, which nobody else can say.
@@ -259,6 +256,7 @@ impl NodeTime {
                 self.suspect(time_ns, rx_ns);
             }
             if off_axis && !is_other && !self.is_other_axis(rx_ns) {
+                self.rival.observe(time_ns, rx_ns, self.last_rx_ns);
                 return Err(TimeError::Implausible);
             }
             if off_axis || lags && self.is_lagging_on(rx_ns) {

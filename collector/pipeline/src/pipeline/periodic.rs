@@ -93,6 +93,7 @@ impl<S: Sink> Pipeline<S> {
         let mut status = CollectorStatus {
             flows: self.flows.active() as u64,
             nodes_of_hops_alone: self.nodes_of_hops_alone(),
+            nodes_of_two_clocks: self.accounting.nodes_of_two_clocks(self.timers.now_rx_ns),
             ..self.stats().collector_status()
         };
         self.emit.sink.status(&mut status);

@@ -821,6 +821,10 @@ pub struct CollectorStatus {
     /// their drops are not known.
     #[prost(uint32, repeated, tag = "18")]
     pub nodes_of_hops_alone: ::prost::alloc::vec::Vec<u32>,
+    /// Nodes as which two clocks speak at once, in order: two exporters have the id, or someone
+    /// sends a recording. No conclusion rests on them.
+    #[prost(uint32, repeated, tag = "19")]
+    pub nodes_of_two_clocks: ::prost::alloc::vec::Vec<u32>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReadPacketsRequest {

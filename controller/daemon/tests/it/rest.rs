@@ -295,6 +295,33 @@ async fn loss_is_unknown_where_no_report_can_tell_of_a_drop() {
 }
 
 #[tokio::test]
+async fn no_advice_rests_on_a_node_as_which_two_clocks_speak() {
+    let mut lab = Lab::new(|_| {});
+    lab.pass(16).await;
+    let (_, link) = lab.get("/links/10/5").await;
+    assert!(link["advice"]["limit_bytes"].is_u64(), "{link}");
+
+    lab.traffic.two_clocks = true;
+    lab.pass(3).await;
+    let (_, link) = lab.get("/links/10/5").await;
+    let advice = &link["advice"];
+    assert!(advice["limit_bytes"].is_null(), "{advice}");
+    assert!(advice.to_string().contains("two clocks"), "{advice}");
+    let verdict = &link["verdict"];
+    assert_eq!(verdict["answer"], "cannot_say", "{verdict}");
+    let why = verdict["cannot_say"].as_str().unwrap();
+    assert!(why.contains("two clocks"), "{why}");
+    let caveats = link["estimate"]["caveats"].to_string();
+    assert!(caveats.contains("two clocks speak"), "{caveats}");
+    let (_, status) = lab.get("/status").await;
+    let status = &status["collectors"][0]["status"];
+    assert_eq!(status["nodes_of_two_clocks"], json!([10]));
+    let body = json!({"node": 10, "port": 5});
+    let (code, a) = lab.post("/advice/apply", body).await;
+    assert!((400..500).contains(&code), "{a}");
+}
+
+#[tokio::test]
 async fn a_port_that_no_report_tells_is_null_and_named_unknown() {
     let mut lab = Lab::new(|c| c.control.mode = tidemark_controller::config::Mode::Auto);
     lab.traffic.port = tidemark_proto::UNKNOWN_PORT;

@@ -67,6 +67,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
         to_ns: window.to_ns,
         capacity_bps: window.info.capacity_bps,
         shares_port: !window.shared_with.is_empty(),
+        two_clocks: window.two_clocks,
         queue_drain_bps: drain_bps(window, &t),
         segment_bytes: parts.segment_queue_bytes,
         limit_bytes: window
@@ -252,6 +253,13 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
         all.push(
             "loss is not known: this node is seen in the metadata of packets alone (INT-MD), and a \
              packet that is dropped brings none"
+                .to_owned(),
+        );
+    }
+    if window.two_clocks {
+        all.push(
+            "two clocks speak as this node: two exporters have its id, or someone sends a \
+             recording. Nothing here is certain until one of them is silent, or the node has a key"
                 .to_owned(),
         );
     }

@@ -64,6 +64,8 @@ pub(crate) struct Store {
     /// Nodes whose reports come with packets that reached their sink alone: none tells of a
     /// drop.
     pub nodes_of_hops_alone: Vec<u32>,
+    /// Nodes as which two clocks speak.
+    pub nodes_of_two_clocks: Vec<u32>,
 }
 
 /// Inserts by time; records come nearly in order, so the place is near the end.

@@ -154,6 +154,9 @@ pub struct LinkEstimate {
     /// rate at which this queue was served while packets waited, 0 where too few did.
     #[serde(default)]
     pub shares_port: bool,
+    /// Two clocks speak as its node, of which one may be a recording: no advice rests on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub two_clocks: bool,
     /// Drain rate in bytes as the queue counts them, bits/s.
     pub queue_drain_bps: f64,
     /// Segment of the LBP flows as the queue counts it, bytes; 0 when no data

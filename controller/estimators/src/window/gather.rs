@@ -137,6 +137,7 @@ impl<'a> LinkWindow<'a> {
             shared_with: Vec::new(),
             flows_evicted: false,
             drops_untold: false,
+            two_clocks: false,
             gaps: Vec::new(),
             silent: false,
         };
@@ -160,6 +161,7 @@ impl<'a> LinkWindow<'a> {
         window.drops = between(&link.drops, from_ns, to_ns, |d| d.time_ns).collect();
         let no_drops = window.intervals.iter().all(|r| r.drops == 0);
         window.drops_untold = store.nodes_of_hops_alone.contains(&id.node_id) && no_drops;
+        window.two_clocks = store.nodes_of_two_clocks.contains(&id.node_id);
         let (mut stands_for, mut reported) = (0.0, 0.0);
         for r in &window.intervals {
             reported += f64::from(utilisation::reported(r));

@@ -128,6 +128,8 @@ pub(crate) struct LinkWindow<'a> {
     pub flows_evicted: bool,
     /// No report of its collector can tell of a drop.
     pub drops_untold: bool,
+    /// Two clocks speak as its node.
+    pub two_clocks: bool,
     /// Times within it of which no record came, ns.
     pub gaps: Vec<Range<u64>>,
     /// No port of its node reported a packet within it: whether the link was idle is not

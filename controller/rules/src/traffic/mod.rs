@@ -121,6 +121,9 @@ pub struct Traffic {
     /// The queue shares its port: its capacity is the rate at which it was served.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_port: bool,
+    /// Two clocks speak as the link's node, of which one may be a recording.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub two_clocks: bool,
     /// Share of the reports that were lost on their way; `None` where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reports_lost: Option<f64>,

@@ -133,7 +133,8 @@ macro_rules! same_fields {
 fn counters(of: CollectorStatus) -> CollectorCounters {
     same_fields!(of, CollectorStatus => CollectorCounters {
         reports_received, reports_lost, reports_late, reports_duplicate,
-        reports_implausible_sequence, reports_of_hops, nodes_of_hops_alone, datagrams_received,
+        reports_implausible_sequence, reports_of_hops, nodes_of_hops_alone, nodes_of_two_clocks,
+        datagrams_received,
         datagrams_malformed, kernel_drops, probe_samples, probe_lost, join_candidates,
         join_matched, flows, flows_evicted, capture_rows, capture_rows_lost,
     })

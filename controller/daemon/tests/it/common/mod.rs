@@ -176,6 +176,7 @@ pub(crate) struct Traffic {
     pub port: u32,
     /// All reports come with the metadata in packets (INT-MD).
     pub of_hops: bool,
+    pub two_clocks: bool,
     /// Part of the capacity that is used.
     pub load: f64,
     /// Drops of every flow at the top of a swing.
@@ -192,6 +193,7 @@ impl Traffic {
             limit_bytes,
             port: PORT,
             of_hops: false,
+            two_clocks: false,
             load: 1.0,
             drops_per_flow: 1,
             flows: FLOWS,
@@ -312,6 +314,11 @@ impl Traffic {
         u.status = Some(CollectorStatus {
             reports_received: self.received,
             nodes_of_hops_alone: if self.of_hops { vec![NODE] } else { Vec::new() },
+            nodes_of_two_clocks: if self.two_clocks {
+                vec![NODE]
+            } else {
+                Vec::new()
+            },
             reports_of_hops: if self.of_hops { self.received } else { 0 },
             join_candidates: self.received,
             join_matched: self.received,
