@@ -621,7 +621,7 @@ export interface components {
              * @description Queue of the port.
              */
             queue: number;
-            /** @description Every record of it is in the audit log; true without one. */
+            /** @description Every record of it is in the audit log; false without one. */
             recorded: boolean;
         };
         /** @description The advice of a link, and whether it could be applied now. */
@@ -907,6 +907,11 @@ export interface components {
             kernel_drops: number | null;
             /** @description Nodes seen in such metadata alone: their drops and loss are null. */
             nodes_of_hops_alone: number[];
+            /**
+             * @description Nodes as which two clocks speak at once: two exporters have the id, or someone sends a
+             *     recording. They get no advice.
+             */
+            nodes_of_two_clocks: number[];
             /**
              * Format: uint64
              * @description Samples lost; null where nobody counted them.
@@ -1571,7 +1576,7 @@ export interface components {
              * @description Queue of the port.
              */
             queue: number;
-            /** @description Every record of it is in the audit log; true without one. */
+            /** @description Every record of it is in the audit log; false without one. */
             recorded: boolean;
         };
         /** @description One egress queue. */
@@ -1794,6 +1799,8 @@ export interface components {
              * @description End of the last interval within it.
              */
             to_ns: number;
+            /** @description Two clocks speak as its node, of which one may be a recording: no advice rests on it. */
+            two_clocks?: boolean;
             /**
              * Format: double
              * @description Time within the window of which no record came from the collector, s: the
