@@ -57,6 +57,7 @@ PACKAGES = (
         programs=("tidemark-collector",),
         files={
             f"{HERE}/etc/sysctl.conf": "usr/lib/sysctl.d/60-tidemark.conf",
+            f"{HERE}/etc/ring.conf": "usr/share/doc/tidemark-collector/ring.conf",
             f"{HERE}/etc/tcp-probe.conf": "usr/share/doc/tidemark-collector/tcp-probe.conf",
             "deploy/clickhouse/schema.sql": "usr/share/tidemark/clickhouse/schema.sql",
             "deploy/clickhouse/cluster.sql": "usr/share/tidemark/clickhouse/cluster.sql",

@@ -219,6 +219,11 @@ impl SourceCounters {
         let _ = self.sockets.set(counters);
     }
 
+    /// Ways by which reports come in; none before they do.
+    pub fn paths(&self) -> Vec<receive::Path> {
+        (self.sockets.get()).map_or_else(Vec::new, |c| c.paths.clone())
+    }
+
     /// Totals of the report sockets.
     pub fn sockets(&self) -> receive::Totals {
         self.sockets.get().map(|c| c.totals()).unwrap_or_default()

@@ -22,7 +22,7 @@ use tidemark_collector::config::ReceiveConfig;
 use tidemark_collector::engine::{Engine, EngineSink, SharedSnapshot};
 use tidemark_collector::hub::Hub;
 use tidemark_collector::packets::{Bounds, PacketMemory};
-use tidemark_collector::receive::{Received, ReportReceiver};
+use tidemark_collector::receive::{ReceivePath, Received, ReportReceiver};
 use tidemark_collector::shards::ReportSender;
 use tidemark_collector::source::SourceCounters;
 use tidemark_pipeline::Pipeline;
@@ -42,7 +42,7 @@ pub(crate) fn coalesced() -> Row {
     Row::median_with_cpu(
         "loopback, GRO-able reports, whole path on one core",
         2e6,
-        || whole_path(true),
+        || whole_path(true, ReceivePath::Socket),
     )
 }
 
@@ -50,7 +50,15 @@ pub(crate) fn single() -> Row {
     Row::median_with_cpu(
         "loopback, single datagrams, whole path on one core",
         0.7e6,
-        || whole_path(false),
+        || whole_path(false, ReceivePath::Socket),
+    )
+}
+
+pub(crate) fn single_by_ring() -> Row {
+    Row::median_with_cpu(
+        "loopback, single datagrams by a ring, whole path on one core",
+        0.7e6,
+        || whole_path(false, ReceivePath::Ring),
     )
 }
 
@@ -177,10 +185,15 @@ fn send_each(socket: &UdpSocket, buffer: &mut [u8]) {
 }
 
 /// Reports per second; CPU time per report, of what receives and of the sender.
-fn whole_path(coalesce: bool) -> (f64, [f64; 2]) {
+fn whole_path(coalesce: bool, path: ReceivePath) -> (f64, [f64; 2]) {
     pin(RECEIVER_CORE);
     let listen = ["127.0.0.1:0".parse().unwrap()];
-    let receiver = ReportReceiver::bind(&listen, &ReceiveConfig::default()).unwrap();
+    let options = ReceiveConfig {
+        path,
+        ..ReceiveConfig::default()
+    };
+    let receiver = ReportReceiver::bind(&listen, &options).unwrap();
+    assert_eq!(receiver.counters().paths[0].path, path, "a ring needs root");
     let to = receiver.addresses()[0];
     let counters = receiver.counters();
     let hub = Arc::new(Hub::new(65_536));

@@ -50,6 +50,7 @@ fn main() {
         ("import", import::pcap),
         ("gro", loopback::coalesced),
         ("single", loopback::single),
+        ("single-by-ring", loopback::single_by_ring),
         ("baseline", loopback::baseline),
         ("ring", probe::ring),
         ("text", probe::text),
@@ -82,6 +83,12 @@ fn main() {
                 println!("the same by CPU time, {name}: {:.1}", base / value);
             }
         }
+    }
+    if let (Some(ring), Some(socket)) = (cpu("single-by-ring"), cpu("single")) {
+        println!(
+            "CPU of a report by a ring, over that by a socket: {:.2}",
+            ring / socket
+        );
     }
     if let (Some(text), Some(naive)) = (per_core("text"), per_core("text-naive")) {
         println!("ratio to the naive text parser: {:.1}", text / naive);

@@ -5,6 +5,7 @@ use super::judge::{self, Heard, Need};
 use super::machine;
 use crate::config::Config;
 use crate::open::probe_options;
+use crate::receive::{ReceivePath, ReportReceiver};
 use crate::status_client;
 use daemon_kit::doctor::{Finding, Verdict};
 use serde_json::Value;
@@ -52,6 +53,9 @@ pub(super) fn capabilities(config: &Config, tcp_probe: &Finding) -> Finding {
     if wanted_bytes > most_bytes() {
         needs.push((Need::ReceiveBuffer, false));
     }
+    if config.receive.path == ReceivePath::Ring {
+        needs.push((Need::Ring, false));
+    }
     let first = file("/proc/sys/net/ipv4/ip_unprivileged_port_start");
     let first = first.trim().parse().unwrap_or(FIRST_OPEN_PORT);
     let servers = [config.grpc.listen, config.http.listen];
@@ -68,11 +72,23 @@ pub(super) fn wall_clock() -> Finding {
 
 /// One line for each interface that reports come in by.
 pub(super) fn offloads(config: &Config) -> Vec<Finding> {
+    // A ring takes each packet by itself.
+    let by_gro = config.receive.gro && config.receive.path == ReceivePath::Socket;
     let interfaces = machine::interfaces(&config.listen);
     let of_each = interfaces.iter().map(|i| machine::offloads(i));
-    of_each
-        .map(|o| judge::offloads(&o, config.receive.gro))
-        .collect()
+    of_each.map(|o| judge::offloads(&o, by_gro)).collect()
+}
+
+/// Opens the sockets as the collector would, on other ports, and closes them again.
+pub(super) fn receive_paths(config: &Config) -> Vec<Finding> {
+    let other_port = |a: &SocketAddr| SocketAddr::new(a.ip(), 0);
+    let listen: Vec<SocketAddr> = config.listen.iter().map(other_port).collect();
+    // The addresses' own check says where it fails.
+    let opened = ReportReceiver::bind(&listen, &config.receive).ok();
+    let opened = opened.map(|r| r.counters());
+    let paths = opened.iter().flat_map(|c| &c.paths);
+    let wanted = config.receive.path == ReceivePath::Ring;
+    paths.map(|p| judge::receive_path(p, wanted)).collect()
 }
 
 /// Opens the tracepoints as the collector would, and closes them again.

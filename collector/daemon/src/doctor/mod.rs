@@ -52,6 +52,7 @@ fn examine(config: &Config, length: Duration, found: &mut Vec<Finding>) {
     let tcp_probe = look::tcp_probe(config);
     found.push(look::capabilities(config, &tcp_probe));
     found.push(look::receive_buffer(config));
+    found.extend(look::receive_paths(config));
     found.extend(look::offloads(config));
     found.push(tcp_probe);
     found.extend(look::capture(config));

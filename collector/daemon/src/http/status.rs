@@ -57,6 +57,8 @@ pub struct Status {
     pub packets: RowAccount,
     /// Samples of senders, and why one has no row.
     pub samples: SampleAccount,
+    /// The way of the reports of each address, and why it is no ring.
+    pub receive: Vec<crate::receive::Path>,
     /// Where refused reports come from, the first sources.
     pub refused_sources: Vec<tidemark_pipeline::RefusedSource>,
     /// Packets matched with the state of their sender.
@@ -123,6 +125,7 @@ impl Shown {
                 ..RowAccount::new(&s.stats)
             },
             samples: SampleAccount::new(&s.stats),
+            receive: self.counters.paths(),
             refused_sources: s.refused_sources,
             join: JoinStatus::new(&s.stats, s.packets_waiting),
             tcp_probe: self.counters.probe(),

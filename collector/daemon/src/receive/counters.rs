@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Counters of the receiving threads, readable at any time from any other.
 
+use super::path::Path;
 use super::received::Received;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -52,20 +53,25 @@ impl ShardCounters {
     }
 }
 
-/// Counters of all threads.
+/// Counters of all threads, and what they count.
 #[derive(Debug)]
-pub struct Counters(pub(super) Vec<Arc<ShardCounters>>);
+pub struct Counters {
+    pub(super) shards: Vec<Arc<ShardCounters>>,
+    /// Of each address.
+    pub paths: Vec<Path>,
+}
 
 impl Counters {
-    pub(super) fn new(shards: usize) -> Self {
-        Self((0..shards).map(|_| Arc::default()).collect())
+    pub(super) fn new(shards: usize, paths: Vec<Path>) -> Self {
+        let shards = (0..shards).map(|_| Arc::default()).collect();
+        Self { shards, paths }
     }
 
     /// Of all threads.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let mut sum = Totals::default();
-        for shard in &self.0 {
+        for shard in &self.shards {
             let shard = shard.0.lock();
             sum.batches += shard.batches;
             sum.messages += shard.messages;

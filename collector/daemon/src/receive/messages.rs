@@ -98,13 +98,8 @@ impl Messages {
             .map_or(0, |elapsed| {
                 u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
             });
-        let nobody = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-        let mut list = [Message {
-            exporter: nobody,
-            source_port: 0,
-            bytes: &[],
-            segment_bytes: 0,
-        }; COUNT];
+        let nobody = Message::nothing();
+        let mut list = [nobody; COUNT];
         for (((entry, header), name), buffer) in list
             .iter_mut()
             .zip(self.headers.iter().take(received))
@@ -112,7 +107,7 @@ impl Messages {
             .zip(self.buffers.chunks(BUFFER_BYTES))
         {
             let length = header.msg_len as usize;
-            (entry.exporter, entry.source_port) = source(name).unwrap_or((nobody, 0));
+            (entry.exporter, entry.source_port) = source(name).unwrap_or((nobody.exporter, 0));
             entry.bytes = buffer.get(..length).unwrap_or(buffer);
             entry.segment_bytes = segment_bytes(&header.msg_hdr).unwrap_or(length);
         }

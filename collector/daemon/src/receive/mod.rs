@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Receives report datagrams as fast as the kernel gives them: several sockets
+//! Receives report datagrams as fast as the kernel gives them: by rings of packets
+//! where `receive.path` asks for them and they can be had, else by several sockets
 //! per address (SO_REUSEPORT) with a thread each, datagrams that the kernel has
 //! coalesced (UDP_GRO), many per system call (recvmmsg), large buffers.
 //!
@@ -9,11 +10,14 @@
 
 mod counters;
 mod error;
+mod filter;
 mod messages;
 mod options;
+mod packet;
+mod path;
 mod received;
+mod ring;
 mod socket;
-mod steer;
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,8 +30,10 @@ use counters::ShardCounters;
 pub use counters::{Counters, Totals};
 pub use error::BindError;
 use messages::Messages;
-pub use options::ReceiveConfig;
+pub use options::{ReceiveConfig, ReceivePath};
+pub use path::Path;
 pub use received::{Message, Received};
+pub use ring::NoRing;
 use socket::ReportSocket;
 
 /// Datagrams that follow each other within this are worth gathering.
@@ -60,13 +66,18 @@ impl ReportReceiver {
             return Err(BindError::NoShards);
         }
         let mut sockets = Vec::new();
+        let mut paths = Vec::new();
         for &address in listen {
-            sockets.extend(socket::bind_group(address, options)?);
+            let mut group = socket::bind_group(address, options)?;
+            let no_ring = socket::open_rings(&mut group, options).err();
+            let address = group.first().map_or(address, |s| s.address);
+            paths.push(Path::new(address, no_ring));
+            sockets.extend(group);
         }
         if sockets.is_empty() {
             return Err(BindError::NoAddress);
         }
-        let counters = Arc::new(Counters::new(sockets.len()));
+        let counters = Arc::new(Counters::new(sockets.len(), paths));
         Ok(Self { sockets, counters })
     }
 
@@ -95,14 +106,14 @@ impl ReportReceiver {
             stop: Arc::new(AtomicBool::new(false)),
             threads: Vec::new(),
         };
-        let counted = self.sockets.into_iter().zip(&self.counters.0);
+        let counted = self.sockets.into_iter().zip(&self.counters.shards);
         for (shard, (socket, count)) in counted.enumerate() {
             let stop = Arc::clone(&running.stop);
             let count = Arc::clone(count);
             let handler = handler(shard);
             let thread = std::thread::Builder::new()
                 .name(format!("reports-{shard}"))
-                .spawn(move || run(&socket, &count, &stop, handler))?;
+                .spawn(move || run(socket, &count, &stop, handler))?;
             running.threads.push(thread);
         }
         Ok(running)
@@ -133,7 +144,7 @@ impl Drop for Running {
 }
 
 fn run(
-    socket: &ReportSocket,
+    mut socket: ReportSocket,
     count: &ShardCounters,
     stop: &AtomicBool,
     mut handler: impl FnMut(&Received<'_>),
@@ -159,14 +170,14 @@ fn run(
                 return;
             }
         }
-        let received = messages.receive(&socket.socket, !stopping && !more, |batch| {
+        let received = socket.receive(&mut messages, !stopping && !more, |batch| {
             count.add(batch);
             handler(batch);
         });
         match received {
             Ok(full) => {
                 more = full;
-                if !more && !stopping {
+                if !more && !stopping && socket.ring.is_none() {
                     let now = Instant::now();
                     if now.duration_since(last) < DENSE {
                         std::thread::sleep(GATHER);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What one system call has brought.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Messages received together, borrowed from the thread's buffers. An empty one
 /// says that after all nothing followed a batch with `more`.
@@ -39,6 +39,16 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
+    /// A place for one.
+    pub(super) fn nothing() -> Self {
+        Self {
+            exporter: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            source_port: 0,
+            bytes: &[],
+            segment_bytes: 0,
+        }
+    }
+
     /// UDP payload of each datagram.
     #[inline]
     pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {

@@ -12,21 +12,56 @@ use nix::sys::socket::sockopt::{RcvBufForce, UdpGroSegment};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::error::BindError;
-use super::options::ReceiveConfig;
-use super::steer;
+use super::options::{ReceiveConfig, ReceivePath};
+use super::ring::{NoRing, Ring, open_group};
+use super::{filter, messages::Messages, received::Received};
 
 /// How long a thread waits for datagrams before it looks whether to stop.
-const IDLE: Duration = Duration::from_millis(50);
+const IDLE: Duration = Duration::from_millis(IDLE_MS as u64);
+const IDLE_MS: u16 = 50;
+/// No block of a ring is open for longer, in whatever step the kernel's clock goes.
+const RETIRED_MS: u16 = 25;
 
 #[derive(Debug)]
 pub(super) struct ReportSocket {
     pub socket: Socket,
     pub address: SocketAddr,
+    pub ring: Option<Ring>,
 }
 
 impl ReportSocket {
-    /// Datagrams that found the buffer full, as the kernel counts them.
-    pub(super) fn kernel_drops(&self) -> Option<u32> {
+    /// Gives `f` what there is, in one or several batches; when `wait`, waits for the first.
+    /// True when there is more.
+    ///
+    /// # Errors
+    /// `WouldBlock` or `TimedOut` when there is nothing, else that of a system call.
+    pub(super) fn receive(
+        &mut self,
+        messages: &mut Messages,
+        wait: bool,
+        mut f: impl FnMut(&Received<'_>),
+    ) -> io::Result<bool> {
+        let Some(ring) = &mut self.ring else {
+            return messages.receive(&self.socket, wait, f);
+        };
+        if !ring.has_block() {
+            // Also at the end: a block that is not full is handed over in a moment.
+            ring.wait(&self.socket, if wait { IDLE_MS } else { RETIRED_MS })?;
+        }
+        let took = ring.receive(&mut f);
+        match messages.receive(&self.socket, false, f) {
+            Err(e) if took && e.kind() == io::ErrorKind::WouldBlock => Ok(ring.has_block()),
+            of_socket => Ok(of_socket? || ring.has_block()),
+        }
+    }
+
+    /// Datagrams that found no room, or were damaged, as the kernel counts them. Of a socket
+    /// with a ring it counts those that the ring has, so that what the socket itself loses is
+    /// told by the reports' numbers alone.
+    pub(super) fn kernel_drops(&mut self) -> Option<u32> {
+        if let Some(ring) = &mut self.ring {
+            return Some(ring.drops());
+        }
         const SO_MEMINFO: libc::c_int = 55;
         const SK_MEMINFO_DROPS: usize = 8;
         let mut info = [0u32; 9];
@@ -78,16 +113,51 @@ pub(super) fn bind_group(
         }
         bind(&socket, address)?;
         let address = local_address(&socket, address)?;
-        sockets.push(ReportSocket { socket, address });
+        sockets.push(ReportSocket {
+            socket,
+            address,
+            ring: None,
+        });
     }
     if let (true, Some(first)) = (shared, sockets.first()) {
         // Without it the kernel spreads by its own hash of the addresses.
-        if let Err(error) = steer::by_source_port(&first.socket, options.shards, address.is_ipv6())
-        {
+        if let Err(error) = filter::steer_port(&first.socket, options.shards, address.is_ipv6()) {
             tracing::warn!(%error, %address, "kernel refused the steering program");
         }
     }
     Ok(sockets)
+}
+
+/// Gives the sockets of one address their rings.
+///
+/// # Errors
+/// Why they have none.
+pub(super) fn open_rings(
+    group: &mut [ReportSocket],
+    options: &ReceiveConfig,
+) -> Result<(), NoRing> {
+    let Some(first) = group.first().filter(|_| options.path == ReceivePath::Ring) else {
+        return Err(NoRing::NotAsked);
+    };
+    let address = first.address;
+    let sockets: Vec<&Socket> = group.iter().map(|s| &s.socket).collect();
+    // Or it would get coalesced datagrams whole, of which the ring has each.
+    let gro = |on: bool| {
+        let all = sockets.iter();
+        // Kernels without it have none to turn off.
+        all.for_each(|s| {
+            let _ = setsockopt(*s, UdpGroSegment, &on);
+        });
+    };
+    gro(false);
+    let rings = open_group(address, &sockets, options.buffer_bytes).inspect_err(|_| {
+        sockets.iter().for_each(|s| filter::leave_nothing(*s));
+        gro(options.gro);
+    })?;
+    for (socket, ring) in group.iter_mut().zip(rings) {
+        socket.ring = Some(ring);
+    }
+    Ok(())
 }
 
 fn open(address: SocketAddr) -> Result<Socket, BindError> {

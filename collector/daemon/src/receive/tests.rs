@@ -14,8 +14,22 @@ fn options(shards: usize) -> ReceiveConfig {
     ReceiveConfig {
         shards,
         buffer_bytes: 4 << 20,
-        gro: true,
+        ..ReceiveConfig::default()
     }
+}
+
+const PATHS: [ReceivePath; 2] = [ReceivePath::Socket, ReceivePath::Ring];
+
+/// By one of both ways; that by a ring needs root (CAP_NET_RAW).
+fn bind(listen: &str, path: ReceivePath, shards: usize) -> ReportReceiver {
+    let options = ReceiveConfig {
+        path,
+        ..options(shards)
+    };
+    let receiver = ReportReceiver::bind(&[listen.parse().unwrap()], &options).unwrap();
+    let paths = &receiver.counters().paths;
+    assert_eq!(paths[0].path, path, "{paths:?}; this test needs root");
+    receiver
 }
 
 /// What all threads saw: shard, exporter, source port, payload.
@@ -81,7 +95,13 @@ fn datagram(n: u32) -> Vec<u8> {
 
 #[test]
 fn single_datagrams_arrive_in_order() {
-    let receiver = ReportReceiver::bind(&LISTEN, &options(1)).unwrap();
+    PATHS
+        .into_iter()
+        .for_each(single_datagrams_arrive_in_order_by);
+}
+
+fn single_datagrams_arrive_in_order_by(path: ReceivePath) {
+    let receiver = bind("127.0.0.1:0", path, 1);
     let counters = receiver.counters();
     let address = receiver.addresses()[0];
     let (running, seen) = start(receiver);
@@ -110,7 +130,13 @@ fn single_datagrams_arrive_in_order() {
 
 #[test]
 fn coalesced_datagrams_are_cut_apart_and_counted() {
-    let receiver = ReportReceiver::bind(&LISTEN, &options(1)).unwrap();
+    PATHS
+        .into_iter()
+        .for_each(coalesced_datagrams_are_cut_apart_and_counted_by);
+}
+
+fn coalesced_datagrams_are_cut_apart_and_counted_by(path: ReceivePath) {
+    let receiver = bind("127.0.0.1:0", path, 1);
     let counters = receiver.counters();
     let address = receiver.addresses()[0];
     let (running, seen) = start(receiver);
@@ -160,9 +186,9 @@ fn without_gro_the_kernel_cuts_and_nothing_changes() {
     assert_eq!(counters.totals().messages, 30);
 }
 
-fn spreads_by_source_port(listen: &str, sender: &str) {
+fn spreads_by_source_port(listen: &str, sender: &str, path: ReceivePath) {
     const SHARDS: usize = 3;
-    let receiver = ReportReceiver::bind(&[listen.parse().unwrap()], &options(SHARDS)).unwrap();
+    let receiver = bind(listen, path, SHARDS);
     let address = receiver.addresses()[0];
     assert!(receiver.addresses().iter().all(|a| *a == address));
     let (running, seen) = start(receiver);
@@ -189,12 +215,16 @@ fn spreads_by_source_port(listen: &str, sender: &str) {
 
 #[test]
 fn shards_by_source_port_over_ipv4() {
-    spreads_by_source_port("127.0.0.1:0", "127.0.0.1");
+    PATHS
+        .into_iter()
+        .for_each(|path| spreads_by_source_port("127.0.0.1:0", "127.0.0.1", path));
 }
 
 #[test]
 fn shards_by_source_port_over_ipv6() {
-    spreads_by_source_port("[::1]:0", "::1");
+    PATHS
+        .into_iter()
+        .for_each(|path| spreads_by_source_port("[::1]:0", "::1", path));
 }
 
 #[test]
@@ -225,7 +255,13 @@ fn what_the_kernel_dropped_is_counted() {
 
 #[test]
 fn stopping_delivers_what_has_arrived() {
-    let receiver = ReportReceiver::bind(&LISTEN, &options(1)).unwrap();
+    PATHS
+        .into_iter()
+        .for_each(stopping_delivers_what_has_arrived_by);
+}
+
+fn stopping_delivers_what_has_arrived_by(path: ReceivePath) {
+    let receiver = bind("127.0.0.1:0", path, 1);
     let address = receiver.addresses()[0];
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for n in 0..300 {
@@ -267,4 +303,143 @@ fn bad_options_are_errors() {
     let elsewhere = "192.0.2.1:0".parse().unwrap();
     let error = ReportReceiver::bind(&[elsewhere], &options(1)).unwrap_err();
     assert!(matches!(error, BindError::NotLocal { .. }), "{error}");
+}
+
+/// Runs where the interfaces are a new namespace's.
+fn in_namespace(f: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::spawn(|| {
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("this test needs root");
+        f();
+    });
+    thread.join().unwrap();
+}
+
+fn ip(arguments: &str) {
+    let arguments = arguments.split(' ');
+    let status = std::process::Command::new("ip").args(arguments).status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn what_comes_in_pieces_comes_once_by_either_way() {
+    in_namespace(|| {
+        ip("link set lo mtu 1500 up");
+        for path in PATHS {
+            let receiver = bind("127.0.0.1:0", path, 1);
+            let (counters, address) = (receiver.counters(), receiver.addresses()[0]);
+            let (running, seen) = start(receiver);
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.connect(address).unwrap();
+            let lengths = [1472, 1473, 100, 4000, 60_000, 92];
+            for (n, length) in (0u8..).zip(lengths) {
+                socket.send(&vec![n; length]).unwrap();
+            }
+            let all: Vec<u8> = (0..30).flat_map(datagram).collect();
+            send_segmented(&socket, &all, 92);
+            wait_for(lengths.len() + 30, &seen);
+            running.stop();
+            let mut got: Vec<usize> = seen.lock().unwrap().iter().map(|s| s.3.len()).collect();
+            got.sort_unstable();
+            let mut sent = [&lengths[..], &[92; 30]].concat();
+            sent.sort_unstable();
+            assert_eq!(got, sent, "{path:?}");
+            let totals = counters.totals();
+            assert_eq!((totals.datagrams, totals.kernel_drops), (36, 0), "{path:?}");
+        }
+    });
+}
+
+/// A datagram with a checksum of one's own, as a network damages it.
+fn send_damaged(to: SocketAddr, payload: &[u8]) {
+    let (SocketAddr::V4(to), length) = (to, 8 + payload.len() as u16) else {
+        panic!("of IPv4");
+    };
+    let raw = socket2::Type::from(libc::SOCK_RAW);
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, raw, Some(socket2::Protocol::UDP));
+    let mut datagram = vec![0x80, 0x01];
+    datagram.extend(to.port().to_be_bytes());
+    datagram.extend(length.to_be_bytes());
+    datagram.extend([0xba, 0xd1]);
+    datagram.extend(payload);
+    socket
+        .expect("this test needs root")
+        .send_to(&datagram, &to.into())
+        .unwrap();
+}
+
+#[test]
+fn what_is_damaged_is_counted_and_not_taken() {
+    for path in PATHS {
+        let receiver = bind("127.0.0.1:0", path, 1);
+        let (counters, address) = (receiver.counters(), receiver.addresses()[0]);
+        let (running, seen) = start(receiver);
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for n in 0..10 {
+            send_damaged(address, &datagram(n));
+            socket.send_to(&datagram(n), address).unwrap();
+        }
+        wait_for(10, &seen);
+        running.stop();
+        let totals = counters.totals();
+        assert_eq!(
+            (totals.datagrams, totals.kernel_drops),
+            (10, 10),
+            "{path:?}"
+        );
+    }
+}
+
+/// Nobody reads until both are full: a ring takes more in the room it is given.
+#[test]
+fn what_a_ring_has_no_room_for_is_counted() {
+    let receiver = bind("127.0.0.1:0", ReceivePath::Ring, 1);
+    let (counters, address) = (receiver.counters(), receiver.addresses()[0]);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let sent = 2000;
+    for _ in 0..sent {
+        socket.send_to(&[7; 8000], address).unwrap();
+    }
+    let (running, _) = start(receiver);
+    running.stop();
+    let totals = counters.totals();
+    assert!(
+        totals.kernel_drops > 0 && totals.datagrams > 100,
+        "{totals:?}"
+    );
+    assert_eq!(totals.datagrams + totals.kernel_drops, sent);
+}
+
+/// Of another address, another port, another protocol: they are none of the ring's.
+#[test]
+fn a_ring_takes_what_its_address_is_sent_and_a_wildcard_has_none() {
+    let receiver = bind("127.0.0.1:0", ReceivePath::Ring, 1);
+    let (counters, address) = (receiver.counters(), receiver.addresses()[0]);
+    let (running, seen) = start(receiver);
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    let other_port = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let other_address = UdpSocket::bind(("127.0.0.2", address.port())).unwrap();
+    for to in [&other_port, &other_address] {
+        socket
+            .send_to(b"not yours", to.local_addr().unwrap())
+            .unwrap();
+    }
+    let _ = std::net::TcpStream::connect(address);
+    socket.send_to(b"yours", address).unwrap();
+    wait_for(1, &seen);
+    running.stop();
+    assert_eq!(seen.lock().unwrap()[0].3, b"yours");
+    assert_eq!(counters.totals().datagrams, 1);
+
+    let options = ReceiveConfig {
+        path: ReceivePath::Ring,
+        ..options(1)
+    };
+    let any = ReportReceiver::bind(&["0.0.0.0:0".parse().unwrap()], &options).unwrap();
+    let path = &any.counters().paths[0];
+    assert_eq!(path.path, ReceivePath::Socket);
+    assert!(path.no_ring.as_ref().unwrap().contains("no single address"));
+    let (running, seen) = start(any);
+    socket.send_to(b"by the socket", path.address).unwrap();
+    wait_for(1, &seen);
+    running.stop();
 }

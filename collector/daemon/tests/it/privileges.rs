@@ -64,6 +64,33 @@ fn root_goes_on_without_capabilities() {
     works(&c);
 }
 
+/// Its sockets are opened before; without the capability it goes on with UDP sockets.
+#[test]
+fn a_ring_outlives_the_capability_that_opened_it() {
+    needs_root();
+    for (prefix, path) in [
+        (&[][..], "ring"),
+        (&["setpriv", "--bounding-set=-net_raw"], "socket"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = format!("user = \"nobody\"\nreceive = {{ path = \"ring\" }}\n{NODE}");
+        let nobody = User::from_name("nobody").unwrap().unwrap();
+        chown(dir.path(), Some(nobody.uid), Some(nobody.gid)).unwrap();
+        let c = Collector::start_under(prefix, dir.path(), &settings);
+        given_up(c.pid(), nobody.uid, nobody.gid);
+        works(&c);
+        let status = c.status();
+        let way = &status["receive"][0];
+        assert_eq!(way["path"], path, "{way}");
+        let why = way["no_ring"].as_str();
+        assert_eq!(
+            why.is_some_and(|w| w.contains("CAP_NET_RAW")),
+            path == "socket"
+        );
+        assert_eq!(status["reports"]["kernel_drops"], 0);
+    }
+}
+
 #[test]
 fn the_user_that_is_named_owns_what_is_stored() {
     needs_root();

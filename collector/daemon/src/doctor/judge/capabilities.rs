@@ -12,6 +12,8 @@ pub(in crate::doctor) enum Need {
     Tracefs,
     /// More than everybody gets.
     ReceiveBuffer,
+    /// Rings of packets.
+    Ring,
     /// One that only root may listen on.
     LowPort,
 }
@@ -23,6 +25,7 @@ impl Need {
         const DAC_READ_SEARCH: u32 = 2;
         const NET_BIND_SERVICE: u32 = 10;
         const NET_ADMIN: u32 = 12;
+        const NET_RAW: u32 = 13;
         const SYS_ADMIN: u32 = 21;
         const PERFMON: u32 = 38;
         match self {
@@ -34,6 +37,14 @@ impl Need {
             Self::ReceiveBuffer => {
                 let what = "for a receive buffer above net.core.rmem_max";
                 ("CAP_NET_ADMIN", [NET_ADMIN, NET_ADMIN], what)
+            }
+            Self::Ring => {
+                let numbers = [NET_RAW, NET_RAW];
+                (
+                    "CAP_NET_RAW",
+                    numbers,
+                    "for rings of packets (receive.path)",
+                )
             }
             Self::LowPort => {
                 let numbers = [NET_BIND_SERVICE, NET_BIND_SERVICE];
@@ -99,6 +110,7 @@ mod tests {
             (Need::Tracepoints, false),
             (Need::Tracefs, false),
             (Need::ReceiveBuffer, false),
+            (Need::Ring, false),
             (Need::LowPort, false),
         ];
         assert_eq!(capabilities(&needs, ALL).verdict, Verdict::Ok);
@@ -107,7 +119,9 @@ mod tests {
         assert_eq!(some.verdict, Verdict::Warning);
         let remedy = some.remedy.unwrap();
         assert!(
-            remedy.starts_with("AmbientCapabilities=CAP_NET_ADMIN CAP_NET_BIND_SERVICE in"),
+            remedy.starts_with(
+                "AmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW CAP_NET_BIND_SERVICE in"
+            ),
             "{remedy}"
         );
         let bare = capabilities(&needs, NONE).remedy.unwrap();

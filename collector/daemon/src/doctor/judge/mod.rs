@@ -10,5 +10,5 @@ mod reports;
 pub(super) use capabilities::{Need, capabilities};
 pub(super) use clocks::{WallClock, clocks, wall_clock};
 pub(super) use machine::{address, kernel, receive_buffer, space};
-pub(super) use offloads::{Offloads, offloads};
+pub(super) use offloads::{Offloads, offloads, receive_path};
 pub(super) use reports::{Heard, reports, running};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a network interface does to reports before they are received.
 
+use crate::receive::Path;
 use daemon_kit::doctor::Finding;
 
 /// As `ethtool -k` has them; `None` where the driver does not say.
@@ -9,6 +10,24 @@ pub(in crate::doctor) struct Offloads {
     pub interface: String,
     pub gro: Option<bool>,
     pub lro: Option<bool>,
+}
+
+/// The way of the reports of an address, as it was opened. `wanted`: the configuration asks
+/// for a ring (`receive.path`).
+pub(in crate::doctor) fn receive_path(of: &Path, wanted: bool) -> Finding {
+    let check = format!("receive path of {}", of.address.ip());
+    match &of.no_ring {
+        None => Finding::ok(check, "come by a ring of packets"),
+        Some(_) if !wanted => Finding::ok(
+            check,
+            "come by a socket; `receive.path = \"ring\"` costs less where they come one by one",
+        ),
+        Some(why) => Finding::warning(
+            check,
+            format!("come by a socket: {why}"),
+            "docs/reference/collector.md, \"Reports one by one\"",
+        ),
+    }
 }
 
 /// `wanted`: the configuration takes several reports at a time (`receive.gro`).
@@ -20,7 +39,10 @@ pub(in crate::doctor) fn offloads(of: &Offloads, wanted: bool) -> Finding {
         _ => "",
     };
     match of.gro {
-        _ if !wanted => Finding::ok(check, format!("not used: receive.gro is false{lro}")),
+        _ if !wanted => Finding::ok(
+            check,
+            format!("GRO is not used (receive.gro, receive.path){lro}"),
+        ),
         Some(true) => Finding::ok(
             check,
             format!("GRO is on: reports of one exporter come several at a time{lro}"),
@@ -42,6 +64,24 @@ pub(in crate::doctor) fn offloads(of: &Offloads, wanted: bool) -> Finding {
 mod tests {
     use super::*;
     use daemon_kit::doctor::Verdict;
+
+    #[test]
+    fn a_socket_is_a_warning_where_a_ring_was_asked_for() {
+        let of = |no_ring: Option<&str>| Path {
+            address: "192.0.2.1:32766".parse().unwrap(),
+            path: crate::receive::ReceivePath::Socket,
+            no_ring: no_ring.map(Into::into),
+        };
+        let verdict = |no_ring, wanted| receive_path(&of(no_ring), wanted).verdict;
+        assert_eq!(verdict(None, true), Verdict::Ok);
+        assert_eq!(verdict(Some("no right"), false), Verdict::Ok);
+        assert_eq!(verdict(Some("no right"), true), Verdict::Warning);
+        assert!(
+            receive_path(&of(Some("no right")), true)
+                .found
+                .contains("no right")
+        );
+    }
 
     fn eth0(gro: Option<bool>, lro: Option<bool>) -> Offloads {
         Offloads {

@@ -51,7 +51,23 @@ impl Collector {
     }
 
     /// The same with settings whose last table is `[grpc]`, without its address.
-    pub(crate) fn start_with_grpc(
+    pub(crate) fn start_with_grpc(dir: &Path, ports: (u16, u16, u16), settings: &str) -> Self {
+        Self::start_as(&[BINARY], dir, ports, settings)
+    }
+
+    /// Starts one by another program, which ends in the collector.
+    pub(crate) fn start_under(prefix: &[&str], dir: &Path, settings: &str) -> Self {
+        let command = [prefix, &[BINARY]].concat();
+        Self::start_as(
+            &command,
+            dir,
+            free_ports(),
+            &format!("{settings}\n[grpc]\n"),
+        )
+    }
+
+    fn start_as(
+        command: &[&str],
         dir: &Path,
         (grpc, http, udp): (u16, u16, u16),
         settings: &str,
@@ -70,7 +86,8 @@ impl Collector {
             ),
         )
         .unwrap();
-        let mut child = Command::new(BINARY)
+        let mut child = Command::new(command[0])
+            .args(&command[1..])
             .args(["run", "--config"])
             .arg(&config)
             .stderr(Stdio::piped())
