@@ -89,6 +89,10 @@ metrics! {
         counter congestion_events: u64,
         /// Events of flows that no report has shown.
         counter events_unknown_flow: u64,
+        /// Hosts that lost their place to a new one: of many names, those no report has matched.
+        counter hosts_forgotten: u64,
+        /// Events of hosts that have no place, or lost it before they were looked at.
+        counter events_without_host: u64,
         /// Events of hosts that could not be held back because too many were.
         counter events_forced: u64,
         /// Data packets of probed flows.

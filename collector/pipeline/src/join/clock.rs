@@ -142,6 +142,13 @@ impl NodeClock {
         &mut self.hosts[i]
     }
 
+    /// Forgets what pairs of a host have told.
+    pub(super) fn forget_host(&mut self, host: u16) {
+        if let Some(pairs) = self.hosts.get_mut(usize::from(host)) {
+            *pairs = Pairs::default();
+        }
+    }
+
     /// A packet left at `egress_ns` and its report was received at `rx_ns`.
     #[inline]
     pub(super) fn received(&mut self, egress_ns: u64, rx_ns: u64) {

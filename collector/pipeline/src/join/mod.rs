@@ -20,7 +20,7 @@ mod queue;
 mod reorder;
 mod sample;
 
-pub(crate) use hosts::Hosts;
+pub(crate) use hosts::{Hosts, Place};
 pub(crate) use reorder::{HostEvent, MAX_EVENTS, ReorderBuffer};
 
 use crate::accounting::{Node, Packet, egress_queue};
@@ -116,6 +116,14 @@ impl Joiner {
         for node in &mut self.nodes {
             node.clock.update();
         }
+    }
+
+    /// Forgets a host whose place another gets; how many of its events were held back.
+    pub(crate) fn forget_host(&mut self, host: u16) -> u64 {
+        for node in &mut self.nodes {
+            node.clock.forget_host(host);
+        }
+        self.events.forget_host(host)
     }
 
     /// The node's clock restarted: what is known of it is of another time axis.

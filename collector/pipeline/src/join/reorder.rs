@@ -111,6 +111,13 @@ impl ReorderBuffer {
         }
     }
 
+    /// Leaves out what is held back of a host; how many events.
+    pub(crate) fn forget_host(&mut self, host: u16) -> u64 {
+        let before = self.events.len();
+        self.events.retain(|e| e.host != host);
+        (before - self.events.len()) as u64
+    }
+
     /// More events than may be held back.
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {

@@ -3,7 +3,7 @@
 
 use super::Pipeline;
 use crate::flow::FlowHint;
-use crate::join::MAX_EVENTS;
+use crate::join::{MAX_EVENTS, Place};
 use crate::rows::{Event, HostMoment, Sink};
 use int_report::FlowKey;
 use tcp_probe::{CongStateEvent, RetransmitEvent, Sample};
@@ -39,17 +39,22 @@ impl<S: Sink> Pipeline<S> {
                         self.release_due(self.timers.now_rx_ns);
                     }
                 }
-                None => self.stats.events_unknown_flow += u64::from(!is_copy),
+                None => self.stats.events_without_host += u64::from(!is_copy),
             }
         }
     }
 
     /// Index of a host; a new one is announced.
     fn host(&mut self, name: &str) -> Option<u16> {
-        if let Some(host) = self.join.hosts.find(name) {
+        let now_rx_ns = self.timers.now_rx_ns;
+        if let Some(host) = self.join.hosts.find(name, now_rx_ns) {
             return Some(host);
         }
-        let host = self.join.hosts.add(name)?;
+        let Place { host, is_reused } = self.join.hosts.add(name, now_rx_ns)?;
+        if is_reused {
+            self.stats.hosts_forgotten += 1;
+            self.stats.events_without_host += self.join.forget_host(host);
+        }
         let name = name.to_owned();
         self.emit_event(Event::Host { host, name });
         Some(host)
@@ -91,6 +96,7 @@ impl<S: Sink> Pipeline<S> {
         let Some(new) = self.flows.sample(host, s, hint, &mut self.stats) else {
             return;
         };
+        self.join.hosts.matched(host, self.timers.now_rx_ns);
         if new.newly_probed {
             self.announce(new.slot);
         }

@@ -581,3 +581,39 @@ fn events_that_wait_are_bounded() {
     );
     assert_eq!(lab.finish().stats().samples, 3 * MAX_EVENTS as u64);
 }
+
+/// Anyone who reaches the collector can make names of hosts up, and containers have random
+/// ones.
+#[test]
+fn samples_of_a_new_host_are_taken_however_many_names_there_were() {
+    let mut lab = Lab::new(Config {
+        local_host: None,
+        ..config()
+    });
+    for n in 0..3000u32 {
+        let made_up = sample(9, MS + u64::from(n), 1, 1, 1);
+        lab.pipeline.push_event(&format!("h{n}"), made_up);
+    }
+    for i in 0..100u32 {
+        let t = u64::from(i) * 20 * MS + MS;
+        lab.send(1, t, i * MSS, false);
+        let back = t + TO_SWITCH + QUEUE + BACK;
+        for (later, una) in [(0, i * MSS), (10_000, (i + 1) * MSS)] {
+            let honest = sample(1, back + later, (i + 1) * MSS, una, 5);
+            lab.pipeline.push_event("honest", honest);
+        }
+        lab.pipeline
+            .push_event(&format!("g{i}"), sample(9, back, 1, 1, 1));
+    }
+    let p = lab.finish();
+    let stats = p.stats();
+    assert_eq!(p.sink().probes.len(), 200);
+    assert!(stats.join_by_sequence > 90, "{stats:?}");
+    assert!(p.clocks().iter().any(|c| c.host == "honest"));
+    assert_eq!(stats.hosts_forgotten, 3101 - 1024);
+    let made_up = stats.samples_unknown_flow + stats.events_without_host;
+    assert_eq!(
+        (stats.samples, made_up),
+        (3300 - stats.events_without_host, 3100)
+    );
+}

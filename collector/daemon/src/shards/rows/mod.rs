@@ -3,6 +3,7 @@
 
 use crate::engine::{RowSink, Standing};
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::CollectorStatus;
@@ -30,7 +31,7 @@ struct OfShard {
     /// Order of the next row among those of the pipeline.
     next: u64,
     /// Number of each of the pipeline's hosts.
-    hosts: Vec<u16>,
+    hosts: Vec<Option<u16>>,
     standing: Standing,
 }
 
@@ -72,23 +73,35 @@ impl State {
     fn host(&self, shard: usize, host: u16) -> u16 {
         let known = self.shards.get(shard);
         let number = known.and_then(|of| of.hosts.get(usize::from(host)));
-        number.copied().unwrap_or(host)
+        number.copied().flatten().unwrap_or(host)
     }
 
     /// The number of a host that a pipeline has numbered.
     fn name(&mut self, shard: usize, host: u16, name: &str) -> u16 {
+        let place = usize::from(host);
+        if let Some(of) = self.shards.get_mut(shard) {
+            if of.hosts.len() <= place {
+                of.hosts.resize(place + 1, None);
+            }
+            of.hosts[place] = None;
+        }
         let number = self.hosts.iter().position(|h| h == name);
-        let number = number.unwrap_or_else(|| {
-            self.hosts.push(name.to_owned());
-            self.hosts.len() - 1
+        // Numbers that no pipeline refers to any more are used again.
+        let number = number.or_else(|| {
+            let used = self.shards.iter().flat_map(|of| of.hosts.iter().flatten());
+            let used: BTreeSet<u16> = used.copied().collect();
+            (0..self.hosts.len()).find(|n| !used.contains(&(*n as u16)))
         });
+        let number = number.unwrap_or(self.hosts.len());
+        if self.hosts.len() <= number {
+            self.hosts.push(String::new());
+        }
+        if let Some(its) = self.hosts.get_mut(number) {
+            name.clone_into(its);
+        }
         let number = u16::try_from(number).unwrap_or(u16::MAX);
         if let Some(of) = self.shards.get_mut(shard) {
-            let place = usize::from(host);
-            if of.hosts.len() <= place {
-                of.hosts.resize(place + 1, number);
-            }
-            of.hosts[place] = number;
+            of.hosts[place] = Some(number);
         }
         number
     }

@@ -112,6 +112,35 @@ fn rows_of_two_pipelines_get_one_order_and_one_numbering_of_hosts() {
 }
 
 #[test]
+fn numbers_of_forgotten_hosts_are_used_again() {
+    let store = Store::default();
+    let merge = RowMerge::new(vec![Box::new(store.clone())], 2);
+    let (mut a, mut b) = (merge.of_shard(0), merge.of_shard(1));
+    a.event(&named(0, 0, "kept"));
+    b.event(&named(0, 0, "kept"));
+    for n in 0..100_000 {
+        a.event(&named(n + 1, 1, &format!("of a {n}")));
+        b.event(&named(n + 1, 1, &format!("of b {n}")));
+    }
+    a.rows(&[], &[sample(200_000, 10, 1), sample(200_001, 10, 0)]);
+    let names = store.names.lock().unwrap();
+    assert!(
+        names.iter().all(|(number, _)| *number < 4),
+        "{:?}",
+        names.last()
+    );
+    let name_of = |number: u16| &names.iter().rfind(|n| n.0 == number).unwrap().1;
+    let seen = store.seen.lock().unwrap();
+    let [.., first, last] = &seen[..] else {
+        panic!("{seen:?}");
+    };
+    assert_eq!(
+        (name_of(first.3).as_str(), name_of(last.3).as_str()),
+        ("of a 99999", "kept")
+    );
+}
+
+#[test]
 fn totals_are_those_of_all_and_the_last_one_completes_the_stores() {
     let store = Store::default();
     let merge = RowMerge::new(vec![Box::new(store.clone())], 2);
