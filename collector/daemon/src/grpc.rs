@@ -42,7 +42,7 @@ impl Telemetry for TelemetryService {
         tracing::info!(subscriber = name, "subscribed");
         let subscription = self
             .hub
-            .subscribe(&name)
+            .subscribe(&name, peer)
             .map_err(|e| Status::resource_exhausted(e.to_string()))?;
         Ok(Response::new(subscription.map(Ok).boxed()))
     }

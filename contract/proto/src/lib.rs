@@ -23,6 +23,9 @@ pub mod text_format;
 
 pub use port::{ShownPort, UNKNOWN_PORT, answered_port, asked_port, known_port, port_in_path};
 
+/// Name by which a controller subscribes to a collector, which keeps places for it.
+pub const CONTROLLER: &str = "tidemark-controller";
+
 /// `tidemark.v1`: the telemetry stream.
 #[allow(clippy::all, missing_docs, rustdoc::all)]
 pub mod telemetry {

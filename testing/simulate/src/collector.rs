@@ -160,7 +160,7 @@ impl Collector {
             seen: Seen::default(),
             digest: Digest::default(),
         };
-        let slow = Subscriber::new(hub.subscribe("slow")?);
+        let slow = Subscriber::new(hub.subscribe("slow", None)?);
         Ok(Self {
             slow,
             pipeline: Pipeline::new(config, sink)?,

@@ -5,37 +5,27 @@
 
 mod known;
 mod queue;
+mod subscribers;
 
 use crate::link_histograms::LinkHistograms;
 use known::{FirstUpdates, Shared};
 use parking_lot::Mutex;
 use prost::Message;
-use queue::Sender;
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use thiserror::Error;
 use tidemark_proto::telemetry::{ClockMapping, Update};
 
 pub use queue::Receiver;
 
-/// Subscribers at once: controllers, and somebody who looks.
-const MAX_SUBSCRIBERS: usize = 64;
-
-/// Why a subscriber is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("{MAX_SUBSCRIBERS} subscribers are there already; end one, or ask another collector")]
-pub struct TooManySubscribers;
+pub use subscribers::TooManySubscribers;
+use subscribers::{Subscriber, place};
 
 #[derive(Default)]
 struct State {
     subscribers: Vec<Subscriber>,
     closed: bool,
     lost: u64,
-}
-
-struct Subscriber {
-    name: String,
-    sender: Sender,
 }
 
 /// A subscriber as the status shows it.
@@ -97,20 +87,23 @@ impl Hub {
         });
     }
 
-    /// A new subscriber; its first messages carry all flows known.
+    /// A new subscriber; its first messages carry all flows known. `peer`: its connection.
     ///
     /// # Errors
     /// When there are too many.
-    pub fn subscribe(&self, name: &str) -> Result<Receiver, TooManySubscribers> {
+    pub fn subscribe(
+        &self,
+        name: &str,
+        peer: Option<SocketAddr>,
+    ) -> Result<Receiver, TooManySubscribers> {
         let mut state = self.state.lock();
         state.subscribers.retain(|s| !s.sender.is_closed());
-        if state.subscribers.len() >= MAX_SUBSCRIBERS {
-            return Err(TooManySubscribers);
-        }
+        place(&state.subscribers, name, peer)?;
         let (sender, receiver) = queue::channel(FirstUpdates::new(&self.known));
         if !state.closed {
             state.subscribers.push(Subscriber {
                 name: name.chars().take(64).collect(),
+                peer,
                 sender,
             });
         }
@@ -175,7 +168,7 @@ mod tests {
         let hub = Hub::new(100);
         hub.publish(flow(1));
         hub.publish(flow(2));
-        let mut r = hub.subscribe("a").unwrap();
+        let mut r = hub.subscribe("a", None).unwrap();
         hub.publish(flow(3));
         assert_eq!(r.next().await.unwrap().flows.len(), 2);
         let next = r.next().await.unwrap();
@@ -189,7 +182,7 @@ mod tests {
         let flows = 2 * known::FLOWS_PER_MESSAGE as u64 + 1;
         let hub = Hub::new(flows as usize);
         (0..flows).for_each(|id| hub.publish(flow(id)));
-        let mut all = hub.subscribe("at once").unwrap();
+        let mut all = hub.subscribe("at once", None).unwrap();
         let mut told = Vec::new();
         for sequence in 0..3 {
             let update = all.next().await.unwrap();
@@ -197,7 +190,7 @@ mod tests {
             told.extend(update.flows.iter().map(|f| f.flow_id));
         }
         assert_eq!(told, (0..flows).collect::<Vec<_>>());
-        let mut late = hub.subscribe("late").unwrap();
+        let mut late = hub.subscribe("late", None).unwrap();
         // What is forgotten before the list is read is not told.
         (flows..flows + 10).for_each(|id| hub.publish(flow(id)));
         assert_eq!(late.next().await.unwrap().flows[0].flow_id, 10);
@@ -206,16 +199,5 @@ mod tests {
         assert_eq!((rest[1].sequence, rest[1].flows.len()), (2, 0));
         let next = late.next().await.unwrap();
         assert_eq!((next.sequence, next.flows[0].flow_id), (3, flows));
-    }
-
-    #[test]
-    fn subscribers_are_bounded_and_places_are_free_again() {
-        let hub = Hub::new(100);
-        let mut all: Vec<_> = (0..MAX_SUBSCRIBERS)
-            .map(|_| hub.subscribe("s").unwrap())
-            .collect();
-        assert!(hub.subscribe("one more").is_err());
-        all.pop();
-        assert!(hub.subscribe("one more").is_ok());
     }
 }

@@ -539,11 +539,28 @@ async fn mutated_reports_neither_restart_nor_delay_a_node() {
 #[tokio::test(flavor = "multi_thread")]
 async fn subscribers_that_never_read_cost_bounded_memory() {
     let (_dir, collector) = start(NODE);
-    let mut client = client(&collector).await;
     let mut silent = Vec::new();
-    for _ in 0..60 {
-        silent.push(subscribe(&mut client).await);
+    for _ in 0..6 {
+        let mut client = client(&collector).await;
+        for _ in 0..4 {
+            silent.push(subscribe(&mut client).await);
+        }
+        let subscriber = String::new();
+        let more = client.subscribe(SubscribeRequest { subscriber }).await;
+        let refused = more.unwrap_err();
+        assert!(
+            refused.message().contains("this connection has 4"),
+            "{refused}"
+        );
     }
+    // None of all these keeps a controller out.
+    let subscriber = tidemark_proto::CONTROLLER.into();
+    let mut controller = client(&collector).await;
+    silent.push(
+        (controller.subscribe(SubscribeRequest { subscriber }).await)
+            .unwrap()
+            .into_inner(),
+    );
     let many = Exporter::new(&collector, Ipv4Addr::LOCALHOST);
     let (mut sequence, began) = (0, Instant::now());
     while began.elapsed() < Duration::from_secs(amount(5, 45)) {
@@ -557,7 +574,7 @@ async fn subscribers_that_never_read_cost_bounded_memory() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     let status = collector.status();
-    assert_eq!(status["subscribers"].as_array().unwrap().len(), 60);
+    assert_eq!(status["subscribers"].as_array().unwrap().len(), 25);
     collector.assert_memory_mib(300);
     drop(silent);
 }

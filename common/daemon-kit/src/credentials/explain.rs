@@ -85,7 +85,7 @@ impl Shown {
     fn when_closed(self) -> &'static str {
         match self {
             Self::Clear => {
-                "the server closed the connection; if it never answers, it wants TLS: set tls.ca and write https"
+                "the server closed the connection: it has all that one address may have, or, if it never answers, wants TLS (set tls.ca and write https)"
             }
             Self::Tls => {
                 "the server closed the connection; if it never answers, it asks for a certificate: set tls.certificate and tls.key"

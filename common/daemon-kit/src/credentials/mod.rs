@@ -29,6 +29,7 @@ mod incoming;
 pub mod pem;
 pub mod places;
 pub mod refusals;
+mod seats;
 pub mod server;
 mod sound_status;
 pub mod token;

@@ -99,7 +99,7 @@ impl Drop for Place {
 }
 
 /// Whom an address stands for: one host has many of IPv6.
-fn party(address: IpAddr) -> IpAddr {
+pub(super) fn party(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(a) => IpAddr::V6(Ipv6Addr::from_bits(a.to_bits() & NETWORK)),
         a @ IpAddr::V4(_) => a,

@@ -2,9 +2,11 @@
 //! A connection whose peer has to use it.
 
 use crate::credentials::places::Place;
+use crate::credentials::seats::Seat;
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -22,6 +24,7 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(30);
 pub(crate) struct Watched<S> {
     stream: S,
     _place: Place,
+    seat: Arc<Seat>,
     first: Option<Pin<Box<Sleep>>>,
     stalled: Option<Pin<Box<Sleep>>>,
     taken_within: Duration,
@@ -30,13 +33,20 @@ pub(crate) struct Watched<S> {
 impl<S> Watched<S> {
     /// Needs a tokio runtime.
     pub(crate) fn new(stream: S, place: Place) -> Self {
-        Self::within(stream, place, FIRST_WITHIN, TAKEN_WITHIN)
+        Self::on_seat(stream, place, Seat::new())
+    }
+
+    /// One that `seat` can end.
+    pub(super) fn on_seat(stream: S, place: Place, seat: Arc<Seat>) -> Self {
+        let watched = Self::within(stream, place, FIRST_WITHIN, TAKEN_WITHIN);
+        Self { seat, ..watched }
     }
 
     fn within(stream: S, place: Place, first: Duration, taken_within: Duration) -> Self {
         Self {
             stream,
             _place: place,
+            seat: Seat::new(),
             first: Some(Box::pin(sleep(first))),
             stalled: None,
             taken_within,
@@ -68,7 +78,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     ) -> Poll<io::Result<()>> {
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
         if read.is_ready() {
+            self.seat.heard();
             self.first = None;
+        } else if self.seat.poll_ended(context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         } else if let Some(first) = &mut self.first {
             ready!(first.as_mut().poll(context));
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));

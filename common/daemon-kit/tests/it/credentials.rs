@@ -9,6 +9,7 @@ use daemon_kit::credentials::{
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 use test_support::certificates::{Authority, Files, Purpose};
 use tidemark_proto::telemetry::GetInfoRequest;
@@ -228,4 +229,26 @@ async fn one_address_leaves_connections_for_the_others() {
     assert!(read.map_or(true, |n| n == 0));
     call(&s, None, None).await.unwrap();
     drop(idle);
+}
+
+/// Connections that stay open and say nothing, all of the client's own address.
+#[tokio::test]
+async fn silent_connections_keep_nobody_out() {
+    let s = serve(None, None).await;
+    let mut silent = Vec::new();
+    for _ in 0..64 {
+        let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", s.port))
+            .await
+            .unwrap();
+        // The beginning of HTTP/2, and no call.
+        let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+        tokio::io::AsyncWriteExt::write_all(&mut stream, preface)
+            .await
+            .unwrap();
+        silent.push(stream);
+    }
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    for _ in 0..5 {
+        call(&s, None, None).await.unwrap();
+    }
 }

@@ -87,7 +87,7 @@ async fn once(core: &Core, index: usize, collector: &CollectorConfig) -> Result<
     let info = rpc.get_info(GetInfoRequest {}).await.map_err(refused)?;
     let info = info.into_inner();
     let request = SubscribeRequest {
-        subscriber: "tidemark-controller".into(),
+        subscriber: tidemark_proto::CONTROLLER.into(),
     };
     let stream = rpc.subscribe(request).await.map_err(refused)?;
     let mut stream = stream.into_inner();

@@ -35,7 +35,7 @@ impl World {
         else {
             return;
         };
-        if let Ok(receiver) = collector.hub.subscribe("controller") {
+        if let Ok(receiver) = collector.hub.subscribe("controller", None) {
             controller.core.connected(0, collector.info());
             self.telemetry.receiver = Some(Subscriber::new(receiver));
             self.telemetry.session += 1;
