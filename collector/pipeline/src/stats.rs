@@ -20,6 +20,9 @@ metrics! {
         /// Of them, those of outages in which the numbers wrapped: by the rate before and the
         /// time without.
         counter reports_lost_estimated: u64,
+        /// Numbers missing while those of a stream contradict each other again and again: several
+        /// senders in one name, or forged ones. Nobody can tell whether they are lost.
+        counter reports_lost_in_doubt: u64,
         /// Report datagrams that came after a higher number.
         counter reports_late: u64,
         /// Reports of datagrams seen before; not counted twice.

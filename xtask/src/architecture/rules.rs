@@ -85,6 +85,10 @@ pub(super) const CLOCKS: &[(&str, &str)] = &[
         "tells a person how long something still takes",
     ),
     (
+        "common/daemon-kit/src/credentials/seats.rs",
+        "tells which connection was silent for longest",
+    ),
+    (
         "testing/simulate/src/cli.rs",
         "tells seeds an hour; the simulation reads no clock",
     ),

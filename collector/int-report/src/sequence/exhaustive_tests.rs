@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Numbers that wrap, held against whole numbers that do not: every pair of 8 bits,
 //! the borders of 22 and 32 bits, and every order in which a few datagrams arrive.
-use super::stream::{Counts, Outcome, Stream, StreamConfig};
+use super::counts::{Counts, Outcome};
+use super::stream::{Stream, StreamConfig};
 
 const WINDOW: u32 = 64;
 

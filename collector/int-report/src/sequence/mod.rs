@@ -5,10 +5,13 @@
 //! The scope of a number is (exporter, node, hw_id); a datagram has one number
 //! whatever it coalesces. Loss before the number is given is invisible here.
 
+mod counts;
+mod doubt;
 #[cfg(test)]
 mod exhaustive_tests;
 mod stream;
 mod table;
 
-pub use stream::{Counts, Outcome, Stream, StreamConfig};
+pub use counts::{Counts, Outcome};
+pub use stream::{Stream, StreamConfig};
 pub use table::{StreamKey, StreamTable};

@@ -1,76 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One stream of numbered datagrams.
 
-/// How a datagram stood to those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// First of the stream.
-    First,
-    /// The next number.
-    InOrder,
-    /// `lost` numbers were skipped (some may still arrive late).
-    Gap {
-        /// How many.
-        lost: u32,
-    },
-    /// Arrived after a higher number; no longer counted as lost.
-    Late,
-    /// Seen before.
-    Duplicate,
-    /// The number of an earlier one, on another datagram: the sender does not number, and
-    /// nobody can tell what of it is lost.
-    Unnumbered {
-        /// So many before or behind it were counted as lost as long as it was taken for one.
-        not_lost: u32,
-    },
-    /// Too far behind to tell late from duplicate; loss is not corrected.
-    Stale,
-    /// The sender began again.
-    Restart,
-    /// A jump that nothing confirms yet: the number is forged or damaged, or the
-    /// next datagram goes on from it.
-    Implausible,
-}
-
-/// Totals of a stream. `received` counts every datagram, so that
-/// `received = distinct + duplicates` with `stale` ones among the distinct.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Datagrams received.
-    pub received: u64,
-    /// Numbers skipped and not arrived since.
-    pub lost: u64,
-    /// Arrived after a higher number.
-    pub late: u64,
-    /// Datagrams that came again.
-    pub duplicate: u64,
-    /// Datagrams with the number of another one.
-    pub unnumbered: u64,
-    /// Datagrams too old to be told from repeated ones.
-    pub stale: u64,
-    /// Times that the numbers began again.
-    pub restarts: u64,
-    /// Of `lost`, whole ranges of numbers that passed in outages: by the rate before and
-    /// the time without, not by numbers.
-    pub lost_estimated: u64,
-    /// Jumps not confirmed by the datagram after them: no evidence of loss.
-    pub implausible: u64,
-}
-
-impl Counts {
-    /// Adds the totals of another stream.
-    pub fn add(&mut self, other: &Counts) {
-        self.received += other.received;
-        self.lost += other.lost;
-        self.late += other.late;
-        self.duplicate += other.duplicate;
-        self.unnumbered += other.unnumbered;
-        self.stale += other.stale;
-        self.restarts += other.restarts;
-        self.lost_estimated += other.lost_estimated;
-        self.implausible += other.implausible;
-    }
-}
+use super::counts::{Counts, Outcome};
+use super::doubt::{Doubt, lost};
 
 /// Bounds of the judgement.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +30,8 @@ const REPEATS_WITHOUT_CLOCK: u64 = 8;
 const MAX_JUMP_WITHOUT_CLOCK: u32 = 65_536;
 /// "Goes on from it": at most this far.
 const MAX_SUCCESSION: u32 = 64;
+/// A number within so many of the one before a jump says that there was none.
+const MAX_RETURN: u32 = 16_384;
 /// A confirmed jump onto a number below this is a restart, not loss, when no
 /// clock says better.
 const RESTART_FIRST: u32 = 1_024;
@@ -227,7 +161,10 @@ pub struct Stream {
     pace: Pace,
     restart_step_ns: u64,
     jump: Option<Jump>,
+    /// The number before the last jump that was believed, and how many it counted as lost.
+    jumped: Option<(u32, u64)>,
     repeated: Repeated,
+    doubt: Doubt,
     /// A number among others stands for none, and no times tell it from them: no number of
     /// this stream says anything of loss.
     is_untold: bool,
@@ -279,10 +216,13 @@ impl Stream {
         let ahead = sequence.wrapping_sub(self.highest) & self.mask;
         if ahead == 1 && !self.clock_stepped_back(time_ns) {
             self.next(sequence);
+            self.doubt.calm();
             self.note_time(time_ns, 1);
             return Outcome::InOrder;
         }
-        self.observe_any(sequence, ahead, time_ns)
+        let before = lost(&self.counts);
+        let outcome = self.observe_any(sequence, ahead, time_ns);
+        self.doubt.judge(outcome, before, &mut self.counts)
     }
 
     /// The node's clock is another one from the next datagram on: a number that came
@@ -401,8 +341,24 @@ impl Stream {
 
     fn restart(&mut self, sequence: u32, time_ns: Option<u64>) -> Outcome {
         self.counts.restarts += 1;
+        let returns = self.returns(sequence);
+        let refuted = self.jumped.take_if(|_| returns);
         self.begin(sequence, time_ns);
-        Outcome::Restart
+        // The sender goes on where it was before: it has not jumped.
+        let Some((_, lost)) = refuted else {
+            return Outcome::Restart;
+        };
+        self.counts.lost = self.counts.lost.saturating_sub(lost);
+        self.counts.lost_estimated = self.counts.lost_estimated.min(self.counts.lost);
+        Outcome::Doubtful {
+            not_lost: u32::try_from(lost).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether a number is near the one before the last jump.
+    fn returns(&self, sequence: u32) -> bool {
+        let apart = |from: u32| sequence.wrapping_sub(from).wrapping_add(MAX_RETURN) & self.mask;
+        (self.jumped).is_some_and(|(from, _)| apart(from) <= 2 * MAX_RETURN)
     }
 
     fn clock_stepped_back(&self, time_ns: Option<u64>) -> bool {
@@ -453,16 +409,17 @@ impl Stream {
         self.jump = None;
         self.counts.implausible -= 1;
         let step = sequence.wrapping_sub(first.sequence) & self.mask;
-        if self.begins_anew(&first, step, ahead, time_ns) {
-            self.restart(first.sequence, first.time_ns);
+        if self.returns(first.sequence) || self.begins_anew(&first, step, ahead, time_ns) {
+            let outcome = self.restart(first.sequence, first.time_ns);
             self.ahead(step, sequence, time_ns);
-            return Outcome::Restart;
+            return outcome;
         }
         let wrapped = self.wrapped(ahead, time_ns);
         self.counts.lost += wrapped;
         self.counts.lost_estimated += wrapped;
         // The one before has come, so it is not lost.
         let lost = ahead.saturating_sub(2);
+        self.jumped = Some((self.highest, u64::from(lost) + wrapped));
         self.lose(lost, first.sequence);
         self.advance(sequence, ahead);
         self.mark(first.sequence);

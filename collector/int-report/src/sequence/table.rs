@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::net::IpAddr;
 
-use super::stream::{Counts, Outcome, Stream, StreamConfig};
+use super::counts::{Counts, Outcome};
+use super::stream::{Stream, StreamConfig};
 
 /// Scope of a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

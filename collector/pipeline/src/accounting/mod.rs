@@ -10,6 +10,7 @@ mod node;
 mod reception;
 mod refusals;
 mod rival;
+mod set_back;
 mod tag_check;
 mod time;
 
@@ -123,6 +124,7 @@ impl Accounting {
         let streams = self.streams.total();
         stats.reports_lost = streams.lost;
         stats.reports_lost_estimated = streams.lost_estimated;
+        stats.reports_lost_in_doubt = streams.lost_in_doubt;
         stats.reports_late = streams.late;
         stats.reports_unnumbered = streams.unnumbered;
         stats.reports_stale = streams.stale;
@@ -438,7 +440,9 @@ fn lost_by(outcome: Option<Outcome>) -> i32 {
         // Late ones were counted as lost before, but for those from before the
         // first report, which are few and early.
         Some(Outcome::Late) => -1,
-        Some(Outcome::Unnumbered { not_lost }) => i32::try_from(not_lost).map_or(i32::MIN, |n| -n),
+        Some(Outcome::Unnumbered { not_lost } | Outcome::Doubtful { not_lost }) => {
+            i32::try_from(not_lost).map_or(i32::MIN, |n| -n)
+        }
         _ => 0,
     }
 }

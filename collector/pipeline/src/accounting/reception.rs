@@ -88,6 +88,11 @@ impl Reception {
         }
     }
 
+    /// Greatest node time less reception time so far, ns.
+    pub(super) fn ahead_ns(&self) -> i64 {
+        self.ahead_ns
+    }
+
     /// What drift allows by now, ns.
     fn limit_ns(&self, rx_ns: u64) -> i64 {
         let elapsed = rx_ns.saturating_sub(self.rx_ns) / DRIFT;

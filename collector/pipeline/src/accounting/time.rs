@@ -3,6 +3,7 @@
 
 use super::reception::Reception;
 use super::rival::{RESTART_CONFIRMATIONS, Rival, SILENCE_NS};
+use super::set_back::SetBack;
 use crate::config::NodeConfig;
 use int_report::Report;
 use tidemark_rows::Absent;
@@ -90,6 +91,7 @@ pub(crate) struct NodeTime {
     told: Told,
     /// Another clock in the node's name.
     pub(super) rival: Rival,
+    set_back: SetBack,
     /// Reception of the last report that is on the time axis.
     last_rx_ns: u64,
     /// The report at hand is the first of a run of the exporter, which nobody else can say.
@@ -158,6 +160,7 @@ impl NodeTime {
             && ingress_ns <= egress_ns
             && egress_ns > 0
             && egress_ns >= self.told.floor_ns
+            && !self.set_back.is_looking()
             && self.reception.is_known(egress_ns, rx_ns)
         {
             self.suspects = 0;
@@ -259,14 +262,19 @@ impl NodeTime {
                 self.rival.observe(time_ns, rx_ns, self.last_rx_ns);
                 return Err(TimeError::Implausible);
             }
-            if off_axis || lags && self.is_lagging_on(rx_ns) {
+            // Of a clock of another pace nobody can say when a report should come.
+            let ahead_ns = self.reception.ahead_ns();
+            let set_back = self.reception.is_settled()
+                && self.set_back.observe(time_ns, rx_ns, self.max_ns, ahead_ns);
+            if off_axis || set_back || lags && self.is_lagging_on(rx_ns) {
                 // The same clock seen from a reception clock that was set back
                 // is no restart.
                 let back_ns = if is_other { 0 } else { MAX_BACKWARD_NS };
-                restarted = lags || back > back_ns || forward > self.max_forward_ns;
+                restarted = set_back || lags || back > back_ns || forward > self.max_forward_ns;
                 lags = false;
                 self.reception = Reception::default();
                 self.told = Told::default();
+                self.set_back = SetBack::default();
                 if restarted {
                     self.max_ns = 0;
                     ticks = raw & self.mask;
