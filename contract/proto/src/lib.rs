@@ -17,10 +17,12 @@
 
 pub mod departures;
 pub mod histogram;
+mod name;
 pub mod p4info;
 mod port;
 pub mod text_format;
 
+pub use name::{NAME_RULE, is_name};
 pub use port::{ShownPort, UNKNOWN_PORT, answered_port, asked_port, known_port, port_in_path};
 
 /// Name by which a controller subscribes to a collector, which keeps places for it.

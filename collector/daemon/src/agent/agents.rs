@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tidemark_proto::telemetry::AgentBatch;
+use tidemark_proto::{NAME_RULE, is_name};
 use tonic::Status;
 
 /// Agents remembered, also those that are gone: the place of the one that has
@@ -16,7 +17,7 @@ use tonic::Status;
 const MAX_AGENTS: usize = 1024;
 /// Agents that one address may have connected at once.
 const MAX_AGENTS_OF_ADDRESS: usize = 32;
-const MAX_NAME: usize = 64;
+const MAX_INSTANCE: usize = 64;
 
 /// An agent as the status shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -165,9 +166,9 @@ impl Connection {
     /// Takes a batch; waits while the engine is busy. The lock is not held
     /// meanwhile, and one agent's batches come one after the other.
     pub(super) fn take(&self, batch: &AgentBatch) -> Result<(), Status> {
-        if batch.host.is_empty() || batch.host.len() > MAX_NAME || batch.instance.len() > MAX_NAME {
+        if !is_name(&batch.host) || batch.instance.len() > MAX_INSTANCE {
             return Err(Status::invalid_argument(format!(
-                "host: a name of 1 to {MAX_NAME} bytes is needed"
+                "host: must be {NAME_RULE}"
             )));
         }
         let sender = {
@@ -238,6 +239,15 @@ mod tests {
         assert_eq!((status.repeated, status.missing), (2, 2));
         assert_eq!((status.batches, status.buffer_lost), (9, 9));
         assert!(connection.take(&AgentBatch::default()).is_err());
+        for host in ["a\nb", "\x1b[2J", "=1+1", "a\0"] {
+            let host = host.to_owned();
+            let batch = AgentBatch {
+                host,
+                ..batch("i", 10)
+            };
+            let e = connection.take(&batch).unwrap_err();
+            assert!(e.message().contains("letters, digits"), "{e}");
+        }
         assert!(connection.take(&batch("other", 1)).is_err());
         agents.close();
         assert!(connection.take(&batch("i", 10)).is_err());

@@ -19,6 +19,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 use tidemark_pipeline::{NodeConfig, Share, UnknownNodes};
+use tidemark_proto::NAME_RULE;
 
 /// `collector.toml`. Every key is optional; unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -215,8 +216,8 @@ impl Config {
         self.clickhouse
             .validate()
             .map_err(|e| error(e.to_string()))?;
-        if self.tcp_probe.host.is_empty() {
-            return Err(error("tcp_probe.host: must not be empty".into()));
+        if !tidemark_proto::is_name(&self.tcp_probe.host) {
+            return Err(error(format!("tcp_probe.host: must be {NAME_RULE}")));
         }
         self.pipeline().validate().map_err(|e| {
             let in_pipeline = !e.key.starts_with("nodes.");

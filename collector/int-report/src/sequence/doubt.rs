@@ -154,6 +154,28 @@ mod tests {
         }
     }
 
+    /// As a flood in an exporter's name sends them: dated back by up to 1.5 s, among bursts.
+    #[test]
+    fn made_up_numbers_among_bursts_are_no_restart() {
+        let mut stream = Stream::new(22, &StreamConfig::default());
+        let (mut number, mut now, mut n) = (0u32, 5_000_000_000u64, 0u64);
+        for _ in 0..2500 {
+            for _ in 0..11 {
+                (n, now) = (n + 1, now + 6_000);
+                if random(3 * n) % 100 < 12 {
+                    let time = now + random(3 * n + 2) % 1_550_000_000 - 1_500_000_000;
+                    stream.observe(random(3 * n + 1) as u32, Some(time));
+                } else {
+                    number += 1;
+                    stream.observe(number, Some(now));
+                }
+            }
+            now += 9_900_000;
+        }
+        let counts = stream.counts;
+        assert!(counts.lost < 10_000 && counts.restarts < 3, "{counts:?}");
+    }
+
     /// By chance, or on purpose, one made-up number confirms another.
     #[test]
     fn a_jump_that_the_sender_has_not_made_is_taken_back() {

@@ -214,7 +214,7 @@ impl Stream {
             return self.first(sequence, time_ns);
         }
         let ahead = sequence.wrapping_sub(self.highest) & self.mask;
-        if ahead == 1 && !self.clock_stepped_back(time_ns) {
+        if ahead == 1 {
             self.next(sequence);
             self.doubt.calm();
             self.note_time(time_ns, 1);
@@ -254,9 +254,6 @@ impl Stream {
     /// One that is not the next.
     #[inline(never)]
     fn observe_any(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> Outcome {
-        if self.clock_stepped_back(time_ns) {
-            return self.restart(sequence, time_ns);
-        }
         let is_constant = self.repeated.observe(sequence, ahead, time_ns);
         if is_constant || ahead == 0 && self.is_another(time_ns) {
             self.counts.unnumbered += 1;

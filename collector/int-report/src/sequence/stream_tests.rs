@@ -136,11 +136,14 @@ fn damaged_numbers_are_no_loss_but_a_burst_is() {
 }
 
 #[test]
-fn clock_going_back_is_a_restart_even_within_the_window() {
+fn a_clock_that_restarted_is_a_restart_even_within_the_window() {
     let mut s = stream(22);
     for n in 1..=50u32 {
         s.observe(n, Some(10_000_000_000 + u64::from(n)));
     }
+    // One datagram alone says nothing of the clock.
+    assert_eq!(s.clone().observe(1, Some(1_000)), Outcome::Duplicate);
+    s.clock_restarted();
     assert_eq!(s.observe(1, Some(1_000)), Outcome::Restart);
     assert_eq!(s.observe(2, Some(2_000)), Outcome::InOrder);
     let counts = s.counts;

@@ -12,6 +12,7 @@ use file::{Looked, TraceFile};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use tcp_probe::Event;
+use tidemark_proto::{NAME_RULE, is_name};
 
 /// Name of the only host where none is given.
 const HOST: &str = "trace";
@@ -59,7 +60,12 @@ fn name(source: &TraceSource, alone: bool) -> String {
         Some(file) if !alone => {
             let file = file.to_string_lossy();
             let stem = file.split('.').find(|part| !part.is_empty());
-            stem.unwrap_or(HOST).to_owned()
+            let kept = |c: &char| c.is_ascii_alphanumeric() || "-_:%".contains(*c);
+            let plain = |c: char| if kept(&c) { c } else { '_' };
+            stem.map_or_else(
+                || HOST.to_owned(),
+                |s| s.chars().map(plain).take(64).collect(),
+            )
         }
         _ => HOST.to_owned(),
     };
@@ -85,6 +91,10 @@ impl TraceSet {
         let mut hosts: Vec<Host> = Vec::new();
         for source in sources {
             let name = name(source, sources.len() == 1);
+            Usage::unless(
+                is_name(&name),
+                format!("--tcp-probe {name:?}=...: a host's name must be {NAME_RULE}"),
+            )?;
             let known = hosts.iter_mut().find(|h| h.name == name);
             Usage::unless(
                 known.is_none() || source.host.is_some(),

@@ -10,6 +10,7 @@ use tidemark_advice::{Verdict, advise};
 use tidemark_control::Timestamp;
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::CollectorStatus;
+use tidemark_proto::{NAME_RULE, is_name};
 
 /// A phase whose end does not arrive is completed with what there is, s.
 const PATIENCE_S: f64 = 10.0;
@@ -37,15 +38,8 @@ fn links_now(state: &State, now: Timestamp) -> BTreeMap<LinkId, PhaseLink> {
 
 /// Starts a phase at every known link.
 pub(crate) fn start(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, PhaseError> {
-    let clean = !name.is_empty()
-        && name.len() <= 64
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
-    if !clean {
-        return Err(PhaseError::Bad(format!(
-            "\"{name}\" is not 1 to 64 letters, digits, '-', '_' or '.'"
-        )));
+    if !is_name(name) {
+        return Err(PhaseError::Bad(format!("\"{name}\" is not {NAME_RULE}")));
     }
     let links = links_now(state, now);
     if links.is_empty() {
