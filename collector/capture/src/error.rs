@@ -29,6 +29,8 @@ pub enum CaptureError {
     Several { path: PathBuf, found: Vec<PathBuf> },
     #[error("{0} already holds a capture; name another directory")]
     Exists(PathBuf),
+    #[error("another program writes a capture to {0}; name a directory for each (capture.dir)")]
+    InUse(PathBuf),
     #[error("{path}: written as format {found}, this program reads {known}; use a newer tidemark")]
     Format {
         path: PathBuf,

@@ -430,6 +430,45 @@ fn a_program_started_again_writes_beside_what_is_there() {
     assert!(matches!(again, Err(CaptureError::Exists(_))));
 }
 
+#[test]
+fn two_programs_do_not_write_to_one_directory() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("capture");
+    let start = || CaptureWriter::create_next(&dir, meta(), WriterOptions::default());
+    // At the same moment: one of them has it.
+    let both = std::thread::scope(|s| {
+        let other = s.spawn(start);
+        [start(), other.join().unwrap()]
+    });
+    let (has, not): (Vec<_>, Vec<_>) = both.into_iter().partition(Result::is_ok);
+    assert_eq!((has.len(), not.len()), (1, 1));
+    for refused in not.into_iter().chain([start()]) {
+        let e = refused.err().unwrap();
+        assert!(matches!(e, CaptureError::InUse(_)), "{e}");
+    }
+    for writer in has {
+        writer.unwrap().finish(0).unwrap();
+    }
+    // The next one goes on in a directory of its own.
+    assert_eq!(start().unwrap().dir(), root.path().join("capture-2"));
+}
+
+#[test]
+fn a_link_in_the_directory_is_not_followed() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("capture");
+    let victim = root.path().join("victim");
+    std::fs::write(&victim, "untouched").unwrap();
+    std::fs::create_dir(&dir).unwrap();
+    std::os::unix::fs::symlink(&victim, dir.join("postcards-0000.parquet.open")).unwrap();
+    let mut w = CaptureWriter::create(&dir, meta(), WriterOptions::default()).unwrap();
+    w.postcard(&PostcardRow::default());
+    let stats = w.stats();
+    let _ = w.finish(0);
+    assert_eq!((stats.written(), stats.lost()), (0, 1));
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
+}
+
 /// A row of a later version, with a column that the capture was written without.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Later {

@@ -66,7 +66,8 @@ pub trait DiskLock: Send + Debug {}
 
 /// A place for files.
 pub trait Disk: Send + Sync + Debug {
-    /// An empty file for writing, in the place of one that is there.
+    /// An empty file for writing, in the place of one that is there, which its group may read.
+    /// Follows no link.
     ///
     /// # Errors
     /// Those of the disk.

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 /// Read and written by their owner alone.
 const MODE: u32 = 0o600;
+/// The group may read it.
+const SHARED_MODE: u32 = 0o640;
 
 #[derive(Debug)]
 struct Real;
@@ -46,7 +48,14 @@ impl DiskLock for RealLock {}
 
 impl Disk for Real {
     fn create(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
-        Ok(Box::new(File::create(path)?))
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(SHARED_MODE)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(path)?;
+        Ok(Box::new(file))
     }
 
     fn create_private(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
@@ -132,6 +141,8 @@ impl Disk for Real {
             .create(true)
             .truncate(false)
             .write(true)
+            .mode(MODE)
+            .custom_flags(libc::O_NOFOLLOW)
             .open(path)?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(held) => Ok(Some(Box::new(RealLock { _held: held }))),
@@ -204,5 +215,18 @@ mod tests {
         assert!(held.is_some() && disk.lock(&lock).unwrap().is_none());
         drop(held);
         assert!(disk.lock(&lock).unwrap().is_some());
+    }
+
+    #[test]
+    fn no_file_is_made_behind_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (victim, link) = (dir.path().join("victim"), dir.path().join("link"));
+        fs::write(&victim, "untouched").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(Real.create(&link).is_err() && Real.lock(&link).is_err());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "untouched");
+        let path = dir.path().join("file");
+        drop(Real.create(&path).unwrap());
+        assert_eq!(mode(&path), 0o640);
     }
 }

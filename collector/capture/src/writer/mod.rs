@@ -9,7 +9,7 @@ mod thread;
 
 use crate::error::CaptureError;
 use crate::meta::{CaptureMeta, FILE};
-use durable_fs::{SharedDisk, make_directories};
+use durable_fs::{DiskLock, SharedDisk, make_directories};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -43,7 +43,12 @@ pub struct CaptureWriter {
     hosts_sent: bool,
     /// Emptied lists that come back from the thread.
     spare: Receiver<Vec<PostcardRow>>,
+    /// No other writer has the directory.
+    _lock: Box<dyn DiskLock>,
 }
+
+/// Held while a capture is written; what remains of it says nothing.
+const LOCK: &str = ".lock";
 
 impl CaptureWriter {
     /// Starts a capture in `dir`, which is made if needed.
@@ -83,6 +88,8 @@ impl CaptureWriter {
         options: WriterOptions,
     ) -> Result<(Self, WriterSteps), CaptureError> {
         make_directories(&*disk, dir).map_err(CaptureError::io(dir))?;
+        let lock = disk.lock(&dir.join(LOCK)).map_err(CaptureError::io(dir))?;
+        let lock = lock.ok_or_else(|| CaptureError::InUse(dir.to_path_buf()))?;
         let described = disk.exists(&dir.join(FILE));
         if described.map_err(CaptureError::io(dir))? {
             return Err(CaptureError::Exists(dir.to_path_buf()));
@@ -106,6 +113,7 @@ impl CaptureWriter {
             hosts: Vec::new(),
             hosts_sent: false,
             spare,
+            _lock: lock,
         };
         Ok((writer, WriterSteps { tables, receiver }))
     }
