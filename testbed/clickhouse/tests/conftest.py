@@ -50,8 +50,9 @@ def eventually(what: str, test: Callable[[], object], timeout_s: float = 60) -> 
 class Front:
     """`python -m tidemark_clickhouse` and a client of it."""
 
-    def __init__(self, path: Path, port: int):
+    def __init__(self, path: Path, port: int, *arguments: str):
         self.path = path
+        self.arguments = arguments
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
         self.process: subprocess.Popen[str] | None = None
@@ -59,6 +60,7 @@ class Front:
     def start(self) -> Front:
         command = [sys.executable, "-m", "tidemark_clickhouse", "--path", str(self.path)]
         command += ["--listen", f"127.0.0.1:{self.port}", "--schema", str(DEPLOY / "schema.sql")]
+        command += self.arguments
         if os.geteuid() == 0:
             command += ["--user", "nobody"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

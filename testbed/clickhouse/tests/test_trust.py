@@ -12,6 +12,7 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
+from conftest import Front, free_port
 from tidemark_clickhouse.origin import foreign, host_name
 from tidemark_clickhouse.statements import Refused, check
 
@@ -173,3 +174,29 @@ def test_never_root(front, tmp_path):
     ):
         done = subprocess.run(command + extra, capture_output=True, text=True, timeout=60)
         assert (done.returncode, told in done.stderr) == (1, True), done.stderr
+
+
+@pytest.mark.skipif("TIDEMARK_CLICKHOUSE_IMAGE" in os.environ, reason="of the front alone")
+def test_no_query_keeps_the_others_waiting():
+    """Queries run one at a time, and anyone who reaches the front can ask for a long one."""
+    with tempfile.TemporaryDirectory(prefix="tidemark-front-") as directory:
+        Path(directory).chmod(0o755)
+        front = Front(Path(directory) / "tables", free_port(), "--query-seconds", "2").start()
+        try:
+            endless = "SELECT count() FROM numbers(1000000000000) WHERE number % 7 = 3"
+            asked = {
+                ("/", endless): "TIMEOUT_EXCEEDED",
+                ("/?max_execution_time=900", endless): "SETTING_CONSTRAINT_VIOLATION",
+                ("/", f"{endless} SETTINGS max_execution_time = 0"): "SETTING_CONSTRAINT_VIOLATION",
+                ("/", "SET max_execution_time = 1000"): "no statement that this front runs",
+            }
+            for (path, sql), why in asked.items():
+                connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=50)
+                connection.request("POST", path, sql)
+                answer = connection.getresponse()
+                body = answer.read().decode()
+                assert answer.status == 400 and why in body, (path, sql, body)
+                connection.close()
+            assert front.query("SELECT 1") == [["1"]]
+        finally:
+            front.stop()

@@ -10,7 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-from .engine import Engine, EngineError, identifier
+from .engine import QUERY_S, Engine, EngineError, identifier
 from .privileges import PrivilegeError, drop
 from .server import Server
 
@@ -45,6 +45,14 @@ def main() -> int:
         metavar="NAME",
         help="a name of this machine that requests may use, beside the address and localhost",
     )
+    parser.add_argument(
+        "--query-seconds",
+        type=int,
+        default=QUERY_S,
+        metavar="S",
+        help="longest time of a query, whatever it asks for (default %(default)s): they run one "
+        "at a time",
+    )
     parser.add_argument("--verbose", action="store_true", help="log every request")
     args = parser.parse_args()
     logging.basicConfig(level=logging.DEBUG if args.verbose else logging.INFO)
@@ -53,7 +61,7 @@ def main() -> int:
         # Before privileges go, so that a low port can be had.
         server = Server(args.listen, args.host)
         drop(args.user, args.path)
-        engine = Engine(args.path)
+        engine = Engine(args.path, max(args.query_seconds, 1))
         engine.query(f"CREATE DATABASE IF NOT EXISTS {identifier(args.database)}")
         engine.script(schema, args.database)
         server.engine = engine

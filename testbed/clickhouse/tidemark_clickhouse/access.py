@@ -25,7 +25,10 @@ GRANTS = (
 )
 
 _USERS = """<clickhouse>
-  <profiles><default></default></profiles>
+  <profiles><default>
+    <max_execution_time>{seconds}</max_execution_time>
+    <constraints><max_execution_time><min>1</min><max>{seconds}</max></max_execution_time></constraints>
+  </default></profiles>
   <quotas><default></default></quotas>
   <users><default>
     <password></password>
@@ -46,13 +49,16 @@ _CONFIG = """<clickhouse>
 """
 
 
-def write_config(directory: Path) -> Path:
-    """Writes the engine's configuration below `directory`; its path."""
+def write_config(directory: Path, query_s: int) -> Path:
+    """Writes the engine's configuration below `directory`; its path.
+
+    Queries run one at a time, and each for `query_s` at most, whatever it asks for.
+    """
     access = directory / "access"
     access.mkdir(mode=0o700, exist_ok=True)
     users = access / "users.xml"
     grants = "".join(f"<query>{escape(g)}</query>" for g in GRANTS)
-    _write(users, _USERS.format(grants=grants))
+    _write(users, _USERS.format(grants=grants, seconds=query_s))
     config = access / "config.xml"
     _write(config, _CONFIG.format(users=escape(str(users.resolve()))))
     return config

@@ -16,6 +16,8 @@ from .statements import Insert, split
 
 _CODE = re.compile(r"Code: (\d+)\.")
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
+# No query keeps the others waiting for longer.
+QUERY_S = 60
 # By content coding of a request: what the engine calls it.
 CODINGS = {"": "none", "identity": "none", "zstd": "zstd", "gzip": "gz", "lz4": "lz4"}
 
@@ -33,7 +35,7 @@ class EngineError(Exception):
         """HTTP status as the server gives it."""
         if self.code in (60, 81):
             return 404
-        return 400 if self.code in (36, 47, 62, 456) else 500
+        return 400 if self.code in (36, 47, 62, 159, 452, 456) else 500
 
 
 def quote(value: str) -> str:
@@ -58,11 +60,11 @@ def settings_clause(settings: dict[str, str]) -> str:
 class Engine:
     """Tables live in `path`. Threads may call at any time."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, query_s: int = QUERY_S):
         path.mkdir(parents=True, exist_ok=True)
         if set("?&%") & set(str(path)):
             raise EngineError(f"{path}: the engine takes no path with ?, & or %")
-        config = write_config(path)
+        config = write_config(path, query_s)
         self._lock = threading.Lock()
         try:
             self._session = session.Session(f"file:{path}?config-file={config}")
