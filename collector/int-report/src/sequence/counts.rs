@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a datagram was found to be, and the totals of a stream.
+//! Outcomes of datagrams, and the totals of a stream.
 
 /// How a datagram stood to those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@ pub(super) struct Doubt {
     holds: bool,
 }
 
-/// What a stream has counted as lost, and how much of it by estimate.
+/// Reports counted as lost, and how many of them by estimate.
 pub(super) fn lost(counts: &Counts) -> [u64; 2] {
     [counts.lost, counts.lost_estimated]
 }
@@ -37,7 +37,7 @@ impl Doubt {
         }
     }
 
-    /// What is made of an outcome; `before`: [`lost`] before it.
+    /// Judges an outcome; `before`: [`lost`] before it.
     pub(super) fn judge(
         &mut self,
         outcome: Outcome,
