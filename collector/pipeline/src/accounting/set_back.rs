@@ -107,7 +107,7 @@ mod tests {
             steps(set_back(0), |ms| if ms >= 4000 { 2000 } else { 0 }),
             0
         );
-        let overtaken = |ms: u64| (50_000 + ms - if ms % 10 == 0 { 300 } else { 0 }) * MS;
+        let overtaken = |ms: u64| (50_000 + ms - if ms.is_multiple_of(10) { 300 } else { 0 }) * MS;
         assert_eq!(steps(overtaken, |_| 0), 0);
     }
 }
