@@ -64,7 +64,11 @@ impl Arbitration {
         let role = role_name(request)?;
         let election_id = request.election_id.as_ref().map(to_u128);
         match self.clients.get(&from) {
-            None => self.check_newcomer(request.device_id, &role)?,
+            None => {
+                self.check_device(request.device_id)?;
+                self.check_clients()?;
+                self.bound_roles(&role)?;
+            }
             Some(c) if request.device_id != self.device_id || c.role != role => {
                 refuse!(precondition:
                     "a stream keeps the device and the role it began with; open another"
@@ -172,16 +176,47 @@ impl Arbitration {
         self.roles.values().filter_map(|r| r.primary)
     }
 
-    fn check_newcomer(&self, device_id: u64, role: &str) -> Outcome<()> {
+    fn check_device(&self, device_id: u64) -> Outcome<()> {
         if device_id != self.device_id {
             return Err(unknown_device(device_id, self.device_id));
         }
-        if self.clients.len() >= MAX_STREAMS
-            || (!self.roles.contains_key(role) && self.roles.len() >= MAX_STREAMS)
-        {
+        Ok(())
+    }
+
+    /// Makes room for a newcomer: the client that has to leave for it, if all places are taken.
+    /// It is no primary, and has no election id or the lowest, and is the oldest of such.
+    pub(crate) fn gives_way(&self, newcomer: StreamId) -> Option<StreamId> {
+        if self.clients.len() < MAX_STREAMS || self.clients.contains_key(&newcomer) {
+            return None;
+        }
+        let others = self.clients.iter().filter(|(s, _)| !self.is_primary(**s));
+        let last = others.min_by_key(|(s, c)| (c.election_id, **s));
+        last.map(|(stream, _)| *stream)
+    }
+
+    /// Forgets a role that has no clients, where too many are remembered.
+    fn bound_roles(&mut self, role: &str) -> Outcome<()> {
+        if self.roles.contains_key(role) || self.roles.len() < MAX_STREAMS {
+            return Ok(());
+        }
+        let is_used = |name: &String| self.clients.values().any(|c| c.role == *name);
+        // The unnamed role is the controllers' own.
+        let unused = self.roles.keys().find(|r| !r.is_empty() && !is_used(r));
+        match unused.cloned() {
+            Some(unused) => {
+                self.roles.remove(&unused);
+                Ok(())
+            }
+            None => Err(Failure::exhausted(format!(
+                "{MAX_STREAMS} roles have clients; end one, or take a role that is there"
+            ))),
+        }
+    }
+
+    fn check_clients(&self) -> Outcome<()> {
+        if self.clients.len() >= MAX_STREAMS {
             return Err(Failure::exhausted(format!(
-                "more than {} clients or roles",
-                MAX_STREAMS
+                "{MAX_STREAMS} clients are primaries of as many roles; end one"
             )));
         }
         Ok(())

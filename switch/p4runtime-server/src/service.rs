@@ -18,7 +18,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 /// Programs with their P4Info can be large; the specification asks for 64 MB.
-const MAX_MESSAGE_BYTES: usize = 64 << 20;
+const MAX_MESSAGE_BYTES: usize = 96 << 20;
 const API_VERSION: &str = "1.5.0";
 
 /// A P4Runtime server for one device. Clones serve the same device.

@@ -6,11 +6,15 @@ use crate::errors::{Failure, Outcome, refuse};
 use crate::shared::Shared;
 use crate::streams;
 use std::sync::Arc;
+use std::time::Duration;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::stream_error::Details;
 use tidemark_proto::p4::v1::stream_message_request::Update;
 use tokio_stream::StreamExt as _;
 use tonic::Streaming;
+
+/// A stream that has not begun by then is let go.
+const FIRST_WITHIN: Duration = Duration::from_secs(10);
 
 pub(crate) async fn serve_stream(
     shared: Arc<Shared>,
@@ -19,7 +23,21 @@ pub(crate) async fn serve_stream(
 ) {
     let mut arbitrated = false;
     let mut reason = None;
-    while let Some(Ok(message)) = requests.next().await {
+    loop {
+        let next = requests.next();
+        let next = match arbitrated {
+            true => next.await,
+            false => match tokio::time::timeout(FIRST_WITHIN, next).await {
+                Ok(next) => next,
+                Err(_) => {
+                    reason = Some(Failure::precondition(
+                        "no arbitration update came within 10 s; open the stream again",
+                    ));
+                    break;
+                }
+            },
+        };
+        let Some(Ok(message)) = next else { break };
         let result = match message.update {
             Some(Update::Arbitration(m)) => {
                 // Waits for a write in progress: its client is primary until then.

@@ -60,6 +60,11 @@ impl Streams {
         id: StreamId,
         m: &p4::MasterArbitrationUpdate,
     ) -> Outcome<()> {
+        if let Some(idle) = self.arbitration.gives_way(id) {
+            tracing::warn!("p4runtime: all places of clients are taken; an idle one is let go");
+            let why = "all places of clients are taken, and this one is no primary; try again";
+            self.close(idle, Some(Failure::exhausted(why)));
+        }
         let notices = self.arbitration.update(id, m)?;
         self.send_notices(notices);
         Ok(())

@@ -137,10 +137,15 @@ fn refusals() {
     for id in 3..=MAX_STREAMS as u64 {
         a.update(StreamId(id), &request(None)).unwrap();
     }
-    assert_eq!(
-        a.update(StreamId(100), &request(None)).unwrap_err().code,
-        Code::ResourceExhausted
-    );
+    let newcomer = StreamId(100);
+    let full = a.update(newcomer, &request(None)).unwrap_err();
+    assert_eq!(full.code, Code::ResourceExhausted);
+    // Of those without an election id, the oldest; B is primary, A has an id.
+    assert_eq!(a.gives_way(newcomer), Some(StreamId(3)));
+    assert_eq!(a.gives_way(A), None, "it has a place");
+    a.leave(StreamId(3));
+    assert_eq!(a.gives_way(newcomer), None);
+    a.update(newcomer, &request(None)).unwrap();
 }
 
 #[test]
@@ -173,4 +178,18 @@ fn as_bmv2_the_next_backup_is_promoted_and_told() {
     // Nobody has to beat who is gone.
     let low = a.update(A, &request(Some((0, 1)))).unwrap();
     assert_eq!(codes(&low), [(1, OK), (3, BACKUP)]);
+}
+
+#[test]
+fn roles_that_nobody_has_make_room() {
+    let mut a = Arbitration::new(7);
+    a.update(A, &request(Some((0, 9)))).unwrap();
+    for i in 0..2 * MAX_STREAMS as u64 {
+        let stream = StreamId(10 + i);
+        a.update(stream, &in_role(&format!("role {i}"), 1)).unwrap();
+        a.leave(stream);
+    }
+    a.leave(A);
+    let notices = a.update(B, &request(Some((0, 8)))).unwrap();
+    assert_eq!(codes(&notices), [(2, NONE)], "the unnamed role is kept");
 }

@@ -9,6 +9,7 @@ use tidemark_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseType
 use tidemark_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use tidemark_proto::p4::v1::stream_message_request::Update as Ask;
 use tidemark_proto::p4::v1::update::Type;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
 
 #[tokio::test]
@@ -39,6 +40,56 @@ async fn primary_and_backup() {
     assert_eq!(c.next().await.unwrap_err().code(), Code::InvalidArgument);
 }
 
+/// 64 idle clients once kept every other out.
+#[tokio::test]
+async fn idle_clients_make_room_for_a_controller() {
+    let (_, client) = server().await;
+    let mut idle = Vec::new();
+    for _ in 0..64 {
+        let (tx, rx) = tokio::sync::mpsc::channel(1);
+        let backup = p4::MasterArbitrationUpdate {
+            device_id: DEVICE,
+            ..Default::default()
+        };
+        let update = Some(Ask::Arbitration(backup));
+        tx.send(p4::StreamMessageRequest { update }).await.unwrap();
+        let stream = client.clone().stream_channel(ReceiverStream::new(rx)).await;
+        let mut stream = stream.unwrap().into_inner();
+        assert!(stream.message().await.unwrap().is_some());
+        idle.push((tx, stream));
+    }
+    let mut controller = Peer::open(client.clone(), 1).await;
+    assert_eq!(controller.arbitration().await, Code::Ok);
+    let told = loop {
+        match idle[0].1.message().await {
+            Ok(Some(_)) => {}
+            ended => break ended.unwrap_err(),
+        }
+    };
+    assert_eq!(told.code(), Code::ResourceExhausted);
+    let mut second = Peer::open(client.clone(), 2).await;
+    assert_eq!(second.arbitration().await, Code::Ok);
+    assert_eq!(controller.arbitration().await, Code::AlreadyExists);
+}
+
+/// A message above the bound is refused before it is kept.
+#[tokio::test]
+async fn messages_are_bounded() {
+    let (_, mut client) = server().await;
+    let of = |bytes: usize| p4::SetForwardingPipelineConfigRequest {
+        device_id: DEVICE + 1,
+        config: Some(p4::ForwardingPipelineConfig {
+            p4_device_config: vec![0; bytes],
+            ..Default::default()
+        }),
+        ..Default::default()
+    };
+    let large = client.set_forwarding_pipeline_config(of(97 << 20)).await;
+    assert_eq!(large.unwrap_err().code(), Code::OutOfRange);
+    let right = client.set_forwarding_pipeline_config(of(95 << 20)).await;
+    assert_eq!(right.unwrap_err().code(), Code::NotFound, "it was read");
+}
+
 #[tokio::test]
 async fn streams_that_begin_wrong() {
     let (_, client) = server().await;
@@ -55,7 +106,7 @@ async fn streams_that_begin_wrong() {
     .unwrap();
     let mut inbox = client
         .clone()
-        .stream_channel(tokio_stream::wrappers::ReceiverStream::new(rx))
+        .stream_channel(ReceiverStream::new(rx))
         .await
         .unwrap()
         .into_inner();

@@ -7,6 +7,10 @@ use crate::super_frame::checksum::{write_ipv4, write_transport};
 use crate::super_frame::headers::{Headers, Network, Transport, be16, be32, put};
 use crate::super_frame::vnet::{Gso, VnetHeader};
 
+/// Segments of a super-frame: 64 KiB of 32 bytes each. A sender that claims one byte would have
+/// the switch send 65 000 packets for one frame.
+const MAX_SEGMENTS: usize = 2048;
+
 /// Why a super-frame cannot be cut as the kernel cuts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
@@ -16,7 +20,7 @@ pub enum Refusal {
     Headers,
     /// Length fields that contradict the frame, or are too small for it (BIG TCP).
     Length,
-    /// Segments of no byte, or longer than the interface's MTU.
+    /// Segments of no byte, longer than the interface's MTU, or more than 2048 of them.
     SegmentSize,
 }
 
@@ -41,7 +45,7 @@ impl fmt::Display for Refusal {
             Self::Kind => "segmentation of a kind that is not known here",
             Self::Headers => "headers that are not those of a TCP or UDP packet",
             Self::Length => "length fields that contradict the frame",
-            Self::SegmentSize => "segments of no byte, or above the MTU",
+            Self::SegmentSize => "segments of no byte, above the MTU, or more than 2048",
         })
     }
 }
@@ -118,6 +122,9 @@ impl Cutter {
         }
         let segment_bytes = usize::from(vnet.segment_bytes);
         if segment_bytes == 0 || h.payload_at + segment_bytes > max_frame_bytes {
+            return Err(Refusal::SegmentSize);
+        }
+        if (frame.len() - h.payload_at).div_ceil(segment_bytes) > MAX_SEGMENTS {
             return Err(Refusal::SegmentSize);
         }
         let no_checksum = h.transport == Transport::Udp
@@ -290,5 +297,11 @@ mod tests {
         assert_eq!(of(tcp(0, 16), vnet(100)), Refusal::Length);
         assert_eq!(of(tcp(200, 16), vnet(0)), Refusal::SegmentSize);
         assert_eq!(of(tcp(2000, 16), vnet(1461)), Refusal::SegmentSize);
+        assert_eq!(
+            of(tcp(2 * MAX_SEGMENTS + 1, 16), vnet(2)),
+            Refusal::SegmentSize
+        );
+        assert_eq!(of(tcp(65_000, 16), vnet(1)), Refusal::SegmentSize);
+        assert!(Cutter::new(tcp(65_000, 16), &vnet(32), 1514).is_ok());
     }
 }
