@@ -35,6 +35,8 @@ pub(crate) struct Seen {
     /// `order` that has to come next.
     next_order: u64,
     pub(crate) out_of_order: bool,
+    /// Packets that the rows stand for.
+    pub(crate) stand_for: u64,
     /// Sums over the interval records, of the ports as well that only a changed
     /// datagram names.
     pub(crate) arrivals: u64,
@@ -74,6 +76,11 @@ impl Sink for SimSink {
         let s = &mut self.seen;
         s.postcards += 1;
         s.postcards_dropped += u64::from(row.dropped);
+        s.stand_for += if row.dropped {
+            1
+        } else {
+            1 << row.sampling_shift
+        };
         s.lost_before += i64::from(row.lost_before);
         if !s.known.insert((row.hw_id, row.sequence, row.ingress_ns)) {
             s.doubled = Some(*row);
@@ -102,9 +109,12 @@ impl Sink for SimSink {
 
     fn update(&mut self, update: Update) {
         for i in &update.link_intervals {
-            self.seen.arrivals += u64::from(i.arrivals);
+            // What a report stands for is in it, each drop is reported.
+            let each = 1u64 << i.sampling_shift;
+            let others = u64::from(i.arrivals) - u64::from(i.drops);
+            self.seen.arrivals += others * each + u64::from(i.drops);
             self.seen.drops += u64::from(i.drops);
-            self.seen.packets += u64::from(i.packets);
+            self.seen.packets += u64::from(i.packets) * each;
             self.seen.lost += u64::from(i.reports_lost);
             self.digest.add(i.start_ns ^ u64::from(i.arrivals));
         }

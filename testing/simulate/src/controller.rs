@@ -58,6 +58,7 @@ pub(crate) struct Controller {
     pub(crate) events: tokio::sync::broadcast::Receiver<Event>,
     tick: Option<Task>,
     poll: Option<Task>,
+    operator: Option<Task>,
 }
 
 /// The rails of all runs: those of the defaults, with shorter times.
@@ -127,6 +128,7 @@ impl Controller {
             channel,
             tick: None,
             poll: None,
+            operator: None,
         })
     }
 
@@ -167,12 +169,24 @@ impl Controller {
         self.work();
     }
 
+    /// An operator asks for a limit; one who waits for an answer asks for no other.
+    pub(crate) fn operator(&mut self, limit: Limit) {
+        if self.operator.is_none() {
+            let core = Arc::clone(&self.core);
+            self.operator = Some(Box::pin(async move {
+                // What was refused is not written, which the checks see.
+                let _ = core.set_limit(LINK, limit, "by hand".into()).await;
+            }));
+        }
+        self.work();
+    }
+
     /// Lets its tasks go on until all of them wait.
     pub(crate) fn work(&mut self) {
         let mut context = Context::from_waker(Waker::noop());
         // One that ends may free another: the lock of a switch has two users.
         for _ in 0..3 {
-            for task in [&mut self.tick, &mut self.poll] {
+            for task in [&mut self.tick, &mut self.poll, &mut self.operator] {
                 if let Some(t) = task
                     && t.as_mut().poll(&mut context) == Poll::Ready(())
                 {

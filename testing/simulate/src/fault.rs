@@ -88,6 +88,13 @@ pub enum Kind {
     PowerCut,
     /// The database does not answer, or only loses its answers.
     DatabaseDown(bool),
+    /// The switch's clock is set by so much, ms.
+    SwitchClockStep(i64),
+    /// An operator asks the controller for a limit, as a part of our largest one.
+    Operator(f64),
+    /// The controller is killed after its write is done at the switch and before it hears of
+    /// it, and starts again at the end; at once, an operator may ask for another limit.
+    KillWithinWrite(Option<f64>),
     /// Most writes of limits fail at the switch.
     SwitchFails(Failing),
     /// Somebody else writes a limit during a trial.
@@ -140,6 +147,16 @@ impl Kind {
             17 => Self::DiskFull,
             18 => Self::PowerCut,
             _ => Self::DatabaseDown(r.chance(0.5)),
+        }
+    }
+
+    /// One of those that seeds from [`crate::plan::TRUST_FROM`] on have besides.
+    pub(crate) fn draw_of_trust(r: &mut Rng) -> Self {
+        match r.index(4) {
+            0 => Self::SwitchClockStep(-(r.between(250, 1_950) as i64)),
+            1 => Self::SwitchClockStep(r.between(0, 4_000) as i64 - 190),
+            2 => Self::Operator(0.02 + 1.2 * r.fraction()),
+            _ => Self::KillWithinWrite(r.chance(0.7).then(|| 0.1 + 0.8 * r.fraction())),
         }
     }
 

@@ -16,6 +16,8 @@ pub(crate) const EXPORTER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 pub(crate) const COLLECTOR: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 /// Ethernet, IPv4 and UDP before a report.
 const REPORT_HEADERS: usize = 42;
+/// Metadata of a report on a packet that left.
+const EGRESS_TIME_BITS: [u8; 2] = [0x5c, 0x00];
 const HEADERS: usize = 54;
 const FIRST_PORT: u16 = 40_000;
 const SERVICE: u16 = 5001;
@@ -89,6 +91,20 @@ pub(crate) fn read_segment(f: &[u8]) -> Option<(usize, u64)> {
 /// What a report frame carries in UDP.
 pub(crate) fn report(frame: &[u8]) -> Option<&[u8]> {
     frame.get(REPORT_HEADERS..)
+}
+
+/// Moves the times of a report, as of a clock that was set by `step_ns`.
+pub(crate) fn set_clock(payload: &mut [u8], step_ns: i64) {
+    const INGRESS: usize = 28;
+    const EGRESS: usize = 36;
+    let leaves = payload.get(12..14) == Some(&EGRESS_TIME_BITS);
+    let times = [INGRESS, EGRESS].into_iter().take(1 + usize::from(leaves));
+    for at in times {
+        if let Some(Ok(place)) = payload.get_mut(at..at + 8).map(<&mut [u8; 8]>::try_from) {
+            let time = u64::from_be_bytes(*place).wrapping_add_signed(step_ns);
+            *place = time.to_be_bytes();
+        }
+    }
 }
 
 /// Stream and number of a report.

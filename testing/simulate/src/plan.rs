@@ -19,7 +19,13 @@ const WATCH_DELAY_MS: u64 = 4_000;
 const WATCH_LOSS_MS: u64 = 12_000;
 
 fn settle_ms(faults: &[Fault]) -> u64 {
-    let others = |f: &Fault| matches!(f.kind, Kind::SecondWriter(_) | Kind::MeetsTrial { .. });
+    let others = |f: &Fault| {
+        use Kind::{KillWithinWrite, MeetsTrial, Operator, SecondWriter};
+        matches!(
+            f.kind,
+            SecondWriter(_) | MeetsTrial { .. } | Operator(_) | KillWithinWrite(_)
+        )
+    };
     SETTLE_MS + STEPS_BACK_MS * u64::from(faults.iter().any(others))
 }
 
@@ -31,6 +37,32 @@ fn fault_of_writes(seed: u64) -> Option<Fault> {
         at_ms: r.between(300, FAULTS_TO_MS - 10_000),
         for_ms: r.between(2_000, 10_000),
     })
+}
+
+/// Seeds from here on have up to three faults more: clocks of the switch that are set, operators,
+/// and kills within a write; and a third of them reports samples. Those before are as they
+/// were when they found something.
+pub const TRUST_FROM: u64 = 100_000;
+
+fn faults_of_trust(seed: u64) -> Vec<Fault> {
+    let mut r = Rng::of_part(seed, 9);
+    let count = if seed < TRUST_FROM { 0 } else { r.index(4) };
+    let mut fault = || Fault {
+        kind: Kind::draw_of_trust(&mut r),
+        at_ms: r.between(FAULTS_FROM_MS, FAULTS_TO_MS - 4_000),
+        for_ms: r.between(300, 4_000),
+    };
+    (0..count).map(|_| fault()).collect()
+}
+
+/// One packet in two to the power of these is reported, of flows with an even and an odd
+/// port.
+fn shifts(seed: u64) -> [u8; 2] {
+    let mut r = Rng::of_part(seed, 10);
+    if seed < TRUST_FROM || r.index(3) > 0 {
+        return [0, 0];
+    }
+    [r.index(4) as u8, r.index(4) as u8]
 }
 
 /// What auto mode has to keep.
@@ -84,6 +116,8 @@ pub struct Plan {
     pub min_limit_bytes: u64,
     /// Largest limit that the controller may write.
     pub max_limit_bytes: u64,
+    /// Sampling of flows with an even and an odd port.
+    pub shifts: [u8; 2],
     /// What goes wrong.
     pub faults: Vec<Fault>,
     /// When it ends, after the last fault, ms.
@@ -108,6 +142,7 @@ impl Plan {
             .collect();
         faults.sort_by_key(|f| f.at_ms);
         faults.extend(fault_of_writes(seed));
+        faults.extend(faults_of_trust(seed));
         let base_rtt_ns = r.between(10, 40) * 1_000_000;
         let flows = r.between(3, 12) as usize;
         let bdp_bytes = rate_bps / 8 * (base_rtt_ns / 1_000_000) / 1000;
@@ -130,6 +165,7 @@ impl Plan {
             min_limit_bytes: MIN_LIMIT_BYTES,
             max_limit_bytes,
             end_ms: 0,
+            shifts: shifts(seed),
             faults,
         };
         plan.settle();
@@ -159,6 +195,11 @@ impl Plan {
     pub fn quiet_ms(&self) -> u64 {
         self.end_ms
             .saturating_sub(self.settle_ms() + self.watch_ms())
+    }
+
+    /// Whether only samples are reported.
+    pub fn is_sampled(&self) -> bool {
+        self.shifts != [0, 0]
     }
 
     /// Whether any fault is of a kind.

@@ -33,6 +33,9 @@ pub(crate) struct SimSwitch {
     /// When it started, of the simulation's time.
     boot_ns: u64,
     rate_bps: u64,
+    shifts: [u8; 2],
+    /// By how much its clock was set, ns: what its reports state is shifted.
+    pub(crate) step_ns: i64,
     /// The limit at the bottleneck; none before the program is there.
     limit: Option<Limit>,
     /// Starts so far: its clock and its numbers begin again with each.
@@ -72,11 +75,13 @@ fn limit_call(limit: Limit) -> Result<ActionCall, String> {
 
 impl SimSwitch {
     /// A switch that starts now, without a program.
-    pub(crate) fn start(now_ns: u64, rate_bps: u64) -> Self {
+    pub(crate) fn start(now_ns: u64, rate_bps: u64, shifts: [u8; 2]) -> Self {
         let mut s = Self {
             switch: Switch::new(),
             boot_ns: now_ns,
             rate_bps,
+            shifts,
+            step_ns: 0,
             limit: None,
             epoch: 0,
             left: Left::default(),
@@ -101,7 +106,7 @@ impl SimSwitch {
     /// Power is off and on: frames, program and clock are gone.
     pub(crate) fn restart(&mut self, now_ns: u64) {
         let epoch = self.epoch + 1;
-        *self = Self::start(now_ns, self.rate_bps);
+        *self = Self::start(now_ns, self.rate_bps, self.shifts);
         self.epoch = epoch;
     }
 
@@ -114,6 +119,11 @@ impl SimSwitch {
     /// Its own clock.
     pub(crate) fn clock_ns(&self, now_ns: u64) -> u64 {
         now_ns - self.boot_ns
+    }
+
+    /// Its clock as it was set.
+    pub(crate) fn told_ns(&self, now_ns: u64) -> u64 {
+        self.clock_ns(now_ns).saturating_add_signed(self.step_ns)
     }
 
     /// The time that its reports state: whole microseconds.
@@ -190,11 +200,17 @@ impl SimSwitch {
                 mask: vec![0; bits.div_ceil(8) as usize],
             },
         };
-        let watch = TableEntry {
+        let watch = |priority: i32, shift: u8| TableEntry {
             // Addresses, protocol, ports, ingress and egress port.
             matches: [32, 32, 8, 16, 16, 9, 9].map(any).into(),
-            priority: 1,
-            action: call("Ingress.report", &[&[0]]).into(),
+            priority,
+            action: call("Ingress.report", &[&[shift]]).into(),
+        };
+        let [even, odd] = self.shifts;
+        let mut watched = watch(2, even);
+        watched.matches[3].value = MatchValue::Ternary {
+            value: vec![0, 0],
+            mask: vec![0, 1],
         };
         let to = call(
             "Egress.set_destination",
@@ -211,7 +227,10 @@ impl SimSwitch {
         let e = &mut loaded.engine;
         let text = |e: p4runtime_server::target::TargetError| format!("{e:?}");
         insert(e, "Ingress.l2_forward", EntryId(1), &to_bottleneck).map_err(text)?;
-        insert(e, "Ingress.watch", EntryId(1), &watch).map_err(text)?;
+        if even != odd {
+            insert(e, "Ingress.watch", EntryId(2), &watched).map_err(text)?;
+        }
+        insert(e, "Ingress.watch", EntryId(1), &watch(1, odd)).map_err(text)?;
         set_default(e, "Egress.report_to", Some(&to)).map_err(text)?;
         let session = CloneSession {
             replicas: vec![Replica {

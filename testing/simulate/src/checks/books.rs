@@ -34,6 +34,8 @@ pub(super) struct ControlChecks {
     pub others_ns: u64,
     /// The switch has lost a limit of ours, and nothing has been written since.
     pub lost_ours: bool,
+    /// A limit that is in force though the controller that wrote it has ended unheard.
+    pub cut: Option<Limit>,
     pub set_records: u64,
     pub initial_records: u64,
     pub failed_records: u64,
@@ -63,11 +65,20 @@ fn spans(plan: &Plan, of: impl Fn(&Kind) -> bool) -> Vec<(u64, u64)> {
 /// When no report came from a switch, nor to a collector, that was there throughout:
 /// of what one missed that began again nobody knows.
 fn unheard_ns(plan: &Plan) -> Vec<(u64, u64)> {
-    use Kind::{CollectorKill, CollectorStop, ControllerKill, PowerCut, SwitchRestart};
+    use Kind::{
+        CollectorKill, CollectorStop, ControllerKill, KillWithinWrite, PowerCut, SwitchClockStep,
+        SwitchRestart,
+    };
     let ends = |k: &Kind| {
         matches!(
             k,
-            CollectorKill | CollectorStop | ControllerKill | PowerCut | SwitchRestart
+            CollectorKill
+                | CollectorStop
+                | ControllerKill
+                | KillWithinWrite(_)
+                | PowerCut
+                | SwitchClockStep(_)
+                | SwitchRestart
         )
     };
     if plan.has(ends) {

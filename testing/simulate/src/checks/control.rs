@@ -24,9 +24,9 @@ const MAX_LINKS: usize = 64;
 /// The reason of a record that tells the outcome of a write that another controller
 /// had begun has this.
 const CUT_SHORT: &str = "ended during this write";
-/// Records of the 30 s that are kept, series and windows: in seeds 60001 to 62000 at most
-/// 5.9 MB.
-const MAX_MEMORY_BYTES: usize = 7_000_000;
+/// Records of the 30 s that are kept, series and windows: in seeds 100000 to 100900 at most
+/// 7.1 MB.
+const MAX_MEMORY_BYTES: usize = 8_000_000;
 
 impl Checks {
     /// Somebody else has written a limit; `news` when it was another one before.
@@ -37,6 +37,7 @@ impl Checks {
         self.control.lost_ours = false;
         // The limit on trial is not in force any more: it need not be taken back.
         self.control.owed = None;
+        self.control.cut = None;
     }
 
     pub(crate) fn switch_restarted(&mut self) {
@@ -44,6 +45,7 @@ impl Checks {
         self.control.untold = None;
         self.control.lost_ours = self.control.has_set;
         self.control.owed = None;
+        self.control.cut = None;
     }
 
     /// A write of the controller's has been carried out.
@@ -62,6 +64,11 @@ impl Checks {
         self.require(within, "limit inside its range", || {
             format!("{limit} is written; the range is {low} to {high} bytes")
         });
+    }
+
+    /// The controller is killed: its limit is in force, and nobody was told.
+    pub(crate) fn cut_short(&mut self, limit: Limit) {
+        self.control.cut = Some(limit);
     }
 
     /// The loop begins to write. Advice is not followed without news of the link.
@@ -157,6 +164,12 @@ impl Checks {
             let n = self.control.cut_short;
             self.require(n == 1, "every write in the log", || {
                 format!("{n} writes of the controller before were under way: {change:?}")
+            });
+        }
+        if cut_short && let Some(limit) = self.control.cut.take_if(|l| Some(*l) == change.limit) {
+            let named = change.outcome != Outcome::Failed;
+            self.require(named, "no limit in force is called failed", || {
+                format!("{limit} was written before the controller ended: {change:?}")
             });
         }
         self.told(change, cut_short);

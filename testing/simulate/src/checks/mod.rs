@@ -12,7 +12,7 @@ use crate::parts::subscriber::Subscriber;
 use crate::plan::Plan;
 use books::ControlChecks;
 use daemon_kit::metrics;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 /// A broken invariant.
@@ -43,6 +43,8 @@ pub(crate) struct Checks {
     restarts: bool,
     /// Its reports have a break, or the collector a clock that is set.
     breaks: bool,
+    /// How many packets each row stands for, by its arrival, where only samples are reported.
+    stands_for: BTreeMap<u64, u64>,
     /// Flows by the collector's numbers.
     flows: HashMap<u64, usize>,
     control: ControlChecks,
@@ -138,7 +140,8 @@ impl Checks {
             now_ns: 0,
             forged: plan.has(Kind::is_forged),
             breaks: plan.has(breaks),
-            restarts: plan.has(|k| matches!(k, Kind::SwitchRestart)),
+            restarts: plan.has(|k| matches!(k, Kind::SwitchRestart | Kind::SwitchClockStep(_))),
+            stands_for: BTreeMap::new(),
             flows: HashMap::new(),
             control: ControlChecks::new(plan),
             approaches: false,

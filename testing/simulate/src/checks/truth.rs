@@ -2,7 +2,9 @@
 //! Rows and estimates, held against what truly happened at the switch.
 
 use super::Checks;
+use crate::fault::Kind;
 use crate::parts::truth::{Fate, Packet, Truth};
+use crate::plan::Plan;
 use crate::tcp::MSS;
 use tidemark_estimators::LinkEstimate;
 use tidemark_pipeline::{Join, PostcardRow};
@@ -20,7 +22,15 @@ const LEAST_JOINED: u64 = 500;
 
 impl Checks {
     /// What a row says of a packet.
-    pub(crate) fn row(&mut self, row: &PostcardRow, truth: &Truth, rate_bps: u64) {
+    pub(crate) fn row(&mut self, row: &PostcardRow, truth: &Truth, plan: &Plan) {
+        if plan.is_sampled() {
+            let times = if row.dropped {
+                1
+            } else {
+                1 << row.sampling_shift
+            };
+            self.stands_for.insert(row.ingress_ns, times);
+        }
         if self.forged || self.restarts {
             return;
         }
@@ -30,7 +40,7 @@ impl Checks {
                 format!("no packet came then: {row:?}"),
             );
         };
-        let wire_ns = WIRE_NS + u64::from(MSS + 78) * 8_000_000_000 / rate_bps;
+        let wire_ns = WIRE_NS + u64::from(MSS + 78) * 8_000_000_000 / plan.rate_bps;
         let fate = match p.fate {
             Fate::Left(at_ns) => {
                 !row.dropped
@@ -45,7 +55,8 @@ impl Checks {
             && row.ip_bytes == IP_BYTES
             && row.payload_bytes == MSS
             && row.occupancy_bytes == p.occupancy_bytes
-            && row.limit_bytes == p.limit_bytes;
+            && row.limit_bytes == p.limit_bytes
+            && row.sampling_shift == plan.shifts[p.flow % 2];
         self.require(fate && same, "rows tell the truth", || {
             format!("{row:?}, and in truth {p:?}")
         });
@@ -81,11 +92,20 @@ impl Checks {
     }
 
     /// An estimate over a time without faults.
-    pub(crate) fn estimate(&mut self, e: &LinkEstimate, truth: &Truth, flows: usize) {
+    pub(crate) fn estimate(&mut self, e: &LinkEstimate, truth: &Truth, step_ns: i64, plan: &Plan) {
         if self.forged {
             return;
         }
-        let (arrivals, drops) = truth.count(e.from_ns, e.to_ns);
+        let at = |told_ns: u64| told_ns.saturating_add_signed(-step_ns);
+        let (mut arrivals, drops) = truth.count(at(e.from_ns), at(e.to_ns));
+        // Rows of a start before may still come, with times of this one.
+        let anew = plan.has(|k| matches!(k, Kind::SwitchRestart));
+        if plan.is_sampled() && anew {
+            arrivals = e.arrivals;
+        } else if plan.is_sampled() {
+            let reported = self.stands_for.range(e.from_ns..e.to_ns);
+            arrivals = reported.map(|(_, times)| times).sum();
+        }
         self.require(
             (e.arrivals, e.drops) == (arrivals, Some(drops)),
             "the estimate counts every packet",
@@ -100,7 +120,7 @@ impl Checks {
             },
         );
         let n_b = e.estimates.n_b.value;
-        let share = n_b / flows as f64;
+        let share = n_b / plan.flows as f64;
         self.tally.n_b_low += u64::from(share < 1.0 / N_B_FACTOR);
         self.tally.n_b_high += u64::from(share > N_B_FACTOR);
         self.tally.estimates += 1;

@@ -182,15 +182,16 @@ impl World {
         if self.now_ns < live_ns || self.checks.violation.is_some() {
             return;
         }
-        let from_ns = self.switch.clock_ns(live_ns);
+        let from_ns = self.switch.told_ns(live_ns);
         if let Some(e) = estimate.filter(|e| e.from_ns >= from_ns) {
-            self.checks.estimate(&e, &self.truth, self.plan.flows);
+            let step_ns = self.switch.step_ns;
+            self.checks.estimate(&e, &self.truth, step_ns, &self.plan);
         }
     }
 
     fn check_live(&mut self) {
         let now_ms = self.now_ns / 1_000_000;
-        let clock_ms = self.switch.clock_ns(self.now_ns) / 1_000_000;
+        let clock_ms = self.switch.told_ns(self.now_ns) / 1_000_000;
         let Some(controller) = &self.controller else {
             self.checks
                 .fail("telemetry live again", "there is no controller");

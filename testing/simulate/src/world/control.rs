@@ -103,6 +103,16 @@ impl World {
         Some(delay)
     }
 
+    /// An operator asks for a limit, as a part of our largest one.
+    pub(super) fn operator_asks(&mut self, part: f64) {
+        let limit_bytes = (self.plan.max_limit_bytes as f64 * part) as u64;
+        self.set_clock();
+        if let Some(c) = &mut self.controller {
+            c.operator(Limit::DropTail { limit_bytes });
+        }
+        self.after_work();
+    }
+
     /// A request has reached the switch.
     pub(super) fn request(&mut self, start: u64, id: u64, request: Request) {
         self.switch.run(self.now_ns);
@@ -120,7 +130,13 @@ impl World {
                 self.checks.asked(limit, self.now_ns);
                 self.intended(limit);
                 self.digest.add(limit.bytes().unwrap_or(0));
-                match self.write(limit) {
+                let answer = self.write(limit);
+                let cut = self.any_active(|k| matches!(k, Kind::KillWithinWrite(_)));
+                if cut && answer == Some(Answer::Written) && self.switch.limit() == Some(limit) {
+                    self.checks.cut_short(limit);
+                    return self.end_controller();
+                }
+                match answer {
                     Some(answer) => answer,
                     None => return,
                 }

@@ -54,6 +54,8 @@ impl World {
             }
             Kind::Hostile(..) => self.schedule(0, Event::Hostile(i)),
             Kind::SecondWriter(part) => self.others_write(part),
+            Kind::SwitchClockStep(ms) => self.switch.step_ns += ms * MS as i64,
+            Kind::Operator(part) => self.operator_asks(part),
             Kind::SlowPort(factor) => {
                 let rate = (self.plan.rate_bps as f64 * factor) as u64;
                 self.switch.set_rate(rate);
@@ -134,7 +136,12 @@ impl World {
         if self.collector.is_none() && !self.any_active(no_collector) {
             self.start_collector()?;
         }
-        let no_controller = |k: &Kind| matches!(k, Kind::ControllerKill | Kind::PowerCut);
+        let no_controller = |k: &Kind| {
+            matches!(
+                k,
+                Kind::ControllerKill | Kind::PowerCut | Kind::KillWithinWrite(_)
+            )
+        };
         if self.controller.is_none() && !self.any_active(no_controller) {
             self.start_controller()?;
         }
@@ -147,6 +154,13 @@ impl World {
         match kind {
             Kind::CollectorKill | Kind::CollectorStop | Kind::ControllerKill | Kind::PowerCut => {
                 self.start_what_is_down()?;
+            }
+            Kind::KillWithinWrite(then) => {
+                let was_killed = self.controller.is_none();
+                self.start_what_is_down()?;
+                if let Some(part) = then.filter(|_| was_killed) {
+                    self.operator_asks(part);
+                }
             }
             Kind::DiskFull => {
                 self.disk_is_sound();

@@ -44,9 +44,10 @@ impl World {
 
     /// A report has left the switch.
     pub(super) fn report_left(&mut self, bytes: &[u8]) {
-        let Some(payload) = frame::report(bytes).map(<[u8]>::to_vec) else {
+        let Some(mut payload) = frame::report(bytes).map(<[u8]>::to_vec) else {
             return;
         };
+        frame::set_clock(&mut payload, self.switch.step_ns);
         if self.reports.kept.len() >= KEPT {
             self.reports.kept.pop_front();
         }
@@ -169,7 +170,7 @@ impl World {
         let Some(c) = &mut self.collector else { return };
         self.checks.now_ns = self.now_ns;
         for row in c.pipeline.sink_mut().seen.rows.drain(..) {
-            self.checks.row(&row, &self.truth, self.plan.rate_bps);
+            self.checks.row(&row, &self.truth, &self.plan);
         }
     }
 

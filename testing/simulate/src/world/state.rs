@@ -92,7 +92,7 @@ impl World {
             scheduled: 0,
             active: vec![false; plan.faults.len()],
             fault_rngs,
-            switch: SimSwitch::start(0, plan.rate_bps),
+            switch: SimSwitch::start(0, plan.rate_bps, plan.shifts),
             traffic: Traffic::new(&plan),
             truth: Truth::default(),
             reports: Reports::new(plan.seed),
