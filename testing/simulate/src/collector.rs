@@ -109,7 +109,7 @@ impl Sink for SimSink {
 
     fn update(&mut self, update: Update) {
         for i in &update.link_intervals {
-            // What a report stands for is in it, each drop is reported.
+            // Each drop is reported; others count for as many as their reports stand for.
             let each = 1u64 << i.sampling_shift;
             let others = u64::from(i.arrivals) - u64::from(i.drops);
             self.seen.arrivals += others * each + u64::from(i.drops);

@@ -174,7 +174,7 @@ impl Controller {
         if self.operator.is_none() {
             let core = Arc::clone(&self.core);
             self.operator = Some(Box::pin(async move {
-                // What was refused is not written, which the checks see.
+                // A refusal writes nothing, which the checks see.
                 let _ = core.set_limit(LINK, limit, "by hand".into()).await;
             }));
         }

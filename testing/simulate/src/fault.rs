@@ -150,7 +150,7 @@ impl Kind {
         }
     }
 
-    /// One of those that seeds from [`crate::plan::TRUST_FROM`] on have besides.
+    /// A fault that only seeds from [`crate::plan::TRUST_FROM`] on have.
     pub(crate) fn draw_of_trust(r: &mut Rng) -> Self {
         match r.index(4) {
             0 => Self::SwitchClockStep(-(r.between(250, 1_950) as i64)),

@@ -99,8 +99,8 @@ impl Checks {
         let at = |told_ns: u64| told_ns.saturating_add_signed(-step_ns);
         let (mut arrivals, drops) = truth.count(at(e.from_ns), at(e.to_ns));
         // Rows of a start before may still come, with times of this one.
-        let anew = plan.has(|k| matches!(k, Kind::SwitchRestart));
-        if plan.is_sampled() && anew {
+        let restarts = plan.has(|k| matches!(k, Kind::SwitchRestart));
+        if plan.is_sampled() && restarts {
             arrivals = e.arrivals;
         } else if plan.is_sampled() {
             let reported = self.stands_for.range(e.from_ns..e.to_ns);
