@@ -2,7 +2,7 @@
 //! Seeds break nothing, and replay exactly. `make simulate` runs more of them.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use tidemark_simulate::plan::{Bound, Plan};
+use tidemark_simulate::plan::{Bound, Plan, TRUST_FROM};
 use tidemark_simulate::run::run;
 use tidemark_simulate::shrink::shrink;
 
@@ -172,4 +172,11 @@ fn a_finding_shrinks_to_what_it_needs() {
     let (least, _) = shrink(&plan, found.invariant).unwrap();
     assert!(least.faults.is_empty(), "{:?}", least.faults);
     assert!(run(&least).unwrap().violation.is_some());
+}
+
+/// Clocks of the switch that are set, operators, kills within a write, and samples.
+#[test]
+fn the_first_seeds_with_all_faults_break_nothing() {
+    let found = broken(TRUST_FROM..TRUST_FROM + 50);
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
