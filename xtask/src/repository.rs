@@ -94,3 +94,38 @@ fn run(folder: &Path, command: &mut Command) -> Result<String> {
     ensure!(output.status.success(), "{name} failed: {errors}");
     Ok(String::from_utf8(output.stdout)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last column of each table, without the table of commands.
+    #[test]
+    fn tests_that_the_page_of_attacks_names_exist() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let page = std::fs::read_to_string(root.join("docs/explanation/attacks.md")).unwrap();
+        let tables = page.split("\n## ").skip(1);
+        let rows = tables.flat_map(str::lines).filter(|l| l.starts_with("| "));
+        let named: Vec<&str> = rows
+            .filter_map(|row| row.trim_end_matches(" |").rsplit(" | ").next())
+            .flat_map(|tests| tests.split('`').skip(1).step_by(2))
+            .collect();
+        assert!(named.len() > 40, "{named:?}");
+        let is_code = |f: &String| f.ends_with(".rs") || f.ends_with(".py");
+        let code: Vec<String> = files(root).unwrap().into_iter().filter(is_code).collect();
+        let code: Vec<String> = code
+            .iter()
+            .map(|f| std::fs::read_to_string(root.join(f)).unwrap())
+            .collect();
+        let is_there = |name: &str| {
+            let forms = [
+                format!("fn {name}("),
+                format!("def {name}("),
+                format!("mod {name}"),
+            ];
+            code.iter().any(|c| forms.iter().any(|f| c.contains(f)))
+        };
+        let missing: Vec<&str> = named.into_iter().filter(|n| !is_there(n)).collect();
+        assert_eq!(missing, Vec::<&str>::new());
+    }
+}

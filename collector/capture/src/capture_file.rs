@@ -58,6 +58,10 @@ impl CaptureFile {
         }
     }
 
+    pub(crate) fn has_checksums(&self) -> bool {
+        self.checksums.is_some()
+    }
+
     pub(crate) fn rows_of_group(&self, group: usize) -> usize {
         let group = self.metadata.row_groups().get(group);
         group.map_or(0, |g| usize::try_from(g.num_rows()).unwrap_or(0))

@@ -104,9 +104,12 @@ fn csv(columns: &[(&str, Cells)], row: usize, out: &mut String) {
     }
 }
 
-/// As RFC 4180 has it.
+/// Quotes a word as RFC 4180 does. No name that a collector takes has control characters; a
+/// foreign file's would act on the terminal that shows it.
 fn quoted(word: &str, out: &mut String) {
-    if word.contains([',', '"', '\n', '\r']) {
+    let printable = word.replace(char::is_control, "\u{fffd}");
+    let word = printable.as_str();
+    if word.contains([',', '"']) {
         out.push('"');
         out.push_str(&word.replace('"', "\"\""));
         out.push('"');

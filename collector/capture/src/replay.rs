@@ -2,6 +2,7 @@
 //! Gives the updates of a capture again, by the code that gave them live.
 
 use crate::error::CaptureError;
+use crate::integrity::Integrity;
 use crate::meta::CaptureMeta;
 use crate::reader::{AnyRow, Merged};
 use std::collections::VecDeque;
@@ -77,6 +78,14 @@ impl Replay {
     /// `None` where rows were left out on purpose.
     pub fn rows_missing(&self) -> Option<u64> {
         (!self.meta.known_nodes_only).then_some(self.rows_missing)
+    }
+
+    /// How far damage would be noticed.
+    ///
+    /// # Errors
+    /// As [`Integrity::of`].
+    pub fn integrity(&self) -> Result<Integrity, CaptureError> {
+        Integrity::of(&self.dir)
     }
 
     /// Rows of all tables read so far.

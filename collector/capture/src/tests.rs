@@ -2,8 +2,8 @@
 //! What was sent live and what a replay gives.
 
 use crate::{
-    CaptureError, CaptureMeta, CaptureWriter, FORMAT, Merged, NamedProbe, Reception, Replay, Rows,
-    WriterOptions,
+    CaptureError, CaptureMeta, CaptureWriter, FORMAT, Integrity, Merged, NamedProbe, Reception,
+    Replay, Rows, WriterOptions,
 };
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use std::net::{IpAddr, Ipv4Addr};
@@ -467,6 +467,31 @@ fn a_link_in_the_directory_is_not_followed() {
     let _ = w.finish(0);
     assert_eq!((stats.written(), stats.lost()), (0, 1));
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
+}
+
+#[test]
+fn what_damage_would_not_be_noticed_in_is_said() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("capture");
+    let mut w = CaptureWriter::create(&dir, meta(), WriterOptions::default()).unwrap();
+    w.postcard(&PostcardRow::default());
+    w.finish(1).unwrap();
+    let sound = Integrity::of(&dir).unwrap();
+    assert_eq!((sound.files, sound.unchecked, sound.left_open), (1, 0, 0));
+    assert_eq!(sound.notes(true), Vec::<String>::new());
+    // As an earlier version wrote it: without the block in front of the footer.
+    let file = dir.join("postcards-0000.parquet");
+    let bytes = std::fs::read(&file).unwrap();
+    let at = bytes.windows(8).rposition(|w| w == b"CHECKSUM").unwrap();
+    let stripped = [&bytes[..at], b"unmarked", &bytes[at + 8..]].concat();
+    std::fs::write(&file, stripped).unwrap();
+    std::fs::write(dir.join("events-0001.parquet.open"), "half").unwrap();
+    let found = Integrity::of(&dir).unwrap();
+    assert_eq!((found.files, found.unchecked, found.left_open), (1, 1, 1));
+    let notes = found.notes(true);
+    assert!(notes[0].starts_with("not checked for damage: 1 of the capture's 1 files"));
+    assert!(notes[1].starts_with("1 files of the capture were never completed"));
+    assert_eq!(found.notes(false).len(), 1, "it may be growing");
 }
 
 /// A row of a later version, with a column that the capture was written without.

@@ -6,7 +6,9 @@ use clap::{ArgGroup, Args};
 use daemon_kit::cli::{Progress, Usage, stdout};
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
-use tidemark_capture::{CaptureError, Export, Moment, Selection, TextFormat, export, locate};
+use tidemark_capture::{
+    CaptureError, CaptureMeta, Export, Integrity, Moment, Selection, TextFormat, export, locate,
+};
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("format").required(true)))]
@@ -76,6 +78,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<()> {
     };
     // Before a file is made for what is not there.
     let capture = locate(&args.capture)?;
+    tell_notes(&capture)?;
     let result = match &args.out {
         Some(path) => {
             let file = std::fs::File::create(path)
@@ -87,6 +90,15 @@ pub(crate) fn run(args: &ExportArgs) -> Result<()> {
     let rows = result?;
     if args.out.is_some() {
         eprintln!("{rows} rows");
+    }
+    Ok(())
+}
+
+/// Says on standard error which files cannot be checked, and which are not read.
+pub(crate) fn tell_notes(capture: &Path) -> Result<()> {
+    let is_closed = CaptureMeta::read(capture)?.ended_unix_ns.is_some();
+    for note in Integrity::of(capture)?.notes(is_closed) {
+        eprintln!("note: {note}");
     }
     Ok(())
 }

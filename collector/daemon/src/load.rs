@@ -2,6 +2,7 @@
 //! `tidemark-collector load`: a capture into ClickHouse. Batches are cut the same at
 //! every repetition, so a load that was broken off is simply started again.
 
+use crate::export::tell_notes;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use daemon_kit::cli::{Progress, print, print_json};
@@ -46,6 +47,7 @@ pub(crate) struct LoadArgs {
 
 pub(crate) fn run(args: &LoadArgs) -> Result<()> {
     let capture = locate(&args.capture)?;
+    tell_notes(&capture)?;
     let spool_dir = match &args.spool_dir {
         Some(dir) => dir.clone(),
         None => {

@@ -134,7 +134,7 @@ fn read(
         estimator,
         spans,
         started_unix_ms: (replay.meta().started_unix_ns / 1_000_000).max(0) as u64,
-        notes: missing(&replay),
+        notes: missing(&replay)?,
     })))
 }
 
@@ -159,10 +159,15 @@ fn only_asked(update: &mut Update, asked: Asked, spans: &Spans, history_ns: u64)
     drops.retain(|d| is_needed(LinkId::new(d.node_id, d.port, d.queue), d.time_ns));
 }
 
-/// Rows that a capture lacks, in words; it was read to its end.
-pub fn missing(replay: &Replay) -> Vec<String> {
-    let mut notes = Vec::new();
-    if replay.meta().ended_unix_ns.is_none() {
+/// Rows that a capture lacks, and files that could not be checked, in words; it was read to
+/// its end.
+///
+/// # Errors
+/// The files cannot be read again.
+pub fn missing(replay: &Replay) -> Result<Vec<String>, CaptureError> {
+    let is_closed = replay.meta().ended_unix_ns.is_some();
+    let mut notes = replay.integrity()?.notes(is_closed);
+    if !is_closed {
         notes.push(
             "the capture was not closed: its collector still runs, or was killed; its last seconds may be missing"
                 .to_owned(),
@@ -173,7 +178,7 @@ pub fn missing(replay: &Replay) -> Vec<String> {
             "{rows} rows of the capture are missing: lost when it was written, or files are gone"
         ));
     }
-    notes
+    Ok(notes)
 }
 
 #[cfg(test)]

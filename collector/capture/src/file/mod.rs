@@ -17,6 +17,8 @@ use parquet::schema::types::SchemaDescriptor;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Suffix of a file that is being written.
+pub(crate) const OPEN: &str = ".open";
 /// Rows whose columns are gathered one after the other: few enough to stay in
 /// the core's first cache.
 const BLOCK_ROWS: usize = 128;
@@ -108,7 +110,7 @@ impl<R: Stored> TableWriter<R> {
     fn start(&mut self) -> Result<Open, CaptureError> {
         let name = format!("{}-{:04}.parquet", R::TABLE, self.next);
         let path = self.dir.join(&name);
-        let temporary = self.dir.join(format!("{name}.open"));
+        let temporary = self.dir.join(format!("{name}{OPEN}"));
         let file = self
             .disk
             .create(&temporary)

@@ -95,7 +95,7 @@ impl Load {
         }
         progress.end(replay.rows_read());
         recording.read(|r| r.seconds = self.clock.now().monotonic_ns as f64 / 1e9);
-        run.notes = missing(replay);
+        run.notes = missing(replay)?;
         run.notes.extend(restarted.iter().map(|node| {
             format!(
                 "the clock of node {node} restarted within the run: what was before is not shown; \
