@@ -77,7 +77,7 @@ impl<T: Table> Builder<T> {
     /// Writes the block.
     ///
     /// # Errors
-    /// As `out`.
+    /// Errors of `out`.
     pub fn write(&self, common: &Common<'_>, out: &mut impl Write) -> std::io::Result<()> {
         let rows = self.rows as u64;
         let mut head = Vec::with_capacity(256);
@@ -108,7 +108,7 @@ impl<T: Table> Builder<T> {
     /// The block, packed.
     ///
     /// # Errors
-    /// As zstd: only lack of memory.
+    /// Errors of zstd: only lack of memory.
     pub fn pack(&self, common: &Common<'_>, compression: Compression) -> std::io::Result<Vec<u8>> {
         match compression {
             Compression::None => {

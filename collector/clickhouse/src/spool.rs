@@ -138,7 +138,7 @@ impl Spool {
     /// name lasts after [`Spool::sync`].
     ///
     /// # Errors
-    /// As the disk; the file is then removed.
+    /// Errors of the disk; the file is then removed.
     pub(crate) fn put(
         &self,
         name: BatchName,
@@ -178,7 +178,7 @@ impl Spool {
     /// Puts a batch that cannot be inserted out of the way of the next start.
     ///
     /// # Errors
-    /// As the disk; the batch then stays in its place.
+    /// Errors of the disk; the batch then stays in its place.
     pub(crate) fn reject(disk: &dyn Disk, batch: &Spooled) -> Result<PathBuf, ClickHouseError> {
         let parent = batch.path.parent().unwrap_or(Path::new("."));
         let dir = parent.join("rejected");

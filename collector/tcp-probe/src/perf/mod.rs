@@ -116,7 +116,7 @@ impl PerfReader {
     /// drain after a timeout too.
     ///
     /// # Errors
-    /// As `poll`, except an interruption by a signal, which counts as a timeout.
+    /// Errors of `poll`, except an interruption by a signal, which counts as a timeout.
     pub fn poll(&self, timeout: Duration) -> io::Result<bool> {
         let mut fds: Vec<PollFd<'_>> = self
             .fds()
