@@ -86,8 +86,8 @@ impl LinkTotals {
             .unwrap_or(u32::MAX)
     }
 
-    /// Scales the counts so far to a new sampling rate: each stands for `times` packets. Drops
-    /// stay; in the distributions they cannot be told apart.
+    /// Scales the counts so far to a new sampling rate: each stands for `times` of
+    /// the packets counted now. Drops stay; in the distributions they cannot be told apart.
     fn multiply(&mut self, times: u32) {
         let r = &mut self.record;
         let others = r.arrivals.saturating_sub(r.drops);
