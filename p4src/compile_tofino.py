@@ -13,7 +13,7 @@ Of what the compiler makes, this is committed for each target:
 
 The compiler is ``$P4C_TOFINO`` or the first of ``bf-p4c``, ``p4c-barefoot`` and
 ``p4c`` (where it knows Tofino) on PATH. It may be a driver, as open-p4studio
-installs it, or ``p4c-barefoot`` itself, with ``bfas`` on PATH, beside it, or in
+installs it, or ``p4c-barefoot`` itself, with ``bfas`` on PATH, next to it, or in
 ``$BFAS``; then ``$P4C_TOFINO_FLAGS`` is passed on (an uninstalled compiler needs
 ``-I …/p4include``).
 """
@@ -89,7 +89,7 @@ def is_driver(compiler: str) -> bool:
 
 
 def compiler_version(out_dir: Path) -> str:
-    """The compiler's version and revision, as it writes them beside its output."""
+    """The compiler's version and revision, as it writes them to its output folder."""
     return json.loads((out_dir / "manifest.json").read_text())["compiler_version"]
 
 

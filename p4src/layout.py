@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where each field of a report lies, as the programs write it.
+"""Place of each field of a report, as the programs write it.
 
 `compile.py` puts the result into ``build/report_layout.json``; the collector's
 codec and the Scapy layer are tested against it byte by byte.

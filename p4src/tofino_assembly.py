@@ -184,7 +184,7 @@ def check(assembly: Path) -> None:
 
 
 def resources(assembly: Path) -> dict:
-    """What the program takes of the chip, from the assembly and the logs beside it."""
+    """Resources of the chip that the program takes, from the assembly and its logs."""
     log = json.loads((assembly.parent / "logs" / "resources.json").read_text())["resources"]
     phv = json.loads((assembly.parent / "logs" / "phv.json").read_text())
     mau = log["mau"]

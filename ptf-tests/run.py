@@ -114,7 +114,7 @@ def run(args: argparse.Namespace, logs: Path) -> int:
     network.make_links(PORTS)
     switch = start(logs)
     try:
-        # What p4runtime publishes was generated for an older protobuf.
+        # The modules that p4runtime publishes were generated for an older protobuf.
         environment = os.environ | {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}
         tests = subprocess.Popen(
             ptf_command(args, "tests_tofino" if model else "tests", params(switch), logs),

@@ -7,7 +7,7 @@
 -- docs/how-to/clickhouse.md describes every table; cluster.sql is the variant for many
 -- servers. Columns of captures and of limit_changes come from contract/columns.toml.
 --
--- Beside the columns of a capture, every row has
+-- Besides the columns of a capture, every row has
 --   capture              the collector's start, or the imported capture
 --   batch                `order` of the first row that was inserted with it
 --   stored_on            day of the insertion: partitions and their lifetime
@@ -421,7 +421,7 @@ ORDER BY (node_id, egress_port, unix_ms, controller, record_id);
 
 ALTER TABLE limit_changes ADD COLUMN IF NOT EXISTS queue UInt32 CODEC(ZSTD(3)) AFTER egress_port;
 
--- What dashboards read: rollups with batches added up.
+-- Views for dashboards: rollups with batches added up.
 
 CREATE OR REPLACE VIEW queue_ms AS
 SELECT

@@ -4,7 +4,7 @@
 
     build.py --programs target/release --manuals target/manuals --out target/packages
 
-The same programs and the same commit give the same bytes: times are the commit's, owners are root,
+Equal programs and one commit give equal bytes: times are the commit's, owners are root,
 names are sorted. `make packages` does all of it.
 """
 
@@ -65,7 +65,7 @@ def tree(source: str, to: Path) -> None:
 
 
 def c_library(programs: list[Path]) -> str:
-    """What the programs need of libc6 and libgcc: the highest version of a symbol."""
+    """Dependencies on libc6 and libgcc: the highest version of a symbol."""
     needs = ""
     for program in programs:
         needs += out_of("objdump", "-T", program)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in each Debian package."""
+"""Contents of each Debian package."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Package:
     in_image: bool = True
 
     def commands(self) -> tuple[str, ...]:
-        """What it puts on PATH."""
+        """Commands that it puts on PATH."""
         scripts = (to for to in self.files.values() if to.startswith("usr/bin/"))
         return (*self.programs, *(to.removeprefix("usr/bin/") for to in scripts))
 

@@ -64,7 +64,7 @@ def unpack(requirements: Path, machine: str, cache: Path, to: Path) -> None:
 
 
 def _pip(*words: object) -> str:
-    """What went wrong, if anything."""
+    """Run pip; return its error output if it failed."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run([*pip, *map(str, words)], capture_output=True, text=True)
     return done.stderr.strip() if done.returncode else ""

@@ -89,7 +89,7 @@ def answers(url: str) -> bool:
 
 @dataclass
 class Live:
-    """What runs, and how to ask it."""
+    """Running programs, and how to query them."""
 
     ports: dict[str, int]
     directory: Path

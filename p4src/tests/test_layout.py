@@ -19,7 +19,7 @@ BUILD = P4SRC / "build"
 COMMITTED = json.loads((BUILD / "report_layout.json").read_text())
 PROGRAM = json.loads((BUILD / "tidemark.json").read_text())
 
-# Where the Scapy layer has another name than the P4 source.
+# Fields that have another name in the Scapy layer than in the P4 source.
 SCAPY_NAMES = {
     "report_ingress_time.time_ns": "ingress_ns",
     "report_egress_time.time_ns": "egress_ns",

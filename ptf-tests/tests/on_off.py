@@ -54,7 +54,7 @@ class OffByDefaultOnForOnePort(Tidemark):
 
 
 class NumbersHaveNoGapWhileOff(Tidemark):
-    """What is not reported is not numbered: off is not loss."""
+    """Packets that are not reported have no number: off is not loss."""
 
     def runTest(self):
         self.report_to_collector()

@@ -4,8 +4,8 @@
 A port is slowed so that every frame takes longer than the burst. The first
 frame goes straight into transmission and is not counted; the others wait.
 
-Where a port marks, the threshold is what acts first and the limit what refuses
-all (`ecn.py` has what a mark looks like).
+If a port marks, the threshold acts first and the limit refuses everything
+(`ecn.py` has what a mark looks like).
 """
 
 import time
@@ -103,7 +103,7 @@ class UnlimitedByDefault(Burst):
 
 
 class QueueDrains(Burst):
-    """What left makes room: the count of waiting bytes comes back to zero."""
+    """Frames that left make room: the count of waiting bytes comes back to zero."""
 
     def runTest(self):
         self.limit(2, "drop_tail", 2 * FRAME)
@@ -242,7 +242,7 @@ class ThresholdAndLimit(Marking):
         met = [r[i].occupancy // FRAME for i in idents]
         self.assertEqual(met, [0, 0, 1, 2, 2, 3, 3, 4, 4, 4])
         self.assertEqual([r[i].congested for i in idents], [0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
-        # What is refused is not marked.
+        # Refused packets are not marked.
         self.assertEqual([r[i].policy_flags for i in idents], [0, 0, 0, 0, 1, 0, 1, 0, 0, 0])
         for i in idents:
             self.assertEqual(r[i].limit, 2 * FRAME, "reports carry the threshold")

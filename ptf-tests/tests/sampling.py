@@ -20,7 +20,7 @@ COUNT = 64
 
 def sample_hash(packet) -> int:
     l4 = packet[TCP] if TCP in packet else packet[UDP]
-    # What differs between the packets of a flow.
+    # Number that differs between the packets of a flow.
     number = l4.seq if TCP in packet else l4.chksum
     ports = struct.pack("!BHH", 6 if TCP in packet else 17, l4.sport, l4.dport)
     if IPv6 in packet:
@@ -56,7 +56,7 @@ def ecn_of(packet):
 
 
 def with_payload(packet, i):
-    """The same datagram with another content, and so another checksum."""
+    """Copy a datagram with another content, and so another checksum."""
     changed = packet.copy()
     changed[UDP].payload = Raw(i.to_bytes(4, "big") * 8)
     del changed[UDP].chksum

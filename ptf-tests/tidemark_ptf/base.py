@@ -40,8 +40,8 @@ WATCH_KEY_BITS = {
     "egress_port": 9,
 }
 
-# What is certain to come is waited for this long, only as a test fails; what
-# must not come, in every test that asks.
+# Longest wait for a message that must come, spent only as a test fails, and for one that must not
+# come, spent in every test that asks.
 PATIENCE_S = 5.0
 SILENCE_S = 0.25
 # Until a queue that was slow is empty.
@@ -161,7 +161,7 @@ class Tidemark(BaseTest):
         return self._watch("Ingress.watch", match, shift, priority, action, kind)
 
     def watch6(self, match=None, shift=0, priority=10, action="report", kind=INSERT):
-        """The same for IPv6."""
+        """As `watch`, for IPv6."""
         return self._watch("Ingress.watch6", match, shift, priority, action, kind)
 
     def _watch(self, table, match, shift, priority, action, kind):

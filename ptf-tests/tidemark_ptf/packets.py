@@ -85,7 +85,7 @@ def udp6(src=1, dst=2, frame_bytes=200, ecn=0, extensions=(), **fields) -> Packe
 
 
 def tagged(packet: Packet, vlan_id=7, priority=5) -> Packet:
-    """The same frame with an 802.1Q tag."""
+    """Add an 802.1Q tag to a frame."""
     frame = raw(packet)
     tag = raw(Dot1Q(vlan=vlan_id, prio=priority, type=int.from_bytes(frame[12:14], "big")))
     return Ether(frame[:12] + b"\x81\x00" + tag + frame[14:])

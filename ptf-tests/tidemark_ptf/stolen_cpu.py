@@ -26,7 +26,7 @@ def cpu_ticks() -> CpuTicks:
 
 
 class _Attempt(unittest.TestResult):
-    """What one attempt told, to be told again to whoever asked for the test."""
+    """Results of one attempt, to be passed on to the caller of the test."""
 
     def __init__(self):
         super().__init__()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# Where modules are found that are not beside the file that imports them.
+# Roots for modules that are not next to the file that imports them.
 ROOTS = [REPOSITORY / "ptf-tests", REPOSITORY / "testbed" / "lab"]
 GPL = {"scapy", "ptf"}
 NOT_OURS = {".venv", ".venv-shell", ".git", "target", "node_modules", "runs", "__pycache__"}
@@ -83,7 +83,7 @@ def test_the_files_known_to_use_scapy_are_found(known: dict[Path, bool]):
     # Through `tidemark_ptf.base`.
     assert "ptf-tests/tests/sequence.py" in found
     assert "ptf-tests/tidemark_ptf/p4rt.py" not in found
-    # What is packaged and put into the image.
+    # Files that are packaged and put into the image.
     assert not [name for name in found if name.startswith("testbed/lab/tidemark_lab/")]
 
 

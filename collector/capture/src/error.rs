@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can go wrong with a capture.
+//! Errors of a capture.
 
 use std::path::PathBuf;
 use thiserror::Error;

@@ -19,7 +19,7 @@ pub enum TextFormat {
     Jsonl,
 }
 
-/// What is written, and how.
+/// Table, format and rows of an export.
 #[derive(Clone, Debug)]
 pub struct Export<'a> {
     /// One of [`crate::TABLES`].

@@ -62,7 +62,7 @@ const COLUMNS: [&str; 13] = [
     "cwnd_segments",
 ];
 
-/// What was seen of the row groups.
+/// Row groups seen: the oldest time, how many were read and skipped.
 #[derive(Debug, Default)]
 struct Seen {
     oldest_ns: Option<u64>,

@@ -5,7 +5,7 @@ use parquet::basic::ZstdLevel;
 use parquet::errors::{ParquetError, Result};
 use zstd::bulk::Compressor;
 
-/// What pages are made with; one for all columns.
+/// Compressor and buffers for pages; one for all columns.
 pub(crate) struct PageCompressor {
     zstd: Compressor<'static>,
     pub level: ZstdLevel,

@@ -41,7 +41,7 @@ impl Replay {
         Self::open_widened(dir, 1)
     }
 
-    /// The same with interval records `factor` times as long as those sent live.
+    /// As [`Replay::open`], with interval records `factor` times as long as those sent live.
     ///
     /// # Errors
     /// As [`Replay::open`].
@@ -62,7 +62,7 @@ impl Replay {
         })
     }
 
-    /// What `GetInfo` would have said.
+    /// The capture's answer to `GetInfo`.
     pub fn info(&self) -> CollectorInfo {
         self.meta.info(&self.dir)
     }

@@ -54,10 +54,10 @@ physical! {
 /// A column's type.
 pub trait Kind {
     type Value;
-    /// What a row gives; of text, a part of it.
+    /// Value that a row gives; of text, a part of it.
     type Given<'a>;
     type Stored: Physical;
-    /// What they mean, where that is more than how they are stored.
+    /// Logical type of the values, where it says more than the stored type.
     fn logical_type() -> Option<LogicalType>;
     /// Adds the column of `rows`; one that is not `nullable` has every value.
     fn gather<R>(

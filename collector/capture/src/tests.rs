@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was sent live and what a replay gives.
+//! Tests that a replay gives what was sent live.
 
 use crate::{
     CaptureError, CaptureMeta, CaptureWriter, FORMAT, Integrity, Merged, NamedProbe, Reception,
@@ -401,7 +401,7 @@ fn a_disk_that_fails_is_tried_again_and_what_fell_out_is_counted() {
     w.finish(0).unwrap();
     assert!(stats.lost() > 0);
     assert_eq!(stats.written() + stats.lost(), pushed);
-    // What was said to be written is there, and what is not is known.
+    // Every row counted as written is there, and every missing one is counted as lost.
     let mut rows = Rows::<PostcardRow>::open(&dir).unwrap();
     let mut found = 0;
     while rows.peek().unwrap().is_some() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows per second and core of the inserting client, ours beside the official
-//! one (feature `official-client`), to a server that reads and forgets.
+//! Rows per second and core of the inserting client, ours compared with the official one (feature
+//! `official-client`), to a server that reads and forgets.
 //!
 //!     cargo bench -p tidemark-clickhouse --features official-client
 //!
-//! Counted is the CPU time of the client's thread, so that the server's share
-//! of the machine does not matter. Medians of 5.
+//! Measures the CPU time of the client's thread, so that the server's share of the machine does not
+//! matter. Medians of 5.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

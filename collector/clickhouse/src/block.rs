@@ -13,7 +13,7 @@ const PIECE_ROWS: usize = 256;
 /// Fastest that still packs these columns several times.
 const ZSTD_LEVEL: i32 = 1;
 
-/// What all rows of a batch have in common.
+/// Values that all rows of a batch share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Common<'a> {
     /// Identity of the capture that the rows are of.
@@ -77,7 +77,7 @@ impl<T: Table> Builder<T> {
     /// Writes the block.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, common: &Common<'_>, out: &mut impl Write) -> std::io::Result<()> {
         let rows = self.rows as u64;
         let mut head = Vec::with_capacity(256);
@@ -108,7 +108,7 @@ impl<T: Table> Builder<T> {
     /// The block, packed.
     ///
     /// # Errors
-    /// Those of zstd, which has none here but for lack of memory.
+    /// Errors of zstd: only lack of memory.
     pub fn pack(&self, common: &Common<'_>, compression: Compression) -> std::io::Result<Vec<u8>> {
         match compression {
             Compression::None => {

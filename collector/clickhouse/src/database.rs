@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the inserters ask of a server.
+//! Interface of a server to the inserters.
 
 use crate::config::Compression;
 use crate::error::CallError;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can go wrong, in one line each.
+//! Errors, one line each.
 
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -55,7 +55,7 @@ pub enum CallError {
         status: u16,
         /// ClickHouse's error code, 0 when it gave none.
         code: i32,
-        /// What it says.
+        /// Text of the answer.
         text: String,
     },
 }

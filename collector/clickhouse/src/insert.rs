@@ -36,7 +36,7 @@ pub(crate) enum Outcome {
     Partial { found: u64 },
 }
 
-/// What the server said of itself.
+/// Kinds of server, by the table engine it reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
     /// One server; its deduplication does not survive every kill.

@@ -6,8 +6,8 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Bodies kept in memory beside the spool, so that a server that follows does
-/// not make us read what was just written.
+/// Bodies kept in memory in addition to the spool, so that with a server that keeps up we need not
+/// read what was just written.
 const MEMORY_BYTES: u64 = 64 << 20;
 
 /// A batch to insert; without a body it is read from its file.

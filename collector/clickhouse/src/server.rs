@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a ClickHouse server is, and as whom to call it.
+//! Address of a ClickHouse server and the user to log in as.
 
 use crate::error::ClickHouseError;
 use std::net::IpAddr;
@@ -21,7 +21,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// What is open to others on the way to it, in words for the log.
+    /// Warning for the log if the password crosses the network in the clear.
     pub fn warning(&self) -> Option<String> {
         let host = self.url.strip_prefix("http://")?;
         let host = host.split('/').next().unwrap_or(host);

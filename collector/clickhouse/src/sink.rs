@@ -22,7 +22,7 @@ use tidemark_rows::{Event, EventRow, FlatEvent, NamedProbe, PostcardRow, ProbeRo
 const CHUNK_ROWS: usize = 4096;
 /// Chunks that may wait for it.
 const QUEUE_CHUNKS: usize = 64;
-/// What an attempt under way at the deadline may still take.
+/// Longest time for an attempt under way at the deadline.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The sink of rows; it owns the threads of the writer and the inserters.
@@ -158,7 +158,7 @@ impl ClickHouseSink {
         self.stats.clone()
     }
 
-    /// What makes a time of day of `rx_ns`.
+    /// Sets the offset that turns `rx_ns` into Unix time.
     pub fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
         self.unix_minus_rx_ns = unix_minus_rx_ns;
     }

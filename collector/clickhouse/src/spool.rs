@@ -8,7 +8,7 @@ use durable_fs::{Disk, DiskLock, SharedDisk, make_directories};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What is known of a batch without opening it.
+/// Facts about a batch that its file name holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BatchName {
     /// Unix time of the writer's start, s, then number within it: their order
@@ -138,7 +138,7 @@ impl Spool {
     /// name lasts after [`Spool::sync`].
     ///
     /// # Errors
-    /// Those of the disk; the file is removed then.
+    /// Errors of the disk; the file is then removed.
     pub(crate) fn put(
         &self,
         name: BatchName,
@@ -178,7 +178,7 @@ impl Spool {
     /// Puts a batch that cannot be inserted out of the way of the next start.
     ///
     /// # Errors
-    /// Those of the disk; the batch is where it was then.
+    /// Errors of the disk; the batch then stays in its place.
     pub(crate) fn reject(disk: &dyn Disk, batch: &Spooled) -> Result<PathBuf, ClickHouseError> {
         let parent = batch.path.parent().unwrap_or(Path::new("."));
         let dir = parent.join("rejected");

@@ -137,12 +137,12 @@ impl SinkStats {
         self.0.metrics.lost[why as usize].fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// What keeps rows from being inserted now, if anything does.
+    /// Reason why rows cannot be inserted now, if any.
     pub fn failure(&self) -> Option<String> {
         self.0.failure.lock().clone()
     }
 
-    /// What kept the last rows from being put into the spool, or from lasting there.
+    /// Reason why the last rows were not put into the spool or not synced there.
     pub fn spool_failure(&self) -> Option<String> {
         self.0.spool_failure.lock().clone()
     }

@@ -6,7 +6,7 @@ use crate::writer::{Message, Writer};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// What the threads do, step by step. Time is that since the start.
+/// Steps of the threads. Times are since the start.
 pub struct SinkSteps {
     pub(crate) writer: Writer,
     pub(crate) receiver: Receiver<Message>,

@@ -9,7 +9,7 @@ use tidemark_rows::{Absent, FlatEvent, NamedProbe, PostcardRow};
 pub trait Table: Sized + Send + 'static {
     /// Name of the table.
     const NAME: &'static str;
-    /// Beside capture, batch, stored_on and unix_minus_node_ns.
+    /// Columns besides capture, batch, stored_on and unix_minus_node_ns.
     const COLUMNS: &'static [Column<Self>];
     /// Position among all rows of the capture.
     fn order(&self) -> u64;

@@ -44,7 +44,7 @@ pub(crate) struct Writer {
     pub events: Builder<FlatEvent>,
     pub number: u64,
     pub started_s: u64,
-    /// What went wrong in this round of batches.
+    /// Error of this round of batches.
     failure: Option<String>,
 }
 

@@ -153,7 +153,7 @@ fn main() -> ExitCode {
     }
     show(start.elapsed(), sent, &collector);
     let (received, lost, drops) = collector.counts();
-    // What is lost at the very end shows in no later number.
+    // Reports lost at the very end leave no gap before a later number.
     let unexplained = sent
         .saturating_sub(received)
         .saturating_sub(lost.max(drops));

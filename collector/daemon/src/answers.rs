@@ -21,8 +21,8 @@ use tonic::server::NamedService;
 const MAX_ANSWERS: usize = 4;
 /// An answer that its caller has not taken by then is given up.
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
-/// What is handed to a connection at once, so that the rest is here, and counted, until
-/// the caller takes it.
+/// Bytes handed to a connection at once, so that the rest stays here, and counted, until the caller
+/// takes it.
 const PIECE_BYTES: usize = 64 << 10;
 /// The method whose answers are large.
 const LARGE: &str = "/ReadPackets";

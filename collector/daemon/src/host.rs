@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What identifies this process and this machine.
+//! Identity of this process and this machine.
 
 use std::hash::{BuildHasher as _, RandomState};
 

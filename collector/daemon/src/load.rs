@@ -90,7 +90,7 @@ pub(crate) fn run(args: &LoadArgs) -> Result<()> {
     Ok(())
 }
 
-/// What was done.
+/// Result of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 struct LoadReport {
     /// Name of the capture in the tables.

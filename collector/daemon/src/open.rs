@@ -56,7 +56,7 @@ pub(crate) struct Opened {
     pub grpc: TcpListener,
     pub http: TcpListener,
     pub https: Option<TlsAcceptor>,
-    /// What readers of the HTTP server show.
+    /// Token that readers of the HTTP server present.
     pub http_token: Option<Token>,
     pub reports: ReportReceiver,
     pub probe: Option<PerfReader>,
@@ -87,7 +87,7 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
     } else {
         None
     };
-    // What follows starts threads, which inherit what we may, and makes files,
+    // The code below starts threads, which inherit this process's capabilities, and makes files,
     // which then belong to the user that goes on writing them.
     let given_up = daemon_kit::privileges::give_up("user", config.user.as_deref())?;
     tracing::info!("goes on {given_up}");

@@ -3,7 +3,7 @@
 
 /// A datagram waits no longer than this in socket and channel, ns.
 const LONGEST_WAIT_NS: u64 = 10_000_000_000;
-/// What the time of day moves by at once is a step; what is less does no harm.
+/// Least jump of the time of day that counts as a step; a smaller one does no harm.
 const LEAST_STEP_NS: u64 = 10_000_000;
 
 /// How far the pipeline's clock is ahead of the Unix time, now and before its last step.
@@ -39,11 +39,10 @@ impl ReceptionClock {
     /// When a datagram stamped at `unix_ns` was received, on the pipeline's clock, which
     /// is `now_ns`.
     ///
-    /// Where the Unix time was set between stamp and here, the way from one to the other
-    /// is that of before; which of both it is the stamp does not say. The later one counts:
-    /// it takes nothing for older than it is. A stamp that neither way makes sense of says
-    /// nothing, and the datagram is received now: one in the future would hold up
-    /// everything that is due by then.
+    /// If the Unix time was set between stamp and reading, the offset before the step may apply;
+    /// the stamp does not say which of the two does. The later result counts: it takes nothing for
+    /// older than it is. A stamp that makes sense with neither says nothing, and the datagram
+    /// counts as received now: one in the future would hold up everything that is due by then.
     #[inline]
     pub(crate) fn rx_ns(&self, unix_ns: u64, now_ns: u64) -> u64 {
         let by_now = believed(unix_ns, self.clock_minus_unix_ns, now_ns);

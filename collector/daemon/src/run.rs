@@ -33,7 +33,7 @@ use tokio::sync::watch;
 
 /// How long streams may take to end.
 const GRACE: Duration = Duration::from_secs(1);
-/// What an end that takes too long leaves.
+/// Consequence of a shutdown that takes too long.
 const LEFT: &str = "rows that are not on the disk yet are lost, and the capture is not closed; \
                     batches in the spool wait for the next start";
 /// A batch of an agent: more than 4096 events of 100 bytes.
@@ -287,7 +287,7 @@ async fn serve(
     if threads.map(|thread| thread.join()).any(|r| r.is_err()) {
         tracing::error!("a thread panicked");
     }
-    // Streams end with the last update; whoever does not read has its chance.
+    // Streams end with the last update; slow readers get time to read it.
     let _ = shut.send(true);
     let _ = tokio::time::timeout(GRACE, async {
         let _ = grpc.await;

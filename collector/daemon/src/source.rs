@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What receivers hand to the engine.
+//! Batches that receivers hand to the engine.
 
 use crate::receive;
 use crate::reception_clock::ReceptionClock;
@@ -36,7 +36,7 @@ struct Message {
 pub struct Batch {
     buffers: Buffers,
     datagrams: usize,
-    /// Where the buffers go in the end.
+    /// Pool to which the buffers return.
     home: Option<Arc<Pool>>,
 }
 
@@ -145,9 +145,9 @@ pub struct Datagrams<'a> {
     messages: std::slice::Iter<'a, Message>,
     /// Of all messages.
     bytes: &'a [u8],
-    /// Where the next message begins.
+    /// Start of the next message.
     start: usize,
-    /// What is left of the message at hand.
+    /// Rest of the message at hand.
     rest: &'a [u8],
     exporter: IpAddr,
     rx_ns: u64,

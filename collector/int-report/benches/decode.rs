@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reports per second from memory, beside a naive decoder in the same run.
-//! `cargo bench -p int-report` prints the medians.
+//! Reports per second from memory, compared with a naive decoder in the same run. `cargo bench -p
+//! int-report` prints the medians.
 #![allow(clippy::unwrap_used)]
 
 use divan::counter::ItemsCount;
@@ -138,8 +138,8 @@ fn v2_with_inner_packet_and_sequence(bencher: Bencher<'_, '_>) {
         });
 }
 
-/// What a straightforward decoder does: collect the fields by name and the
-/// inner packet into owned values.
+/// Decodes as a straightforward decoder does: collects the fields by name and the inner packet into
+/// owned values.
 #[divan::bench]
 fn naive_map_per_report(bencher: Bencher<'_, '_>) {
     let payloads = single();

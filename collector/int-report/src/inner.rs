@@ -17,7 +17,7 @@ const MAX_TUNNELS: u8 = 4;
 /// EtherTypes below are lengths.
 const LEAST_ETHERTYPE: u16 = 0x600;
 
-/// What the headers of an inner packet say.
+/// Fields of an inner packet's headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InnerPacket {
     /// Source address.

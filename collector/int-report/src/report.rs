@@ -97,7 +97,7 @@ pub struct Inner<'a> {
     /// From the header that `kind` names; may be cut anywhere, may have up to 3
     /// bytes of padding after it.
     pub packet: &'a [u8],
-    /// What it begins with.
+    /// First header of `packet`.
     pub kind: InnerKind,
     /// Metadata that was put into it on its way.
     pub stack: Stack,

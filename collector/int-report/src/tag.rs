@@ -77,7 +77,7 @@ impl Run {
 pub struct Tagged<'a> {
     /// The datagram without its tag.
     pub body: &'a [u8],
-    /// What the code is of.
+    /// Bytes that the code authenticates.
     pub signed: &'a [u8],
     /// The code.
     pub code: &'a [u8; CODE_BYTES],

@@ -16,7 +16,7 @@ use crate::tag;
 const SKIPPED: u16 = metadata::UTILISATION | metadata::BUFFER | metadata::RESERVED;
 /// The lower half of the flags.
 const RESERVED_FLAGS: u8 = 0x0f;
-/// What Tidemark's reports of forwarded packets do not have.
+/// Metadata that Tidemark's reports of forwarded packets do not have.
 const COLD: u16 = metadata::PORTS2 | SKIPPED | metadata::DROP;
 
 #[inline]

@@ -20,7 +20,7 @@ pub(crate) const MANY_FLOWS: usize = if cfg!(test) { 4 } else { 2048 };
 pub(crate) mod distance {
     /// Datagrams decoded, and their flows fetched, before the first is taken.
     pub(crate) const DATAGRAMS: usize = 8;
-    /// The same where there are many flows.
+    /// As `DATAGRAMS`, if there are many flows.
     pub(crate) const DATAGRAMS_OF_MANY_FLOWS: usize = 16;
     /// Datagrams whose flows' segment lists are fetched.
     pub(crate) const SEGMENT_LISTS: usize = 6;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the pipeline hands to a store: joined packets, aligned samples,
-//! events. Pushed through [`crate::Aggregator`] in ascending `order`, the rows
-//! give the interval records again.
+//! Rows that the pipeline hands to a store: joined packets, aligned samples, events. Pushed through
+//! [`crate::Aggregator`] in ascending `order`, the rows give the interval records again.
 
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 

@@ -159,7 +159,7 @@ impl Stats {
         self.join_by_sequence + self.join_by_time
     }
 
-    /// What a collector's status says of them.
+    /// Converts the counters to a collector's status.
     pub fn collector_status(&self) -> CollectorStatus {
         CollectorStatus {
             reports_received: self.reports,

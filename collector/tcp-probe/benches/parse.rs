@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Samples per second from ring records and from text, beside a naive text parser
-//! in the same run. `cargo bench -p tcp-probe` prints the medians.
+//! Samples per second from ring records and from text, compared with a naive text parser in the
+//! same run. `cargo bench -p tcp-probe` prints the medians.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;

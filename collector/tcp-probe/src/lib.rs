@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What Linux senders do, from the kernel's own tracepoints: `tcp:tcp_probe`
-//! (one sample per segment received), `tcp:tcp_retransmit_skb` and
-//! `tcp:tcp_cong_state_set`.
+//! State of Linux TCP senders, from the kernel's own tracepoints: `tcp:tcp_probe` (one sample per
+//! segment received), `tcp:tcp_retransmit_skb` and `tcp:tcp_cong_state_set`.
 //!
 //! [`perf`] reads them in binary from per-CPU rings of the running kernel,
 //! [`text`] parses what `trace_pipe` prints (kernels 4.16 to today). Both give

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the `doctor` verbs find, and how they say it: one line per check, and what
-//! to do about it.
+//! Findings of the `doctor` verbs and their output: one line per check, with its remedy.
 
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -26,13 +25,13 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// What was looked at.
+    /// The item checked.
     pub check: String,
     /// How it stands.
     pub verdict: Verdict,
-    /// What is there.
+    /// The state found.
     pub found: String,
-    /// What to do about it.
+    /// The remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -83,7 +82,7 @@ pub fn problems(found: &[Finding]) -> usize {
 /// Writes them for people, or as JSON.
 ///
 /// # Errors
-/// Those of the output.
+/// Errors of the output.
 pub fn write(found: &[Finding], json: bool, out: &mut impl Write) -> std::io::Result<()> {
     if json {
         serde_json::to_writer_pretty(&mut *out, found)?;

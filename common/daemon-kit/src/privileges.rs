@@ -13,7 +13,7 @@ use rustix::thread::{
 use std::ffi::CString;
 use thiserror::Error;
 
-/// What was to be given up and could not be.
+/// Errors when privileges are given up.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The user that the configuration names is not there.
@@ -35,7 +35,7 @@ pub enum Error {
         key: String,
         /// The name.
         name: String,
-        /// What the system said.
+        /// The system's message.
         problem: String,
     },
     /// A kernel that refuses, or a thread that keeps its capabilities.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What makes files and names durable: operations in the order that survives a power cut.
+//! Makes files and names durable: operations in the order that survives a power cut.
 
 use crate::Disk;
 use std::io::{ErrorKind, Result, Write as _};
@@ -14,7 +14,7 @@ fn directory_of(path: &Path) -> &Path {
 /// Puts the name of a file on the disk.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn sync_name(disk: &dyn Disk, path: &Path) -> Result<()> {
     disk.sync_directory(directory_of(path))
 }
@@ -28,7 +28,7 @@ pub fn replace_private(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(
     let mut partial = path.to_path_buf().into_os_string();
     partial.push(".part");
     let partial = Path::new(&partial);
-    // What a crash, or someone else, left there: a link is removed, not followed.
+    // Removes the rest of a crash, or another's file: a link is removed, not followed.
     match disk.remove(partial) {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
         _ => {}
@@ -44,7 +44,7 @@ pub fn replace_private(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(
 /// names on the disk.
 ///
 /// # Errors
-/// Those of the disk.
+/// Errors of the disk.
 pub fn make_directories(disk: &dyn Disk, directory: &Path) -> Result<()> {
     let mut made = false;
     let above: Vec<&Path> = directory.ancestors().collect();
@@ -61,7 +61,7 @@ pub fn make_directories(disk: &dyn Disk, directory: &Path) -> Result<()> {
         sync_name(disk, path)?;
     }
     if !made && directory.file_name().is_some() {
-        // Whoever made it may have been killed before its name was on the disk.
+        // Its maker may have been killed before its name was on the disk.
         return match sync_name(disk, directory) {
             // It is not ours: somebody made it for us, and let it last.
             Err(e) if e.kind() == ErrorKind::PermissionDenied => Ok(()),

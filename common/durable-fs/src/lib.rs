@@ -2,10 +2,9 @@
 //! The file operations of everything that stores: captures, the spool, the
 //! controller's state and log.
 //!
-//! What a power cut leaves is decided by three operations alone: a file's bytes
-//! last after [`DiskFile::sync`], a name lasts after [`Disk::sync_directory`], and
-//! [`Disk::rename`] is whole or not at all. [`replace_private`] and
-//! [`make_directories`] put them in their order.
+//! Three operations alone decide what survives a power cut: a file's bytes last after
+//! [`DiskFile::sync`], a name lasts after [`Disk::sync_directory`], and [`Disk::rename`] is whole
+//! or not at all. [`replace_private`] and [`make_directories`] put them in their order.
 //!
 //! [`real`] is the machine's. Tests and the simulation have one that loses power
 //! (`common/test-support/src/disk`).
@@ -35,20 +34,20 @@ pub trait DiskFile: Write + Send {
     /// there: what was written since the last success counts as lost.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     fn sync(&self) -> Result<()>;
 
     /// Length, bytes.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     fn length_bytes(&self) -> Result<u64>;
 
     /// Takes away what lies beyond so many bytes. What is written next follows
     /// them.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     fn cut(&self, length_bytes: u64) -> Result<()>;
 }
 
@@ -70,7 +69,7 @@ pub trait Disk: Send + Sync + Debug {
     /// Follows no link.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     fn create(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
 
     /// A new file that its owner alone reads. Follows no link.
@@ -102,7 +101,7 @@ pub trait Disk: Send + Sync + Debug {
     /// Whether there is something by this name.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     fn exists(&self, path: &Path) -> Result<bool>;
 
     /// The files of a directory, in no order; directories are left out.
@@ -120,7 +119,7 @@ pub trait Disk: Send + Sync + Debug {
     /// Gives a file another name, in the place of one that has it.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 
     /// Removes a file.
@@ -132,13 +131,13 @@ pub trait Disk: Send + Sync + Debug {
     /// Puts the names in a directory on the disk.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     fn sync_directory(&self, directory: &Path) -> Result<()>;
 
     /// Locks a file, which is made where it is not there; none when somebody else
     /// holds it.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     fn lock(&self, path: &Path) -> Result<Option<Box<dyn DiskLock>>>;
 }

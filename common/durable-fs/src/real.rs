@@ -136,7 +136,7 @@ impl Disk for Real {
     }
 
     fn lock(&self, path: &Path) -> Result<Option<Box<dyn DiskLock>>> {
-        // What it holds, if anything, is nobody's.
+        // The file's content, if any, is of no use.
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)

@@ -12,7 +12,7 @@ const FRAME_HEADER_BYTES: usize = 16;
 /// The upper bits of the link type say whether frames end with a checksum.
 const LINK_MASK: u32 = 0xffff;
 
-/// What the header says.
+/// Facts from the header of the file.
 #[derive(Debug)]
 pub(crate) struct Classic {
     pub link: u32,
@@ -39,7 +39,7 @@ impl Classic {
         })
     }
 
-    /// What stands at the start of `bytes`.
+    /// Parses the record at the start of `bytes`.
     ///
     /// # Errors
     /// A frame that is too long.

@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What is read at once; the buffer grows where one block is longer.
+/// Bytes read at once; the buffer grows for a longer block.
 const READ_BYTES: usize = 1 << 18;
 
 /// A frame of a capture.
@@ -18,7 +18,7 @@ const READ_BYTES: usize = 1 << 18;
 pub struct Frame<'a> {
     /// When it was captured, Unix time.
     pub time_ns: u64,
-    /// What it begins with, as pcap numbers the link types.
+    /// Its link type, as numbered by pcap.
     pub link: u32,
     /// Bytes that it had on the wire; more than `data` where the capture cut it.
     pub wire_bytes: u32,
@@ -151,7 +151,7 @@ impl Frames {
         self.buffer.get(self.last.clone()).unwrap_or_default()
     }
 
-    /// Where the next frame lies in what has been read.
+    /// Finds the next frame in the bytes read.
     fn next_place(&mut self) -> Result<Option<Place>, PcapError> {
         loop {
             // Not `bytes`, which would borrow the format as well.

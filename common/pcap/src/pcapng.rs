@@ -27,7 +27,7 @@ const PACKET_HEADER_BYTES: usize = 28;
 const OBSOLETE_PACKET: u32 = 2;
 const NS_PER_S: u128 = 1_000_000_000;
 
-/// What the blocks of the section so far say.
+/// Facts from the blocks of the section so far.
 #[derive(Debug, Default)]
 pub(crate) struct PcapNg {
     big_endian: bool,
@@ -53,7 +53,7 @@ impl PcapNg {
         Ok(sections)
     }
 
-    /// What stands at the start of `bytes`.
+    /// Parses the block at the start of `bytes`.
     ///
     /// # Errors
     /// A block that contradicts itself, a frame without a time.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What one look at the bytes of a file gives, in either format.
+//! Result of one parsing step, in either format.
 
 use std::ops::Range;
 
-/// What stands at the start of the bytes.
+/// Result of parsing the start of the bytes.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A frame.

@@ -102,7 +102,7 @@ def signed(difference: int) -> int:
 
 
 def predictors(length: int, timestamps: int) -> str:
-    """What each 32-bit word of a report is subtracted from.
+    """Choose the predictor that each 32-bit word of a report is subtracted from.
 
     `f`: the flow's report before. `c`: the capture time, and what it was off in the report before.
     Any other letter: the report before that has the same letter there (sequence numbers count
@@ -252,7 +252,7 @@ def windows(samples, truth, from_ns: int, to_ns: int) -> list[tuple[float, float
 
 
 def measured(reports, samples, truth, kept_s: float) -> dict:
-    """What the definitions give between the warm-up and the cut, from the packets themselves."""
+    """Return the defined quantities between warm-up and cut, from the packets themselves."""
     zero_ns = round(truth["capture"]["switch_clock_minus_host_clock_s"] * 1e9)
     from_ns = zero_ns + round(truth["warmup_s"] * 1e9)
     from_ns += -from_ns % INTERVAL_NS

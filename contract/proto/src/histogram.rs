@@ -12,8 +12,8 @@ const SUB_BITS: u32 = 6;
 /// Bucket number of a value.
 #[inline]
 pub fn bucket_of(value: u64) -> u32 {
-    // What is left of a value from 128 on, cut to its first seven bits, lies in
-    // 64..128; every bit cut makes a run of 64 buckets.
+    // A value from 128 on, cut to its first seven bits, lies in 64..128; every bit cut makes a run
+    // of 64 buckets.
     let shift = (63 - SUB_BITS).saturating_sub((value | 1).leading_zeros());
     (shift << SUB_BITS) + (value >> shift) as u32
 }

@@ -9,8 +9,8 @@
 //! * [`histogram`]: the buckets of [`telemetry::Histogram`].
 //! * [`text_format`]: protobuf text format.
 //!
-//! Messages and services are generated from the `.proto` files beside this crate
-//! by `make codegen`.
+//! Messages and services are generated from the `.proto` files next to this crate by
+//! `make codegen`.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -11,7 +11,7 @@ use crate::FlatEvent;
 pub struct EventRow {
     /// Position among all rows of the capture.
     pub order: u64,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 

@@ -22,7 +22,7 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    /// The same flow seen from the other end.
+    /// The flow as seen from the other end.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {

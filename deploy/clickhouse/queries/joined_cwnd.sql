@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Every packet of one flow: the queue it met beside the window its sender had.
+-- Every packet of one flow: the queue it met and the window its sender had.
 -- Parameters: node, port, queue, from_ms, to_ms (Unix time, ms), capture, flow.
 SELECT
     time,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image: what it runs, that two builds are the same, and that the files beside it fit it.
+"""The image: what it runs, that two builds are the same, and that its companion files fit it.
 
 `make test-image` builds it; TIDEMARK_IMAGES names the store that it is in.
 """

@@ -45,7 +45,7 @@ def lab(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
 
 
-# What a machine has besides Debian: the file systems of its kernel, an empty /run, loopback.
+# Parts of a machine outside Debian: the file systems of its kernel, an empty /run, loopback.
 MACHINE = """
 root=$1; user=$2; shift 2
 mount -t proc proc "$root/proc"

@@ -21,7 +21,7 @@ from layout import PACKAGES  # noqa: E402
 
 
 def verbs() -> set[str]:
-    """What the usage of `tidemark` names, but for the one that every program has."""
+    """Verbs that the usage of `tidemark` names, but for the one that every program has."""
     usage = (FRONT / "tidemark").read_text().split("TEXT")[1]
     return set(re.findall(r"^  (\w+) (?:\.\.\.|--replay)", usage, re.MULTILINE))
 
@@ -78,7 +78,7 @@ def test_what_is_written_by_hand_names_every_verb_and_option():
 
 
 def completed(*words: str, before: str = "") -> list[str]:
-    """What bash offers for the last word."""
+    """Completions that bash offers for the last word."""
     script = (
         f'{before}\nsource "$0"\nCOMP_WORDS=("$@")\nCOMP_CWORD=$(($# - 1))\n'
         '_tidemark tidemark\nprintf "%s\\n" "${COMPREPLY[@]}"'

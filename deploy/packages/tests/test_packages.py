@@ -27,7 +27,7 @@ PACKAGES = Path(os.environ.get("TIDEMARK_PACKAGES", HERE.parents[1] / "target/pa
 CHROOT = Path(os.environ.get("TIDEMARK_CHROOT", HERE.parents[1] / "target/debian"))
 NAMES = ("tidemark-collector", "tidemark-controller", "tidemark-switch", "tidemark")
 LAB = "tidemark-lab"
-# What is promised: from packages to an estimate on the page.
+# Promised time from packages to an estimate on the page.
 LIVE_PICTURE_S = 60
 
 

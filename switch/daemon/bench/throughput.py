@@ -125,7 +125,7 @@ def device_cpu_s(pid: int) -> float:
 
 
 def drained(count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
-    """What has left once nothing more leaves."""
+    """Frames that have left once no more leave."""
     before, deadline = count(), time.monotonic() + DRAIN_TIMEOUT_S
     while time.monotonic() < deadline:
         time.sleep(DRAINED_S)
@@ -153,7 +153,7 @@ class Sender:
 
 
 def finished(process: subprocess.Popen) -> tuple[str, float]:
-    """What a process printed, once it has ended, and its CPU time, s."""
+    """Output of a process, once it has ended, and its CPU time, s."""
     printed = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -244,7 +244,7 @@ def search(
 
 
 def machine() -> dict:
-    """What was measured, where and when."""
+    """The machine, the commit and the date."""
     cpu = ""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -269,7 +269,7 @@ def segments_of(size: int) -> int:
 
 
 def sides(size: int) -> dict[str, tuple[Callable[[Path], switches.Running], Path | None, int]]:
-    """What is measured at a frame size: how it starts, whether it counts itself, segments."""
+    """Switches measured at a frame size: starter, binary if it counts itself, segments."""
     binary = switches.embedded_binary(REPOSITORY)
 
     def embedded(logs: Path) -> switches.Running:

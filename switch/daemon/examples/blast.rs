@@ -44,7 +44,7 @@ fn main() {
         if Instant::now() >= end {
             break;
         }
-        // Where the rate is low, not a whole batch at once.
+        // At a low rate, not a whole batch at once.
         let batch = if rate > 0.0 {
             let of_a_millisecond = rate / 1e3 / segments.max(1) as f64;
             frames.len().min((of_a_millisecond as usize).max(1))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the sockets of the switch alone take: sends every frame that comes to one interface out
-//! of another, without program or queue, super-frames cut and merged as the switch does, with
+//! Upper bound by the switch's sockets alone: sends every frame that comes to one interface out of
+//! another, without program or queue, super-frames cut and merged as the switch does, with
 //! `REPORT_BYTES` more to a third for each. `repeater IN OUT REPORTS REPORT_BYTES SECONDS`; prints
 //! `ready`, then the packets that came. No program makes the switch faster than this is.
 

@@ -25,7 +25,7 @@ use crate::data_plane::Handle;
 use crate::tagging::TagCounters;
 use traffic_manager::Stats;
 
-/// What is shown.
+/// Sources of the metrics.
 #[derive(Clone)]
 struct Shown {
     plane: Handle,
@@ -34,8 +34,8 @@ struct Shown {
     stream_lost: Arc<AtomicU64>,
 }
 
-/// Answers every request with the metrics. `hosts`: names that it may be called by,
-/// beside its addresses and `localhost`.
+/// Answers every request with the metrics. `hosts`: names that it may be called by, besides its
+/// addresses and `localhost`.
 pub fn router(
     plane: Handle,
     refusals: Arc<Refusals>,
@@ -88,7 +88,7 @@ const PREFIX: &str = "tidemark_switch";
 type OfPort = fn(&PortState) -> u64;
 type OfSwitch = fn(&Totals) -> u64;
 
-/// What is counted of the whole switch.
+/// Counters of the whole switch.
 #[derive(Debug)]
 struct Totals {
     traffic: Stats,

@@ -27,8 +27,8 @@ pub(crate) fn load(path: &Path) -> Result<()> {
     configured::switch(pipeline_config(path, None)?, async |_| Ok(())).map(|_| ())
 }
 
-/// Program and P4Info as P4Runtime has them. The P4Info is `given`, or lies
-/// beside the program; there may be none.
+/// Program and P4Info as P4Runtime has them. The P4Info is `given`, or lies next to the program;
+/// there may be none.
 ///
 /// # Errors
 /// A file that cannot be read or is not what it should be.

@@ -116,7 +116,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     runtime.block_on(serve(args, opened, switch, config))
 }
 
-/// What is opened before privileges are given up.
+/// Resources opened before privileges are given up.
 struct Opened {
     credentials: ServerCredentials,
     grpc: std::net::TcpListener,

@@ -17,7 +17,7 @@ use traffic_manager::super_frame::{Headers, Network, Transport, fit_udp};
 
 const ETHERNET_BYTES: usize = 14;
 
-/// What became of clones. Cheap to clone.
+/// Counters of clones with and without a tag. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct TagCounters(Arc<[AtomicU64; 2]>);
 

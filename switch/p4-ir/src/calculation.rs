@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What hashes and checksums are computed over.
+//! Input of hashes and checksums.
 
 use crate::bits::mask64;
 use crate::expr::TypedExpr;
@@ -96,6 +96,6 @@ pub struct Checksum {
     pub update: bool,
     /// Slot of the validity bit of the header that holds the target.
     pub valid: Option<u32>,
-    /// Must hold beside the validity.
+    /// Must hold in addition to the validity.
     pub condition: Option<TypedExpr>,
 }

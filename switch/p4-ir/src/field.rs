@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where fields are in the header vector.
+//! Places of fields in the header vector.
 
 use crate::bits::mask64;
 
-/// Where a field is. Fields of at most 64 bits may share a word with their
-/// neighbours in the header; a wider one has consecutive words of its own.
+/// Place of a field. Fields of at most 64 bits may share a word with their neighbours in the
+/// header; a wider one has consecutive words of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldRef {
     /// First word.

@@ -23,7 +23,7 @@ pub struct ParserErrors {
 pub struct ParseState {
     /// Executed in order.
     pub ops: Vec<ParseOp>,
-    /// What `select` compares.
+    /// Key that `select` compares.
     pub key: Vec<KeyPiece>,
     /// Words of the key.
     pub key_words: usize,
@@ -63,7 +63,7 @@ pub enum ParseOp {
 /// One part of a parser's select key, padded to whole bytes.
 #[derive(Debug)]
 pub struct KeyPiece {
-    /// Where the value comes from.
+    /// Source of the value.
     pub source: KeySource,
     /// Width of the value.
     pub width_bits: u32,
@@ -71,7 +71,7 @@ pub struct KeyPiece {
     pub padded_bits: u32,
 }
 
-/// What a select key is made of.
+/// Sources of a select key's parts.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub enum KeySource {

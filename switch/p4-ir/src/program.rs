@@ -18,7 +18,7 @@ pub const END: u32 = u32::MAX;
 /// A program as p4c compiled it.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// What p4c compiled, if it says so.
+    /// Source file that p4c compiled, if the JSON names it.
     pub source: String,
     /// Words of a packet's header vector.
     pub words: usize,

@@ -55,7 +55,7 @@ pub struct Table {
     pub direct_meter: Option<(u32, FieldRef)>,
     /// Numbers of its actions.
     pub action_ids: Vec<u32>,
-    /// What follows.
+    /// The node that follows.
     pub next: NextNode,
     /// Runs on a miss.
     pub default: Option<ActionCall>,
@@ -97,7 +97,7 @@ pub struct ActionCall {
     pub args: Vec<u64>,
 }
 
-/// What an entry compares a key with; values in words, most significant first.
+/// Value that an entry compares a key with; in words, most significant first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum MatchValue {
     /// All bits.
@@ -120,7 +120,7 @@ pub struct ConstEntry {
     pub matches: Vec<MatchValue>,
     /// Smaller wins.
     pub priority: i32,
-    /// What it runs.
+    /// The action it runs.
     pub call: ActionCall,
 }
 
@@ -144,7 +144,7 @@ pub struct ProfileAction {
     pub widths: Vec<u32>,
 }
 
-/// What one `digest()` sends to the controller.
+/// Fields that one `digest()` sends to the controller.
 #[derive(Debug)]
 pub struct LearnList {
     /// Name of the digest.

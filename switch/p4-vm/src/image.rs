@@ -22,7 +22,7 @@ pub struct Image {
     /// By the numbers of the program's.
     pub(crate) calculations: Vec<Calculation>,
     pub(crate) checksums: Vec<Checksum>,
-    /// What selects a group's member, by the numbers of the action profiles.
+    /// Hashes that select a group's member, by the numbers of the action profiles.
     pub(crate) selectors: Vec<Option<Calculation>>,
 }
 

@@ -64,10 +64,9 @@ pub struct Packet {
     pub frame: Frame,
     /// The part of the frame after the parsed headers.
     pub payload: Range<usize>,
-    /// What the program asked for.
+    /// Requests of the program.
     pub requests: Requests,
-    /// What the program sees as `packet_length`; headers added and removed
-    /// change it.
+    /// `packet_length` as the program sees it; headers added and removed change it.
     pub length_bytes: u32,
     /// As received: what counters and meters count.
     pub ingress_bytes: u32,
@@ -82,7 +81,7 @@ impl Packet {
     }
 }
 
-/// What the program asked the traffic manager to do with the packet.
+/// Requests of the program to the traffic manager for the packet.
 #[derive(Debug, Default, Clone)]
 pub struct Requests {
     /// Session and field list.

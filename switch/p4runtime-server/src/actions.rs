@@ -7,15 +7,15 @@ use crate::target::ActionCall;
 use tidemark_proto::p4::config::v1::action_ref::Scope;
 use tidemark_proto::p4::v1 as p4;
 
-/// Where an action is to stand.
+/// Use of an action: in an entry or as the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Entry,
     Default,
 }
 
-/// What the target runs, and its canonical form for clients. `allowed` are the
-/// actions of the table or action profile.
+/// Parses an action call: the call for the target, and its canonical form for clients. `allowed`
+/// are the actions of the table or action profile.
 pub(crate) fn parse(
     pipeline: &Pipeline,
     allowed: &[(u32, Scope)],

@@ -168,7 +168,7 @@ impl Device {
         };
         let (a, b) = (&old.pipeline.config, &new.pipeline.config);
         if a.p4_device_config == b.p4_device_config && a.p4info == b.p4info {
-            // The same program goes on without a break, counters included.
+            // An unchanged program goes on without a break, counters included.
             old.pipeline = new.pipeline;
             self.unannounced = false;
             return Ok(());
@@ -256,7 +256,7 @@ impl Device {
         writer.apply(update).await
     }
 
-    /// What a Read answers: messages, then how it ends.
+    /// Answers a Read: messages, then how it ends.
     pub(crate) async fn read(
         &self,
         filters: &[p4::Entity],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a client's `p4_device_config` holds: p4c's JSON, by itself or, as clients of
-//! BMv2 send it, in a `p4.tmp.P4DeviceConfig`.
+//! Decodes a client's `p4_device_config`: p4c's JSON, by itself or, as clients of BMv2 send it, in
+//! a `p4.tmp.P4DeviceConfig`.
 
 use std::borrow::Cow;
 

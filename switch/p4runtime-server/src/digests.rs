@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Digest messages batched into lists, and those not yet acknowledged kept
-//! back. Pure bookkeeping: lists are returned, not sent; whoever sends one puts
-//! its timestamp in.
+//! Digest messages batched into lists, and those not yet acknowledged kept back. Pure bookkeeping:
+//! lists are returned, not sent; the sender puts its timestamp in.
 
 use crate::pipeline::{Layout, Pipeline};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};

@@ -36,7 +36,7 @@ pub(crate) use refuse_at;
 pub struct Failure {
     /// gRPC status code.
     pub code: Code,
-    /// What is wrong, where, and what to do.
+    /// The fault, its place, and the remedy.
     pub message: String,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What comes from the data plane by itself: packets and digests.
+//! Forwards messages that the data plane sends by itself: packets and digests.
 
 use crate::digests::Malformed;
 use crate::shared::Shared;

@@ -46,7 +46,7 @@ pub(crate) async fn check(
         let Ok(table) = pipeline.tables.get(number) else {
             continue;
         };
-        // Where the data plane does not answer, nothing is known; it is asked again.
+        // If the data plane does not answer, nothing is known; it is asked again.
         let idle = target.idle_ns(&table.name, &ids).await.unwrap_or_default();
         for (i, id) in ids.into_iter().enumerate() {
             let key = (number, id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What all requests to a server share.
+//! State that all requests to a server share.
 
 use crate::arbitration::{Arbitration, unknown_device};
 use crate::device::Device;

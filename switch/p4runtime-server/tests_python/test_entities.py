@@ -41,7 +41,7 @@ class Port:
         return self.received.packet_in_queue.get(timeout=WAIT_S).packet
 
     def mark(self, source: int = 9) -> dict[str, int]:
-        """What the program says of a frame."""
+        """Send a frame and return the program's mark on it."""
         self.send(frame(source))
         m = self.next().payload[14:]
         widths = {"meter": 1, "direct": 1, "class": 2, "path": 2, "seen": 4, "known": 1}

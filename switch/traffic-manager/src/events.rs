@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is due, in order of time.
+//! Events that are due, in order of time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -19,8 +19,8 @@ type Due = (u64, u64, Event);
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     later: BinaryHeap<Reverse<Due>>,
-    /// Those due as soon as they arise, in order of time: most of them, where
-    /// no port has a rate or delay.
+    /// Events due as soon as they arise, in order of time: most of them, if no port has a rate or
+    /// delay.
     immediate: VecDeque<Due>,
     sequence: u64,
 }

@@ -26,7 +26,7 @@ pub(crate) fn usual_rate_bps(fastest_port_bps: u64) -> u64 {
     fastest_port_bps.saturating_mul(TIMES_THE_FASTEST_PORT)
 }
 
-/// What waits.
+/// Frame or super-frame that waits.
 #[derive(Debug)]
 pub(crate) enum Waiting {
     Frame(Vec<u8>),
@@ -43,7 +43,7 @@ impl Waiting {
     }
 }
 
-/// What the line answers to one more.
+/// Answer of the line to one more.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Joined {
     /// It waits; with the time of the event to schedule, if there is none yet.
@@ -159,7 +159,7 @@ impl Line {
         self.waiting_bytes
     }
 
-    /// The clock starts anew while nothing waits.
+    /// Resets the clock while nothing waits.
     pub(crate) fn restart_clock(&mut self) {
         self.free_at_ns = 0;
     }

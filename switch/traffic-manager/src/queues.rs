@@ -12,7 +12,7 @@ const POOL: usize = 8192;
 /// Buffers of super-frames kept for reuse, of up to 64 KiB each.
 const LINE_POOL: usize = 64;
 
-/// What is done to the frame of a clone as it leaves its queue.
+/// Function that finishes the frame of a clone as it leaves its queue.
 pub type FinishClone = Box<dyn FnMut(&mut Vec<u8>) + Send>;
 
 #[derive(Default)]

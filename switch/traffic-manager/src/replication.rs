@@ -10,7 +10,7 @@ pub struct Replica {
     pub rid: u16,
 }
 
-/// Where clones go.
+/// Destinations of clones.
 #[derive(Debug, Clone, Default)]
 pub struct CloneSession {
     /// One clone each.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The wire: what takes the frames that leave, and how many bytes they are on it.
 
-/// Where frames go at the end of their propagation delay.
+/// Destination of frames at the end of their propagation delay.
 pub trait Wire {
     /// Takes a frame that left `port` at `time_ns`.
     fn transmit(&mut self, port: u32, frame: Vec<u8>, time_ns: u64);
@@ -11,8 +11,7 @@ pub trait Wire {
     fn give_back(&mut self, _spare: &mut Vec<Vec<u8>>) {}
 }
 
-/// Preamble, FCS and inter-frame gap: what a frame takes on an Ethernet wire
-/// beside its bytes.
+/// Preamble, FCS and inter-frame gap: bytes that a frame takes on an Ethernet wire besides its own.
 pub const WIRE_OVERHEAD_BYTES: u64 = 24;
 /// Shorter frames are padded on the wire.
 pub const MIN_FRAME_BYTES: u64 = 60;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the checks forbid, as data.
+//! Rules of the checks, as data.
 
 /// Rooms (folders at the top) by floor, from the ground. A crate knows crates of its own
 /// floor and of those below, its tests too; of two rooms on one floor at most one knows

@@ -11,7 +11,7 @@ use crate::architecture;
 use crate::repository::packages;
 
 const PAGE: &str = "CONTRIBUTING.md";
-/// What has no manifest.
+/// Folders and files without a manifest.
 const FOLDERS: &[(&str, &str)] = &[
     (
         "contract/columns.toml",

@@ -47,7 +47,7 @@ pub(crate) struct Generated {
 enum Content {
     /// The whole file.
     File(Vec<u8>),
-    /// What stands between the markers of this name.
+    /// The part between the markers of this name.
     Block { name: String, text: String },
 }
 

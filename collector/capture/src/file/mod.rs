@@ -212,8 +212,8 @@ impl<R: Stored> TableWriter<R> {
 }
 
 impl<R> TableWriter<R> {
-    /// Removes what could not be removed when it was given up. Whoever reads the
-    /// capture would find rows that count as lost.
+    /// Removes files whose removal failed when they were given up. A reader of the capture would
+    /// find rows that count as lost.
     ///
     /// # Errors
     /// A file that still cannot be removed: it is tried again next time.

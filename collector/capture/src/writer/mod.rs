@@ -80,7 +80,7 @@ impl CaptureWriter {
     /// written but by [`WriterSteps`].
     ///
     /// # Errors
-    /// The same.
+    /// As [`CaptureWriter::create`].
     pub fn stepped(
         disk: SharedDisk,
         dir: &Path,
@@ -118,9 +118,8 @@ impl CaptureWriter {
         Ok((writer, WriterSteps { tables, receiver }))
     }
 
-    /// Starts a capture in `dir`, or, where that holds one, in the first of
-    /// `dir-2`, `dir-3` and so on that does not: a program that is started again
-    /// goes on beside what it has written.
+    /// Starts a capture in `dir`, or, where that holds one, in the first of `dir-2`, `dir-3` and so
+    /// on that does not: a program that is started again writes next to its older capture.
     ///
     /// # Errors
     /// When the directory cannot be written.
@@ -135,7 +134,7 @@ impl CaptureWriter {
     /// As [`CaptureWriter::create_next`], on a disk and without a thread.
     ///
     /// # Errors
-    /// The same.
+    /// As [`CaptureWriter::create_next`].
     pub fn stepped_next(
         disk: &SharedDisk,
         dir: &Path,
@@ -156,7 +155,7 @@ impl CaptureWriter {
         self.stats.clone()
     }
 
-    /// What will be written to `capture.json`; see [`CaptureWriter::write_meta`].
+    /// Contents of the next `capture.json`; see [`CaptureWriter::write_meta`].
     pub fn meta_mut(&mut self) -> &mut CaptureMeta {
         &mut self.meta
     }
@@ -267,7 +266,7 @@ impl CaptureWriter {
         };
         self.meta.rows_lost = self.stats.lost();
         if let Err(e) = result {
-            // What stopped the writer is the error to tell.
+            // The error to return is the one that stopped the writer.
             let _ = self.meta.write_on(&*self.disk, &self.dir);
             return Err(e);
         }

@@ -6,7 +6,7 @@ use crate::error::CaptureError;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// What the thread does, step by step. Time is that since the start.
+/// Steps of the writing thread. Times are since the start.
 pub struct WriterSteps {
     pub(super) tables: Tables,
     pub(super) receiver: Receiver<Message>,

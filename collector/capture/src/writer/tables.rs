@@ -54,7 +54,7 @@ pub(super) struct Tables {
     opened: Duration,
     /// Nothing is tried before.
     pause: Option<Duration>,
-    /// What failed last was `capture.json`.
+    /// The last failure was one of `capture.json`.
     meta_failed: bool,
 }
 
@@ -148,7 +148,7 @@ impl Tables {
         self.judge(result, now)
     }
 
-    /// Where nothing else failed, all is well when `capture.json` is written again.
+    /// Clears the failure when `capture.json` is written again, unless something else failed.
     fn meta_judged(&mut self, written: &Result<(), CaptureError>) {
         match written {
             Ok(()) if std::mem::take(&mut self.meta_failed) => self.stats.works(),
@@ -222,7 +222,7 @@ fn complete<R: Stored>(
     stats: &WriterStats,
 ) -> Result<usize, CaptureError> {
     let rows = given_up(table.close(), table, stats)?;
-    // What is left over is no reason to lose more rows: it is tried again.
+    // A file left over is no reason to lose more rows: its removal is tried again.
     let _ = table.remove_condemned();
     stats.add_written(rows as u64);
     Ok(rows)

@@ -163,7 +163,7 @@ pub(crate) fn config() -> Config {
     config_for(Config::default().max_flows)
 }
 
-/// The same with room for so many flows.
+/// As `config`, with room for `max_flows` flows.
 pub(crate) fn config_for(max_flows: usize) -> Config {
     let mut node = NodeConfig::default();
     node.ports.insert(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The capture's page encoder, with the plain form beside it: the column writer of the
-//! library `parquet`, given the same columns, layouts, pages and compression. Both in
-//! turns, on the rows of runs with known truth.
+//! The capture's page encoder compared with a plain one: the column writer of the library
+//! `parquet`, given the same columns, layouts, pages and compression. Both run in turns, on the
+//! rows of runs with known truth.
 
 use crate::figure::{RUNS, Row, per_core};
 use crate::store::size;

@@ -35,8 +35,8 @@ impl Row {
         }
     }
 
-    /// The same for runs that also give CPU time per item in ns: that of the
-    /// receiving and that of the sending side.
+    /// As `median`, for runs that also give CPU time per item in ns: that of the receiving side and
+    /// that of the sending side.
     pub(crate) fn median_with_cpu(
         what: &'static str,
         target: f64,

@@ -3,8 +3,8 @@
 //! with its pipeline, stream and packet memory, all on one core; the sender on
 //! another. The sender keeps at most a fixed number of datagrams under way, so
 //! that nothing is lost and the figure is what both together sustain; a lost
-//! report ends the benchmark. CPU time beside it is that of the receiving side
-//! alone, which a machine with other work to do disturbs less.
+//! report ends the benchmark. The CPU time next to it is that of the receiving side alone, which
+//! other work on the machine disturbs less.
 
 use crate::data::{NODE, REPORT_BYTES, config, packet, patch, set_part, template};
 use crate::figure::{Row, pin, process_cpu, thread_cpu, wait};

@@ -73,7 +73,7 @@ fn feed_some<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded, from: usize, 
     const BATCH: usize = 64;
     let exporter = IpAddr::from([192, 0, 2, 10]);
     let data = black_box(data);
-    // Those due at an earlier batch have been given.
+    // Samples due at an earlier batch have been given.
     let given = match from.checked_sub(BATCH) {
         Some(last) => {
             let ns = data.rx_ns[last];

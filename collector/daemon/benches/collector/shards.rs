@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Two pipelines beside one: what a second core is worth.
+//! Two pipelines compared with one: the gain from a second core.
 //!
-//! Each has the reports of a node and the samples of its flows, and a core; the rows
-//! of both go through one merge, their records to one hub. Time on the clock counts.
-//! What divides the reports among them runs in the receiving threads, and is not in
-//! it.
+//! Each has the reports of a node and the samples of its flows, and a core; the rows of both go
+//! through one merge, their records to one hub. Time on the clock counts. The code that divides the
+//! reports among them runs in the receiving threads and is not measured here.
 
 use crate::data::{NODE, REPORT_BYTES, Recorded, config_for, recorded};
 use crate::figure::{Row, pin, unpin};
@@ -26,7 +25,7 @@ impl RowSink for Nowhere {
     fn rows(&mut self, _: &[PostcardRow], _: &[ProbeRow]) {}
 }
 
-/// The same traffic at another node.
+/// Moves the traffic to another node.
 fn at_node(mut data: Recorded, node: u32) -> Recorded {
     for report in data.reports.chunks_mut(REPORT_BYTES) {
         report[4..8].copy_from_slice(&node.to_be_bytes());

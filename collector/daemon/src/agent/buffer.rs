@@ -11,7 +11,7 @@ use tidemark_proto::telemetry::AgentBatch;
 /// Events of one batch.
 const BATCH_EVENTS: usize = 4096;
 
-/// What an agent has done.
+/// Counters of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AgentReport {
     /// Read from the kernel.

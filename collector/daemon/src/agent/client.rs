@@ -23,7 +23,7 @@ const RETRY_LEAST: Duration = Duration::from_millis(100);
 const RETRY_MOST: Duration = Duration::from_secs(5);
 /// How long the end may take to read the rings and deliver what is left.
 const GRACE: Duration = Duration::from_secs(4);
-/// What an end that takes too long leaves.
+/// Consequence of a shutdown that takes too long.
 const LEFT: &str = "samples that the collector has not acknowledged are lost";
 
 #[derive(Default)]

@@ -45,7 +45,7 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from)
 }
 
-/// What a message says; `None` when it makes no sense.
+/// Event in a message; `None` when it makes no sense.
 pub fn event_of(message: &AgentEvent) -> Option<Event> {
     let flow = FlowKey {
         src: address(&message.src)?,

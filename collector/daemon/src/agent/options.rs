@@ -5,12 +5,12 @@ use daemon_kit::credentials::Access;
 use std::time::Duration;
 use tcp_probe::perf::Options;
 
-/// What an agent reads, where it sends, and how much it keeps.
+/// Options of an agent: its sources, the collector it sends to, and the size of its buffer.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
     /// `HOST:PORT` or URL of a collector's gRPC address.
     pub to: String,
-    /// What the agent shows there.
+    /// Credentials that the agent presents there.
     pub access: Access,
     /// The agent becomes this user once the tracepoints are open.
     pub user: Option<String>,

@@ -35,8 +35,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// What of this machine, the configuration and the way of the reports is not as
-    /// it has to be, and what to do about it; exits with 1 where something does not work.
+    /// Check this machine, the configuration and the path of the reports, and say how to fix what
+    /// is wrong; exits with 1 where something does not work.
     Doctor {
         #[command(flatten)]
         settings: Settings,

@@ -79,7 +79,7 @@ impl Settings {
     }
 }
 
-/// What is given takes the place of what the file has.
+/// Replaces the value from the file by the one given.
 fn set<T>(value: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *value = given;

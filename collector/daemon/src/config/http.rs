@@ -18,7 +18,7 @@ pub struct HttpConfig {
     /// Its content is the bearer token that readers show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
-    /// Names that this server may be called by, beside its addresses and `localhost`.
+    /// Names that this server may be called by, besides its addresses and `localhost`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// Serve everybody who reaches an address beyond this machine.

@@ -138,8 +138,8 @@ pub fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, ConfigError>
 }
 
 impl Config {
-    /// What the pipeline is given, but for the nodes' keys: whoever runs it reads
-    /// them ([`tidemark_pipeline::Config::read_keys`]).
+    /// Configuration of the pipeline, without the nodes' keys: the caller that runs it reads them
+    /// ([`tidemark_pipeline::Config::read_keys`]).
     pub fn pipeline(&self) -> tidemark_pipeline::Config {
         let p = &self.pipeline;
         tidemark_pipeline::Config {

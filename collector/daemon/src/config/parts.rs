@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tcp_probe::perf::{Clock, Filter};
 
-/// Where rows are stored.
+/// Storage of rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CaptureConfig {
@@ -68,7 +68,7 @@ impl Default for ProbeConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsConfig {
-    /// Take events of agents on the gRPC address: whoever may call there can send.
+    /// Take events of agents on the gRPC address: anyone who may call there can send.
     pub accept: bool,
 }
 

@@ -17,7 +17,7 @@ use tcp_probe::perf::PerfReader;
 
 /// Of /proc/self/status.
 const CAP_NET_ADMIN: u64 = 1 << 12;
-/// Where the kernel does not say from which port on everybody may listen.
+/// Default for the first port that everybody may listen on, if the kernel does not say.
 const FIRST_OPEN_PORT: u16 = 1024;
 /// No UDP datagram is longer.
 const MAX_DATAGRAM_BYTES: usize = 65_535;
@@ -30,7 +30,7 @@ pub(super) fn kernel() -> Finding {
     judge::kernel(file("/proc/sys/kernel/osrelease").trim())
 }
 
-/// What everybody may have, bytes.
+/// Largest receive buffer that everybody may have, bytes.
 fn most_bytes() -> u64 {
     let most = file("/proc/sys/net/core/rmem_max");
     most.trim().parse().unwrap_or(0)
@@ -169,7 +169,7 @@ pub(super) fn servers(config: &Config, runs: bool) -> [Finding; 2] {
     })
 }
 
-/// A socket of the same kind as the receiver's, without others beside it.
+/// Binds a socket of the receiver's kind, alone on its port.
 fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
     socket.bind(&address.into())?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the kernel is asked for: capabilities, clock, interfaces and their offloads.
+//! Queries the kernel: capabilities, clock, interfaces and their offloads.
 
 use super::judge::{Offloads, WallClock};
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
@@ -52,7 +52,7 @@ fn address(interface: &InterfaceAddress) -> Option<IpAddr> {
     })
 }
 
-/// What the driver of an interface says.
+/// Reads the offloads of an interface from its driver.
 pub(super) fn offloads(interface: &str) -> Offloads {
     // linux/ethtool.h
     const ETHTOOL_GFLAGS: u32 = 0x25;

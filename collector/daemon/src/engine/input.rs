@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an engine is fed.
+//! Input of an engine.
 
 use crate::source::Batch;
 use std::sync::Arc;

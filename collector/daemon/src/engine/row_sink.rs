@@ -6,8 +6,8 @@ use tidemark_capture::Reception;
 use tidemark_pipeline::{EventRow, PostcardRow, ProbeRow, Stats};
 use tidemark_proto::telemetry::{ClockMapping, CollectorStatus};
 
-/// Takes the rows of the engine. Rows come in batches: a call costs little
-/// beside the work on its rows.
+/// Takes the rows of the engine. Rows come in batches: a call costs little compared with the work
+/// on its rows.
 pub trait RowSink: Send {
     /// Takes packets and samples, each in ascending `order`, which together follow in
     /// `order` on what came before.
@@ -38,7 +38,7 @@ pub trait RowSink: Send {
     }
 }
 
-/// What is known of a capture as a whole.
+/// Facts about a capture as a whole.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
     /// Clock mappings as last computed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the engine's results go: updates to the hub, rows to a list of sinks.
+//! Sink of the engine's results: updates go to the hub, rows to a list of sinks.
 
 use super::row_sink::{RowSink, Standing, finish_all};
 use crate::hub::Hub;
@@ -20,7 +20,7 @@ pub struct EngineSink {
     sinks: Vec<Box<dyn RowSink>>,
     hub: Arc<Hub>,
     counters: Arc<SourceCounters>,
-    /// Where this is the sink of one of several pipelines.
+    /// Set if this is the sink of one of several pipelines.
     part: Option<ShardPart>,
     postcards: Vec<PostcardRow>,
     probes: Vec<ProbeRow>,

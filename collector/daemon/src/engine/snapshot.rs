@@ -32,7 +32,7 @@ pub struct Snapshot {
     pub runs: BTreeMap<u32, Run>,
     /// Nodes whose drops are not known, in order.
     pub nodes_of_hops_alone: Vec<u32>,
-    /// Where refused reports came from, the first ones.
+    /// The first sources of refused reports.
     pub refused_sources: Vec<RefusedSource>,
 }
 

@@ -19,7 +19,7 @@ pub struct ClickHouseStatus {
     pub spool_bytes: u64,
     /// Rows waiting on disk that a power cut may take.
     pub unsynced_rows: u64,
-    /// What keeps rows from being inserted now, if anything does.
+    /// Reason why rows cannot be inserted now, if any.
     pub failure: Option<String>,
 }
 

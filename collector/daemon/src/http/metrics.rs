@@ -27,7 +27,7 @@ impl fmt::Debug for Exporter {
 }
 
 metrics! {
-    /// What the daemon counts around the pipeline.
+    /// Counters of the daemon around the pipeline.
     #[derive(Debug)]
     pub struct DaemonMetrics {
         /// UDP datagrams received.

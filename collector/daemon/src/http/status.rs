@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the HTTP server shows, and `/status`.
+//! State that the HTTP server shows, and `/status`.
 
 use super::clickhouse::ClickHouseStatus;
 use crate::account::{FrameAccount, RowAccount, SampleAccount};
@@ -36,9 +36,9 @@ pub struct Shown {
     pub packets: Arc<PacketMemory>,
     /// Directory and writer of the capture, where there is one.
     pub capture: Option<(String, WriterStats)>,
-    /// Where agents are accepted.
+    /// `None` unless agents are accepted.
     pub agents: Option<Agents>,
-    /// Where ClickHouse is used.
+    /// `None` unless ClickHouse is used.
     pub clickhouse: Option<tidemark_clickhouse::SinkStats>,
 }
 
@@ -59,7 +59,7 @@ pub struct Status {
     pub samples: SampleAccount,
     /// The way of the reports of each address, and why it is no ring.
     pub receive: Vec<crate::receive::Path>,
-    /// Where refused reports come from, the first sources.
+    /// The first sources of refused reports.
     pub refused_sources: Vec<tidemark_pipeline::RefusedSource>,
     /// Packets matched with the state of their sender.
     pub join: JoinStatus,
@@ -71,9 +71,9 @@ pub struct Status {
     pub flows: FlowStatus,
     /// Clocks of nodes and hosts.
     pub clocks: Vec<ClockReport>,
-    /// Where there is a capture.
+    /// `None` without a capture.
     pub capture: Option<CaptureStatus>,
-    /// Where ClickHouse is used.
+    /// `None` unless ClickHouse is used.
     pub clickhouse: Option<ClickHouseStatus>,
     /// Of the telemetry stream, now.
     pub subscribers: Vec<SubscriberStatus>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a new subscriber is told first: flows and clocks that are known.
+//! State that a new subscriber is told first: known flows and clocks.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl Known {
     }
 }
 
-/// What is known, shared with the lists of subscribers.
+/// Known flows and clocks, shared with the lists of subscribers.
 pub(super) type Shared = Arc<Mutex<Known>>;
 
 /// The list for one subscriber, read from what is known as it takes it: one that does

@@ -191,7 +191,7 @@ mod tests {
         }
         assert_eq!(told, (0..flows).collect::<Vec<_>>());
         let mut late = hub.subscribe("late", None).unwrap();
-        // What is forgotten before the list is read is not told.
+        // A flow forgotten before the list is read is not told.
         (flows..flows + 10).for_each(|id| hub.publish(flow(id)));
         assert_eq!(late.next().await.unwrap().flows[0].flow_id, 10);
         let rest = [late.next().await.unwrap(), late.next().await.unwrap()];

@@ -22,7 +22,7 @@ struct Waiting {
     updates_lost: u64,
 }
 
-/// Where updates go in.
+/// Sending end of a queue of updates.
 pub(super) struct Sender {
     sender: mpsc::Sender<Waiting>,
     waiting_bytes: Arc<AtomicUsize>,
@@ -32,7 +32,7 @@ pub(super) struct Sender {
     pub lost: u64,
 }
 
-/// Where they come out, each with its number in this queue.
+/// Receiving end, which gives each update with its number in this queue.
 pub struct Receiver {
     first: Box<dyn Iterator<Item = Update> + Send>,
     sequence: u64,

@@ -27,7 +27,7 @@ pub use trace::TraceSource;
 /// Nobody waits for an import: slow flows get their time.
 const JOIN_WAIT_MS: u32 = 5000;
 
-/// What to import.
+/// Files to import and their options.
 #[derive(Clone, Debug, Args)]
 pub struct ImportOptions {
     /// Reports as UDP datagrams in a capture file, pcap or pcapng (.gz allowed); `-` is

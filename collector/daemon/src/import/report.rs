@@ -30,7 +30,7 @@ pub struct ImportReport {
     pub clocks: Vec<ClockReport>,
     /// Flows seen in reports.
     pub flows: u64,
-    /// What was stored.
+    /// Rows stored.
     pub capture: CaptureReport,
     /// Every counter of the pipeline.
     pub pipeline: Stats,
@@ -114,7 +114,7 @@ pub struct HostReport {
     pub ahead_s: Option<f64>,
 }
 
-/// What an import stored.
+/// Rows that an import stored.
 #[derive(Debug, Serialize)]
 pub struct CaptureReport {
     /// Rows in complete files on disk.

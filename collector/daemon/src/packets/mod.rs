@@ -36,7 +36,7 @@ impl Default for Bounds {
     }
 }
 
-/// What is in memory.
+/// Packets in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     /// Packets.
@@ -73,7 +73,7 @@ impl PacketMemory {
         }
     }
 
-    /// What is in memory.
+    /// Counts the packets in memory.
     pub fn kept(&self) -> Kept {
         let ports = self.ports.lock();
         Kept {

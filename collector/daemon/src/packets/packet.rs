@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is kept of one packet.
+//! Record kept of one packet.
 
 use tidemark_pipeline::PostcardRow;
 

@@ -11,8 +11,8 @@ pub(super) const FIRST_CHUNK: usize = 16;
 /// Packets of the largest piece.
 pub(super) const CHUNK: usize = 4096;
 
-/// A piece, with the times of arrival in it: what is read of minutes of packets
-/// is a small part, and whoever reads holds up whoever adds.
+/// A piece, with the times of arrival in it: a read takes a small part of minutes of packets, and
+/// readers hold up writers.
 struct Chunk {
     packets: Vec<Packet>,
     first_ns: u64,

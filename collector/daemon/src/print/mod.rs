@@ -130,7 +130,7 @@ fn from_socket(listen: SocketAddr, printer: &mut Printer<impl Write>) -> Result<
         let payload = buffer.get(..length).unwrap_or_default();
         printer.account.frames += 1;
         let more = printer.datagram(from.ip(), payload)?;
-        // Whoever looks on sees it at once.
+        // Someone looking on sees it at once.
         printer.out.flush()?;
         if !more {
             printer.account.something()?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What one system call has brought.
+//! Datagrams that one system call has brought.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -32,7 +32,7 @@ fn bind(listen: &str, path: ReceivePath, shards: usize) -> ReportReceiver {
     receiver
 }
 
-/// What all threads saw: shard, exporter, source port, payload.
+/// Datagrams that all threads saw: shard, exporter, source port, payload.
 type Seen = Arc<Mutex<Vec<(usize, IpAddr, u16, Vec<u8>)>>>;
 
 fn start(receiver: ReportReceiver) -> (Running, Seen) {

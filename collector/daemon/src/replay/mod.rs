@@ -37,11 +37,10 @@ pub(crate) struct ReplayArgs {
     /// Reports, and with --agent samples, of a run, or of its capture.
     #[arg(long, value_name = "RUN", group = "source")]
     capture: Option<PathBuf>,
-    /// Where reports go (UDP).
+    /// Destination of reports (UDP).
     #[arg(long, default_value = "127.0.0.1:32766")]
     to: SocketAddr,
-    /// Where samples go: HOST:PORT of a collector's telemetry address, or
-    /// https://HOST:PORT.
+    /// Destination of samples: HOST:PORT of a collector's telemetry address, or https://HOST:PORT.
     #[arg(long)]
     agent: Option<String>,
     /// 1 = as recorded, 2 = twice as fast; 0 = as fast as it goes.

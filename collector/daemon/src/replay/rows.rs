@@ -257,7 +257,7 @@ fn packet(row: &PostcardRow, flow: &FlowKey) -> Option<(Vec<u8>, InnerKind)> {
     };
     match flow.protocol {
         TCP => {
-            // What is neither IP header nor payload was TCP header and options.
+            // Bytes in neither IP header nor payload were TCP header and options.
             let header = row.ip_bytes.checked_sub(ip_header + row.payload_bytes)?;
             let words = u8::try_from(header / 4)
                 .ok()

@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// Shards at most: [`FlowShards`] has a bit for each.
 pub const MAX_SHARDS: usize = 64;
 
-/// What a pipeline that is one of several shares with the others.
+/// State that one of several pipelines shares with the others.
 #[derive(Clone, Debug)]
 pub struct ShardPart {
     /// Number of the shard.

@@ -54,7 +54,7 @@ impl ReportSender {
         let mut start = 0;
         let mut before = None;
         for (n, datagram) in message.datagrams().enumerate() {
-            // What has no header is malformed, and counted by the first.
+            // A datagram without a header is malformed; the first shard counts it.
             let shard = peek_header(datagram).map_or(0, |h| self.nodes.of(h.node_id));
             if let Some(before) = before.filter(|&b| b != shard) {
                 let at = n * length;

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 /// has coalesced as much as it can. What does not fit waits in the sockets.
 const CHANNEL: usize = 32;
 
-/// What all engines are made of.
+/// Options of all engines.
 pub struct Options {
     /// Of each pipeline.
     pub pipeline: Config,
@@ -96,7 +96,7 @@ impl Engines {
         ReportSender::new(self.inputs.clone(), self.nodes.clone())
     }
 
-    /// Where events of hosts go.
+    /// Sender for events of hosts.
     pub fn event_sender(&self) -> EventSender {
         EventSender::new(self.inputs.clone(), self.flows.clone())
     }

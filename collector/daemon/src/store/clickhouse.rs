@@ -24,7 +24,7 @@ impl RowSink for ClickHouseSink {
     }
 
     fn finish(self: Box<Self>) -> anyhow::Result<()> {
-        // What the server has not taken stays in the spool for the next start.
+        // Batches that the server has not taken stay in the spool for the next start.
         ClickHouseSink::finish(*self);
         Ok(())
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What commands say: errors, rows, and how far they are.
+//! Tests of the commands' output: errors, rows and progress.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::Collector;

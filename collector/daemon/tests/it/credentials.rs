@@ -116,7 +116,7 @@ fn a_token_lets_in_and_others_are_counted() {
     }
 }
 
-/// What `validate` and `run` say of a configuration that cannot be used.
+/// Checks that `validate` and `run` refuse a configuration with these words.
 fn refused_at_start(dir: &Path, settings: &str, words: &[&str]) {
     let config = dir.join("c.toml");
     std::fs::write(&config, settings).unwrap();

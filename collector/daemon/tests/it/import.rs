@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `import` of runs with known truth: the golden set and, where they are beside the
-//! repository, the whole runs.
+//! `import` of runs with known truth: the golden set and, where they lie next to the repository,
+//! the whole runs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common;
@@ -115,7 +115,7 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import")
 }
 
-/// The same frames as Wireshark saves them: one interface, times in nanoseconds.
+/// Converts frames to the form in which Wireshark saves them: one interface, times in nanoseconds.
 fn pcapng_of(pcap: &Path) -> Vec<u8> {
     let block = |kind: u32, body: &[u8]| {
         let padding = body.len().next_multiple_of(4) - body.len();
@@ -467,7 +467,7 @@ fn broken_inputs_are_one_line() {
     assert!(!out.exists());
 }
 
-/// A trace by another clock than the pcap's: uptime beside Unix time.
+/// A trace by another clock than the pcap's: uptime against Unix time.
 fn clocks_of_pcap_and_trace_may_differ(data: &Path, candidates: u64) {
     use std::io::{BufRead, BufReader, Write};
     let dir = tempfile::tempdir().unwrap();

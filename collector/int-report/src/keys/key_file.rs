@@ -12,7 +12,7 @@ use thiserror::Error;
 pub struct KeyFileError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it, and what to do.
+    /// The fault, and its remedy.
     pub problem: String,
 }
 

@@ -31,7 +31,7 @@ impl fmt::Debug for ReportKeys {
     }
 }
 
-/// The same keys in the same order.
+/// Equal if they hold the same keys in the same order.
 impl PartialEq for ReportKeys {
     fn eq(&self, other: &Self) -> bool {
         let prints = |keys: &Self| -> Vec<_> { keys.0.iter().map(|k| code(k, b"same?")).collect() };

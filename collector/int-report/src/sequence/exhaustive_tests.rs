@@ -14,7 +14,7 @@ fn stream(bits: u8) -> Stream {
     Stream::new(bits, &config)
 }
 
-/// What the second of two numbers is, without a clock: by its distance from the first
+/// Expected outcome of the second of two numbers, without a clock: by its distance from the first
 /// in whole numbers, of at most half the range.
 fn expected(bits: u8, first: u32, second: u32) -> Outcome {
     let range = 1i64 << bits;
@@ -30,7 +30,7 @@ fn expected(bits: u8, first: u32, second: u32) -> Outcome {
         1 => Outcome::InOrder,
         d if d > 1 && d <= window / 2 => Outcome::Gap { lost: d as u32 - 1 },
         d if d < 0 && -d < window => Outcome::Late,
-        // Only low numbers may begin anew.
+        // Only low numbers may begin a new count.
         d if d < 0 && -d < range / 2 && second >= 1_024 => Outcome::Stale,
         d if -d == range / 2 && second >= 1_024 => Outcome::Stale,
         _ => Outcome::Implausible,
@@ -91,7 +91,7 @@ fn every_pair_of_borders_of_22_and_32_bits() {
         for &first in &borders {
             for &second in &borders {
                 holds(bits, first, second);
-                // The same distance from where numbers wrap.
+                // A pair at the same distance, across the wrap.
                 holds(bits, mask, second.wrapping_sub(first) & mask);
             }
         }

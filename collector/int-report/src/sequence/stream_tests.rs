@@ -391,8 +391,8 @@ proptest! {
     }
 }
 
-/// Where numbers wrap makes no difference: every first number, and every two after
-/// it, of a range small enough to try them all; then the borders of 22 and 32 bits.
+/// The place where numbers wrap makes no difference: every first number, and every two after it, of
+/// a range small enough to try them all; then the borders of 22 and 32 bits.
 #[test]
 fn what_is_counted_does_not_depend_on_where_numbers_wrap() {
     let config = StreamConfig {

@@ -21,9 +21,9 @@ pub struct StreamKey {
     pub sequence_bits: u8,
 }
 
-/// Streams by key. When full, an unknown stream takes the place of one that has
-/// been silent while many others came; else it is refused and counted: whoever
-/// invents streams cannot push out those that speak.
+/// Streams by key. When full, an unknown stream takes the place of one that has been silent while
+/// many others came; else it is refused and counted: a sender that invents streams cannot push out
+/// those that speak.
 #[derive(Debug, Default)]
 pub struct StreamTable {
     config: StreamConfig,

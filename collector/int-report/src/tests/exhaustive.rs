@@ -90,8 +90,8 @@ fn datagrams() -> Vec<(&'static str, Vec<u8>, Vec<usize>)> {
     ]
 }
 
-/// What holds of any datagram: nothing panics, each packet lies within it and behind
-/// the one before, and whoever else reads it reads the same.
+/// Checks any datagram: nothing panics, each packet lies within it and behind the one before, and
+/// all other readers read the same.
 fn sound(payload: &[u8]) {
     let start = payload.as_ptr() as usize;
     let header = peek_header(payload);
@@ -165,8 +165,8 @@ fn every_pair_of_deciding_bytes() {
     }
 }
 
-/// Where reports of these lengths end, by the specification's words: 4 bytes and
-/// `length` words; 0xff and what is shorter than a word go to the end.
+/// Ends of reports of these lengths, by the specification's words: 4 bytes and `length` words; 0xff
+/// and lengths below a word go to the end.
 fn ends(payload: &[u8]) -> Result<Vec<usize>, DecodeError> {
     let (mut ends, mut offset) = (Vec::new(), 8);
     while payload.len() - offset >= 4 {
@@ -227,7 +227,7 @@ fn word(n: usize) -> u32 {
     0x0102_0300 * (n as u32 % 20 + 1) + n as u32
 }
 
-/// What a report with these items says, each at the place that those before it leave.
+/// Report with these items, each at the place that those before it leave.
 fn expected(bits: u16, domain_bits: u16) -> (Report<'static>, usize) {
     let mut at = 0;
     let mut place = |present: bool, words: usize| {

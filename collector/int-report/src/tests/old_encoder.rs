@@ -6,7 +6,7 @@ use crate::domain;
 use crate::encode::{EncodeError, port_word, unsupported};
 use crate::report::{InnerKind, Report};
 
-/// What v1.0 and v0.5 have no place for.
+/// Refuses values that v1.0 and v0.5 have no place for.
 fn check_old(report: &Report<'_>) -> Result<u32, EncodeError> {
     let wide = |port: Option<u32>| port.is_some_and(|id| id >= 0xffff);
     let checks = [

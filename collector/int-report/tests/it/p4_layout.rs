@@ -36,8 +36,8 @@ fn put(bytes: &mut [u8], offset: usize, bits: usize, value: u128) {
     }
 }
 
-/// What the program writes into fields that are not of the packet, or must have
-/// one value for the packet to be well-formed; all others get a pattern.
+/// Values that the program writes into fields that are not of the packet, or that a well-formed
+/// packet must have; all other fields get a pattern.
 fn fixed(constants: &Value, way: &str, family: &str, transport: &str) -> Values {
     let dropped = way == "dropped";
     let (upper, family_upper) = (way.to_uppercase(), family.to_uppercase());

@@ -219,8 +219,8 @@ impl Accounting {
         stats.reports_without_time += u64::from(!has_time);
         if let Ok(times) = &times {
             if times.restarted {
-                // What begins a clock is no double, whatever its number: who does
-                // not hear of it goes on with the old one.
+                // The report that begins a clock is no duplicate, whatever its number: layers
+                // that do not see it would go on with the old clock.
                 self.streams.clock_restarted(report.node_id);
                 (self.duplicate, self.replayed) = (false, false);
             }

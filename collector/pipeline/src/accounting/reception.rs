@@ -23,7 +23,7 @@ const REAL_TIME: u64 = 5;
 const GAINING_REPORTS: u32 = 8;
 const GAINING_NS: u64 = 20_000_000;
 
-/// What is known of how reception follows a node's clock.
+/// Pace of a node's clock against reception, as far as known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Pace {
     /// Not enough has been received.
@@ -93,7 +93,7 @@ impl Reception {
         self.ahead_ns
     }
 
-    /// What drift allows by now, ns.
+    /// Greatest `ahead_ns` that drift allows by now, ns.
     fn limit_ns(&self, rx_ns: u64) -> i64 {
         let elapsed = rx_ns.saturating_sub(self.rx_ns) / DRIFT;
         self.ahead_ns.saturating_add_unsigned(elapsed)

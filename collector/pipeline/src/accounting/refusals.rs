@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where refused reports come from: so whoever runs the collector can configure an
-//! unknown exporter, or find it.
+//! Sources of refused reports: so that an operator can configure an unknown exporter, or find it.
 
 use crate::wire::Received;
 use serde::Serialize;

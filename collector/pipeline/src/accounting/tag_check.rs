@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the reports of a node with a key have to show: that key, and that they
-//! are no recording.
+//! Checks the reports of a node with a key: that they have it, and that they are no recording.
 
 use super::refusals::RefusalReason;
 use super::time::Times;

@@ -12,9 +12,9 @@ use tidemark_rows::Absent;
 const MAX_BACKWARD_NS: u64 = 2_000_000_000;
 /// No clock counts further (146 years): sums of times stay within 64 bits.
 pub(crate) const MAX_TIME_NS: u64 = 1 << 62;
-/// After a silence a report may be this much older than the time told meanwhile: what
-/// lags further for long is of a clock that restarted. Whoever knows the time by what
-/// is told takes this much for the age of what is new.
+/// After a silence a report may be this much older than the time told meanwhile: one that lags
+/// further for long is of a clock that restarted. Code that knows the time only as told takes this
+/// much for the age of new reports.
 const MAX_LATE_AFTER_SILENCE_NS: u64 = 500_000_000;
 /// While a node is silent its time is told by the collector's clock. Clocks run
 /// apart by less than one part in this meanwhile.
@@ -267,8 +267,8 @@ impl NodeTime {
             let set_back = self.reception.is_settled()
                 && self.set_back.observe(time_ns, rx_ns, self.max_ns, ahead_ns);
             if off_axis || set_back || lags && self.is_lagging_on(rx_ns) {
-                // The same clock seen from a reception clock that was set back
-                // is no restart.
+                // A step back of the reception clock makes the same node clock look early: that is
+                // no restart.
                 let back_ns = if is_other { 0 } else { MAX_BACKWARD_NS };
                 restarted = set_back || lags || back > back_ns || forward > self.max_forward_ns;
                 lags = false;

@@ -10,7 +10,7 @@
 //! * nearly all packets that leave in an interval have it, not some among others;
 //! * it is reached no faster than time passes.
 //!
-//! What does not look so is not waited for, and what was long ago is forgotten.
+//! Delays that do not look so are not waited for, and delays long past are forgotten.
 
 /// Queueing delay that is waited for at most.
 const MAX_DELAY_NS: u64 = 10_000_000_000;
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(a.longest_ns(), 3 * S);
         assert!(!a.forget(111 * S), "remembered for one period more");
         assert_eq!(a.longest_ns(), 3 * S);
-        // What is known is believed again at once.
+        // A known delay is believed again at once.
         for number in 11_100..11_104 {
             interval(&mut a, 3 * S, number, 1, 1);
         }

@@ -65,7 +65,7 @@ impl<'a> Batch<'a> {
         self.hand_on();
     }
 
-    /// What is left, to be handed on another time.
+    /// The update gathered so far, to be handed on another time.
     pub(super) fn into_gathered(self) -> Update {
         self.update
     }

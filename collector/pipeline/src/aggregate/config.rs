@@ -9,7 +9,7 @@ pub(super) const MAX_OPEN_BYTES: usize = 512 << 20;
 /// It is looked at each time so many rows have come.
 pub(super) const ROWS_PER_LOOK: u32 = 65_536;
 
-/// What decides how rows become interval records.
+/// Parameters of how rows become interval records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AggregateConfig {
     /// Length of an interval.

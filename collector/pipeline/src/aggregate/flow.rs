@@ -44,7 +44,7 @@ pub(super) struct FlowTotals {
 
 const _: () = assert!(size_of::<FlowTotals>() == 128);
 
-/// What a flow has in few intervals.
+/// Values that a flow has in few intervals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rare {
     /// TCP flags of packets that begin or end a connection.

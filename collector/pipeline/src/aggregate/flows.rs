@@ -24,7 +24,7 @@ pub(super) struct Flows {
     places: Vec<Place>,
     /// From a hash to its place: 64 less the power.
     shift: u32,
-    /// What few intervals have, by place: it would make the totals a line longer.
+    /// Values that few intervals have, by place: they would make the totals a line longer.
     rare: Vec<Rare>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is counted at one node over one interval.
+//! Counters of one node over one interval.
 
 use super::flows::Flows;
 use super::link::LinkTotals;

@@ -86,8 +86,8 @@ impl LinkTotals {
             .unwrap_or(u32::MAX)
     }
 
-    /// What was counted stands for so many times as many of those that are counted now. Drops
-    /// stay; in the distributions they cannot be told apart.
+    /// Scales the counts so far to a new sampling rate: each stands for `times` of
+    /// the packets counted now. Drops stay; in the distributions they cannot be told apart.
     fn multiply(&mut self, times: u32) {
         let r = &mut self.record;
         let others = r.arrivals.saturating_sub(r.drops);
@@ -168,7 +168,7 @@ pub(super) struct Span {
     pub duration_ns: u64,
 }
 
-/// What is carried from interval to interval.
+/// State carried from interval to interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkState {
     /// How long its packets may be under way.

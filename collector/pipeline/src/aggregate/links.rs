@@ -20,7 +20,7 @@ const MAX_NAMED: usize = 8;
 /// is counted (`rows_late`).
 const MAX_UNNAMED_DELAY_NS: u64 = 100_000_000;
 
-/// What is carried from interval to interval for each egress queue.
+/// State carried from interval to interval for each egress queue.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     named_ports: BTreeSet<u32>,
@@ -93,7 +93,7 @@ impl Links {
         Some(i)
     }
 
-    /// What is known of the delay of an egress queue's packets.
+    /// Delay seen lately at an egress queue.
     #[inline]
     pub(super) fn delay_mut(&mut self, link: LinkIndex) -> Option<&mut DelayAllowance> {
         let (_, state) = self.states.get_mut(link)?.as_mut()?;
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(links.longest_delay_ns(), MAX_UNNAMED_DELAY_NS);
         wait(&mut links, (7, 0), 3 * S);
         assert_eq!(links.longest_delay_ns(), 3 * S);
-        // Where no port is named, all are alike.
+        // If no port is named, all are alike.
         let mut links = Links::new(BTreeSet::new());
         wait(&mut links, (8, 0), 9 * S);
         assert_eq!(links.longest_delay_ns(), 9 * S);
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(records(&mut links, 24, &mut interval).len(), 1);
         links.forget(25 * S, |_| false);
         assert_eq!(records(&mut links, 25, &mut interval).len(), 1);
-        // Its place is used again, and it begins anew.
+        // Its place is used again, and its count starts again.
         assert_eq!(links.index((9, 0)), Some(stranger));
         let again = links.index((8, 0)).unwrap();
         interval.link(again).arrival(&PostcardRow::default());

@@ -199,7 +199,7 @@ impl Aggregator {
         }
     }
 
-    /// The same for a sample.
+    /// As `prefetch_packet`, for a sample.
     #[inline(always)]
     pub(crate) fn prefetch_sample(&self, step: Step, flow_id: u64, port: u32) {
         if let Some(node) = self.nodes.get(self.last_node) {

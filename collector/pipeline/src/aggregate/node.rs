@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is counted at one node.
+//! Counters of one node.
 
 use super::batch::Batch;
 use super::config::{AggregateConfig, MAX_OPEN_BYTES, ROWS_PER_LOOK};
@@ -52,7 +52,7 @@ pub(super) struct NodeIntervals {
     pub many_flows: bool,
     pub(super) max_open_bytes: usize,
     rows_until_look: u32,
-    /// Intervals that end by then are handed on, whoever they wait for.
+    /// Intervals that end by then are handed on, even if reports for them are still due.
     forced_to_ns: Option<u64>,
 }
 
@@ -290,7 +290,7 @@ impl NodeIntervals {
         }
     }
 
-    /// The same for a sample.
+    /// As `prefetch_packet`, for a sample.
     #[inline(always)]
     pub(super) fn prefetch_sample(&self, step: Step, flow_id: u64, port: u32) {
         if let Some(interval) = self.open.get(self.last_sample.offset) {

@@ -58,7 +58,7 @@ impl CachedInterval {
     }
 }
 
-/// Where an interval is, and whether the open ones moved for it.
+/// Place of an interval, and whether the open ones moved for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub offset: usize,
@@ -153,8 +153,7 @@ impl OpenIntervals {
         self.base.is_some_and(|b| b + offset as u64 == number)
     }
 
-    /// What to remember of a lookup; nothing unless the interval is where its
-    /// number belongs.
+    /// Result of a lookup to remember; nothing unless the interval is where its number belongs.
     pub(super) fn cached(&self, number: u64, offset: usize) -> CachedInterval {
         if !self.is_at(number, offset) {
             return CachedInterval::default();

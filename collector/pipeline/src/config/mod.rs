@@ -35,7 +35,7 @@ pub struct Config {
     /// Which of several pipelines this is.
     #[serde(skip)]
     pub share: Share,
-    /// What becomes of the reports of a node that is not listed.
+    /// Treatment of the reports of a node that is not listed.
     pub unknown_nodes: UnknownNodes,
     /// Length of the interval records, aligned to multiples of itself.
     pub interval_ms: u32,
@@ -166,7 +166,7 @@ impl Config {
     }
 }
 
-/// What becomes of the reports of a node that the configuration does not name.
+/// Treatment of the reports of a node that the configuration does not name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownNodes {
@@ -184,7 +184,7 @@ pub enum UnknownNodes {
 pub struct ConfigError {
     /// Dotted path of the key.
     pub key: String,
-    /// What is wrong with it and what it may be.
+    /// The fault, and the allowed values.
     pub what: String,
 }
 

@@ -50,7 +50,7 @@ pub enum DepthUnit {
 pub struct NodeConfig {
     /// Shown to people; empty = `node<id>`.
     pub name: String,
-    /// Where its reports come from.
+    /// Sources of its reports.
     pub exporters: Exporters,
     /// File with the keys of the tags that its reports have to have; its content
     /// is [`super::Config::keys`].
@@ -66,7 +66,7 @@ pub struct NodeConfig {
     pub packet_bytes: u32,
     /// Bytes of a cell where occupancy is in cells (Tofino 80, Tofino 2 176).
     pub cell_bytes: Option<u32>,
-    /// What the codes of drop reports mean.
+    /// Meanings of the codes of drop reports.
     pub drop_codes: DropTable,
     /// Egress port to its description.
     pub ports: BTreeMap<u32, PortConfig>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the reports of well-known programs mean: a node's configuration names
-//! one and may change single keys of it.
+//! Meaning of the reports of well-known programs: a node's configuration names one and may change
+//! single keys of it.
 
 use super::{DepthUnit, Exporters, NodeConfig, PortConfig, TimeUnit};
 use int_report::drop_reason::DropTable;
@@ -29,7 +29,7 @@ enum Profile {
     /// packets begin with Ethernet, it rounds the report length down, and a
     /// tail drop may have D clear: all of that the decoder takes as it comes.
     SwitchP416,
-    /// The same on Tofino 2.
+    /// switch-p4-16 on Tofino 2.
     SwitchP416Tofino2,
     /// fabric-tna: reports v0.5 with the low 32 bits of the clock, drop codes
     /// of its own from 128 on.

@@ -8,8 +8,7 @@ use super::segment_memory::SegmentMemory;
 use crate::prefetch;
 use crate::ring::Ring;
 
-/// Unacknowledged segments remembered per flow and port, beside those that wait
-/// for a sample.
+/// Unacknowledged segments remembered per flow and port, besides those that wait for a sample.
 const MAX_UNACKED: usize = 16_384;
 /// Ranges never seen, remembered per flow and port.
 const MAX_HOLES: usize = 64;
@@ -77,7 +76,7 @@ pub(crate) enum Arrival {
     Again,
 }
 
-/// What an acknowledgement tells about the segments it covers.
+/// Facts that an acknowledgement tells about the segments it covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Acked {
     /// Latest egress time among the acknowledged segments.

@@ -32,7 +32,7 @@ fn segments_that_nothing_tells_of_are_bounded() {
     assert!(p.remembered() <= MAX_UNACKED, "{}", p.remembered());
     assert_eq!(memory.taken_bytes, MAX_UNACKED * size_of::<Segment>());
     assert_eq!(memory.taken_bytes, p.bytes());
-    // Those in the queue are still found.
+    // Segments in the queue are still found.
     let shown = std::iter::from_fn(|| p.shown(999_990)).filter(|s| s.position() > 99_000);
     assert_eq!(shown.count(), 998);
 }

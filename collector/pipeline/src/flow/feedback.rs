@@ -67,7 +67,7 @@ struct Marked {
     egress_ns: u64,
 }
 
-/// What a flow has not answered yet.
+/// Loss and mark that a flow has not answered yet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Feedback {
     lost: Option<Lost>,

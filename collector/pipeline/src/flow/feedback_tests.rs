@@ -35,7 +35,7 @@ fn repair(seq: u32, ingress_ns: u64) -> Observed {
     }
 }
 
-/// What each packet answers, us.
+/// Feedback time of each packet, us; 0 where it is no answer.
 fn answers(packets: &[Observed]) -> Vec<u32> {
     let mut feedback = Feedback::default();
     packets.iter().map(|p| feedback.packet(p)).collect()
@@ -82,7 +82,7 @@ fn what_is_found_otherwise_tells_nothing() {
         repair(1000, 250 * MS),
     ]);
     assert_eq!(told, [0; 4]);
-    // Those behind it were lost too.
+    // Packets behind it were lost too.
     let told = answers(&[
         dropped(1000, 10 * MS),
         dropped(2000, 11 * MS),

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Gives flows their numbers, in the order in which they are seen. Pipelines beside
-/// each other share one, so that no two give the same number and a larger one is
-/// always that of a younger flow.
+/// Gives flows their numbers, in the order in which they are seen. Parallel pipelines share one, so
+/// that no two give the same number and a larger one is always that of a younger flow.
 #[derive(Clone, Debug)]
 pub struct FlowIds(Arc<AtomicU64>);
 

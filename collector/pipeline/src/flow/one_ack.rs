@@ -57,7 +57,7 @@ impl OneAck {
         let delay_ns = i64::from(delay - 1) << DELAY_BITS;
         let moved = i64::from(srtt_us) - before;
         let base = before + SRTT_GAIN * moved - delay_ns / 1000;
-        // What did not move it at all may have been no measurement.
+        // An acknowledgement that did not move srtt at all may have been no measurement.
         (moved != 0 && base > 0).then(|| u32::try_from(base).ok())?
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a packet tells of its flow.
+//! Takes packets into the state of their flow.
 
 use super::handshake::handshake;
 use super::table::FlowTable;

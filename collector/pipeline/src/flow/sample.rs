@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a tcp_probe sample tells of its flow.
+//! Takes tcp_probe samples into the state of their flow.
 
 use super::index::FlowHint;
 use super::state::SampleState;

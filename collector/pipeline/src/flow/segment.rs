@@ -40,7 +40,7 @@ impl Segment {
         }
     }
 
-    /// The same after it left at `egress_ns`.
+    /// The segment after it left at `egress_ns`.
     #[inline]
     pub(crate) fn left(self, egress_ns: u64) -> Self {
         let delay_ns = egress_ns.saturating_sub(self.time_ns).min(MAX_DELAY_NS);
@@ -52,7 +52,7 @@ impl Segment {
         }
     }
 
-    /// The same, waiting for a sample or not.
+    /// Sets whether the segment waits for a sample.
     #[inline]
     pub(crate) fn waiting(self, waits: bool) -> Self {
         Self {

@@ -75,7 +75,7 @@ pub(crate) struct Flow {
     pub awaits_answer: bool,
     /// A loss or mark here was not answered yet.
     pub awaits_feedback: bool,
-    /// Most flows pass one reporting port: it lies beside the rest.
+    /// Most flows pass one reporting port, which lies inline.
     pub ports: SmallVec<[FlowAtPort; 1]>,
     last: SampleState,
     samples: Ring<SenderState>,

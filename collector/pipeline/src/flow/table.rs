@@ -109,7 +109,7 @@ impl FlowTable {
         self.slots.get_mut(slot as usize)
     }
 
-    /// A flow, and the memory of all, for whoever adds to what the flow remembers.
+    /// A flow, and the segment memory of all flows, to add segments to the flow.
     #[inline]
     pub(crate) fn with_memory(&mut self, slot: u32) -> Option<(&mut Flow, &mut SegmentMemory)> {
         Some((self.slots.get_mut(slot as usize)?, &mut self.memory))

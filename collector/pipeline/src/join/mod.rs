@@ -37,7 +37,7 @@ use queue::{JoinSlot, PacketQueue};
 use std::collections::VecDeque;
 use tidemark_rows::Absent;
 
-/// What the join layer knows of one node.
+/// State of the join layer for one node.
 #[derive(Debug)]
 struct NodeJoin {
     clock: NodeClock,
@@ -99,7 +99,7 @@ impl Joiner {
         self.nodes.get(usize::from(node)).map_or(0, |n| n.queued)
     }
 
-    /// What comes next is handed over at `now_rx_ns`.
+    /// Notes that packets from here on are handed over at `now_rx_ns`.
     pub(crate) fn hand_over(&mut self, now_rx_ns: u64) {
         let (oldest, next) = (self.queue.first, self.queue.next);
         self.handed_over.note(oldest, next, now_rx_ns);
@@ -186,7 +186,7 @@ impl Joiner {
             row.retransmitted = packet::came_before((flow, memory), &{ *packet }, at);
         }
         let concerns = row.dropped || row.ce_marked || row.retransmitted;
-        // What lies between the packets of a sample is not known.
+        // With sampling, packets between the sampled ones are unknown.
         if joins && (concerns || flow.awaits_feedback) && row.sampling_shift == 0 {
             row.feedback_rtt_us = flow.feedback_us(&observed(packet, row));
         }
@@ -280,7 +280,7 @@ impl Joiner {
     }
 }
 
-/// What of a packet counts for its flow's feedback time.
+/// Fields of a packet that count for its flow's feedback time.
 #[inline(always)]
 fn observed(packet: &Packet<'_>, row: &PostcardRow) -> Observed {
     Observed {

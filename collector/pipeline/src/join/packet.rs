@@ -35,7 +35,7 @@ impl Candidate {
     }
 }
 
-/// Where a candidate stands in its flow.
+/// Place of a candidate in its flow.
 #[derive(Clone, Copy)]
 struct Placement {
     /// Index among the flow's ports.

@@ -14,7 +14,7 @@ use crate::rows::{Join, PostcardRow};
 
 const LEAST: usize = 64;
 
-/// What becomes known of a packet while it waits.
+/// Facts that become known about a packet while it waits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct JoinSlot {
     /// Slot of its flow.

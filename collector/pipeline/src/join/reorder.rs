@@ -22,7 +22,7 @@ pub(crate) struct HostEvent {
     due_rx_ns: u64,
     pub host: u16,
     pub event: tcp_probe::Event,
-    /// Where its flow probably is, if that was looked up ahead.
+    /// Probable place of its flow, if that was looked up ahead.
     pub hint: Option<FlowHint>,
     /// Another pipeline has it as well, and counts it.
     pub is_copy: bool,

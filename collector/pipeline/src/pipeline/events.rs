@@ -28,8 +28,7 @@ impl<S: Sink> Pipeline<S> {
         events: impl IntoIterator<Item = (tcp_probe::Event, bool)>,
     ) {
         let host = self.host(host);
-        // What waited for long is not given to its flows before the reports that
-        // waited as long.
+        // Events that waited long do not reach their flows before reports that waited as long.
         let from_ns = self.timers.now_rx_ns.max(self.timers.handed_over_ns);
         for (event, is_copy) in events {
             match host {

@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr};
 const EXPORTER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const MSS: u32 = 1448;
 
-/// What happens to a packet and its report.
+/// Fates of a packet and its report.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Forwarded,

@@ -71,7 +71,7 @@ pub struct Pipeline<S> {
     join: Joiner,
     /// The sink, the order of rows, and open intervals.
     emit: Emitter<S>,
-    /// What is due when.
+    /// Times at which work is due.
     timers: Timers,
     /// Counted by the layers as they work.
     stats: Stats,
@@ -129,12 +129,12 @@ impl<S: Sink> Pipeline<S> {
         &self.config
     }
 
-    /// Where rows go.
+    /// The sink of the rows.
     pub fn sink(&self) -> &S {
         &self.emit.sink
     }
 
-    /// Where rows go.
+    /// The sink of the rows.
     pub fn sink_mut(&mut self) -> &mut S {
         &mut self.emit.sink
     }
@@ -154,8 +154,8 @@ impl<S: Sink> Pipeline<S> {
         stats
     }
 
-    /// Where refused reports came from: the first sources, for whoever runs the
-    /// collector; the counters know of all.
+    /// The first sources of refused reports, for the operator of the collector; the counters count
+    /// all.
     pub fn refused_sources(&self) -> &[RefusedSource] {
         &self.accounting.refusals.0
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What flows remember of their segments is bounded over all flows.
+//! Tests that the memory of segments is bounded over all flows.
 
 use super::*;
 use crate::rows::{Join, VecSink};
@@ -63,7 +63,7 @@ impl Spray {
         }
     }
 
-    /// What all flows together have, counted one by one.
+    /// Bytes of all flows together, counted one by one.
     fn counted_bytes(&self) -> usize {
         let slots = 0..self.pipeline.flows_active() as u32;
         let flows = slots.filter_map(|slot| self.pipeline.flows.get(slot));

@@ -54,7 +54,7 @@ fn reports(p: &mut Pipeline<VecSink>, feeder: &mut Feeder, round: &Round) {
     }
 }
 
-/// What waited is handed over at the end of the stall, in one order or the other.
+/// Hands over the waiting packets and samples at the end of the stall, in one order or the other.
 fn run(samples_first: bool) -> Vec<(u32, u32, Join)> {
     let mut p = Pipeline::new(config(), VecSink::default()).unwrap();
     let mut feeder = Feeder { sequence: 5 };

@@ -184,7 +184,7 @@ fn a_key_that_was_not_read_is_no_open_door() {
     config.nodes.get_mut(&NODE).unwrap().key_file = Some("key".into());
     let e = Pipeline::new(config.clone(), VecSink::default()).unwrap_err();
     assert_eq!(e.key, "nodes.10.key_file");
-    // What is stored names the file, and has nothing of the key.
+    // The stored configuration names the file, and has nothing of the key.
     config.keys.insert(NODE, keys(1));
     let text = serde_json::to_string(&config).unwrap();
     assert!(

@@ -34,6 +34,6 @@ pub(crate) struct Received<'a> {
     /// The tag of its datagram, not verified.
     pub tagged: Option<Tagged<'a>>,
     pub inner: Result<&'a InnerPacket, &'a InnerError>,
-    /// Where its flow probably is, if that was looked up ahead.
+    /// Probable place of its flow, if that was looked up ahead.
     pub hint: Option<FlowHint>,
 }

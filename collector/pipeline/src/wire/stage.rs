@@ -36,11 +36,11 @@ pub(crate) struct Staged<'a> {
     pub contents: Contents<'a>,
     /// Its tag, not verified.
     pub tagged: Option<Tagged<'a>>,
-    /// Where the flow of its first report probably is.
+    /// Probable place of the flow of its first report.
     pub hint: Option<FlowHint>,
 }
 
-/// What a staged datagram holds.
+/// Contents of a staged datagram.
 #[derive(Clone, Copy)]
 pub(crate) enum Contents<'a> {
     /// One report, read at fixed places.
@@ -133,8 +133,8 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// What is not alone in its datagram: beside a tag it may be on the fast path
-/// all the same. `key`: of the flow of its first report.
+/// Decodes a report that is not alone in its datagram; next to a tag it may still take the fast
+/// path. `key`: of the flow of its first report.
 #[inline(never)]
 fn slow_path<'a>(
     decoded: &mut Vec<Decoded<'a>>,

@@ -11,7 +11,7 @@ const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 const SOCKADDR_IN6_BYTES: usize = 28;
 
-/// Where the fields lie, for each tracepoint that is read.
+/// Places of the fields, for each tracepoint that is read.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
     probe: Option<ProbeLayout>,

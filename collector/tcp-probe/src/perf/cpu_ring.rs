@@ -28,7 +28,7 @@ pub(super) struct CpuRing {
 /// The kernel's counts of an event, since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
-    /// Those that passed the kernel's filter.
+    /// Events that passed the kernel's filter.
     pub occurred: u64,
     /// Records that found the ring full.
     pub lost: u64,

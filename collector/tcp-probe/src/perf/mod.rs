@@ -116,8 +116,7 @@ impl PerfReader {
     /// drain after a timeout too.
     ///
     /// # Errors
-    /// Those of `poll`, except an interruption by a signal, which counts as a
-    /// timeout.
+    /// Errors of `poll`, except an interruption by a signal, which counts as a timeout.
     pub fn poll(&self, timeout: Duration) -> io::Result<bool> {
         let mut fds: Vec<PollFd<'_>> = self
             .fds()
@@ -185,7 +184,7 @@ impl PerfReader {
             }
         }
         self.counts.lost = self.counts.lost.max(lost);
-        // What had occurred when last asked has been read since.
+        // Records of events counted at the last query have been read since.
         self.note_unrecorded();
         self.occurred = occurred;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What to read, and how.
+//! Options: the events to read, and the buffers.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub struct Options {
     pub cong_states: bool,
     /// Which sockets.
     pub filter: Filter,
-    /// Where tracefs is; `None` looks where it is mounted by convention.
+    /// Mount point of tracefs; `None` looks in the conventional places.
     pub tracefs: Option<PathBuf>,
 }
 

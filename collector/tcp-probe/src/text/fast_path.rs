@@ -109,7 +109,7 @@ impl Cursor<'_> {
         let mut value = 0u64;
         let mut length = 0;
         for &byte in self.0.iter().take(17) {
-            // What follows the digits ends the number.
+            // The byte after the digits ends the number.
             let digit = match byte {
                 b'0'..=b'9' => byte - b'0',
                 b'a'..=b'f' => byte - b'a' + 10,

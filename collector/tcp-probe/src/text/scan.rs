@@ -14,7 +14,7 @@ pub(super) struct Found<'a> {
     pub kind: Kind,
     /// `None` when the stamp is not a number.
     pub time_ns: Option<u64>,
-    /// What follows `name: `.
+    /// Text after `name: `.
     pub fields: &'a [u8],
 }
 

@@ -223,7 +223,7 @@ fn keep_busy_on(cpu: usize) {
     unsafe {
         let mut cpus: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu, &mut cpus);
-        // Where this CPU is not allowed, the thread is busy on another one.
+        // If this CPU is not allowed, the thread is busy on another one.
         libc::sched_setaffinity(0, size_of_val(&cpus), &raw const cpus);
         assert_eq!(libc::setpriority(libc::PRIO_PROCESS, 0, 19), 0);
     }
@@ -282,9 +282,9 @@ fn a_ring_that_overflows_counts_what_it_lost() {
     assert_eq!(reader.counts().malformed, 0);
 }
 
-/// What is in the rings at the end comes out, and losses of which no record
-/// tells yet, because none has found room since, are counted: nothing that occurred is
-/// missing (where no CPU is idle, see `Counts::unrecorded`).
+/// Records in the rings at the end come out, and losses of which no record tells yet, because none
+/// has found room since, are counted: no event is missing (if no CPU is idle, see
+/// `Counts::unrecorded`).
 #[test]
 fn the_end_gives_all_that_is_left() {
     let _busy = Busy::start();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the command lines of all programs have: examples in the help of each command,
-//! which tests hold against the arguments, completions of the shell, how errors look,
-//! how far something long is, and whether there are colours.
+//! Parts that all command lines share: examples in the help of each command, which tests hold
+//! against the arguments, completions of the shell, the form of errors, progress of long work, and
+//! colours.
 
 mod colours;
 mod errors;
@@ -27,10 +27,10 @@ use std::io::Write as _;
 /// An example of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
-    /// What is typed, with the program's name. No quotes; what stands behind `|` or `>`
-    /// is of other programs.
+    /// The command line, with the program's name. No quotes; the part after `|` or `>` is of other
+    /// programs.
     pub line: &'static str,
-    /// What it does, a few words.
+    /// Its effect, a few words.
     pub what: &'static str,
 }
 

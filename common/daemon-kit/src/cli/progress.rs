@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far something long is, and how long it will still take.
+//! Progress of long work, and the time it will still take.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 const WIDTH: usize = 30;
-/// What is done sooner needs no bar.
+/// Work done sooner needs no bar.
 const QUICK: Duration = Duration::from_secs(2);
 const PERIOD: Duration = Duration::from_millis(200);
 
@@ -62,7 +62,7 @@ impl Progress {
     }
 }
 
-/// What is printed after it, be it an error, begins a line.
+/// Ends the line, so that the next output, be it an error, begins one.
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.shown {

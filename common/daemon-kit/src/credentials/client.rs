@@ -46,7 +46,7 @@ impl ClientTls {
     }
 }
 
-/// What a configuration says of one client.
+/// Settings of one client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCredentials {
     /// TLS; without it the connection is in the clear.
@@ -162,7 +162,7 @@ impl Access {
         }
     }
 
-    /// What the server sees of it, for errors in words.
+    /// Credentials that the server sees, to explain errors.
     pub fn shown(&self) -> Shown {
         match (&self.tls, self.certificate) {
             (None, _) => Shown::Clear,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is wrong, by the key that the user wrote.
+//! Errors in settings, by the key that the user wrote.
 
 use thiserror::Error;
 
@@ -9,7 +9,7 @@ use thiserror::Error;
 pub struct Error {
     /// The key or flag at fault.
     pub key: String,
-    /// What is wrong with it, and what to do.
+    /// The fault, and its remedy.
     pub problem: String,
 }
 
@@ -23,7 +23,7 @@ impl Error {
     }
 }
 
-/// What the settings are called where the user writes them.
+/// Names of the settings where the user writes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keys {
     /// Keys of a configuration file under this one: `grpc` makes `grpc.tls.key`.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a failed handshake means, and what to do about it.
+//! Explains failed handshakes, and says what to do.
 
 use std::error::Error;
 use tonic::Status;
 
-/// Words of rustls, h2 and tonic, and what they mean to whoever reads the log.
+/// Words of rustls, h2 and tonic, and their meaning for the reader of the log.
 const MEANINGS: &[(&[&str], &str)] = &[
     (
         &["UnknownIssuer", "BadSignature"],
@@ -70,7 +70,7 @@ const CLOSED: &[&str] = &[
     "unexpected end of file",
 ];
 
-/// What a client shows to the server.
+/// Credentials that a client shows to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// It speaks in the clear.
@@ -97,7 +97,7 @@ impl Shown {
     }
 }
 
-/// What the words of an error mean, where they are those of a failed handshake.
+/// Meaning of an error's words, if they are those of a failed handshake.
 fn meaning(words: &str, shown: Shown) -> Option<&'static str> {
     let says = |signs: &[&str]| signs.iter().any(|s| words.contains(s));
     let known = MEANINGS.iter().find(|(signs, _)| says(signs));

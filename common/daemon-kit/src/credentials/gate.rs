@@ -18,7 +18,7 @@ use tower::{Layer, Service};
 /// Lets calls through that show the token, or come with a certificate.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    /// Without one, whoever has connected may call.
+    /// Without one, every connected client may call.
     token: Option<Token>,
     refusals: Arc<Refusals>,
 }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
-/// Connections at once: of 1024 agents, 64 subscribers, and whoever looks.
+/// Connections at once: of 1024 agents, 64 subscribers, and some operators.
 const MAX_CONNECTIONS: usize = 1152;
 /// Of them, of one address.
 const MAX_OF_ADDRESS: usize = 64;

@@ -127,7 +127,7 @@ pub fn authorities(
 
 /// Whether the dates of a certificate allow this time.
 fn valid_at(certificate: &CertificateDer<'_>, now_unix_s: u64) -> Result<(), String> {
-    // One that rustls cannot parse is an error of whoever uses it.
+    // One that rustls cannot parse is reported by the code that uses it.
     let Ok(parsed) = ParsedCertificate::try_from(certificate) else {
         return Ok(());
     };

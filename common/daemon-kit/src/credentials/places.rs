@@ -17,7 +17,7 @@ pub struct Places {
     most_of_one: usize,
 }
 
-/// A place that is free for whoever comes next; dropped, it is free again.
+/// A place reserved for the next connection; dropped, it is free again.
 #[derive(Debug)]
 pub struct FreePlace {
     permit: OwnedSemaphorePermit,

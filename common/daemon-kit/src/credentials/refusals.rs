@@ -10,8 +10,8 @@ use tokio::sync::Semaphore;
 
 /// Pause before the answer to a wrong token.
 const AFTER_WRONG_TOKEN: Duration = Duration::from_millis(500);
-/// Answers that are held back at once. The others wait for their turn: whoever guesses
-/// at many connections is not answered faster.
+/// Answers that are held back at once. The others wait for their turn: guessing on many connections
+/// gets no faster answers.
 const MAX_HELD: usize = 256;
 /// At most one line of the log, and one that sums up, in this time.
 const QUIET: Duration = Duration::from_secs(10);

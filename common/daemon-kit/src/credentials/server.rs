@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a gRPC server asks of its callers.
+//! Credentials that a gRPC server asks of its callers.
 
 use crate::credentials::gate::Gate;
 use crate::credentials::pem;
@@ -39,12 +39,12 @@ pub struct ServerTls {
     pub client_ca: Option<PathBuf>,
 }
 
-/// What a configuration says of one gRPC server.
+/// Settings of one gRPC server.
 #[derive(Clone, Copy, Debug)]
 pub struct Protection<'a> {
-    /// Where it listens.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// What the setting of that address is called: `grpc.listen`, `--grpc`.
+    /// Name of the setting of that address: `grpc.listen`, `--grpc`.
     pub listen_key: &'a str,
     /// TLS, mutual with `client_ca`.
     pub tls: Option<&'a ServerTls>,
@@ -84,7 +84,7 @@ impl Protection<'_> {
         Ok(())
     }
 
-    /// What is left open, in words for the log.
+    /// Warning for the log about what is left open.
     pub fn warning(&self, keys: &Keys) -> Option<String> {
         if !self.beyond_loopback() {
             return None;
@@ -176,7 +176,7 @@ impl ServerCredentials {
         })
     }
 
-    /// What callers need, in a few words.
+    /// Credentials that callers need, in a few words.
     pub fn summary(&self) -> &'static str {
         self.summary
     }
@@ -189,7 +189,7 @@ impl ServerCredentials {
     /// A server that asks for these credentials; services are added to it.
     ///
     /// # Errors
-    /// What rustls makes of files that were good when they were read.
+    /// An error of rustls with files that were good when they were read.
     pub fn server(&self) -> Result<Server<Stack<Gate, NoLayer>>, Error> {
         let mut server = Server::builder()
             .max_concurrent_streams(MAX_STREAMS)

@@ -23,7 +23,7 @@ impl fmt::Debug for Token {
 pub enum Refusal {
     /// It shows no token.
     Missing,
-    /// What it shows is not `Bearer TOKEN`.
+    /// The header it shows is not `Bearer TOKEN`.
     NotBearer,
     /// It shows another token.
     Wrong,

@@ -53,7 +53,7 @@ impl<S> Watched<S> {
         }
     }
 
-    /// What becomes of a write.
+    /// Passes on the result of a write; one that stalls too long times out.
     fn written<T>(
         &mut self,
         written: Poll<io::Result<T>>,
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(e.kind(), io::ErrorKind::TimedOut);
         let mut taken = [0; 8];
         peer.read_exact(&mut taken).await.unwrap();
-        // It reads again: the next write counts anew.
+        // It reads again: the time of the next write starts again.
         watched.write_all(&[7; 8]).await.unwrap();
     }
 

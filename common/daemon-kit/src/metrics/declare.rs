@@ -153,7 +153,7 @@ mod tests {
     }
 
     metrics! {
-        /// What each of several threads counts.
+        /// Counters of each of several threads.
         #[derive(Debug, Default, Clone, PartialEq, Eq)]
         struct OfThread: Sum {
             /// All of them.

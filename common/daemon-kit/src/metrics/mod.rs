@@ -2,16 +2,16 @@
 //! Metrics, declared once.
 //!
 //! [`metrics!`](crate::metrics!) declares a struct whose fields are metrics. The doc comment of a
-//! field is its help text; name, kind, unit and labels stand beside the field. The
-//! struct is an ordinary struct for the code that counts, and lists itself for
-//! `/metrics` ([`Metrics::visit`]) and for the documents ([`Metrics::DOCS`]).
+//! field is its help text; name, kind, unit and labels stand next to the field. The struct is an
+//! ordinary struct for the code that counts, and lists itself for `/metrics` ([`Metrics::visit`])
+//! and for the documents ([`Metrics::DOCS`]).
 //!
 //! ```
 //! use daemon_kit::metrics;
 //! use daemon_kit::metrics::{Metrics, Sample};
 //!
 //! metrics! {
-//!     /// What a receiver counts.
+//!     /// Counters of a receiver.
 //!     #[derive(Debug, Default)]
 //!     pub struct Receiver {
 //!         /// Datagrams received.
@@ -46,7 +46,7 @@ mod value;
 
 pub use value::{Measured, Number, Sum};
 
-/// What a metric does over time.
+/// Kinds of metric, by how they change over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Only grows. Prometheus sees it with the suffix `_total`.
@@ -80,7 +80,7 @@ pub struct MetricDoc {
     pub kind: Kind,
     /// Names of its labels.
     pub labels: &'static [&'static str],
-    /// What it counts or measures, without a full stop.
+    /// Quantity it counts or measures, without a full stop.
     pub help: &'static str,
 }
 
@@ -119,7 +119,7 @@ impl MetricDoc {
         }
     }
 
-    /// The same metric with labels.
+    /// Adds labels to the metric.
     pub const fn labels(self, labels: &'static [&'static str]) -> Self {
         Self { labels, ..self }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a field of a metrics struct can be.
+//! Types of the fields of a metrics struct.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What passes between a program and who started it. It tells the service manager
-//! (`sd_notify(3)`) that it is ready, that it is alive, that it stops; without one
-//! ($NOTIFY_SOCKET) nothing is told. And it is asked to end, by signals ([`Stop`]), within a
-//! time ([`Deadline`]).
+//! Messages between a program and its starter. The program tells the service manager
+//! (`sd_notify(3)`) that it is ready, that it is alive, that it stops; without one ($NOTIFY_SOCKET)
+//! nothing is told. And it is asked to end, by signals ([`Stop`]), within a time ([`Deadline`]).
 
 mod deadline;
 mod stop;

@@ -7,9 +7,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// Bit of SIGHUP in the masks of `/proc/self/status`.
 const SIGHUP: u64 = 1;
 
-/// SIGINT, SIGTERM, and SIGHUP: a terminal that is closed ends what runs in it in
-/// order, too. Whoever started the program with SIGHUP ignored (`nohup`) wants it to
-/// outlive its terminal.
+/// SIGINT, SIGTERM, and SIGHUP: a terminal that is closed ends what runs in it in order, too. A
+/// program started with SIGHUP ignored (`nohup`) is to outlive its terminal.
 #[derive(Debug)]
 pub struct Stop {
     interrupt: Signal,

@@ -87,7 +87,7 @@ impl Service {
     ) -> std::io::Result<Self> {
         let manager = ServiceManager::new()?;
         let mut command = Command::new("env");
-        // Whoever runs the tests may ignore it.
+        // The test runner may ignore it.
         command
             .arg("--default-signal=HUP")
             .args(options)
@@ -154,8 +154,7 @@ impl Drop for Service {
     }
 }
 
-/// What `--version` of a program says stands for its commit: `abc1234`, or
-/// `unknown commit`.
+/// Reads the commit from `--version` of a program: `abc1234`, or `unknown commit`.
 ///
 /// # Errors
 /// It says something else.

@@ -95,7 +95,7 @@ async fn serve(tls: Option<ServerTls>, token: Option<&Path>) -> Server {
     }
 }
 
-/// What became of a call: `Ok` when it was let in.
+/// Makes a call: `Ok` if it was let in.
 async fn call(server: &Server, tls: Option<ClientTls>, token: Option<&Path>) -> Result<(), String> {
     let c = ClientCredentials {
         tls,

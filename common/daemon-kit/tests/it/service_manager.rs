@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What arrives at the service manager's socket. The program is this test itself,
-//! started again with the environment that a service manager gives.
+//! Messages that arrive at the service manager's socket. The program is this test itself, started
+//! again with the environment that a service manager gives.
 #![allow(clippy::unwrap_used)]
 
 use daemon_kit::notify::testing::ServiceManager;

@@ -30,7 +30,7 @@ pub struct Authority {
     pub file: PathBuf,
 }
 
-/// What a certificate is for.
+/// Purposes of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// `127.0.0.1` and `localhost`.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a power cut leaves of what is pending.
+//! Kinds of power cut, by the pending changes that survive.
 
 use crate::rng::Rng;
 
-/// What a power cut leaves of what is pending. What was synced is there in every
-/// case.
+/// Pending changes that survive a power cut. Synced data survives in every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Survival {
     /// Nothing.
@@ -13,7 +12,7 @@ pub enum Survival {
     Everything,
     /// The first changes of each file, and the first of the names.
     Beginning,
-    /// The same, and the next write of each file up to the border of a sector.
+    /// As [`Survival::Beginning`], and the next write of each file up to the border of a sector.
     Torn,
     /// Some sectors of each file, its length or not, and some of the names: also a
     /// rename without the file that it renames.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes wrong while the power is on.
+//! Faults while the power is on.
 
 /// A kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 use crate::disk::cut::Survival;
 use crate::rng::Rng;
 
-/// What a disk writes whole.
+/// Bytes that a disk writes whole.
 pub(crate) const SECTOR_BYTES: usize = 512;
 
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Content {
     pub live: Vec<u8>,
     synced: Vec<u8>,
     pending: Vec<Change>,
-    /// What a failed sync has forgotten: no later one writes it.
+    /// Ranges that a failed sync has forgotten: no later one writes them.
     forgotten: Vec<(usize, usize)>,
 }
 
@@ -75,7 +75,7 @@ impl Content {
         }
     }
 
-    /// What is there after a power cut.
+    /// Content after a power cut.
     pub(crate) fn survive(&self, how: Survival, rng: &mut Rng) -> Vec<u8> {
         let mut left = self.synced.clone();
         match how {

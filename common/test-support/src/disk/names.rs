@@ -6,7 +6,7 @@ use crate::rng::Rng;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What a name stands for.
+/// Targets of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     Directory,
@@ -84,7 +84,7 @@ impl Names {
         }
     }
 
-    /// What is there after a power cut.
+    /// Cuts the power: the names that survive stay.
     pub(crate) fn survive(&mut self, how: Survival, rng: &mut Rng) {
         let mut left = self.synced.clone();
         let how = match how {
@@ -112,7 +112,7 @@ impl Names {
                 self.pending.iter().for_each(|c| c.apply(&mut left));
             }
         }
-        // What lies in a directory that is gone is gone.
+        // Entries of a directory that is gone are gone.
         let gone = |path: &Path| {
             path.ancestors()
                 .skip(1)

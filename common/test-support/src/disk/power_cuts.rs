@@ -13,7 +13,7 @@ pub fn seeds(usual: u64) -> u64 {
     told.and_then(|s| s.parse().ok()).unwrap_or(usual)
 }
 
-/// What is played on.
+/// A store that loses power.
 pub trait Store {
     /// The program starts on a disk, with what is there.
     ///

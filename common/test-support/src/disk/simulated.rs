@@ -31,7 +31,7 @@ impl SimDisk {
         self.0.lock().capacity_bytes = bytes;
     }
 
-    /// Leaves so much room beside what is there, bytes.
+    /// Leaves so much room besides the space in use, bytes.
     pub fn leave_room(&self, bytes: u64) {
         let mut s = self.0.lock();
         s.capacity_bytes = None;
@@ -98,7 +98,7 @@ impl SimDisk {
     /// read there.
     ///
     /// # Errors
-    /// Those of the machine.
+    /// Errors of the machine's file system.
     pub fn export(&self, from: &Path, to: &Path) -> Result<()> {
         std::fs::create_dir_all(to)?;
         let s = self.0.lock();

@@ -2,10 +2,9 @@
 //! Simulated runs with known truth, for tests.
 //!
 //! [`Run::golden`] gives a run of the golden set, which is in the repository.
-//! [`Run::read`] gives a run as the simulator wrote it; the whole runs lie
-//! beside the repository where they are at all ([`shared`]). A test of those is
-//! declared with [`shared_data_test!`]: cargo reports it as *ignored* where the
-//! runs are not, and `TIDEMARK_SHARED_DATA=required` makes it fail there.
+//! [`Run::read`] gives a run as the simulator wrote it; the whole runs, if present, lie next to the
+//! repository ([`shared`]). A test of those is declared with [`shared_data_test!`]: cargo reports
+//! it as *ignored* where the runs are not, and `TIDEMARK_SHARED_DATA=required` makes it fail there.
 
 mod error;
 mod packed;

@@ -38,7 +38,7 @@ fn next(column: &mut Column) -> io::Result<i64> {
     column.next().ok_or_else(ended)
 }
 
-/// What is in a file: the reports, and the samples of tcp_probe.
+/// Unpacks a file: the reports, and the samples of tcp_probe.
 pub(crate) fn unpack(file: impl Read) -> io::Result<(Vec<Report>, Vec<Sample>)> {
     let json = io::read_to_string(GzDecoder::new(file))?;
     let mut packed: Packed = serde_json::from_str(&json)?;

@@ -6,6 +6,6 @@
 pub struct Report {
     /// When it was captured, on the hosts' clock.
     pub captured_ns: u64,
-    /// What the datagram carries.
+    /// Payload of the datagram.
     pub payload: Vec<u8>,
 }

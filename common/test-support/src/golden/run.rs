@@ -119,7 +119,7 @@ fn at(path: &Path, e: io::Error) -> io::Error {
     io::Error::new(e.kind(), format!("{}: {e}", path.display()))
 }
 
-/// The whole runs and tables are not beside the repository.
+/// The whole runs and tables do not lie next to the repository.
 #[derive(Debug)]
 pub struct SharedDataMissing {
     looked_for: PathBuf,

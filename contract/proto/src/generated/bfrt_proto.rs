@@ -392,7 +392,7 @@ pub struct SetForwardingPipelineConfigResponse {
 pub struct ForwardingPipelineConfig {
     #[prost(string, tag = "1")]
     pub p4_name: ::prost::alloc::string::String,
-    /// What p4c writes as bfrt.json.
+    /// bfrt.json, as p4c writes it.
     #[prost(bytes = "vec", tag = "2")]
     pub bfruntime_info: ::prost::alloc::vec::Vec<u8>,
 }

@@ -968,7 +968,7 @@ pub mod telemetry_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// What this collector knows: its nodes, ports, flows so far.
+        /// Nodes, ports and flows that this collector knows so far.
         pub async fn get_info(
             &mut self,
             request: impl tonic::IntoRequest<super::GetInfoRequest>,
@@ -1053,7 +1053,7 @@ pub mod telemetry_server {
     /// Generated trait containing gRPC methods that should be implemented for use with TelemetryServer.
     #[async_trait]
     pub trait Telemetry: std::marker::Send + std::marker::Sync + 'static {
-        /// What this collector knows: its nodes, ports, flows so far.
+        /// Nodes, ports and flows that this collector knows so far.
         async fn get_info(
             &self,
             request: tonic::Request<super::GetInfoRequest>,

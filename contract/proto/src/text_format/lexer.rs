@@ -21,9 +21,9 @@ pub(super) enum Token<'a> {
 /// Splits a text into tokens, one ahead of the parser.
 pub(super) struct Lexer<'a> {
     text: &'a str,
-    /// Where the next token ends.
+    /// End of the next token.
     at: usize,
-    /// Where the next token begins.
+    /// Start of the next token.
     start: usize,
     next: Token<'a>,
 }
@@ -61,7 +61,7 @@ impl<'a> Lexer<'a> {
         Ok(is)
     }
 
-    /// Where the next token begins.
+    /// Start of the next token.
     pub(super) fn position(&self) -> usize {
         self.start
     }

@@ -14,11 +14,11 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-/// What is wrong with a text, and where (both from 1; columns count bytes).
+/// Error in a text, and its place (both from 1; columns count bytes).
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{what} (line {line}, column {column})")]
 pub struct TextError {
-    /// What is wrong.
+    /// The fault.
     pub what: String,
     /// Line of the offending word.
     pub line: usize,

@@ -69,8 +69,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Refuses a field that may be given once and is given again, or beside
-    /// another of its `oneof`.
+    /// Refuses a field that may be given once and is given again, or together with another of its
+    /// `oneof`.
     fn once(
         &self,
         message: Message,
@@ -98,7 +98,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What follows a field's name: a value, or a list of values.
+    /// Takes what follows a field's name: a value, or a list of values.
     fn field(&mut self, field: &'static Field, out: &mut Vec<u8>) -> Result<(), TextError> {
         let at = self.lexer.position();
         let colon = self.lexer.accept(b':')?;

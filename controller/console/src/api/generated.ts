@@ -1254,11 +1254,11 @@ export interface components {
         };
         /** @description One line of the answer. */
         Finding: {
-            /** @description What was looked at. */
+            /** @description The item checked. */
             check: string;
-            /** @description What is there. */
+            /** @description The state found. */
             found: string;
-            /** @description What to do about it. */
+            /** @description The remedy. */
             remedy?: string | null;
             /** @description How it stands. */
             verdict: components["schemas"]["FindingVerdict"];

@@ -10,7 +10,7 @@ use crate::cli::args::{port_number, priority_queues};
 
 /// Port of Thrift unless told.
 pub(super) const DEFAULT_THRIFT_PORT: u16 = 9090;
-/// Where P4Runtime is served unless told.
+/// Default address of P4Runtime.
 pub(super) const DEFAULT_GRPC: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9559);
 const DROP_PORT: &str = "511";
@@ -41,11 +41,11 @@ pub(super) struct Settings {
     pub no_swap: bool,
     /// Files of writes, made at the start.
     pub entries: Vec<PathBuf>,
-    /// What was accepted without effect, one line each.
+    /// Options accepted without effect, one line each.
     pub notices: Vec<String>,
 }
 
-/// What stands before and after `--` is read alike.
+/// Reads the options before and after `--` alike.
 ///
 /// # Errors
 /// An option that is not known, cannot be followed, or has a bad value: one line

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The options of `simple_switch` and `simple_switch_grpc`, each with what it means here.
 
-/// What follows the name of an option.
+/// Arguments that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     Nothing,

@@ -16,11 +16,11 @@ pub(crate) const DEPTH_PACKETS: u32 = 64;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Shaping {
     pub config: PortConfig,
-    /// What could not be taken over, one line each.
+    /// Settings that could not be taken over, one line each.
     pub notices: Vec<String>,
 }
 
-/// What `tc qdisc show` and `tc class show` print of one interface.
+/// Reads the output of `tc qdisc show` and `tc class show` for one interface.
 pub(super) fn read(qdiscs: &str, classes: &str) -> Shaping {
     let mut s = Shaping {
         config: PortConfig {

@@ -71,9 +71,8 @@ pub(crate) struct RunArgs {
     /// p4c's BMv2 JSON. Without it the switch waits for one over P4Runtime.
     #[arg(long, env = "TIDEMARK_SWITCH_PROGRAM")]
     pub program: Option<PathBuf>,
-    /// P4Info of the program (text or binary). Default: FILE.p4info.txtpb beside
-    /// FILE.json, if there is one. With it, clients can use the program without
-    /// pushing it again.
+    /// P4Info of the program (text or binary). Default: FILE.p4info.txtpb next to FILE.json, if
+    /// there is one. With it, clients can use the program without pushing it again.
     #[arg(long, requires = "program")]
     pub p4info: Option<PathBuf>,
     /// Writes of a controller, made at the start: p4.v1.WriteRequest (protobuf text or
@@ -114,7 +113,7 @@ pub(crate) struct RunArgs {
     /// Serve metrics also on an address beyond this machine.
     #[arg(long, requires = "metrics")]
     pub metrics_insecure: bool,
-    /// Name that readers of the metrics may call the switch by, beside its addresses and
+    /// Name that readers of the metrics may call the switch by, besides its addresses and
     /// localhost. Repeat for each name.
     #[arg(long = "metrics-host", value_name = "NAME", requires = "metrics")]
     pub metrics_hosts: Vec<String>,
@@ -153,12 +152,12 @@ pub struct PcapArgs {
     /// p4c's BMv2 JSON.
     #[arg(long)]
     pub program: PathBuf,
-    /// P4Info of the program. Default: FILE.p4info.txtpb beside FILE.json.
+    /// P4Info of the program. Default: FILE.p4info.txtpb next to FILE.json.
     #[arg(long)]
     pub p4info: Option<PathBuf>,
-    /// What the controller would write: p4.v1.WriteRequest (protobuf text or binary), JSON by
-    /// name as p4lang's tutorials have it (sN-runtime.json), or commands of simple_switch_CLI.
-    /// Repeat for several, written in order before the first frame.
+    /// Writes of a controller: p4.v1.WriteRequest (protobuf text or binary), JSON by name as
+    /// p4lang's tutorials have it (sN-runtime.json), or commands of simple_switch_CLI. Repeat for
+    /// several, written in order before the first frame.
     #[arg(long, value_name = "FILE")]
     pub entries: Vec<PathBuf>,
     /// PORT=FILE.pcap[.gz]: frames that arrive on a port, at their times. Repeat.

@@ -44,11 +44,11 @@ enum Command {
     Stop,
 }
 
-/// What the thread owns.
+/// State that the thread owns.
 pub struct Plane {
     /// Program, queues and logical time.
     pub switch: Switch,
-    /// Where frames come from and go to.
+    /// Ports that frames come from and go to.
     pub io: PortIo,
     clock: Clock,
     moderation: Moderation,

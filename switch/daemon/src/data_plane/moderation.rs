@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Interrupt moderation, as network devices have it (`ethtool -C … rx-usecs`).
 //!
-//! Where frames and events follow each other closely, the data-plane thread handles those of
-//! an interval in one pass and rests in between: what leaves back to back is merged, and hosts
-//! and collector get the core meanwhile. Each frame still has its own arrival time and each
-//! event its own logical time, so reports are the same; frames leave later by up to an interval.
+//! If frames and events follow each other closely, the data-plane thread handles those of an
+//! interval in one pass and rests in between: frames that leave back to back are merged, and hosts
+//! and collector get the core meanwhile. Each frame still has its own arrival time and each event
+//! its own logical time, so reports are the same; frames leave later by up to an interval.
 
 /// Passes that may follow each other at once after a pause.
 const BURST_PASSES: u64 = 4;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 /// Of the data-plane thread, as `nice` counts.
 const NICE: i32 = -15;
 
-/// What the program was started with.
+/// Niceness that the program was started with.
 static BEFORE: AtomicI32 = AtomicI32::new(0);
 
 fn set(nice: i32) {

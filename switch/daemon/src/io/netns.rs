@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use nix::sched::{CloneFlags, setns};
 
-/// Where `ip netns` and the lab keep named namespaces.
+/// Folder in which `ip netns` and the lab keep named namespaces.
 const NAMED: &str = "/run/netns";
 
 /// A name means `/run/netns/NAME`; anything with a slash is a path.

@@ -19,7 +19,7 @@ use anyhow::{Context, Result, bail};
 use tidemark_pcap::{ETHERNET, Frames, Writer};
 use traffic_manager::{Switch, Wire};
 
-/// What circulates for ever is cut off this long after the last frame.
+/// Frames that circulate for ever are cut off this long after the last frame.
 const LONGEST_TAIL_NS: u64 = 60_000_000_000;
 
 /// Frames to their files. The first error is kept: a wire cannot fail.

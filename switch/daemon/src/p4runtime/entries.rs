@@ -71,8 +71,8 @@ pub(super) fn convert_action(
     Ok(p4_ir::ActionCall { action, args })
 }
 
-/// What the entry itself runs, and what its table's action profile does in its
-/// place.
+/// Converts an entry's action: its own call, and the choice of its table's action profile that
+/// replaces it.
 fn convert_entry_action(
     p: &Program,
     t: &Table,

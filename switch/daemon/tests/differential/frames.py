@@ -7,7 +7,7 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 
-# What the program for all entities knows, and what it does not.
+# Ethertypes that the program for all entities marks and punts.
 MARK, PUNT = 0x88B5, 0x88B6
 MARK_BYTES = 11
 

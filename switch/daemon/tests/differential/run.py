@@ -27,7 +27,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# What p4runtime publishes was generated for an older protobuf.
+# The modules that p4runtime publishes were generated for an older protobuf.
 os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 REPOSITORY = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(REPOSITORY / "ptf-tests"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the switches count and remember, read after the last frame."""
+"""Counters and state of the switches, read after the last frame."""
 
 import json
 import queue

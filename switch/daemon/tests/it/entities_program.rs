@@ -76,7 +76,7 @@ struct Mark {
     path: u16,
 }
 
-/// What the program says of a frame into port 2, `None` if it drops it.
+/// The program's mark on a frame into port 2, `None` if it drops it.
 fn mark(s: &mut Switch, source: u8, time_ns: u64) -> Option<Mark> {
     let mut out = Captured::default();
     s.run_until(time_ns, &mut out);

@@ -116,7 +116,7 @@ fn refused_entries_are_named() {
     assert!(text.contains("update 1") && text.contains("4242"), "{text}");
 }
 
-/// What would be missing in the output is refused.
+/// Input with frames that the output would miss is refused.
 #[test]
 fn what_is_no_whole_ethernet_capture_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -61,7 +61,7 @@ fn segments_are_those_of_the_kernel() {
     });
 }
 
-/// What the port takes next, cut.
+/// Takes the next frame of the port, cut into segments.
 fn next(port: &mut Interface) -> Vec<Vec<u8>> {
     let deadline = Instant::now() + Duration::from_secs(5);
     while port.peek().is_none() {

@@ -122,7 +122,7 @@ fn checksums_left_to_the_device_are_completed() {
         let mut port = Interface::open("p1").unwrap();
         let host = Host::open("h1");
         let mut f = common::tcp(1, 2, 7, 200);
-        // What a stack leaves: the pseudo header's sum, not inverted.
+        // As a stack leaves it: the pseudo header's sum, not inverted.
         let mut pseudo = f[26..34].to_vec();
         pseudo.extend([0, 6, 0, 166]);
         f[50..52].copy_from_slice(&(!common::internet_checksum(&pseudo)).to_be_bytes());

@@ -2,7 +2,7 @@
 //! Divides a header into words of whole bytes, so that it is parsed, copied,
 //! summed and deparsed by the word.
 
-/// Where a field begins.
+/// Start of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     /// Within the header.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the parts of the loader share.
+//! State that the parts of the loader share.
 
 use std::borrow::Cow;
 

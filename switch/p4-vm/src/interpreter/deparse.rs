@@ -59,7 +59,7 @@ impl Exec<'_> {
         let bytes = write_headers(image, &p.words, headers);
         out.clear();
         out.extend_from_slice(headers.get(..bytes).unwrap_or_default());
-        // What truncation would cut off need not be copied.
+        // Bytes that truncation would cut off need not be copied.
         let payload = p.payload();
         let cut = p.requests.truncate_bytes.filter(|_| !whole);
         let room = match cut {

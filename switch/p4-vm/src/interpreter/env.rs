@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an instruction can read beside its operands.
+//! Inputs of an instruction besides its operands.
 
 use p4_ir::Program;
 
-/// What expressions can read.
+/// State that expressions can read.
 #[derive(Clone, Copy)]
 pub(crate) struct Env<'a> {
     pub program: &'a Program,

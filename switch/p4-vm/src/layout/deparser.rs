@@ -6,8 +6,8 @@ use p4_ir::Header;
 
 /// Most words of a header that is written word by word.
 const MOST: usize = 8;
-/// What such a header is written to: each word takes eight bytes, which is
-/// cheaper than to copy few.
+/// Bytes that such a header is written to: each word takes eight, which is cheaper than to copy
+/// few.
 const WINDOW: usize = MOST * 8 + 8;
 
 /// A header in the order.

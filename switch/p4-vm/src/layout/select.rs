@@ -8,7 +8,7 @@ use p4_ir::{Case, END, KeyPiece, KeySource, ParseState, Transition};
 pub(crate) struct Select {
     parts: Box<[(Bits, u8)]>,
     cases: Box<[SelectCase]>,
-    /// Where no case matches.
+    /// Next state if no case matches.
     otherwise: u32,
 }
 

@@ -24,7 +24,7 @@ impl Copies {
         let up = b.shift - copy.shift;
         Bits {
             slot: of.slot,
-            // Where this is beyond the word, the mask is empty.
+            // If this is beyond the word, the mask is empty.
             shift: (of.shift + up) % 64,
             mask: (of.mask >> up) & b.mask,
         }

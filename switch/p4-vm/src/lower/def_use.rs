@@ -46,7 +46,7 @@ impl DefUse {
     /// The two may change places.
     pub(super) fn independent(&self, other: &Self) -> bool {
         let apart = |a: &[u32], b: &[u32]| a.iter().all(|x| !b.contains(x));
-        // What is written is among what is read.
+        // Words written are among words read.
         apart(&self.reads, &other.writes) && apart(&self.writes, &other.reads)
     }
 }

@@ -167,7 +167,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// Where the instruction may jump to.
+/// Jump target of the instruction, if it may jump.
 fn target(op: &mut Op) -> Option<&mut u32> {
     match op {
         Op::Jump(target)

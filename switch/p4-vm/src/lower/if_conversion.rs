@@ -14,7 +14,7 @@ use p4_ir::bits::mask64;
 /// Instructions of a diamond.
 pub(super) const LENGTH: usize = 4;
 
-/// Where diamonds begin. No other jumps lead into them.
+/// Finds the starts of diamonds. No other jumps lead into them.
 pub(super) fn find(primitives: &[Primitive]) -> Vec<bool> {
     let mut entered = vec![0u32; primitives.len() + 1];
     for i in primitives {

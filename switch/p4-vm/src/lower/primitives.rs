@@ -181,7 +181,7 @@ fn affine(ops: &[Op], to: Bits) -> Option<Affine> {
             Op::Add(c) => (1, *c as u64),
             Op::Mul(c) => (*c as u64, 0),
             Op::Shl(n) => (1 << (n & 63), 0),
-            // What the mask takes away, the field does not hold either.
+            // Bits that the mask takes away are not in the field either.
             Op::And(c) if *c as u64 & to.mask == to.mask => (1, 0),
             _ => return None,
         };

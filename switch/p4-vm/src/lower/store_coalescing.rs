@@ -48,7 +48,7 @@ impl PendingStores {
         self.words.iter().any(|w| w.parts.iter().any(reads))
     }
 
-    /// What reads and writes these words may be done before all pending stores.
+    /// Whether code that reads and writes these words may run before all pending stores.
     pub(super) fn independent(&self, reads: &[u32], writes: &[u32]) -> bool {
         !reads.iter().any(|s| self.written(*s))
             && !writes.iter().any(|s| self.written(*s) || self.read(*s))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What outlives a packet.
+//! State that outlives a packet.
 
 pub(crate) mod cells;
 pub(crate) mod profiles;

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-/// What an entry of a table with an action profile refers to.
+/// Target of an entry of a table with an action profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// A member.

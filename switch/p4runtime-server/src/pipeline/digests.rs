@@ -35,7 +35,7 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// What a sample says; `None` if it has another length.
+    /// Decodes a sample; `None` if it has another length.
     pub(crate) fn decode(&self, sample: &[u8]) -> Option<p4::P4Data> {
         let mut rest = sample;
         let data = self.take(&mut rest)?;

@@ -78,7 +78,7 @@ impl Pipeline {
         })
     }
 
-    /// What a client asked back.
+    /// The parts of the configuration that a client asked for.
     pub(crate) fn response(
         &self,
         what: p4::get_forwarding_pipeline_config_request::ResponseType,

@@ -60,7 +60,7 @@ pub(crate) struct OneShot {
     pub members: Vec<u64>,
 }
 
-/// What a client attaches to an entry; means nothing to the switch.
+/// Labels that a client attaches to an entry; they mean nothing to the switch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Labels {
     pub metadata: Vec<u8>,

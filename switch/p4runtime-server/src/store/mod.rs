@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What clients have written, as they will read it back.
+//! Store of the clients' writes, as they will read them back.
 
 pub(crate) mod compiled;
 mod entry;

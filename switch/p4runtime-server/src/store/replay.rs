@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must be written to a fresh pipeline to make it what another one is.
+//! Writes that make a fresh pipeline equal to another one.
 
 use super::entry::Entry;
 use super::state::Store;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What clients have written, as they will read it back.
+//! Writes of clients, as they will read them back.
 
 use super::compiled;
 use super::entry::{Entry, ProfileState, TableState};

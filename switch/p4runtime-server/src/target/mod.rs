@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the server needs of a switch.
+//! Interface of a switch to the server.
 //!
 //! The server does all checking against P4Info and keeps what was written (so
 //! reads of entries, groups and sessions never reach the target); the target
@@ -7,9 +7,9 @@
 //! have the right width, entries are unique. A target still answers with an
 //! error when its own program disagrees with the P4Info.
 //!
-//! Calls for one device are made one at a time, in the order of the RPCs; reads
-//! of counters and registers may run beside them. Every call may come from any
-//! thread of a tokio runtime and must not block it for long.
+//! Calls for one device are made one at a time, in the order of the RPCs; reads of counters and
+//! registers may run at the same time. Every call may come from any thread of a tokio runtime and
+//! must not block it for long.
 
 mod types;
 

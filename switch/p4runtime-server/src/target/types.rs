@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What server and target tell each other.
+//! Types of the calls between server and target.
 
 use bytes::Bytes;
 use std::sync::Arc;
@@ -44,12 +44,12 @@ pub struct TableEntry {
     /// way round). Among equals the older entry wins. Zero in tables of only
     /// exact and LPM keys.
     pub priority: i32,
-    /// What it does.
+    /// The action it runs.
     pub action: EntryAction,
 }
 
-/// What an entry does: an action of its own, or what its table's action
-/// profile holds under an id.
+/// Action of an entry: one of its own, or the one that its table's action profile holds under an
+/// id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryAction {
     /// An action of its own.
@@ -72,7 +72,7 @@ impl From<ActionCall> for EntryAction {
 pub struct KeyMatch {
     /// Width of the field.
     pub bits: u32,
-    /// What the field is compared with.
+    /// Value to compare the field with.
     pub value: MatchValue,
 }
 
@@ -155,7 +155,7 @@ pub struct Replica {
     pub instance: u16,
 }
 
-/// Where clones go.
+/// Destinations of clones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CloneSession {
     /// One clone each.
@@ -188,7 +188,7 @@ pub enum TargetErrorKind {
 pub struct TargetError {
     /// Becomes the status code.
     pub kind: TargetErrorKind,
-    /// What is wrong, where, and what to do.
+    /// The fault, its place, and the remedy.
     pub message: String,
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an entry does: an action, or a member, group or action set of its
-//! table's action profile.
+//! Action of an entry: an action, or a member, group or action set of its table's action profile.
 
 use super::profiles::{check_weights, no_watch, weight};
 use super::writer::Writer;

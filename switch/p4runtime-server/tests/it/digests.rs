@@ -67,7 +67,7 @@ async fn digests() {
         })
         .collect();
     assert_eq!(members, [vec![2, 0, 0, 0, 0, 1], vec![1, 2], vec![9]]);
-    // The same is no news, another is.
+    // A repeated sample is no news, another is.
     target.digests.send(sample(1)).unwrap();
     target.digests.send(sample(2)).unwrap();
     match p.next().await.unwrap() {

@@ -120,7 +120,7 @@ async fn members_and_groups() {
     filter.r#match.clear();
     let found = p.read(Entity::TableEntry(filter)).await.unwrap();
     assert_eq!(found.len(), 1);
-    // What is in use stays.
+    // Members and groups in use stay.
     for e in [member(1, 1), member(2, 1), g(group(1, &[]))] {
         assert_eq!(
             p.write(Type::Delete, e).await,
@@ -210,7 +210,7 @@ async fn refusals() {
         (l2(1, ActionType::Action(forward(1))), Code::InvalidArgument),
         (l2(1, ActionType::ActionProfileMemberId(5)), Code::NotFound),
         (l2(1, ActionType::ActionProfileGroupId(5)), Code::NotFound),
-        // Not beside members.
+        // Not together with members.
         (l2(1, set(&[(1, 1)])), Code::InvalidArgument),
     ] {
         assert_eq!(p.write(Type::Insert, e.clone()).await, Err(code), "{e:?}");
@@ -290,7 +290,7 @@ async fn action_sets() {
     assert_eq!(s.action_profile_actions[0].weight, 2);
     let all = Entity::ActionProfileMember(p4::ActionProfileMember::default());
     assert!(p.read(all).await.unwrap().is_empty());
-    // Not beside action sets.
+    // Not together with action sets.
     assert_eq!(
         p.write(Type::Insert, member(1, 1)).await,
         Err(Code::InvalidArgument)
@@ -304,7 +304,7 @@ async fn action_sets() {
     ] {
         assert_eq!(p.write(Type::Insert, e).await, Err(code));
     }
-    // What the target refuses leaves nothing behind.
+    // A write that the target refuses leaves nothing behind.
     target.state().refuse = Some(TargetErrorKind::Internal);
     assert!(p.write(Type::Modify, e.clone()).await.is_err());
     target.state().refuse = None;

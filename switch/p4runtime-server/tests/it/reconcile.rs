@@ -34,7 +34,7 @@ async fn written(p: &mut Peer) {
     p.write(Type::Insert, session()).await.unwrap();
 }
 
-/// The same program, but for a name that means nothing.
+/// The program, but for a name that means nothing.
 fn changed() -> p4::ForwardingPipelineConfig {
     let mut c = config();
     let json = String::from_utf8(c.p4_device_config).unwrap();

@@ -161,7 +161,7 @@ async fn refused_entries_leave_nothing_behind() {
         );
     }
     assert!(target.state().entries.is_empty());
-    // What the target refuses is not remembered either.
+    // A write that the target refuses is not remembered either.
     target.state().refuse = Some(TargetErrorKind::Internal);
     assert_eq!(
         p.write(Type::Insert, entry(acl(1, 1))).await,

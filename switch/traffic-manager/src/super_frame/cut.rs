@@ -67,7 +67,7 @@ pub struct Cutter {
     frame: Vec<u8>,
     headers: Headers,
     segment_bytes: usize,
-    /// Where the payload of the next segment begins.
+    /// Start of the next segment's payload.
     next_at: usize,
     /// Segments cut so far.
     index: u32,

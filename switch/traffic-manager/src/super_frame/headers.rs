@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the headers of a TCP or UDP packet lie.
+//! Finds the headers of a TCP or UDP packet.
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
@@ -45,7 +45,7 @@ impl Transport {
         }
     }
 
-    /// Where the checksum lies in the header.
+    /// Offset of the checksum in the header.
     pub const fn checksum_offset(self) -> usize {
         match self {
             Self::Tcp => 16,
@@ -67,13 +67,13 @@ impl Transport {
 pub struct Headers {
     /// Version of IP.
     pub network: Network,
-    /// Where the IP header begins.
+    /// Start of the IP header.
     pub network_at: usize,
     /// TCP or UDP.
     pub transport: Transport,
-    /// Where the TCP or UDP header begins.
+    /// Start of the TCP or UDP header.
     pub transport_at: usize,
-    /// Where the payload begins.
+    /// Start of the payload.
     pub payload_at: usize,
 }
 
@@ -116,8 +116,8 @@ impl Headers {
         })
     }
 
-    /// Where the packet ends by its IP header, without the padding of a short
-    /// frame. `None`: beyond the frame, before the payload, or not said.
+    /// End of the packet by its IP header, without the padding of a short frame. `None`: beyond the
+    /// frame, before the payload, or not said.
     pub fn packet_end(&self, frame: &[u8]) -> Option<usize> {
         let end = match self.network {
             Network::V4 => self.network_at + usize::from(be16(frame, self.network_at + 2)?),

@@ -84,7 +84,7 @@ impl Run {
         self.headers.transport
     }
 
-    /// Where the payload of each segment's frame begins.
+    /// Start of the payload in each segment's frame.
     pub fn payload_at(&self) -> usize {
         self.headers.payload_at
     }
@@ -138,8 +138,7 @@ impl Run {
         }
     }
 
-    /// What stands before the payloads in the super-frame: written to `out`,
-    /// which is cleared before.
+    /// Writes the header before the payloads of the super-frame to `out`, which is cleared first.
     pub fn header(&self, first: &[u8], out: &mut Vec<u8>) -> VnetHeader {
         let h = &self.headers;
         out.clear();

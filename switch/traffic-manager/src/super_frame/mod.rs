@@ -7,7 +7,7 @@
 //! [`VnetHeader`] is how the kernel says which is which. No I/O, no clocks, no
 //! unsafe code.
 //!
-//! What cannot be cut as the kernel cuts it is refused with its [`Refusal`].
+//! A super-frame that cannot be cut as the kernel cuts it is refused with its [`Refusal`].
 
 mod checksum;
 mod cut;

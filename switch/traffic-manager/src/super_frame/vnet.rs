@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `virtio_net_hdr`: what the kernel says about a frame beside its bytes
-//! (linux/virtio_net.h, in the byte order of the machine).
+//! `virtio_net_hdr`: the kernel's metadata on a frame, next to its bytes (linux/virtio_net.h, in
+//! the byte order of the machine).
 
 /// The checksum is left to the device; `checksum_start` and `checksum_offset` hold.
 const NEEDS_CHECKSUM: u8 = 1;
@@ -22,7 +22,7 @@ pub enum Gso {
     Other(u8),
 }
 
-/// What the kernel says about a frame, or is told.
+/// Metadata on a frame from or to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VnetHeader {
     /// The checksum field holds the pseudo header's sum only.
@@ -35,9 +35,9 @@ pub struct VnetHeader {
     pub header_bytes: u16,
     /// Payload bytes of a segment.
     pub segment_bytes: u16,
-    /// Where the transport header begins, from the start of the frame.
+    /// Start of the transport header, from the start of the frame.
     pub checksum_start: u16,
-    /// Where the checksum lies in the transport header.
+    /// Offset of the checksum in the transport header.
     pub checksum_offset: u16,
 }
 

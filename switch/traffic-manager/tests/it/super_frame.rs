@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was cut can be merged, and cut again to the same segments.
+//! Cut super-frames can be merged, and cut again to the same segments.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
@@ -152,7 +152,7 @@ proptest! {
         prop_assert_eq!(segments.len(), p.payload.len().div_ceil(usize::from(p.segment_bytes)));
         let groups = merge(&segments);
         prop_assert_eq!(&groups.concat(), &segments);
-        // What has no flags of its own goes in as few super-frames as can be.
+        // Segments without flags of their own go in as few super-frames as can be.
         if p.udp || p.flags & !0xc8 == 0x10 {
             prop_assert_eq!(groups.len(), segments.len().div_ceil(traffic_manager::super_frame::MAX_SEGMENTS));
         }

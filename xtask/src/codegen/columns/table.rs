@@ -79,7 +79,7 @@ impl Table {
         self.named.as_ref().unwrap_or(&self.row)
     }
 
-    /// Where a column's value lies in the stored row.
+    /// Expression for a column's value in the stored row.
     pub(super) fn place(&self, c: &Column) -> String {
         match (&self.named, c.is_text()) {
             (Some(_), false) => format!("row.{}", c.field()),

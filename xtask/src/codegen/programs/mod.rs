@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the programs and their libraries say of themselves: metrics, the REST
-//! interface, sizing rules.
+//! Pages generated from the programs and their libraries: metrics, the REST interface, sizing
+//! rules.
 
 pub(super) mod metrics;
 pub(super) mod openapi;

@@ -12,7 +12,7 @@ use prost_types::FileDescriptorSet;
 use super::{Generated, head, read};
 
 const PROTO: &str = "contract/proto";
-/// What is compiled; files they import come along.
+/// Files to compile; files they import come along.
 const FILES: [&str; 6] = [
     "bfrt/bfruntime.proto",
     "google/rpc/status.proto",
@@ -26,7 +26,7 @@ const FILES: [&str; 6] = [
 const PORT_STATE: &str = ".tidemark.switch.v1.PortState";
 const CLOCK: &str = ".tidemark.v1.ClockMapping";
 
-/// Where generated Rust of the contract's protobuf goes.
+/// Folder of the Rust generated from the contract's protobuf.
 fn folder() -> PathBuf {
     Path::new(PROTO).join("src/generated")
 }

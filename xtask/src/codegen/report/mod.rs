@@ -142,7 +142,7 @@ impl Report {
         Ok(report)
     }
 
-    /// What a Tidemark report of this kind has, in order, with the place of each
+    /// Headers and fields that a Tidemark report of this kind has, in order, with the place of each
     /// field in bits.
     fn sent(&self, kind: &str) -> Vec<(Option<&str>, &Field, u32)> {
         let items = self.metadata.iter().chain(&self.domain);

@@ -259,8 +259,8 @@ fn rows_that_count_as_lost_are_not_found() {
     assert_eq!((stats.written(), stats.failure()), (1, None));
 }
 
-/// Such a file could not be removed either: its rows counted as lost, and whoever
-/// read the capture found them.
+/// A file given up could not be removed either: its rows counted as lost, but readers of the
+/// capture found them.
 #[test]
 fn a_file_that_counts_as_lost_is_removed_later() {
     let disk = SimDisk::new(1);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tidemark_clickhouse::ClickHouseConfig;
 use tidemark_rows::PostcardRow;
 
-/// What happens to an insert.
+/// Fates of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Normal,

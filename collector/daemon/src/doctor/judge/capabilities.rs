@@ -3,7 +3,7 @@
 
 use daemon_kit::doctor::Finding;
 
-/// What needs a capability.
+/// Uses that need a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::doctor) enum Need {
     /// Events of the kernel.

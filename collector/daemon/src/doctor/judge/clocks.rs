@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Clocks: this machine's, and those of nodes beside those of senders.
+//! Checks clocks: this machine's, and those of nodes against those of senders.
 
 use daemon_kit::doctor::Finding;
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(in crate::doctor) fn wall_clock(clock: Option<WallClock>) -> Finding {
     }
 }
 
-/// Of a running collector's status: the clock of each node beside each sender's.
+/// Checks the clock of each node against each sender's, from a running collector's status.
 pub(in crate::doctor) fn clocks(status: &Value) -> Vec<Finding> {
     let known = status["clocks"].as_array().map_or(&[][..], Vec::as_slice);
     let candidates = status["join"]["candidates"].as_u64().unwrap_or(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What facts mean. No I/O: what was found out is given.
+//! Turns facts into findings. No I/O: the caller passes the facts.
 
 mod capabilities;
 mod clocks;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a network interface does to reports before they are received.
+//! Checks the offloads of a network interface, which change reports before they are received.
 
 use crate::receive::Path;
 use daemon_kit::doctor::Finding;

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use tidemark_pipeline::NodeConfig;
 
-/// What to do about datagrams that do not come.
+/// Remedy for missing datagrams.
 const MISSING: &str = "the mirror's own queue, or the path to here, drops reports: a report port \
                        that is fast and deep enough, or sampling (watch[].sampling_shift)";
 
-/// What came while the doctor listened.
+/// Datagrams that came while the doctor listened.
 #[derive(Debug, Default)]
 pub(in crate::doctor) struct Heard {
     pub datagrams: u64,
@@ -22,7 +22,7 @@ pub(in crate::doctor) struct Heard {
     pub nodes: BTreeMap<(u32, IpAddr), NodeHeard>,
 }
 
-/// What one node sent.
+/// Reports of one node.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::doctor) struct NodeHeard {
     pub reports: u64,
@@ -61,7 +61,7 @@ impl NodeHeard {
                 [(a, x), (b, y)] if a == b => Some(u64::from(y - x) - 1),
                 _ => None,
             })
-            // The counter started anew in between.
+            // The counter started again in between.
             .filter(|gap| *gap < 1 << 20)
             .sum()
     }
@@ -181,7 +181,7 @@ pub(in crate::doctor) fn running(first: &Value, second: &Value, seconds: f64) ->
     found
 }
 
-/// Datagrams that did not come, beside the reports that did.
+/// Judges how many datagrams are missing, compared with the reports received.
 fn mirror(lost: u64, received: u64) -> Finding {
     let check = "mirror and path";
     if lost == 0 {
@@ -252,7 +252,7 @@ mod tests {
             "{}",
             lossy.found
         );
-        // A counter that started anew is no loss.
+        // A counter that started again is no loss.
         let anew = heard("192.0.2.7", 10, &[4_000_000, 4_000_001, 0, 1]);
         assert_eq!(reports(&anew, &nodes, 3.0).remove(0).verdict, Verdict::Ok);
     }

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::CollectorStatus;
 
-/// Where the rows of all pipelines come together. They get one order, in which
-/// those of each pipeline keep theirs, and one numbering of hosts, so that stores
-/// and readers see rows as of one pipeline.
+/// Merges the rows of all pipelines. They get one order, in which those of each pipeline keep
+/// theirs, and one numbering of hosts, so that stores and readers see rows as of one pipeline.
 pub struct RowMerge(Mutex<State>);
 
 struct State {
@@ -49,7 +48,7 @@ impl RowMerge {
         })))
     }
 
-    /// Where a pipeline's rows go.
+    /// Sink for the rows of a pipeline.
     pub fn of_shard(self: &Arc<Self>, shard: usize) -> ShardRows {
         ShardRows {
             merge: Arc::clone(self),
@@ -59,7 +58,7 @@ impl RowMerge {
 }
 
 impl State {
-    /// What is added to the pipeline's order; its rows up to before `end` are taken.
+    /// Takes a pipeline's rows up to before `end`; returns what to add to their order.
     fn advance(&mut self, shard: usize, end: u64) -> u64 {
         let Some(of) = self.shards.get_mut(shard) else {
             return 0;

@@ -6,7 +6,7 @@ use tidemark_capture::Reception;
 use tidemark_pipeline::Stats;
 use tidemark_pipeline::rows::HostMoment;
 
-/// What a store sees: kind, order, node, host.
+/// Rows that a store sees: kind, order, node, host.
 type Seen = Arc<Mutex<Vec<(&'static str, u64, u32, u16)>>>;
 
 #[derive(Clone, Default)]

@@ -40,17 +40,17 @@ impl Collector {
         )
     }
 
-    /// The same with settings of the test's own.
+    /// Starts a collector with settings of the test's own.
     pub(crate) fn start_with(dir: &Path, settings: &str) -> Self {
         Self::start_on(dir, free_ports(), settings)
     }
 
-    /// The same on given ports: gRPC, HTTP, UDP.
+    /// Starts one on given ports: gRPC, HTTP, UDP.
     pub(crate) fn start_on(dir: &Path, ports: (u16, u16, u16), settings: &str) -> Self {
         Self::start_with_grpc(dir, ports, &format!("{settings}\n[grpc]\n"))
     }
 
-    /// The same with settings whose last table is `[grpc]`, without its address.
+    /// Starts one with settings whose last table is `[grpc]`, without its address.
     pub(crate) fn start_with_grpc(dir: &Path, ports: (u16, u16, u16), settings: &str) -> Self {
         Self::start_as(&[BINARY], dir, ports, settings)
     }

@@ -60,7 +60,7 @@ impl Server {
     /// Serves until it is dropped.
     pub async fn serve(self, app: Router) {
         loop {
-            // Before a connection is accepted: whoever waits costs nothing here.
+            // Before a connection is accepted: a client that waits costs nothing here.
             let free = self.places.free().await;
             let (stream, from) = match self.listener.accept().await {
                 Ok(accepted) => accepted,

@@ -58,8 +58,8 @@ impl Hosts {
     }
 }
 
-/// What a browser may not do with an answer. The console loads nothing from
-/// elsewhere, and has no scripts or styles within its page.
+/// Headers that forbid things to a browser. The console loads nothing from elsewhere, and has no
+/// scripts or styles within its page.
 pub const FORBIDDEN: [(HeaderName, HeaderValue); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,

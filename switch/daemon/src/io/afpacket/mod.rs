@@ -27,7 +27,7 @@ use socket::{bind, ifreq, ioctl, option, promiscuous, receive_buffer, socket};
 pub use stats::IoStats;
 use traffic_manager::super_frame::Transport;
 
-/// Bytes of super-frames that wait beside the ring.
+/// Bytes of super-frames that may wait outside the ring.
 const SUPER_FRAME_BUFFER_BYTES: usize = 16 << 20;
 
 /// An interface, opened for raw frames.
@@ -38,7 +38,7 @@ pub struct Interface {
     ring: Ring,
     next: u32,
     max_frame_bytes: u32,
-    /// What was counted.
+    /// Counters of the interface.
     pub stats: IoStats,
     /// Segments of one flow that leave back to back go out as one super-frame.
     pub merge: bool,
@@ -84,7 +84,7 @@ impl Interface {
         }
         option(&fd, libc::PACKET_VNET_HDR, &1i32).context("PACKET_VNET_HDR")?;
         let ring = map_ring(&fd, mtu).with_context(|| format!("interface {name}"))?;
-        // What is longer than a slot of the ring waits in the socket's buffer.
+        // Frames longer than a slot of the ring wait in the socket's buffer.
         option(&fd, libc::PACKET_COPY_THRESH, &1i32).context("PACKET_COPY_THRESH")?;
         receive_buffer(&fd, SUPER_FRAME_BUFFER_BYTES);
         option(&fd, libc::PACKET_IGNORE_OUTGOING, &1i32)

@@ -23,7 +23,7 @@ pub struct Received {
     pub stamp_ns: u64,
 }
 
-/// What was taken.
+/// Frames taken from the ring.
 #[derive(Debug)]
 pub enum Arrived<'a> {
     /// One frame.

@@ -13,7 +13,7 @@ use super::socket::option;
 /// Frames per receive ring.
 const RING_FRAMES: u32 = 4096;
 const BLOCK_BYTES: u32 = 1 << 17;
-/// What the kernel puts in front of a frame, rounded up.
+/// Bytes that the kernel puts in front of a frame, rounded up.
 const SLOT_HEADER_BYTES: u32 = 96;
 /// Ethernet header and one VLAN tag.
 pub(super) const LINK_HEADER_BYTES: u32 = 18;
@@ -25,7 +25,7 @@ pub(super) struct Ring {
     pub slots: u32,
 }
 
-// SAFETY: whoever owns the `Ring` uses the mapping, one thread at a time.
+// SAFETY: the owner of the `Ring` uses the mapping, one thread at a time.
 unsafe impl Send for Ring {}
 
 impl Drop for Ring {

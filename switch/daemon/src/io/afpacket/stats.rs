@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an interface counts.
+//! Counters of an interface.
 
 use traffic_manager::super_frame::Refusal;
 

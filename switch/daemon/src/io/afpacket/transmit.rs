@@ -14,7 +14,7 @@ use super::capture::Direction;
 /// Frames per `sendmmsg`.
 const TX_BATCH: usize = 64;
 
-/// What one message of the batch carries.
+/// One message of the batch: a frame or a super-frame.
 struct Planned {
     /// Which of the staged frames.
     frames: Range<usize>,
@@ -27,7 +27,7 @@ struct Planned {
 struct Merged {
     /// Which of the headers.
     header: usize,
-    /// Where the payload of each of its frames begins.
+    /// Start of the payload in each of its frames.
     payload_at: usize,
     transport: Transport,
 }

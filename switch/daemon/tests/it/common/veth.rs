@@ -316,7 +316,7 @@ impl Host {
         self.send(&[&vnet.write()[..], frame].concat());
     }
 
-    /// What [`Self::use_vnet`] asked for.
+    /// Receives a frame behind its vnet header, see [`Self::use_vnet`].
     pub(crate) fn receive_as(&self) -> Option<(VnetHeader, Vec<u8>)> {
         let b = self.receive()?;
         let (vnet, frame) = b.split_first_chunk()?;

@@ -13,7 +13,7 @@ use store::{store_affine, store_args, store_words};
 /// Jumps back that one list may make: ends a loop that would not.
 const MAX_LOOPS: u32 = 1 << 20;
 
-/// What instructions compute with.
+/// Registers that instructions compute with.
 #[derive(Clone, Copy, Default)]
 struct Registers {
     acc: i64,

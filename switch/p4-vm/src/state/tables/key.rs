@@ -82,7 +82,7 @@ impl Part {
     }
 }
 
-/// What an entry matches.
+/// Packed key of an entry.
 #[derive(Debug)]
 pub(super) struct Packed {
     pub value: Box<[u64]>,

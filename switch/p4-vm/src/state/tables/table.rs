@@ -21,11 +21,11 @@ pub struct Entry {
     next: u32,
     /// Hits.
     pub count: Count,
-    /// Time of the last hit, in tables with `support_timeout`; whoever adds the entry sets it.
+    /// Time of the last hit, in tables with `support_timeout`; set by the code that adds the entry.
     pub last_hit_us: u64,
     /// Its direct meter.
     pub meter: Meter,
-    /// What a table with an action profile does in place of `action`.
+    /// Choice of a table with an action profile, which replaces `action`.
     pub choice: Option<Choice>,
     key: Packed,
 }
@@ -44,7 +44,7 @@ pub struct TableState {
     hits_write: bool,
 }
 
-/// What a lookup found.
+/// Result of a lookup.
 pub(crate) struct Outcome<'a> {
     /// Number of the action.
     pub action: Option<u32>,
@@ -202,7 +202,7 @@ impl TableState {
         Some(slot)
     }
 
-    /// What the entry has its action profile do.
+    /// Choice of the entry in its action profile.
     pub(crate) fn choice(&self, slot: u32) -> Option<Choice> {
         self.entries.get(slot as usize)?.as_ref()?.choice
     }

@@ -71,7 +71,7 @@ fn reference(e: &mut Exec<'_>, list: &[Primitive], args: &[u64], p: &mut Packet)
     }
 }
 
-/// What a run leaves.
+/// State that a run leaves.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     words: Box<[u64]>,
@@ -101,8 +101,7 @@ fn outcome(image: &Image, words: &[u64], run: impl FnOnce(&mut Exec<'_>, &mut Pa
     }
 }
 
-/// The first four fields are read by whoever comes next; the others are
-/// temporaries.
+/// The first four fields are read by later code; the others are temporaries.
 const LASTING: u32 = 4;
 
 fn with_temporaries(list: &[Primitive]) -> Program {
