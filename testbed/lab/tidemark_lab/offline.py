@@ -56,7 +56,7 @@ def output(program: Path, *arguments: object) -> str:
 
 
 def differences(phase: JsonObject, offline: JsonObject) -> list[str]:
-    """Where the capture says something else than the live run did, by more than
+    """Differences between the capture and the live run that are larger than
     rounding."""
     found = []
 
