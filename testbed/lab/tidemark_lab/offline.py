@@ -56,8 +56,7 @@ def output(program: Path, *arguments: object) -> str:
 
 
 def differences(phase: JsonObject, offline: JsonObject) -> list[str]:
-    """Differences between the capture and the live run that are larger than
-    rounding."""
+    """Differences between the capture and the live run that are larger than rounding."""
     found = []
 
     def compare(name: str, live: float | None, later: float | None) -> None:

@@ -34,8 +34,7 @@ impl LinkControl {
         }
     }
 
-    /// [`Self::on_state_lost`] during a write: the next look at the switch tells what is to
-    /// be restored.
+    /// [`Self::on_state_lost`] during a write: the next look at the switch decides.
     pub(super) fn on_state_lost_meanwhile(&mut self, everything: bool) -> Vec<Action> {
         self.expectation.set_lost(Some(LostLimit {
             everything,

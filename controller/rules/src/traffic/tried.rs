@@ -29,8 +29,7 @@ pub struct TriedLimit {
 }
 
 impl TriedLimit {
-    /// Result of the limit in force according to `traffic`; `None` where nothing was
-    /// measured.
+    /// Result of the limit in force according to `traffic`; `None` if nothing was measured.
     pub fn of(traffic: &Traffic, unix_ms: u64) -> Option<Self> {
         let Observed {
             utilisation,
