@@ -4,14 +4,14 @@ import { defineConfig, type Plugin } from 'vite';
 import { documentation, ENTRY } from './build/docs.ts';
 import { glossary } from './build/glossary.ts';
 
-/** What is bundled and whose licence asks to travel with it. */
+/** Bundled packages whose licence has to go with them. */
 const BUNDLED = [
   ['uplot', 'LICENSE'],
   ['minisearch', 'LICENSE.txt'],
   ['@fontsource-variable/ibm-plex-sans', 'LICENSE'],
 ] as const;
 
-/** Puts the licences of what is bundled beside it. */
+/** Puts the licences of the bundled packages next to the bundle. */
 function licences(): Plugin {
   return {
     name: 'licences',
@@ -39,7 +39,7 @@ export default defineConfig({
     rolldownOptions: { checks: { bundlerTimings: false }, input: { index: 'index.html', [ENTRY]: 'src/docs/main.ts' } },
   },
   server: {
-    // `npm run dev` beside `npm run mock`, or beside a controller:
+    // `npm run dev` together with `npm run mock`, or with a controller:
     // TIDEMARK_API=http://127.0.0.1:8080 npm run dev
     proxy: { '/api': process.env.TIDEMARK_API ?? 'http://127.0.0.1:8090' },
   },

@@ -68,7 +68,7 @@ Simulate(const Scenario& scenario, const std::string& out)
         byId[flow.id] = tcp.back().get();
         if (flow.afterId >= 0)
         {
-            // Those before it have been made.
+            // Earlier flows have been made.
             auto* next = tcp.back().get();
             byId.at(static_cast<uint32_t>(flow.afterId))->WhenDone([next, s = flow.thinkS] {
                 next->StartIn(s);

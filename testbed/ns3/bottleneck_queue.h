@@ -33,7 +33,7 @@ struct Seen
     Fate fate;
     bool marked;
     uint32_t depth;
-    // What acts first: the threshold where the port marks, else the limit.
+    // First bound to act: the threshold where the port marks, else the limit.
     uint32_t actsAt;
     int64_t arrivalNs;
     int64_t departureNs;
@@ -61,7 +61,7 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
         SetMaxSize(ns3::QueueSize(ns3::QueueSizeUnit::PACKETS, most + 1));
     }
 
-    // What waits beyond a lower limit leaves in its time.
+    // Packets beyond a lower limit leave in their time.
     void SetLimit(uint32_t limit, uint32_t mark)
     {
         m_limit = limit;

@@ -34,7 +34,7 @@ struct Sender
     ns3::Ipv4Address address;
 };
 
-// What a link's queue saw, by the link's number.
+// Receives the packets seen by a link's queue, with the link's number.
 using Observer = std::function<void(size_t, const Seen&)>;
 
 class Network

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What the queue saw, as a switch of Tidemark's reports it (docs/reference/reports.md).
+// Writes packets of the queue as a Tidemark switch reports them (docs/reference/reports.md).
 #pragma once
 
 #include "bottleneck_queue.h"

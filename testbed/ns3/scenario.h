@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What is simulated.
+// The simulated scenario.
 #pragma once
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 McKeown, Performance 2021) from the tables its authors published.
 
 * Figure 5a: smallest buffer with full utilisation per algorithm and number of flows,
-  beside BDP/sqrt(n) and the single-flow rules of section 3.5.
-* Figure 10: mean number of flows with a loss in the intervals that had one, beside
+  with BDP/sqrt(n) and the single-flow rules of section 3.5.
+* Figure 10: mean number of flows with a loss in the intervals that had one, with
   sqrt(n) + n^2/(2B) of Theorem 5.
-* Figure 11: how unfair windows are over the number of flows and over the buffer, held against
+* Figure 11: how unfair windows are over the number of flows and over the buffer, compared with
   what section 5.6 says of it.
 
 Usage: python testbed/reproduce/ifip21.py --data DIR --out DIR
@@ -46,7 +46,7 @@ LARGEST_SAID = {"cubic": 4, "reno": 4, "scalable": 4, "bbr": 10}
 LARGEST_FACTOR = 1.5
 """About: the mean over the buffers within this factor."""
 SMALLEST_SAID = 0.5
-"""What fair over smallest window "approaches" as the buffer grows."""
+"""Value that fair over smallest window "approaches" as the buffer grows."""
 SMALLEST_FACTOR = 2.0
 LABEL = {"reno": "Reno", "cubic": "CUBIC", "scalable": "Scalable", "bbr": "BBR"}
 COLOUR = {"reno": "#1b6ca8", "cubic": "#d1495b", "scalable": "#66a182", "bbr": "#8d6a9f"}
@@ -117,7 +117,7 @@ def over_buffer(
 def said_of_fairness(
     found: dict[FairKey, tuple[float, float]],
 ) -> list[tuple[str, str, float, bool]]:
-    """What section 5.6 prints of Figure 11b: what, the paper's words, the table's value, whether
+    """Statements of section 5.6 on Figure 11b: what, the paper's words, the table's value, whether
     it is within its factor."""
     checks = []
     for algorithm, said in LARGEST_SAID.items():
@@ -171,7 +171,7 @@ def single_flow_pkts(algorithm: str) -> float:
 
 
 def allowed_flows(flows: float, buffer_pkts: float = DROPS_BUFFER_PKTS) -> float:
-    """sqrt(n) + n^2/(2B), as the paper draws it beside its measurement."""
+    """sqrt(n) + n^2/(2B), as the paper draws it next to its measurement."""
     return most_with_loss(flows, buffer_pkts)
 
 
@@ -253,7 +253,7 @@ def grid(values: dict[Key, float], law: str, of: Callable[[float], float], digit
 
 
 def fairness_table(checks: list[tuple[str, str, float, bool]]) -> str:
-    """What the paper says of Figure 11b beside its table, in Markdown."""
+    """The paper's statements on Figure 11b and its table, in Markdown."""
     rows = [(w, p, f"{v:.2f}", "agrees" if a else "DISAGREES") for w, p, v, a in checks]
     lines = markdown_table(("what", "paper", "authors' table", ""), rows)
     return "\n".join(["", f"Fairness of {FAIRNESS_FLOWS} flows (Fig. 11b):", "", *lines])

@@ -5,12 +5,12 @@
 Each patch in `mutants/` plants one bug of the product. Its header has lines `Area:`, `Bug:`,
 and `Seed:` where one is known that finds it. Where an added line says `MUTANT`, the bug is
 there while the environment variable TIDEMARK_MUTANT names the patch. So one build has all of
-them, in a worktree of the last commit beside the build cache; the user's tree stays as it is.
+them, in a worktree of the last commit next to the build cache; the user's tree stays as it is.
 A patch that does not apply is an error, and so is a build that finds something with no bug
 switched on.
 
-What a seed has shown is kept beside the build for as long as the build is the same: a run that
-was ended goes on where it was. `--write` puts the table into docs/explanation/simulation.md.
+Results of a seed are kept next to the build for as long as the build is the same: a run that was
+interrupted goes on where it was. `--write` puts the table into docs/explanation/simulation.md.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def prepare(tree: Path, planted: list[Mutant]) -> None:
             if active == text:
                 fail(f"{m.patch}: no added line in {name} says MUTANT")
             source.write_text(active)
-    # What is as it was keeps its time: cargo need not build it again.
+    # An unchanged file keeps its time: cargo need not build it again.
     for path, (content, stat) in before.items():
         if path.exists() and path.read_bytes() == content:
             os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
@@ -135,7 +135,7 @@ def find(binary: Path, name: str, seed: int, seeds: int, jobs: int) -> tuple[int
 
 
 class Results:
-    """What was found, by patch; of another program or number of seeds nothing counts."""
+    """Results by patch; those of another program or number of seeds are dropped."""
 
     def __init__(self, path: Path, binary: Path, seeds: int) -> None:
         self.path = path

@@ -80,8 +80,8 @@ fn priority_decides_what_is_given_up() {
     assert!(a.reasons.iter().any(|r| r.contains("cannot hold together")));
 }
 
-/// Where nothing asks for a buffer, and the delay bound allows fewer packets than
-/// the smallest limit has, the advice is what it allows, not none.
+/// If nothing asks for a buffer, and the delay bound allows fewer packets than the
+/// smallest limit has, the advice is the buffer it allows, not none.
 /// SRB's example (§1): windows of a few segments lose more than 0.01 % whatever the buffer,
 /// so that a second of queueing is no answer.
 #[test]

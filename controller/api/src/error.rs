@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is wrong, and where.
+/// An error, and its place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Problem {
-    /// What is wrong and what to do about it.
+    /// The error and its remedy.
     pub message: String,
     /// The field at fault, as a path (`priority[1]`).
     pub field: Option<String>,

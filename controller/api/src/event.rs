@@ -29,7 +29,7 @@ pub struct CollectorEvent {
     pub problem: Option<String>,
 }
 
-/// What `GET /events` sends: the name of the event, and its data.
+/// An event of `GET /events`: its name, and its data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "event", content = "data", rename_all = "lowercase")]
 pub enum Event {

@@ -29,7 +29,7 @@ pub struct Flows {
     pub flows: Vec<LinkFlow>,
     /// Flows there are, listed or not.
     pub total: u64,
-    /// Where the next page begins; null after the last.
+    /// Offset of the next page; null after the last.
     #[serde(default)]
     pub next_offset: Option<usize>,
 }

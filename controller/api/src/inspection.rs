@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What has to be right at a switch before its first run.
+//! Conditions that a switch must meet before its first run.
 
 use daemon_kit::doctor::Finding;
 use serde::{Deserialize, Serialize};

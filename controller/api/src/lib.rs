@@ -12,7 +12,7 @@
 //!
 //! Conventions of the names:
 //! * `_ns` is a time on the switch's clock of that node, the axis of its
-//!   reports; `_s` beside it counts from the first interval that the collector
+//!   reports; `_s` with the same name counts from the first interval that the collector
 //!   had of the link (`capture_start_ns`); `_unix_ms` is Unix time.
 //! * `_bytes` are bytes as the queue counts them; `_bps` is bits/s.
 //! * Rates, shares and utilisations are fractions, 0 to 1.

@@ -206,7 +206,7 @@ pub struct LinkSummary {
 pub struct Links {
     /// The links by node, port and queue; their advice comes without rules.
     pub links: Vec<Link>,
-    /// Where the next page begins; null after the last.
+    /// Offset of the next page; null after the last.
     #[serde(default)]
     pub next_offset: Option<usize>,
 }

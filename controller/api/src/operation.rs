@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an operation is.
+//! Definition of an operation.
 
 use crate::LinkPath;
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use std::any::TypeId;
 /// HTTP method of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Reads; open to whoever reaches the address.
+    /// Reads; open to everybody who reaches the address.
     Get,
     /// Changes something; needs the bearer token.
     Post,
@@ -30,7 +30,7 @@ pub trait Operation: Send + Sync + 'static {
     const METHOD: Method;
     /// Path below `/api/v1`, with `{name}` for its parameters.
     const PATH: &'static str;
-    /// What it does, in one line.
+    /// Its effect, in one line.
     const SUMMARY: &'static str;
     /// Status codes of good answers.
     const STATUS: &'static [u16] = &[200];

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tidemark_advice::{Advice, Verdict};
 use tidemark_estimators::LinkEstimate;
 
-/// Where a phase stands.
+/// Stage of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseState {
@@ -17,7 +17,7 @@ pub enum PhaseState {
     Complete,
 }
 
-/// What was estimated over exactly the span of a phase.
+/// Estimate over exactly the span of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct PhaseResult {
     /// Limit in force at the end, bytes.
@@ -98,7 +98,7 @@ pub struct PhaseProbe {
 pub struct PhaseJoin {
     /// Packets of probed flows.
     pub candidates: u64,
-    /// Those joined with the sender's state.
+    /// Packets joined with the sender's state.
     pub matched: u64,
     /// `matched` over `candidates`; null without candidates.
     pub matched_fraction: Option<f64>,
@@ -109,7 +109,7 @@ pub struct PhaseJoin {
 pub struct Phase {
     /// Name given at its start.
     pub name: String,
-    /// Where it stands.
+    /// Its stage.
     pub state: PhaseState,
     /// Start, Unix time.
     pub started_unix_ms: u64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What requests carry: parameters of the path, of the query, and bodies.
+//! Contents of requests: parameters of the path, of the query, and bodies.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use tidemark_control::Mode;
@@ -78,7 +78,7 @@ pub struct LinkQuery {
     pub queue: Option<u32>,
 }
 
-/// What of the links a listener wants to hear.
+/// The link that a listener wants to hear of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventsQuery {
@@ -230,7 +230,7 @@ pub struct VerdictQuery {
     pub width: Option<u32>,
 }
 
-/// What happens to packets that meet a full queue.
+/// Action on packets that meet a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitAction {
@@ -345,7 +345,7 @@ fn present<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Option<f64>>, D::Er
     Option::<f64>::deserialize(d).map(Some)
 }
 
-/// What may be done with advice from now on.
+/// How far advice may be applied from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModeRequest {
@@ -353,7 +353,7 @@ pub struct ModeRequest {
     pub mode: Mode,
 }
 
-/// What to do with a phase.
+/// Action on a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PhaseAction {
@@ -369,6 +369,6 @@ pub enum PhaseAction {
 pub struct PhaseRequest {
     /// 1 to 64 letters, digits, `-`, `_`, `.`.
     pub name: String,
-    /// What to do with it.
+    /// The action.
     pub action: PhaseAction,
 }

@@ -43,7 +43,7 @@ pub struct CollectorCounters {
     pub probe_lost: Option<u64>,
     /// Packets of probed flows.
     pub join_candidates: u64,
-    /// Those joined with the sender's state.
+    /// Packets joined with the sender's state.
     pub join_matched: u64,
     /// Flows known now.
     pub flows: u64,
@@ -95,7 +95,7 @@ pub struct Health {
     pub program_loaded: bool,
     /// API version that the server states.
     pub api_version: Option<String>,
-    /// What is wrong, when something is.
+    /// The problem, if there is one.
     pub problem: Option<String>,
 }
 
@@ -106,7 +106,7 @@ pub struct Switch {
     pub node: u32,
     /// Protocol of the driver, e.g. `p4runtime`.
     pub driver: String,
-    /// Where the switch listens.
+    /// Address of the switch.
     pub address: String,
     /// Device id within that server.
     pub device_id: u64,
@@ -129,7 +129,7 @@ pub struct Switch {
 pub struct AuditLog {
     /// There is a file (`control.audit_log`).
     pub file: bool,
-    /// What becomes of a change whose record cannot be written.
+    /// Policy for a change whose record cannot be written.
     pub policy: AuditPolicy,
     /// Records that the file has not taken since the start.
     pub not_written: u64,
@@ -153,7 +153,7 @@ pub struct Drift {
     pub found: Limit,
     /// When it was found, Unix time.
     pub unix_ms: u64,
-    /// What was done about it (`control.on_drift`).
+    /// Reaction to it (`control.on_drift`).
     pub answer: OnDrift,
 }
 
@@ -171,7 +171,7 @@ pub struct Recording {
     /// Part of its rows that were read, 0 to 1. From 1 on estimates and advice are
     /// those of the whole run, or of its last limit.
     pub read_fraction: f64,
-    /// What is missing in it, in words.
+    /// Gaps in it, in words.
     pub notes: Vec<String>,
     /// Why it was not read to its end; null while nothing is wrong.
     pub problem: Option<String>,
@@ -182,7 +182,7 @@ pub struct Recording {
 pub struct Status {
     /// Version of the controller.
     pub version: String,
-    /// What may be done with advice.
+    /// How far advice may be applied.
     pub mode: Mode,
     /// Nothing is written to any switch.
     pub dry_run: bool,

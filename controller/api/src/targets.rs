@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the operator wants, and what may be done with advice.
+//! The operator's targets, and how far advice may be applied.
 
 use serde::{Deserialize, Serialize};
 use tidemark_control::Mode;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documentation as pages beside the console, so that what the page names is
-// explained where there is no network: docs/**/*.md becomes dist/docs/**/*.html,
-// with the pictures that the pages show and search.json.
+// The documentation as pages next to the console, so that the terms of the page are
+// explained without a network: docs/**/*.md becomes dist/docs/**/*.html, with the
+// pictures that the pages show and search.json.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';

@@ -26,7 +26,7 @@ export const FINDINGS = recorded('findings');
 const VERDICT = recorded('verdict').verdict;
 const { rules, rejected, ...ADVICE } = recorded('advice').advice;
 
-/** What the advice says; tests move it. */
+/** The advice; tests move it. */
 export const ADVISED = { bytes: 158_000 };
 
 /** With its rules where it is `full`. */
@@ -125,7 +125,7 @@ export function link(l, full, ageS) {
   };
 }
 
-/** What an overview shows of a link. */
+/** A link in an overview. */
 export function summary(l, ageS) {
   const { node, port, queue, name, node_name, capacity_bps, age_s, stale, reported_limit_bytes, limit, recent, targets } = link(l, false, ageS);
   return {

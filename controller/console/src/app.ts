@@ -38,7 +38,7 @@ export class App {
   private recorded: boolean | null = null;
   /** The part of the address that says what is shown, as last written or gone to. */
   private hash = location.hash;
-  /** What the address asks for and is not shown yet. */
+  /** View that the address asks for and that is not shown yet. */
   private wanted: Address | null = null;
 
   constructor(root: HTMLElement) {
@@ -177,7 +177,7 @@ export class App {
     if (!this.state.held) this.follow();
   }
 
-  /** What can only be shown once the port is there. */
+  /** Shows the parts that need the port. */
   private arrive(): void {
     const link = this.state.link;
     if (!link) return;
@@ -216,7 +216,7 @@ export class App {
     this.draw();
   }
 
-  /** What is shown. */
+  /** Address of the view shown. */
   private address(): Address {
     const s = this.state;
     const zero = (s.link?.startNs ?? 0) / 1e9;

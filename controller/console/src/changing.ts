@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operator changes through the controller.
+// Changes that the operator makes through the controller.
 
 import { limit } from './api/advice';
 import { ApiError, post, token } from './api/client';

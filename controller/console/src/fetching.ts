@@ -15,7 +15,7 @@ import { counterSample } from './model/trust';
 import { WindowRecord } from './model/windows';
 import type { State } from './state';
 
-/** How far back the distribution beside the live chart reaches, seconds. */
+/** How far back the distribution next to the live chart reaches, seconds. */
 const DISTRIBUTION_S = 60;
 
 export class Fetching {

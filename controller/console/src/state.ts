@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page knows. Nothing here fetches or draws.
+// State of the page. Nothing here fetches or draws.
 
 import type { SizeUnit } from './format/units';
 import type { Freshness } from './model/freshness';
@@ -93,7 +93,7 @@ export class State {
   /** Flows whose windows are shown. */
   get chosen(): string[] {
     if (this.picked) return this.picked;
-    // Those chosen first stay while they are there, though others grow larger.
+    // The first choice stays while its flows are there, though others grow larger.
     const flows = this.link?.estimate?.flows ?? [];
     const still = this.first.length > 0 && this.first.every((id) => flows.some((f) => f.id === id));
     if (!still && flows.length > 0) this.first = firstChoice(flows);
@@ -104,7 +104,7 @@ export class State {
     this.picked = ids.slice(-MOST_CHOSEN);
   }
 
-  /** What the operator chose, for the address of the page. */
+  /** The operator's choice of flows, for the address of the page. */
   get pickedFlows(): readonly string[] | null {
     return this.picked;
   }
@@ -136,7 +136,7 @@ export class State {
     if (state && state.advice.rules.length > 0) this.rules = state.advice.rules;
   }
 
-  /** What the controller keeps of the estimates; what came since stays. */
+  /** Takes the controller's history of estimates; newer ones stay. */
   setHistory(rows: readonly EstimateRow[]): void {
     const since = this.history;
     const s = new Series(estimateColumns(), ESTIMATE_ROWS);
@@ -177,7 +177,7 @@ export class State {
     };
   }
 
-  /** What panels show now. */
+  /** State that the panels show now. */
   snapshot(fresh: Freshness): Snapshot {
     const link = this.link;
     const chosen = this.chosen;

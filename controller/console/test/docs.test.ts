@@ -17,7 +17,7 @@ describe('a page', () => {
     expect(b.html).toContain('<a href="api.html">api</a>');
     expect(b.html).toContain('<a href="../explanation/control.html#the-loop">why</a>');
     expect(b.html).toContain('<a href="#the-console">here</a>');
-    // What is not served is not linked.
+    // A file that is not served is not linked.
     expect(b.html).toContain(', code,');
     expect(b.links).toContainEqual({ page: 'explanation/control.md', id: 'the-loop' });
     const whole = page('reference/console.md', b, '<ul></ul>', { script: 'assets/docs.js', styles: ['assets/a.css'] });

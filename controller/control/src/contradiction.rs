@@ -13,8 +13,8 @@ use tidemark_estimators::LinkEstimate;
 /// the queue does not count. (A starved switch at 2.3 had N_b 0 for 6 flows, and its
 /// advice cost a quarter of the utilisation; one that keeps up is at 1.)
 const OCCUPANCY_FACTOR: f64 = 1.5;
-/// The same of the longest delays, over what the whole limit explains: what few packets
-/// meet says less.
+/// Factor of the longest delays, over what the whole limit explains: delays of few packets
+/// say less.
 const LIMIT_FACTOR: f64 = 2.0;
 /// So much more than that is a contradiction, ms: a software switch takes its time.
 const SLACK_MS: f64 = 5.0;

@@ -7,7 +7,7 @@
 pub struct Refusal {
     /// Field or concept: `bytes`, `telemetry`, `interval`, `mode`, `advice`.
     pub field: &'static str,
-    /// What is wrong and what would be right.
+    /// The error and its remedy.
     pub message: String,
 }
 

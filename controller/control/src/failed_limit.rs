@@ -17,8 +17,8 @@ pub struct FailedLimit {
 }
 
 impl FailedLimit {
-    /// Where to go from the limit in force: as advised, but towards the failed
-    /// limit at most to the geometric mean of both. All in bytes.
+    /// Next limit from the one in force: as advised, but towards the failed limit at
+    /// most to the geometric mean of both. All in bytes.
     pub fn bounded(&self, in_force: u64, advised: u64, now: Timestamp) -> u64 {
         if now.reached(self.until) {
             return advised;
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(failed(100, 5.0).bounded(400, 90, NOW.plus_s(5.0)), 90);
     }
 
-    /// The same advice again and again comes nearer, in ever smaller steps.
+    /// Advice repeated again and again comes nearer, in ever smaller steps.
     #[test]
     fn repeated_failures_converge() {
         let (in_force, mut tried) = (400, 100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes into the loop of a link, and what comes out.
+//! Inputs and outputs of the loop of a link.
 
 use crate::error::ControlError;
 use crate::record::Change;
@@ -11,16 +11,16 @@ use tidemark_advice::Advice;
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Limit, Targets, Traffic};
 
-/// What is known of a link from outside at one moment.
+/// Readings of a link from outside at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Readings {
     /// Limit in force: as read from the switch, else as its reports say.
     pub in_force: Option<Limit>,
-    /// Where the telemetry of the link stands; `None` when there is none.
+    /// State of the link's telemetry; `None` when there is none.
     pub telemetry: Option<TelemetryReading>,
 }
 
-/// Where the telemetry of a link stands.
+/// State of a link's telemetry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TelemetryReading {
     /// Age of the newest report of this link, s; `None` before the first. Neither
@@ -40,16 +40,16 @@ impl TelemetryReading {
     }
 }
 
-/// What happens to a link.
+/// Input of a link's loop.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// The estimate of this second ([`crate::LinkControl::window_estimate`]).
     Estimate(WindowEstimate),
-    /// What the advisor makes of that estimate.
+    /// The advisor's answer to that estimate.
     Advice {
         /// The advice of this second alone.
         advice: Box<Advice>,
-        /// What it was computed from.
+        /// The measurement that it was computed from.
         measured: Box<Traffic>,
     },
     /// One second has passed: trials are judged, and auto mode acts.
@@ -76,14 +76,14 @@ pub enum Input {
         limit: Limit,
         /// Why, for the record.
         reason: String,
-        /// What is known now.
+        /// Readings now.
         readings: Readings,
     },
     /// An operator confirms the advice.
     Confirm {
         /// The advice that the operator saw, bytes.
         seen_bytes: Option<u64>,
-        /// What is known now.
+        /// Readings now.
         readings: Readings,
     },
     /// The switch came up without its state.
@@ -94,13 +94,13 @@ pub enum Input {
     },
     /// The clock of the switch restarted: nothing dated by it means anything.
     ClockRestarted,
-    /// What may be done with advice from now on.
+    /// How far advice may be applied from now on.
     Mode(Mode),
-    /// What the operator wants from now on.
+    /// The operator's targets from now on.
     Targets(Targets),
 }
 
-/// What the caller has to do, in this order.
+/// Work for the caller, in this order.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Read the limit in force; answer with [`Input::LimitRead`].
@@ -110,7 +110,7 @@ pub enum Action {
     Write {
         /// The limit.
         limit: Limit,
-        /// What is about to be done.
+        /// Record of the write to come.
         intent: Box<Change>,
     },
     /// Estimate `[from_ns, to_ns)` of the switch's clock; answer with

@@ -7,9 +7,9 @@ use tidemark_rules::{Goal, Observed, Targets};
 /// Relative difference taken for noise.
 pub const SLACK: f64 = 0.1;
 
-/// What got worse than its bound *and* than before; goals given up are not
-/// judged. `slack` is the relative difference that is taken for noise, of the
-/// idle share for utilisation.
+/// Goals that are worse than their bounds *and* than before, with the reason; goals given up
+/// are not judged. `slack` is the relative difference that is taken for noise, of the idle
+/// share for utilisation.
 pub fn worse(
     targets: &Targets,
     given_up: &[Goal],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The range of a link: every threshold and limit that is written lies in it,
-//! whoever wants it.
+//! The range of a link: every threshold and limit that is written lies in it, whatever its
+//! origin.
 
 use crate::error::Refusal;
 use tidemark_rules::Limit;

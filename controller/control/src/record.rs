@@ -48,7 +48,7 @@ impl Origin {
     }
 }
 
-/// What became of it.
+/// Outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -123,7 +123,7 @@ pub struct Change {
     pub queue: u32,
     /// Who wants the change.
     pub origin: Origin,
-    /// What became of it.
+    /// Outcome of the change.
     pub outcome: Outcome,
     /// The limit before it, where known.
     pub before: Option<Limit>,
@@ -131,13 +131,13 @@ pub struct Change {
     pub limit: Option<Limit>,
     /// Why, in words.
     pub reason: String,
-    /// What the guard rail or the switch says.
+    /// Message of the guard rail or the switch.
     pub error: Option<String>,
-    /// What the advisor expects of the limit.
+    /// The advisor's prediction for the limit.
     pub expected: Option<Prediction>,
-    /// What was measured before the change.
+    /// Measurement before the change.
     pub measured_before: Option<Observed>,
-    /// What was measured after it, in a verdict.
+    /// Measurement after it, in a verdict.
     pub measured_after: Option<Observed>,
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the operator configures of the closed loop: `[control]`.
+//! Configuration of the closed loop: `[control]`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What the controller may do with its advice.
+/// How far the controller may apply its advice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -18,7 +18,7 @@ pub enum Mode {
     Auto,
 }
 
-/// What becomes of a change whose record cannot be written.
+/// Policy for a change whose record cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditPolicy {
@@ -29,7 +29,7 @@ pub enum AuditPolicy {
     BestEffort,
 }
 
-/// What is done about a limit that someone else wrote.
+/// Reaction to a limit that someone else wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDrift {
@@ -44,14 +44,14 @@ pub enum OnDrift {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// What the controller may do with its advice, at the start.
+    /// How far the controller may apply its advice, at the start.
     pub mode: Mode,
     /// The daemon appends every change to this file, one line of JSON each.
     pub audit_log: Option<PathBuf>,
-    /// What becomes of a change whose record cannot be written; absent: required
-    /// in auto mode, else best effort.
+    /// Policy for a change whose record cannot be written; absent: required in auto
+    /// mode, else best effort.
     pub audit: Option<AuditPolicy>,
-    /// What is done about a limit that someone else wrote.
+    /// Reaction to a limit that someone else wrote.
     pub on_drift: OnDrift,
     /// No limit below this is ever set, bytes.
     pub min_limit_bytes: u64,
@@ -74,7 +74,7 @@ pub struct Settings {
     /// Advice above the limit in force is not applied when it rests on fewer loss
     /// events.
     pub min_loss_events: u64,
-    /// What happens during this time after a change is not judged, s.
+    /// This time after a change is not judged, s.
     pub settle_s: f64,
     /// Then the outcome is measured over this time, s.
     pub observe_s: f64,
@@ -94,7 +94,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What becomes of a change whose record cannot be written.
+    /// Policy for a change whose record cannot be written.
     pub fn audit_policy(&self, mode: Mode) -> AuditPolicy {
         self.audit.unwrap_or(match mode {
             Mode::Auto => AuditPolicy::Required,

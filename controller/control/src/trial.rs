@@ -13,29 +13,29 @@ const PATIENCE_S: f64 = 15.0;
 /// After a restart it may take so long until a collector is subscribed to, s.
 const SUBSCRIBED_S: f64 = 60.0;
 
-/// What was changed, what it is compared with, and what remains of it. The
-/// format is stored.
+/// A change on trial: its limits, its baseline, and when it settles. The format is
+/// stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrialChange {
-    /// What to go back to.
+    /// The limit to go back to.
     pub before: Option<Limit>,
     /// The limit on trial, as read back.
     pub limit: Limit,
-    /// What was measured before it.
+    /// Measurement before it.
     pub measured_before: Observed,
     /// N_b before it.
     pub n_b: Option<Estimate>,
     /// Goals that the advice gave up; they are not judged.
     pub given_up: Vec<Goal>,
-    /// What happens before is not judged, Unix ms.
+    /// The time before this is not judged, Unix ms.
     pub settles_unix_ms: u64,
 }
 
 /// A change under observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// What is on trial.
+    /// The change on trial.
     pub change: TrialChange,
     /// From when it has settled to when it is judged, on the switch's clock, ns;
     /// `None` until telemetry tells that clock.

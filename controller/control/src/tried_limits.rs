@@ -39,7 +39,7 @@ impl TriedLimits {
         &self.earlier
     }
 
-    /// Those, and the one in force last.
+    /// The earlier limits, and the one in force last.
     pub fn all(&self) -> impl Iterator<Item = &TriedLimit> {
         self.earlier.iter().chain(&self.in_force)
     }
@@ -55,14 +55,14 @@ impl TriedLimits {
             self.earlier.retain(|t| !same_limit(t, &before));
             self.earlier.push(before);
         }
-        // What is measured now goes before what was measured then.
+        // The new measurement replaces an earlier one of the same limit.
         self.earlier
             .retain(|t| !same_limit(t, &tried) && fresh(t, now));
         let surplus = self.earlier.len().saturating_sub(MOST);
         self.earlier.drain(..surplus);
     }
 
-    /// What counts for this traffic.
+    /// Limits that count for this traffic.
     pub fn of(&self, measured: &Traffic, now: Timestamp) -> Vec<TriedLimit> {
         let Some(present) = TriedLimit::of(measured, now.unix_ms) else {
             return Vec::new();

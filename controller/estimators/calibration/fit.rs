@@ -78,8 +78,8 @@ pub(crate) fn values(weights: &Weights) -> Vec<f64> {
 /// A weight stays within this factor of where the fit starts: beyond it the data
 /// do not say more.
 const FARTHEST: f64 = 4.0;
-/// What leaving the start by a factor e costs, nats. Holds weights that the data
-/// say nothing about.
+/// Cost, in nats, of moving a weight from its start by a factor e. Holds weights that the
+/// data say nothing about.
 const STAY: f64 = 0.0005;
 const STEPS: [f64; 6] = [0.5, 2.0, 0.8, 1.25, 0.95, 1.05];
 const MOST_ROUNDS: usize = 12;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Truth and estimate of every run in `../shared/data` (of the golden set where
-//! that is not), as Markdown tables: `make truth`, or
+//! Prints truth and estimate of every run in `../shared/data` (of the golden set if
+//! that is missing) as Markdown tables: `make truth`, or
 //! `cargo run --release -p tidemark-estimators --example truth_table`. Each run
 //! is seen with the senders' windows and without, from its start and late, and
 //! with lost reports; the second table tells how often each range holds the truth.
 //!
-//! With `TIDEMARK_RUNS=DIR` the runs in that directory; `-- --run NAME` one of
-//! them; `-- --wrong` lists the flows that are classed wrong, `-- --ranges` every
-//! range beside its truth (CSV); `-- --transports` sees flows as QUIC's too. `-- --definitions`
+//! With `TIDEMARK_RUNS=DIR` it takes the runs in that directory; `-- --run NAME` takes
+//! one of them; `-- --wrong` lists the flows that are classed wrong, `-- --ranges` every
+//! range and its truth (CSV); `-- --transports` also sees flows as QUIC. `-- --definitions`
 //! compares with the definitions on the whole trace instead, `-- --sampled` adds
 //! a passive view of one packet in 8 to that, `-- --spans` has the worst of all
-//! spans of 20 s, `-- --advice` what is advised, and predicted for the limits
-//! (packets) that follow, `-- --measured` what the rules are given (JSON lines).
+//! spans of 20 s, `-- --advice` prints the advice, and predictions for the limits
+//! (packets) that follow, `-- --measured` the input of the rules (JSON lines).
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "../calibration/training.rs"]
@@ -71,7 +71,7 @@ fn spans(name: &str, view: View, r: &Run) {
     );
 }
 
-/// What is advised, and what is predicted for other limits.
+/// The advice, and predictions for other limits.
 fn advice(name: &str, view: View, e: &LinkEstimate) {
     let m = e.measured();
     let packets: Vec<f64> = std::env::args().filter_map(|a| a.parse().ok()).collect();
@@ -119,7 +119,7 @@ fn rounded(value: &mut Value) {
     }
 }
 
-/// What the rules are given of each run, a line of JSON for each view.
+/// Input of the rules from each run, a line of JSON for each view.
 fn measured() {
     for recorded in wanted() {
         for view in [View::PROBED, View::PASSIVE] {

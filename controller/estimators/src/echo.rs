@@ -30,7 +30,7 @@ const FIRST: usize = 3;
 /// Lags whose sums are made together.
 const AT_ONCE: usize = 32;
 
-/// Where a flow's arrivals follow its departures.
+/// How a flow's arrivals follow its departures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Echo {
     /// Base RTT and the transmission here, s.

@@ -170,8 +170,8 @@ impl Estimator {
         assemble::n_b(&self.window(link, from_ns, to_ns), &self.config)
     }
 
-    /// What is observed of each flow whose class is weighed, over the same
-    /// window: for the calibration of the weights.
+    /// Observations of each flow whose class is weighed, over the same window: for the
+    /// calibration of the weights.
     pub fn observations(
         &self,
         link: LinkId,
@@ -189,7 +189,7 @@ impl Estimator {
         LinkWindow::gather(&self.store, &self.config, link, info, from_ns, to_ns)
     }
 
-    /// What the bounds of memory cost so far.
+    /// Records lost to the bounds of memory so far.
     pub fn evicted(&self) -> Evicted {
         self.store.evicted
     }

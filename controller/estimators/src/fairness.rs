@@ -82,8 +82,8 @@ fn fill(out: &mut Vec<f64>, since: u64, until: u64, value: f64, from_ns: u64, in
     }
 }
 
-/// What is in flight as the switch sees it; a silence is no window.
-/// Unknown where only a part of the packets was reported.
+/// Windows as the switch sees them: packets in flight; a silence is no window.
+/// Unknown if only a part of the packets was reported.
 fn passive_windows(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,
@@ -154,8 +154,8 @@ fn error_in_time(per_flow: &[Vec<f64>], share: f64) -> f64 {
     relative_error(&(0..PARTS).filter_map(part).collect::<Vec<_>>())
 }
 
-/// The same, between groups of flows: one flow in a hundred that has a large window
-/// for longer than was watched sets the 99th percentile.
+/// Relative error of Δ between groups of flows: one flow in a hundred that has a large
+/// window for longer than was watched sets the 99th percentile.
 fn error_among_flows(per_flow: &[Vec<f64>], share: f64) -> f64 {
     if per_flow.len() < FEW_FLOWS {
         return 0.0;
@@ -193,7 +193,7 @@ mod tests {
         let f = fairness(&[vec![2.0; 100], vec![30.0; 100]], 20.0, 2.0).unwrap();
         assert_eq!((f.low, f.high, f.delta), (5.0, 3.0, 5.0));
         assert!((f.jain - 32.0f64.powi(2) / (2.0 * 904.0)).abs() < 1e-12);
-        // What differs from time to time is known less well.
+        // Windows that change with time are known less well.
         let changing: Vec<f64> = (0..100).map(|i| 10.0 + f64::from(i / 20)).collect();
         let f = fairness(&[changing], 20.0, 2.0).unwrap();
         assert!(f.error > 0.05 && f.error < 0.3, "{f:?}");

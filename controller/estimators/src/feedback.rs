@@ -10,7 +10,7 @@ const LEAST: usize = 3;
 /// Most samples are a little too long, by the time between two packets or a delayed
 /// acknowledgement; some are of timeouts, or too short where reports are missing.
 const QUANTILE: f64 = 0.35;
-/// Where the samples lie that tell how sure this quantile is.
+/// Quantiles whose distance tells how sure this one is.
 const SPREAD: (f64, f64) = (0.2, 0.5);
 /// Least relative error.
 const ERROR: f64 = 0.02;

@@ -40,7 +40,7 @@ mod types;
 mod utilisation;
 mod window;
 
-/// What the calibration of the classifier's weights needs.
+/// Types for the calibration of the classifier's weights.
 pub mod calibration {
     pub use crate::classify::{Observation, WeightKind, Weights, log_odds};
 }

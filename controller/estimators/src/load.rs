@@ -3,7 +3,7 @@
 
 use crate::types::{Evidence, Regime, RegimeEstimate, Saturable};
 
-/// What the regime follows from.
+/// Facts that decide the regime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoadFacts {
     pub arrivals: u64,
@@ -12,8 +12,8 @@ pub(crate) struct LoadFacts {
     pub rho: Option<f64>,
     pub rho_other: Option<f64>,
     pub loss_rate: f64,
-    /// Median window of the LBP flow that a byte is of, segments: of flows starved
-    /// beside others that fill the link, the buffer is not full in vain.
+    /// Median window of the LBP flows, weighted by bytes, segments: flows starved next to
+    /// others that fill the link do not make it an overload.
     pub lbp_window_pkts: Option<f64>,
     pub evidence: Evidence,
 }

@@ -64,8 +64,8 @@ pub(crate) fn t_e_and_mean_ms(
     let t_e = 1.0 / rate;
     let part = error_of_a_part(rtts, weight, rate, all.max(weight));
     let evidence = Evidence::of(rtts.iter().map(|r| r.0.evidence));
-    // What base RTTs are and whose they are have nothing to do with each other: their
-    // factors do not add up.
+    // Errors of the base RTTs and errors of the classes are independent: their factors do
+    // not add up.
     let factor = |of_rtts: f64, of_classes: f64| of_rtts.ln().hypot(of_classes.ln()).exp();
     let around = |s: f64, error: f64, (least, most): (f64, f64)| {
         let shorter = factor((1.0 - error) / (1.0 + part), least);

@@ -12,8 +12,8 @@ impl From<Estimate> for Range {
 }
 
 impl LinkEstimate {
-    /// What the advisor of `tidemark-rules` needs of this estimate. RTTs that
-    /// are not known are 0, which the advisor refuses in words.
+    /// Input of the advisor of `tidemark-rules`, from this estimate. RTTs that are not
+    /// known are 0, which the advisor refuses in words.
     pub fn measured(&self) -> Traffic {
         let e = &self.estimates;
         let seconds = |ms: Option<Estimate>| {

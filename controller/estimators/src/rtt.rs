@@ -11,8 +11,8 @@ use crate::window::FlowWindow;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BaseRtt {
     pub seconds: f64,
-    /// What a packet that has left the queue takes beyond it to be acknowledged: its
-    /// transmission, s.
+    /// Time beyond the base RTT from leaving the queue to the acknowledgement: the
+    /// transmission of a packet, s.
     pub transmission_s: f64,
     pub error: f64,
     pub evidence: Evidence,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What tells senders that the link is full: drops, and CE marks where the queue
+//! Signals that tell senders that the link is full: drops, and CE marks where the queue
 //! marks instead of dropping (RFC 3168). Both make a sender reduce.
 
 use rustc_hash::FxHashMap;

@@ -75,9 +75,9 @@ const BLOCKS: [usize; 3] = [10, 5, 4];
 /// Values of the shortest part needed for its mean to say more than one of them.
 const LEAST_OF_BLOCK: usize = 4;
 
-/// The same of values in order of time that may hang together: congestion controls
+/// [`mean_error`] of values in order of time that may be correlated: congestion controls
 /// change their state over many round trips, so that neighbours say less than their
-/// number. The mean of the errors by parts, where that is more than the error of the
+/// number. Returns the mean of the errors by parts, if that is more than the error of the
 /// values. The largest would allow for chance twice: Student's t has its room already, and
 /// of several errors one is too large by chance.
 pub(crate) fn mean_error_in_time(values: &[f64]) -> f64 {
@@ -113,8 +113,8 @@ pub(crate) fn log_errors_of_sizes(sizes: &[f64]) -> Option<(f64, f64)> {
     Some((error.min(less), error.min(more)))
 }
 
-/// The same of the mean of `n` exponentially distributed values: 2n times their mean
-/// over the true one is χ² of 2n degrees of freedom. Its quantiles by Wilson and
+/// [`log_errors_of_sizes`] of the mean of `n` exponentially distributed values: 2n times
+/// their mean over the true one is χ² of 2n degrees of freedom. Its quantiles by Wilson and
 /// Hilferty (to 3 %), for one value exactly.
 fn exponential_log_errors(n: usize) -> (f64, f64) {
     if n <= 1 {
@@ -213,7 +213,7 @@ mod tests {
         let fast: Vec<f64> = (0..80).map(|i| f64::from(i % 2)).collect();
         assert!(mean_error_in_time(&slow) > 2.5 * mean_error(&slow));
         assert_eq!(mean_error_in_time(&fast), mean_error(&fast));
-        // What goes up for half of the time: ten parts see it less than four.
+        // Values that are up for half of the time: ten parts see it less than four.
         let wave: Vec<f64> = (0..80)
             .map(|i| (f64::from(i) / 80.0 * std::f64::consts::TAU).sin())
             .collect();

@@ -101,8 +101,8 @@ pub(crate) fn lost_per_rtt(signals: &[Signal], rounds: &RoundTrips) -> Option<f6
     mean(&lost)
 }
 
-/// What each flow does to mean D, were it not one of `of`, or were it one: its class
-/// may be wrong.
+/// Change of mean D with each flow taken out of `of`, or put into it: its class may be
+/// wrong.
 pub(crate) fn of_each_flow(
     signals: &[Signal],
     rounds: &RoundTrips,

@@ -143,7 +143,7 @@ fn sampling_error_bytes(window: &LinkWindow<'_>) -> f64 {
     Z90 * window.intervals.iter().map(variance).sum::<f64>().sqrt()
 }
 
-/// What is made up for lost reports does not exceed what the link can carry.
+/// Utilisation with lost reports made up for, at most what the link can carry.
 fn used(utilisation: f64, t: &Totals) -> f64 {
     let reported = utilisation / t.per_report;
     utilisation.min(reported.max(1.0))

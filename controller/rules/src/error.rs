@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a formula refuses.
+//! Refusal of a formula.
 
 /// An argument outside the range in which a formula means anything.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -9,7 +9,7 @@ pub struct RuleError {
     pub name: &'static str,
     /// Its value.
     pub value: f64,
-    /// What it must be.
+    /// The condition that it must meet.
     pub must: &'static str,
 }
 

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
-/// What happens to packets that meet a full queue.
+/// Action on packets that meet a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Limit {
@@ -106,8 +106,8 @@ impl Limit {
         }
     }
 
-    /// The same with other values: what acts first, and for `MarkCe` what refuses
-    /// all. `Unlimited` becomes drop-tail.
+    /// This limit with other values: the first that acts, and for `MarkCe` the one that
+    /// refuses all. `Unlimited` becomes drop-tail.
     pub fn with_bytes(&self, bytes: u64, refuses_at_bytes: Option<u64>) -> Limit {
         match self {
             Limit::MarkCe { .. } => Limit::MarkCe {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the operator wants, and how the advisor works.
+//! The operator's targets, and the advisor's options.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ impl Goal {
     }
 }
 
-/// What the operator wants, most important first in `priority`.
+/// The operator's targets, most important first in `priority`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Targets {

@@ -8,11 +8,11 @@ use async_trait::async_trait;
 /// port stays without one.
 pub type MayWriteLimit<'a> = &'a (dyn Fn(u32, Limit) -> bool + Sync);
 
-/// What can be asked of a switch. Nothing here changes it, nor who may write to
+/// Read access to a switch. Nothing here changes the switch, nor who may write to
 /// it.
 #[async_trait]
 pub trait SwitchReader: Send + Sync {
-    /// What kind of switch this is and where; no I/O.
+    /// Kind and address of the switch; no I/O.
     fn describe(&self) -> Description;
 
     /// The limit in force at an egress port.

@@ -42,7 +42,7 @@ pub struct SwitchAddress {
     pub election_id: u64,
     /// Bytes per unit of the target's limit (v1model 1, Tofino 80, Tofino 2 176).
     pub limit_unit_bytes: u32,
-    /// What the server is shown, and whom we trust.
+    /// Our credentials for the server, and whom we trust.
     pub access: Access,
     /// How long one call may take.
     pub timeout: Duration,
@@ -61,7 +61,7 @@ impl Default for SwitchAddress {
     }
 }
 
-/// For drivers that need nothing beside the address.
+/// Refuses settings, for drivers that need nothing but the address.
 pub(crate) fn no_section(driver: &str, section: &Section) -> Result<(), Error> {
     match section.keys().next() {
         None => Ok(()),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can go wrong between controller and switch, in words that name the
-//! switch, the entry and the remedy.
+//! Errors between controller and switch, with messages that name the switch, the
+//! entry and the remedy.
 
 use crate::Limit;
 use thiserror::Error;
@@ -8,7 +8,7 @@ use thiserror::Error;
 /// One refused update of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateFailure {
-    /// What was written, e.g. `Ingress.queue_limit[port 5] = drop_tail 9000 bytes`.
+    /// The entry written, e.g. `Ingress.queue_limit[port 5] = drop_tail 9000 bytes`.
     pub update: String,
     /// Canonical gRPC code.
     pub code: i32,
@@ -36,7 +36,7 @@ pub enum Error {
         address: String,
         /// Our election id.
         election_id: u64,
-        /// What the server said.
+        /// The server's message.
         reason: String,
     },
     /// The switch runs no program.
@@ -50,9 +50,9 @@ pub enum Error {
     Name {
         /// table, action, match field, parameter.
         kind: &'static str,
-        /// What was looked for.
+        /// The name looked for.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: String,
     },
     /// A value that does not fit the field it is meant for.
@@ -60,7 +60,7 @@ pub enum Error {
     Value {
         /// Field or config key.
         field: String,
-        /// What is wrong with it and what would be right.
+        /// The error and its remedy.
         problem: String,
     },
     /// A file that cannot be read or parsed.
@@ -68,7 +68,7 @@ pub enum Error {
     File {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The error.
         problem: String,
     },
     /// The switch refused updates.
@@ -84,7 +84,7 @@ pub enum Error {
     Rpc {
         /// Address of the switch.
         address: String,
-        /// What was tried.
+        /// The operation tried.
         operation: String,
         /// gRPC code.
         code: tonic::Code,
@@ -96,7 +96,7 @@ pub enum Error {
     DryRun {
         /// Address of the switch.
         address: String,
-        /// What would be written.
+        /// The write that would be made.
         what: String,
     },
     /// The switch has one limit for the port, or none of this queue.

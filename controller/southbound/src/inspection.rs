@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is looked at before a switch is used for the first time.
+//! Inspection of a switch before its first use.
 
 use crate::Provision;
 use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
 
-/// What the switch is held against.
+/// Expectations that the switch is compared with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Expected<'a> {
-    /// What the configuration wants on it.
+    /// The configured plan.
     pub plan: Option<&'a Provision>,
     /// Capacity of the links that leave it, bits/s by port; 0 where none is configured.
     pub capacities_bps: &'a [(u32, u64)],
 }
 
-/// What was found.
+/// Result of an inspection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspection {
     /// One for each check.

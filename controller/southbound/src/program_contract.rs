@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the P4 program expects of every driver, whatever its protocol.
+//! Requirements of the P4 program on every driver, whatever its protocol.
 
 use crate::values::{mac, prefix};
 use crate::{Error, Limit, ReportDestination, Watch};
@@ -111,7 +111,7 @@ pub(crate) fn limit_arguments(
     }
 }
 
-/// What an entry of `queue_limit` says: its action, and the arguments by name, in
+/// Limit in an entry of `queue_limit`, from its action and the arguments by name, in
 /// units of the target.
 pub(crate) fn limit_of(
     action: Option<&str>,

@@ -25,9 +25,9 @@ pub static DRIVERS: [&DriverKind; 2] = [&p4rt::DRIVER, &bfrt::DRIVER];
 
 /// Which driver a switch takes, with that driver's section of the configuration.
 ///
-/// It reads the keys that are left over beside those of the switch, so it goes
-/// into a struct with `#[serde(flatten)]`. A key that is no driver's name is an
-/// error there.
+/// It reads the keys of the section that are not the switch's own, so it goes into
+/// a struct with `#[serde(flatten)]`. A key that is no driver's name is an error
+/// there.
 #[derive(Clone, Debug)]
 pub struct DriverSection {
     kind: &'static DriverKind,

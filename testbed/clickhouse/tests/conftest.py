@@ -104,7 +104,7 @@ class Front:
 
 
 class Container(Front):
-    """The same of a real server, in a container of image TIDEMARK_CLICKHOUSE_IMAGE."""
+    """A real server, in a container of image TIDEMARK_CLICKHOUSE_IMAGE."""
 
     def __init__(self, image: str, port: int):
         super().__init__(Path(), port)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller's audit log in ClickHouse: every record once, whoever is killed."""
+"""The controller's audit log in ClickHouse: every record once, whichever process is killed."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_every_record_once(front: Front, controller: Controller):
     eventually("all is stored again", lambda: controller.metric("audit_records_stored_total") == 3)
     assert limits(front) == ["172448", "100000", "90000"]
 
-    # What is set just before the end is stored by the end.
+    # A limit set just before the end is stored by the end.
     controller.set_limit(80_000)
     controller.end()
     assert limits(front) == ["172448", "100000", "90000", "80000"]

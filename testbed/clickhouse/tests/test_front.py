@@ -69,7 +69,7 @@ def test_interface(front):
     assert status == 500 and headers["X-ClickHouse-Exception-Code"] == "33"
     assert post(front, b"", {"Content-Encoding": "br"}, query=query)[0] == 400
 
-    # The same token is the same insert; other data does not matter.
+    # An equal token is the same insert; other data does not matter.
     for data in (b"20,a\n", b"21,b\n"):
         post(front, data, query="INSERT INTO t FORMAT CSV", insert_deduplication_token="one")
     assert front.query("SELECT a FROM t WHERE a >= 20") == [["20"]]

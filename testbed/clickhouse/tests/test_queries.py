@@ -220,7 +220,7 @@ def simulated(request, tmp_path) -> Path:
         return tmp_path / "run"
     data = REPOSITORY.parent / "shared" / "data" / "ns3" / "bscl_n20_bdp"
     if not data.is_dir():
-        missing = f"no {data}: the whole run is not beside the repository"
+        missing = f"no {data}: the whole run is not next to the repository"
         if os.environ.get("TIDEMARK_SHARED_DATA") == "required":
             pytest.fail(missing)
         pytest.skip(missing)

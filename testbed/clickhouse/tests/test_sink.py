@@ -144,7 +144,7 @@ def test_server_away_and_killed(front, collector, switch):
 
 
 def test_collector_killed(front, collector, switch):
-    """What the collector had closed into batches is stored once, by the next start."""
+    """Batches that the collector had closed are stored once, by the next start."""
     for _ in range(3):
         collector.start()
         switch.send(12_000, 15_000)

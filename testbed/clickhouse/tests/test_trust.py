@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stranger can make the front do: nothing beyond its tables."""
+"""A stranger's influence on the front: nothing beyond its tables."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def main() -> int:
         action="append",
         default=[],
         metavar="NAME",
-        help="a name of this machine that requests may use, beside the address and localhost",
+        help="a name of this machine that requests may use, besides address and localhost",
     )
     parser.add_argument(
         "--query-seconds",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine may do: tables of its own directory, and nothing else.
+"""Rights of the engine: tables of its own directory, and nothing else.
 
-The engine has one user, and no password decides anything. What that user may do is
-granted here, and the engine checks it: table functions and engines that reach files,
-URLs or other servers, SYSTEM and BACKUP are not granted. `statements.check` refuses
+The engine has one user, and no password decides anything. That user's rights are granted
+here, and the engine checks them: table functions and engines that reach files, URLs or
+other servers, SYSTEM and BACKUP are not granted. `statements.check` refuses
 what the engine has no grant for.
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class PrivilegeError(Exception):
-    """What to do instead."""
+    """The program must not run as this user; the message says how to start it instead."""
 
 
 def drop(user: str | None, tables: Path) -> None:

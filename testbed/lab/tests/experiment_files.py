@@ -32,7 +32,7 @@ TWO_SWITCHES = {
 }
 
 
-# Where the hosts of BASE are.
+# Addresses of the hosts of BASE.
 REMOTE = {
     "senders": [
         {

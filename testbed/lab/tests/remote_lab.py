@@ -23,7 +23,7 @@ from tidemark_lab.preflight import Paths, Ports
 
 PORTS = Ports(console=18080, switch=19559, collector=19560, metrics=19561)
 SSHD = "/usr/sbin/sshd"
-# Between this machine and the hosts, beside the network under test.
+# Network between this machine and the hosts, separate from the network under test.
 NETWORK = "198.18.250"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What BMv2 is asked in Thrift's binary protocol, byte by byte."""
+"""Requests to BMv2 in Thrift's binary protocol, byte by byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def answer_once(server: socket.socket, received: list[bytes], reply: bytes) -> N
 
 
 def call(reply: bytes) -> bytes:
-    """What `set_egress_queue_depth(5, 8192)` sends to a server that answers so."""
+    """Bytes that `set_egress_queue_depth(5, 8192)` sends to a server that answers `reply`."""
     received: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=answer_once, args=(server, received, reply))

@@ -20,7 +20,7 @@ from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.preflight import Paths, Ports
 
 pytestmark = pytest.mark.root
-# Other than the demo's: both may run beside each other's leftovers.
+# Other than the demo's: both may run next to each other's leftovers.
 PORTS = Ports(console=18480, switch=19459, collector=19460, metrics=19461)
 PORT_OPTIONS = [f"{option}={port}" for option, port in PORTS.by_option().items()]
 SETTLED_S = 40

@@ -45,7 +45,7 @@ def test_every_link_leads_somewhere():
 
 
 def linked(index: Path) -> set[Path]:
-    """What an index links to, and the indexes of folders that it links to."""
+    """Pages that an index links to, and the indexes of folders that it links to."""
     found = set()
     for link in LINK.findall(index.read_text()):
         page = (index.parent / link.partition("#")[0]).resolve()

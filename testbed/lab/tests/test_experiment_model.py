@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment may say, and what is said of what it may not."""
+"""Valid and invalid experiments, and the messages for the invalid ones."""
 
 import numpy as np
 import pytest

@@ -114,7 +114,7 @@ def test_a_killed_sweep_goes_on_and_runs_nothing_twice_that_was_complete(sweep, 
     assert "runs are there already" in said
     complete = store.find([root])
     assert len(complete) == 24 and not list(root.glob(".part-*"))
-    # What began again was not complete: at most those under way at each kill.
+    # Runs that began again were not complete: at most those under way at each kill.
     assert 24 <= len(started(tmp_path)) <= 24 + 3 * jobs
     assert table.of_runs(complete).num_rows == 24
     process = sweep(jobs)

@@ -36,7 +36,7 @@ def test_the_busiest_thread_is_told_from_the_whole_process():
     assert whole >= busiest + 0.15
     (first,) = (t for t, s in threads.items() if s == busiest)
     before = {first: busiest}
-    # What was used before does not count, and a new thread counts from its start.
+    # Earlier CPU time does not count, and a new thread counts from its start.
     assert busiest_thread_s(before, threads) == sorted(threads.values())[-2]
 
 

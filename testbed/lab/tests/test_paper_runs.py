@@ -277,7 +277,7 @@ def test_a_long_paper_goes_on_where_it_was_killed_and_shows_the_spread(tmp_path)
     folder = tmp_path / "runs" / "tiny-full"
     complete = [p for p in (folder / "runs" / "tiny").iterdir() if p.name.startswith("tiny")]
     assert len(complete) == 9 and not any((p / "capture").exists() for p in complete)
-    # What began again was not complete: at most those under way at each kill.
+    # Runs that began again were not complete: at most those under way at each kill.
     assert 9 <= len(started()) <= 9 + 2 * 2
     # Seeds 1, 2, 3: 0.92 with a standard deviation of 0.0082.
     page = (folder / "report.html").read_text()

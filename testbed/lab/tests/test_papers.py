@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the theory of the papers says, and what is read from the packets for it."""
+"""The theory of the papers, and the values that it needs from the packets."""
 
 import math
 from pathlib import Path

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two queues of a port by priority, in virtual time: from packets to the rows and links of each.
 
-What each packet should have met comes from a model of strict priority that shares nothing with
+The expected fate of each packet comes from a model of strict priority that shares nothing with
 the switch."""
 
 import csv

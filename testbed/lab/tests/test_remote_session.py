@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs on remote hosts and how it ends, with shells of this machine for ssh; clocks."""
+"""Programs on remote hosts and how they end, with shells of this machine for ssh; clocks."""
 
 import os
 import subprocess

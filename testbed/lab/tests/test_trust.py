@@ -51,7 +51,7 @@ def test_at_the_bounds_a_run_is_trusted_and_everything_above_is_told_at_once():
 
 
 def test_simulated_time_waits_for_the_machine():
-    """What is late there is the importer's affair, not the run's; a lost report is one anywhere."""
+    """Lateness there is the importer's affair, not the run's; a lost report is one anywhere."""
     simulated = phase(stolen_cpu_fraction=None, traffic_cpu=None, switch_cpu=None)
     assert trust.doubts(simulated, Lateness(900.0, 900.0), 0) == []
     assert trust.doubts(simulated, Lateness(900.0, 900.0), 2) == ["2 reports lost"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a good run shows, said about this one."""
+"""Checks of a run: what a good one shows."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def trust(phase: JsonObject) -> list[Check]:
 def _limit_kept(phase: JsonObject) -> Check:
     name, limit = phase["name"], phase["limit_bytes"]
     if phase["limit_action"] == "mark_ce":
-        # What is marked is admitted: a threshold bounds no occupancy.
+        # Marked packets are admitted: a threshold bounds no occupancy.
         marked = phase["ce_marked"]
         text = f"{name}: {marked} packets marked CE at a threshold of {show(limit, WHOLE)} bytes"
         return Check(text, marked > 0)

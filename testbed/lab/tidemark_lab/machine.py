@@ -16,7 +16,7 @@ class CpuTime:
     """Of all CPUs since boot, in ticks of the kernel."""
 
     total: int
-    # What the hypervisor gave to others.
+    # Time that the hypervisor gave to others.
     stolen: int
 
     @classmethod

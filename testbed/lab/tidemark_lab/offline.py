@@ -56,8 +56,7 @@ def output(program: Path, *arguments: object) -> str:
 
 
 def differences(phase: JsonObject, offline: JsonObject) -> list[str]:
-    """Where the capture says something else than the live run did, by more than
-    rounding."""
+    """Differences between the capture and the live run that are larger than rounding."""
     found = []
 
     def compare(name: str, live: float | None, later: float | None) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every kind of run has: exit codes, a directory, and results as JSON."""
+"""Parts of every kind of run: exit codes, a directory, and results as JSON."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the lab's files are: in a clone of the repository, or where the packages put them."""
+"""Paths of the lab's files: in a clone of the repository, or where the packages put them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def programs() -> Path:
 
 
 def in_clone(path: str) -> Path:
-    """What only the repository has."""
+    """Path of a file that only the repository has."""
     if REPOSITORY is None:
         raise LabError(f"{path} is in a clone of the repository only: run it there")
     return REPOSITORY / path
 
 
 def remedy(in_clone: str, from_packages: str) -> str:
-    """What to do where something is missing."""
+    """Remedy for something missing."""
     return in_clone if REPOSITORY else from_packages

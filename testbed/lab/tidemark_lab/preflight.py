@@ -114,7 +114,7 @@ def check_files(paths: Paths) -> None:
 
 
 def check_run_directories() -> None:
-    """Where namespaces are named and runs are recorded."""
+    """The directories where namespaces are named and runs are recorded."""
     for directory in (netns.DIRECTORY, RECORDS):
         try:
             directory.mkdir(parents=True, exist_ok=True)

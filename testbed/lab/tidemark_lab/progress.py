@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run shows while it goes on: one line that is rewritten on a terminal,
+"""Progress of a run while it goes on: one line that is rewritten on a terminal,
 a line every few seconds elsewhere."""
 
 from __future__ import annotations

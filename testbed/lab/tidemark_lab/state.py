@@ -120,7 +120,7 @@ class RunState:
         return problems
 
     def leftovers(self) -> list[str]:
-        """What of this run is still there."""
+        """Parts of this run that are still there."""
         there = netns.names()
         left = [f"namespace {n}" for n in self.namespaces if n in there]
         left += [f"interface {n}" for n in self.interfaces if link_exists(n)]

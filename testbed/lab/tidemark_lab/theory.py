@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the papers say of a queue, to be drawn beside what was measured. Pure; sizes are packets.
+"""Theory of a queue in the papers, drawn next to the measurements. Pure; sizes are packets.
 
 UTB is Updating the Theory of Buffer Sizing (Spang, Arslan, McKeown 2021), BSCL is Buffer Sizing
 for Congested Internet Links (Dhamdhere, Jiang, Dovrolis 2005).
@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 
-# What the window is multiplied by at a loss (UTB §3.5; CUBIC as Linux has it).
+# Factor of the window at a loss (UTB §3.5; CUBIC as Linux has it).
 BETA = {"reno": 0.5, "newreno": 0.5, "cubic": 717 / 1024, "scalable": 7 / 8}
 # Of a BDP: what BBR drains after a loss while it probes for bandwidth (UTB §3.5).
 BBR_DRAIN = 0.25
 
 
 def least_queue(n: int, bdp: float, buffer: float, control: str | None = None) -> float | None:
-    """What the queue seldom falls below: of one flow β·(BDP + B) - BDP, of BBR B - BDP/4 (UTB
-    §3.5), of several B - BDP/√n (UTB Theorem 4, with a probability of 98 % for n → ∞). 0 where
-    that is an empty queue, None where nothing is known."""
+    """Size that the queue seldom falls below: of one flow β·(BDP + B) - BDP, of BBR B - BDP/4 (UTB
+    §3.5), of several B - BDP/√n (UTB Theorem 4, with a probability of 98 % for n → ∞). 0 if
+    that is an empty queue, None if nothing is known."""
     if n < 1:
         return None
     if n > 1:

@@ -41,7 +41,7 @@ def unmount(at: Path) -> None:
 
 
 def snapshot(at: Path = TRACEFS) -> dict[str, str]:
-    """What a tidy program leaves as it was."""
+    """Settings that a tidy program leaves as they were."""
     found = {}
     files = [at / "current_tracer", at / "trace_clock", at / "set_event", at / "tracing_on"]
     files += sorted(at.glob("events/tcp/*/enable"))

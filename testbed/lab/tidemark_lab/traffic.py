@@ -31,7 +31,7 @@ MOST_MISSING = 0.01
 
 
 class Truth:
-    """What tidemark-traffic wrote."""
+    """Truth file of tidemark-traffic."""
 
     def __init__(self, document: JsonObject):
         self.flows: list[JsonObject] = document["flows"]
@@ -72,5 +72,5 @@ class Truth:
 
 
 def planned_truth(spec: JsonObject) -> JsonObject:
-    """The same from the spec, for a run whose traffic has not ended yet."""
+    """The truth by the spec, for a run whose traffic has not ended yet."""
     return counted(spec["flows"])

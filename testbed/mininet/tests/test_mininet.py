@@ -118,7 +118,7 @@ def test_two_switches_six_flows(network):
     assert bottleneck["reported_limit_bytes"] == 30 * 1514
     # Base RTTs 10, 20, 30 ms: harmonic mean 16.4 ms.
     assert e["estimates"]["t_e_ms"]["value"] == pytest.approx(16.4, rel=0.2)
-    # The same flows pass the first switch, which does not hold them back.
+    # These flows also pass the first switch, which does not hold them back.
     assert trunk["estimate"]["estimates"]["n_b"]["value"] < 1
     assert trunk["estimate"]["drops"] == 0
     assert trunk["estimate"]["utilisation"]["mean"] == pytest.approx(0.2, abs=0.03)

@@ -14,7 +14,7 @@ _US = {"us": 1, "ms": 1_000, "s": 1_000_000, None: 1}
 
 @dataclass(frozen=True)
 class Shape:
-    """What a switch's port does to what leaves by it."""
+    """Rate, delay and queue of a switch's port."""
 
     # Mb/s; None: as fast as it goes.
     bw: float | None = None

@@ -218,7 +218,7 @@ class Tidemark:
             return json.load(answer)
 
     def link(self, switch: TidemarkSwitch, neighbour) -> dict:
-        """What is known of the port of a switch that leads to a node."""
+        """State of the port of a switch that leads to a node."""
         port = next(p for p in switch.shapes() if switch.neighbour(p) is neighbour)
         return self.get(f"/links/{switch.node_id}/{port}")
 

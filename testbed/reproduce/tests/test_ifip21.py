@@ -22,7 +22,7 @@ SHARED = HERE.parents[2].parent / "shared" / "data" / "ifip21"
 @pytest.fixture
 def shared() -> Path:
     if not SHARED.is_dir():
-        missing = f"no {SHARED}: the whole tables are not beside the repository"
+        missing = f"no {SHARED}: the whole tables are not next to the repository"
         if os.environ.get("TIDEMARK_SHARED_DATA") == "required":
             pytest.fail(missing)
         pytest.skip(missing)

@@ -20,7 +20,7 @@ pub fn command() -> clap::Command {
 #[derive(Debug, Parser)]
 #[command(name = "tidemark-traffic", version)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -46,10 +46,10 @@ pub enum Command {
 /// Of `run` and `send`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// What to run (JSON).
+    /// File with the spec to run (JSON).
     #[arg(long)]
     pub spec: PathBuf,
-    /// Where to write what was run (JSON); written on SIGINT and SIGTERM too.
+    /// File for what was run (JSON); written on SIGINT and SIGTERM too.
     #[arg(long)]
     pub truth: PathBuf,
 }
@@ -60,7 +60,7 @@ pub struct ServeArgs {
     /// ADDRESS:PORT[,quic][,control=NAME][,rcvbuf=BYTES][,netns=NAME]; may be repeated.
     #[arg(long = "listen", required = true, value_name = "LISTENER", value_parser = listener)]
     pub listen: Vec<Listener>,
-    /// Where to write the bytes received (JSON).
+    /// File for the bytes received (JSON).
     #[arg(long)]
     pub truth: Option<PathBuf>,
 }

@@ -7,8 +7,8 @@ use rand_distr::{Distribution, Exp};
 
 use crate::spec::{ClosedLoop, Size};
 
-/// What one user does in turn: the same for the same seed, source and user. When a
-/// transfer begins depends on how long those before took.
+/// One user's transfers in turn: equal for equal seed, source and user. The start of a
+/// transfer depends on how long the earlier ones took.
 #[derive(Debug)]
 pub(crate) struct User {
     random: StdRng,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is typed, for the help of each command.
+//! Example command lines, for the help of each command.
 
 use daemon_kit::cli::Example;
 

@@ -123,7 +123,7 @@ async fn drive(
                     truth.source, flow.destination
                 ));
             }
-            // What is still queued must not go on after the stop.
+            // Queued bytes must not go on after the stop.
             let _ = socket::reset_on_close(stream);
         }
         Err(error) => {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sched::{CloneFlags, setns};
 
-/// Where `ip netns` and the lab keep named namespaces.
+/// Directory in which `ip netns` and the lab keep named namespaces.
 const NAMED: &str = "/run/netns";
 
 /// The file of a namespace: a name below `/run/netns`, or a path.

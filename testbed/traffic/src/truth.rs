@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was really sent: the yardstick of every estimate.
+//! Record of the traffic that was really sent: the yardstick of every estimate.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +50,7 @@ pub const MAX_FLOWS: usize = 500_000;
 pub struct FlowTruth {
     /// As in the spec; those of processes and users are numbered.
     pub name: String,
-    /// What it was meant to be.
+    /// Its intended class.
     pub kind: Kind,
     /// As read back from the socket.
     pub congestion_control: String,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An input, read as choices.
 
-/// What is left of an input. After its end every choice is the first one.
+/// The rest of an input. After its end every choice is the first one.
 pub(crate) struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {

@@ -2,9 +2,9 @@
 //! Hostile input of the switch: programs, frames and P4Runtime writes. Nothing may
 //! panic, hang or grow.
 //!
-//! What the fuzzer makes is no program and no write: it is read as choices, of which
-//! value of a real one to exchange for what. So an input comes past the parser of
-//! JSON, and the coverage of what lies behind it guides the next choices. It starts
+//! An input of the fuzzer is no program and no write: it is read as choices, of which
+//! value of a real one to replace, and by what. So an input comes past the parser of
+//! JSON, and the coverage of the code behind it guides the next choices. Each input starts
 //! with a switch that has seen nothing: it repeats what it found.
 
 #![cfg(feature = "switch")]

@@ -22,7 +22,7 @@ pub(crate) const MAX_FLOWS: usize = 64;
 /// Length of an interval record, ms.
 pub(crate) const INTERVAL_MS: u32 = 20;
 
-/// What the sink has seen of one start.
+/// Rows and counts that the sink has seen of one start.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) postcards: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Seen {
     /// Sum of `lost_before` over the rows.
     pub(crate) lost_before: i64,
     pub(crate) malformed: u64,
-    /// Times that the clock of the node began anew.
+    /// Times that the clock of the node began again.
     pub(crate) clock_restarts: u64,
     pub(crate) datagrams: u64,
 }
@@ -137,7 +137,7 @@ pub(crate) struct Collector {
     reception: Option<ReceptionClock>,
 }
 
-/// What every start is configured with.
+/// Configuration of every start.
 ///
 /// # Errors
 /// A port that the configuration does not take.
@@ -180,7 +180,7 @@ impl Collector {
         })
     }
 
-    /// What it tells a new subscriber.
+    /// Its answer to a new subscriber.
     pub(crate) fn info(&self) -> CollectorInfo {
         let config = self.pipeline.config();
         CollectorInfo {
@@ -206,7 +206,7 @@ impl Collector {
             });
     }
 
-    /// What its sink has seen.
+    /// Rows and counts that its sink has seen.
     pub(crate) fn seen(&self) -> &Seen {
         &self.pipeline.sink().seen
     }

@@ -13,7 +13,7 @@ use tidemark_southbound::{
     Description, Error, Health, MayWriteLimit, Provision, Provisioned, Southbound, SwitchReader,
 };
 
-/// What is asked of the switch.
+/// A request to the switch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
     Health,
@@ -23,7 +23,7 @@ pub(crate) enum Request {
     Write(Limit),
 }
 
-/// What it answers. `Lost`: nothing in time.
+/// The switch's answer. `Lost`: none in time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     Lost,
@@ -43,7 +43,7 @@ pub(crate) struct Channel {
     /// Calls of `set_limit` that have ended, by whether they succeeded.
     pub(crate) set: u64,
     pub(crate) failed: u64,
-    /// Initial limits whose outcome is known: an intent of theirs is open until then.
+    /// Initial limits whose outcome is known: until then their intent is open.
     pub(crate) initial_ended: u64,
     initial_open: bool,
     /// The program was sent to the switch, and no provisioning has succeeded since: the

@@ -20,7 +20,7 @@ use tidemark_controller::core::{Core, Event, switches, tick};
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Goal, Targets};
 
-/// Where its state and log lie.
+/// Directory of its state and log.
 pub(crate) const DIR: &str = "/controller";
 pub(crate) const LINK: LinkId = LinkId {
     node_id: NODE,
@@ -78,7 +78,7 @@ pub(crate) fn settings(plan: &Plan) -> Settings {
     }
 }
 
-/// What auto mode has to keep.
+/// Targets of auto mode.
 pub(crate) fn targets(plan: &Plan) -> Targets {
     let (loss_rate, delay_ms, first) = match plan.bound {
         Bound::DelayMs(ms) => (None, Some(ms), Goal::Delay),
@@ -148,7 +148,7 @@ impl Controller {
         self.work();
     }
 
-    /// What is being written, and for whom.
+    /// The limit being written, and its origin.
     pub(crate) fn wants(&self) -> Option<(Origin, Limit)> {
         self.core.read(|s| {
             let write = s.links.get(&LINK)?.state().write()?;

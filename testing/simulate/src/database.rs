@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tidemark_clickhouse::error::CallError;
 use tidemark_clickhouse::{Compression, Database};
 
-/// What happens to a call.
+/// Fate of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is carried out and answered.

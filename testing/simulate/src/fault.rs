@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes wrong.
+//! Faults.
 
 use std::fmt;
 use test_support::rng::Rng;
@@ -11,7 +11,7 @@ pub struct Fault {
     pub at_ms: u64,
     /// How long it lasts, ms.
     pub for_ms: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
 }
 
@@ -45,7 +45,7 @@ pub enum Failing {
     Ignores,
 }
 
-/// What goes wrong.
+/// Kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Reports are lost with a probability.

@@ -88,7 +88,7 @@ pub(crate) fn read_segment(f: &[u8]) -> Option<(usize, u64)> {
     Some((usize::from(port.checked_sub(FIRST_PORT)?), number))
 }
 
-/// What a report frame carries in UDP.
+/// UDP payload of a report frame.
 pub(crate) fn report(frame: &[u8]) -> Option<&[u8]> {
     frame.get(REPORT_HEADERS..)
 }

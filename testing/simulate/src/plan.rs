@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a seed means: the link, its traffic, the targets, and the faults.
+//! Plan of a seed: the link, its traffic, the targets, and the faults.
 
 use crate::fault::{Fault, Kind};
 use crate::tcp::MSS;
@@ -65,7 +65,7 @@ fn shifts(seed: u64) -> [u8; 2] {
     [r.index(4) as u8, r.index(4) as u8]
 }
 
-/// What auto mode has to keep.
+/// Bound that auto mode has to keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// Queueing delay, ms.
@@ -100,7 +100,7 @@ fn loss_bound(seed: u64, flows: usize, bdp_bytes: u64) -> Option<(Bound, u64)> {
 /// A run, before it has run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it was drawn from.
+    /// Seed that it was drawn from.
     pub seed: u64,
     /// Rate of the port.
     pub rate_bps: u64,
@@ -118,7 +118,7 @@ pub struct Plan {
     pub max_limit_bytes: u64,
     /// Sampling of flows with an even and an odd port.
     pub shifts: [u8; 2],
-    /// What goes wrong.
+    /// Its faults.
     pub faults: Vec<Fault>,
     /// When it ends, after the last fault, ms.
     pub end_ms: u64,

@@ -9,15 +9,15 @@ use anyhow::{Context as _, Result};
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What did not hold; `None` when everything did.
+    /// The invariant that did not hold; `None` when all did.
     pub violation: Option<Violation>,
     /// Of everything that happened.
     pub digest: u64,
-    /// What there was to check.
+    /// Counts of checked events.
     pub tally: Tally,
 }
 
-/// Where captures of a run are read at its end: in memory where that is.
+/// Directory for reading a run's captures at its end: in memory if possible.
 fn scratch() -> Result<tempfile::TempDir> {
     let memory = std::path::Path::new("/dev/shm");
     let made = if memory.is_dir() {

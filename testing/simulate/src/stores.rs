@@ -33,7 +33,7 @@ pub(crate) fn unix_s() -> u64 {
     1_800_000_000
 }
 
-/// What a packet's row is, in one number.
+/// Digest of a packet's row.
 pub(crate) fn postcard_digest(row: &PostcardRow) -> u64 {
     let mut d = Digest::default();
     for n in [
@@ -50,7 +50,7 @@ pub(crate) fn postcard_digest(row: &PostcardRow) -> u64 {
     d.value()
 }
 
-/// What a sample's row is.
+/// Digest of a sample's row.
 pub(crate) fn probe_digest(row: &ProbeRow) -> u64 {
     let mut d = Digest::default();
     for n in [row.order, row.time_ns, u64::from(row.snd_una)] {
@@ -221,7 +221,7 @@ impl Stores {
         self.slow_until_ns
     }
 
-    /// What keeps rows out of the stores now.
+    /// Failures that keep rows out of the stores now.
     pub(crate) fn failures(&self) -> Vec<String> {
         let clickhouse = self.clickhouse.stats();
         let all = [

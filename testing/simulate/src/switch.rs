@@ -243,10 +243,10 @@ impl SimSwitch {
         Ok(())
     }
 
-    /// Writes the limit of the bottleneck, whoever asks.
+    /// Writes the limit of the bottleneck, for any caller.
     ///
     /// # Errors
-    /// What the switch says.
+    /// The switch's message.
     pub(crate) fn write_limit(&mut self, limit: Limit) -> Result<(), String> {
         let action = limit_call(limit)?;
         let loaded = self.switch.loaded_mut().ok_or("no program is loaded")?;

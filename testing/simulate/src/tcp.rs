@@ -20,7 +20,7 @@ pub(crate) struct Segment {
     pub(crate) retransmitted: bool,
 }
 
-/// What a sender tells of itself with an acknowledgement.
+/// State that a sender reports with an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CongState {
     Open = 0,

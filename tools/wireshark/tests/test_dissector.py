@@ -29,7 +29,7 @@ FIXTURE = REPOSITORY / "ptf-tests" / "fixtures" / "reports.pcap"
 
 
 def labelled_fields() -> list[str]:
-    """What the table of fields has a label for, Wireshark shows, by the name that Scapy has."""
+    """Fields with a label in the table, which Wireshark shows, by the name that Scapy has."""
     table = tomllib.loads((REPOSITORY / "contract" / "report.toml").read_text())
     parts = [table["group"], table["main"], *table["metadata"], *table["domain"]]
     return [f["name"] for part in parts for f in part["fields"] if "label" in f]

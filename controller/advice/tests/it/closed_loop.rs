@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Advice followed again and again, on links whose response was simulated.
 //!
-//! What each limit does is known from simulated runs (ns-3, 50 Mb/s, base RTTs of 20
+//! The effect of each limit is known from simulated runs (ns-3, 50 Mb/s, base RTTs of 20
 //! to 530 ms, harmonic mean 60 ms): loss between limits is interpolated with
 //! straight lines in the logarithms of both.
 
@@ -142,7 +142,7 @@ impl Link {
         (between(a.1, b.1).min(1.0), between(a.2, b.2) / 100.0)
     }
 
-    /// What the estimators say of a run at a limit.
+    /// The estimators' view of a run at a limit.
     fn measured(&self, packets: f64, tried: &[TriedLimit]) -> Traffic {
         let (utilisation, loss_rate) = self.at(packets);
         let mut m = Traffic::described(50e6, T_E_S, self.flows, M);

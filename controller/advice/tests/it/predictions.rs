@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is predicted for another limit, and without any measurement, beside what
-//! was measured there.
+//! Predictions for another limit, and without any measurement, compared with the
+//! measurement there.
 //!
-//! `pairs/measured.jsonl` has what the estimators say of simulated runs (ns-3) of
-//! several traffics, each at several limits; its heading lines tell how it is made.
+//! `pairs/measured.jsonl` has the estimates of simulated runs (ns-3) of several
+//! traffics, each at several limits; its heading lines tell how it is made.
 //! Every limit of a traffic predicts every other. No number of these predictions was
 //! fitted to these runs but two, to the first eight traffics (`AT_ONCE`, `OF_DELAY`):
 //! the last five (`reno2`, `cubic4`, `reno3`, `mix4`, `cubic2`) were simulated and
-//! estimated once, afterwards. What is said without a measurement has three more
-//! (`DESCRIBED_…` in `prediction/uncertainty.rs`), and was looked at with all of them.
+//! estimated once, afterwards. Predictions without a measurement have three more numbers
+//! (`DESCRIBED_…` in `prediction/uncertainty.rs`), and were looked at with all of them.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use serde::Deserialize;
@@ -47,7 +47,7 @@ impl Run {
         words.find_map(|w| w.strip_prefix("--")?.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// What `size` is told of it.
+    /// Its traffic as described to `size`.
     fn described(&self) -> Traffic {
         let rtts: Vec<f64> = match self.option("rtts") {
             Some(list) => list.split(',').map(|t| t.parse().unwrap()).collect(),
@@ -87,7 +87,7 @@ fn runs_of(path: &str) -> Vec<Run> {
     lines.map(|l| serde_json::from_str(l).unwrap()).collect()
 }
 
-/// A prediction beside what was measured.
+/// A prediction and the measurement.
 pub(crate) struct Case {
     traffic: String,
     what: String,
@@ -194,7 +194,7 @@ fn predictions_at_another_limit_hold() {
             "{quantity}: {part}"
         );
     }
-    // Where the link idles, too: 0.86 predicted for 0.99 made the first step
+    // Also if the link idles: 0.86 predicted for 0.99 made the first step
     // of advice 2.6 times too large.
     let mut idle = cases.remove("utilisation").unwrap();
     idle.retain(|c| c.truth < 0.999);

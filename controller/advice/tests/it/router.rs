@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The router experiment of "Sizing Router Buffers" beside what is predicted.
+//! The router experiment of "Sizing Router Buffers", compared with the predictions.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distribution of the occupancy beside the chart over time, on the same
-// vertical axis.
+// Distribution of the occupancy, next to the chart over time and on its vertical
+// axis.
 
 import { h, text } from '../dom';
 import type { Distribution, DistributionBin } from '../model/types';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What charts draw with: the same strokes on the screen's canvas and in an SVG
-// file. Coordinates are CSS pixels.
+// Strokes of the charts: the same on the screen's canvas and in an SVG file.
+// Coordinates are CSS pixels.
 
 import { ink } from './theme';
 

@@ -61,7 +61,7 @@ export interface PlotOptions {
   /** The pointer within the plot, CSS pixels; null when it leaves. */
   onPointer?: (at: { left: number; top: number } | null) => void;
   draw?: (pen: Pen, view: View) => void;
-  /** The y range or the plot's place changed: whoever shares the axis follows. */
+  /** The y range or the plot's place changed: charts that share the axis follow. */
   onScale?: (most: number, top: number, height: number) => void;
   /** Instead of the series, where the chart draws something else itself. */
   csv?: () => string | null;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown, as the part of the page's address after #: link, span, flows. A
+// The view shown, as the part of the page's address after #: link, span, flows. A
 // span is in seconds of the switch's clock, so that it means the same after the
 // page, the controller or the collector was restarted.
 

@@ -30,7 +30,7 @@ export interface FreshnessInput {
   collectorProblem: string;
   /** The finished run that is shown in the place of a live one; undefined while that is not known. */
   finished?: FinishedRun | null;
-  /** What speaks against the numbers although reports arrive. */
+  /** Reason to doubt the numbers although reports arrive. */
   doubt: Doubt | null;
 }
 

@@ -51,7 +51,7 @@ export async function* keep(shelf: PacketShelf, span: Span, perSecond: number, r
     // Of this port it has none at all.
     if (p.oldest === null && p.time.length === 0) break;
     if (p.oldest !== null && p.oldest > at) {
-      // What came before is forgotten: it begins there.
+      // Earlier packets are forgotten: the kept span begins there.
       kept.from = p.oldest;
       at = Math.min(p.oldest, span.to);
       if (p.time.length === 0) continue;
@@ -70,7 +70,7 @@ export async function* keep(shelf: PacketShelf, span: Span, perSecond: number, r
   yield { ...kept, to: span.to, packets: shelf.count(kept.from, span.to), state: 'whole' };
 }
 
-/** What is kept of a held span, in a sentence. */
+/** State of keeping a held span's packets, in a sentence. */
 export function keptWords(k: Kept, held: Span): string {
   const seconds = (t: number): string => `${t.toFixed(1)} s`;
   const since = k.from > held.from ? `from ${seconds(k.from)} on, which is as far as the collector remembers` : '';

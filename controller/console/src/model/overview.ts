@@ -15,7 +15,7 @@ export function missed(b: Brief): Partial<Record<GoalName, number>> {
   const found: Partial<Record<GoalName, number>> = {};
   if (b.stale) return found;
   const { recent: r, targets: t } = b;
-  // What a link with no flow bottlenecked at it leaves unused misses nothing.
+  // A link with no flow bottlenecked at it does not miss the capacity left unused.
   const full = b.nB === null || b.nB >= 1;
   if (full && t.utilisation !== null && r.utilisation !== null && r.utilisation < t.utilisation) {
     found.utilisation = (1 - r.utilisation) / Math.max(1 - t.utilisation, 0.001);

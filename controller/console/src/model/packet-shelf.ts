@@ -23,7 +23,7 @@ export class PacketShelf {
     // The collector has none of this port: nothing is known of the span.
     if (packets.oldest === null && packets.time.length === 0) return;
     const whole = packets.truncated ? (packets.time.at(-1) ?? from) : to;
-    // What the collector had already forgotten was not read.
+    // Packets that the collector had already forgotten were not read.
     const since = packets.oldest === null ? from : Math.max(from, packets.oldest);
     if (whole <= since) return;
     this.reads = this.reads.filter((r) => !(r.from >= since && r.to <= whole));

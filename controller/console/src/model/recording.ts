@@ -50,8 +50,8 @@ export class Recording {
   }
 
   /**
-   * What to ask the controller for: all of the span at first, then what is new;
-   * null when nothing can be. Its answer has steps of the wanted length when
+   * Query for the controller: all of the span at first, then the new part; null when
+   * there is nothing to ask for. Its answer has steps of the wanted length when
    * `max_points` is the number of such steps, on a grid when `from_ns` is.
    */
   query(startNs: number, now: number) {

@@ -22,7 +22,7 @@ export function standing(r: Rule): Standing {
   return r.assumptions.some((a) => a.holds === null) ? 'unknown' : 'holds';
 }
 
-/** Those that count first, then comparisons, then those set aside; in each part the smaller buffer first. */
+/** Rules that count, then comparisons, then rules set aside; of each the smaller buffer first. */
 export function ordered(rules: readonly Rule[]): Rule[] {
   const rank = (r: Rule): number => (r.applies ? (comparison(r) ? 1 : 0) : r.bufferBytes !== null ? 2 : 3);
   return [...rules].sort((a, b) => rank(a) - rank(b) || (a.bufferBytes ?? 0) - (b.bufferBytes ?? 0) || a.id.localeCompare(b.id));
@@ -41,7 +41,7 @@ export function scaleEnd(rules: readonly Rule[], marks: readonly (number | null)
   return new StickyMax(1000).update(Math.max(top, others) * 1.05);
 }
 
-/** What speaks against a rule, or is not known of it, in one sentence; empty when it holds. */
+/** Reason against a rule, or assumptions not known, in one sentence; empty when it holds. */
 export function whyNot(r: Rule): string {
   const told = (words: string, holds: boolean | null): string => {
     const texts = r.assumptions.filter((a) => a.holds === holds).map((a) => a.text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What speaks against the numbers although reports arrive: reports lost on the
-// way, exporters that share a numbering, a limit that is not the one reported.
+// Reasons to doubt the numbers although reports arrive: reports lost on the way,
+// exporters that share a numbering, a limit that is not the one reported.
 
 import { count, percent } from '../format/units';
 import type { Link, Status } from './types';
@@ -33,7 +33,7 @@ export function counterSample(s: Status, atMs: number): CounterSample | null {
   return { atMs, received: s.reportsReceived, lost: s.reportsLost ?? 0, implausible: s.implausible ?? 0, socketDrops: s.kernelDrops ?? 0 };
 }
 
-/** What was counted within the last while. */
+/** Counts within the last while. */
 export class CounterWindow {
   private samples: CounterSample[] = [];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to set, what to expect of it, and the button that sets it.
+// The advised limit, its expected effect, and the button that sets it.
 
 import { attr, h, keyed, text } from '../dom';
 import { formatSize, milliseconds, MISSING, percent, type SizeUnit } from '../format/units';
@@ -35,7 +35,7 @@ function range(i: Interval, f: (v: number) => string): string {
   return f(i.low) === f(i.high) ? '' : `${f(i.low)} to ${f(i.high)}`;
 }
 
-/** What is expected of the advised limit, and how it will be watched. */
+/** Expected effect of the advised limit, and how it will be watched. */
 function expectations(state: AdviceState | null | undefined): string[] {
   if (!state) return [];
   const lines = QUANTITIES.flatMap(({ name, sign, format, predicted, measured, target }) => {
@@ -130,7 +130,7 @@ export class AdviceView implements Panel {
     this.why = why;
   }
 
-  /** What is advised above the threshold, where the port marks. */
+  /** Advised room above the threshold, where the port marks. */
   private room(s: Snapshot): Marking | null {
     return marks(s.link?.limit ?? null) ? (s.advice?.advice.marking ?? null) : null;
   }
@@ -165,7 +165,7 @@ export class AdviceView implements Panel {
   }
 
   private open(): void {
-    // What is applied is what the dialog showed last: it follows the advice
+    // The value applied is the one that the dialog showed last: it follows the advice
     // while it is open, and the controller refuses a value it no longer advises.
     let offered: AdviceState | null = null;
     this.dialog.ask({

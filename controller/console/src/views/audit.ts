@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was set, refused or rolled back, and why.
+// Limits that were set, refused or rolled back, and why.
 
 import { attr, h, keyed, prose, text } from '../dom';
 import { MISSING } from '../format/units';

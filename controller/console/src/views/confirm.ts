@@ -5,9 +5,9 @@ import { attr, h, keyed, prose, text } from '../dom';
 
 export interface Confirmation {
   title: string;
-  /** What will happen, with the values; asked again by `refresh`. */
+  /** Description of the change, with the values; asked again by `refresh`. */
   words: () => string;
-  /** What is expected of it and how it is watched, one line each. */
+  /** Expected effect and how it is watched, one line each. */
   more?: () => string[];
   /** Label of the button that does it. */
   verb: string;

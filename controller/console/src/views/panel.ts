@@ -63,7 +63,7 @@ export interface NewTargets extends TargetValues {
   priority: string[];
 }
 
-/** What a panel may ask for. */
+/** Actions that a panel may ask for. */
 export interface Actions {
   selectLink: (key: string) => void;
   selectUnit: (unit: SizeUnit) => void;

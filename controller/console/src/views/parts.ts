@@ -3,7 +3,7 @@
 
 import { attr, type Child, h } from '../dom';
 
-/** A panel under its heading, with what stands beside the heading. */
+/** A panel under its heading, with `bar` next to the heading. */
 export function section(name: string, title: string, bar: Child[], ...children: Child[]): HTMLElement {
   const id = `${name}-title`;
   return h('section', { class: name, 'aria-labelledby': id }, h('div', { class: 'row wrap bar' }, h('h2', { id }, title), ...bar), ...children);

@@ -30,7 +30,7 @@ const READINGS = [
 ] as const;
 type ReadingName = (typeof READINGS)[number][0];
 
-/** Most rows of the distribution beside the chart. */
+/** Most rows of the distribution next to the chart. */
 const ROWS = 64;
 
 /** Which line is what: a class of its look, and the words. */

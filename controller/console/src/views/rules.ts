@@ -22,7 +22,7 @@ const VERDICTS: Record<Standing, string> = {
   fails: ', does not apply,',
 };
 
-/** What the bars look like. */
+/** Looks of the bars. */
 const LOOKS: readonly [Standing, string][] = [
   ['holds', 'assumptions hold'],
   ['unknown', 'not all known'],

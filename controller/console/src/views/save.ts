@@ -75,7 +75,7 @@ async function save(p: Picture, kind: (typeof KINDS)[number]): Promise<void> {
   }
 }
 
-/** What to save a chart with. */
+/** Menu for saving a chart. */
 export function saveMenu(picture: Picture): HTMLElement {
   const { name } = picture;
   const menu = h('details', { class: 'save' }, h('summary', { 'aria-label': `Save the chart: ${name}`, title: `Save: ${name}` }, '⤓'));

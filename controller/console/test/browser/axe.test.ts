@@ -32,7 +32,7 @@ const say = (data: object) => post('say', data);
 /** Waits for the headline, and finds nothing. */
 async function clean(headline: string): Promise<void> {
   await expect.poll(() => page.locator('.state-word').textContent(), { timeout: 60_000 }).toBe(headline);
-  // What is shown with it is drawn a frame later.
+  // The rest of the page is drawn a frame after the headline.
   await page.waitForTimeout(300);
   expect(await violations(page), headline).toEqual([]);
 }

@@ -10,7 +10,7 @@ interface Violation {
   nodes: { target: string[] }[];
 }
 
-/** What axe-core finds on a page, one line each. */
+/** Findings of axe-core on a page, one line each. */
 export async function violations(page: Page): Promise<string[]> {
   // As code of the page itself: its policy allows no scripts from elsewhere.
   await page.evaluate(AXE);

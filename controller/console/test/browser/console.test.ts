@@ -60,7 +60,7 @@ async function open(options: { width?: number; height?: number; dark?: boolean }
   problems = [];
   foreign = [];
   page.on('pageerror', (e) => problems.push(e.message));
-  // What the page's policy refuses is told here alone.
+  // Refusals by the page's policy appear here alone.
   page.on('console', (m) => {
     if (m.type() === 'error' && m.text().includes('Content Security Policy')) problems.push(m.text());
   });

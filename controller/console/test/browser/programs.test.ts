@@ -50,7 +50,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
       .toBe(false);
   }
 
-  /** What the page shows, and what the API says in the same moment, as often as it takes until both are of one second. */
+  /** Compares the page with the API, again until both are of the same second. */
   async function same(shown: () => Promise<unknown>, said: (l: Link) => unknown): Promise<void> {
     await expect.poll(async () => {
       const before = said(await link());

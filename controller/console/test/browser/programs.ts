@@ -41,7 +41,7 @@ export interface Programs {
   url: string;
   /** The operator's, which the controller made at its start. */
   token: () => string;
-  /** What the API says. */
+  /** The API's answer. */
   get: (path: string) => Promise<unknown>;
   /** Ends the controller; `startController` begins another at the same address. */
   stopController: () => Promise<void>;

@@ -37,7 +37,7 @@ async function get<T>(path: string): Promise<T> {
   return (await (await fetch(`${url}api/v1/${path}`)).json()) as T;
 }
 
-/** Where its console is. */
+/** Address of its console. */
 function started(p: ChildProcess): Promise<string> {
   return new Promise((done, failed) => {
     let out = '';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page is for beyond a glance: doubts, held spans, single packets,
-// chosen flows, files, addresses, many ports, touch.
+// Uses of the page beyond a glance: doubts, held spans, single packets, chosen flows,
+// files, addresses, many ports, touch.
 
 import { readFile } from 'node:fs/promises';
 import type { Browser, Download, Page } from 'playwright-core';
@@ -92,7 +92,7 @@ describe('a held span', () => {
     await post('forget', { ms: 0 });
     await page.getByRole('button', { name: 'Zoom in' }).click();
     await expect.poll(note).toMatch(/Every dot is a packet at its arrival \(\d{2,}\)/);
-    // What was never read is said to be gone.
+    // Packets that were never read are said to be gone.
     await page.getByRole('button', { name: 'Back to live' }).click();
     await drag(0.3, 0.34);
     await expect.poll(note).toContain('The collector remembers packets from');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a look at the switch finds: the limit that is expected, another one, or
-//! the outcome of a write that a former run of the controller did not live to see.
+//! Result of a look at the switch: the expected limit, another one, or the outcome of a
+//! write that a former run of the controller did not live to see.
 
 use super::LinkControl;
 use super::expectation::Expectation;
@@ -11,7 +11,7 @@ use crate::settings::OnDrift;
 use crate::time::Timestamp;
 use tidemark_rules::Limit;
 
-/// What the audit log of a former run says of a link's limit.
+/// Writes of a link's limit in the audit log of a former run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedWrites {
     /// The last write that the switch took.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the next look at the switch is for: the second region of the state.
+//! Purpose of the next look at the switch: the second region of the state.
 
 use crate::record::Change;
 use crate::time::Timestamp;
@@ -15,7 +15,7 @@ pub(super) enum Expectation {
     Lost(LostLimit),
     /// A write of a former run has no outcome yet: the next look tells it.
     CutShort {
-        /// What was about to be written.
+        /// Record of the write.
         intent: Box<Change>,
         /// The loss that comes up after it.
         lost: Option<LostLimit>,

@@ -15,7 +15,7 @@ const WHY: &str = "the switch had lost its state";
 impl LinkControl {
     /// Gives the switch back the limit that we set.
     pub(super) fn on_state_lost(&mut self, everything: bool, now: Timestamp) -> Vec<Action> {
-        // What is found there next is nobody's doing.
+        // A limit found there next is nobody's doing.
         self.memory.seen = None;
         let lost = LostLimit {
             everything,
@@ -34,8 +34,7 @@ impl LinkControl {
         }
     }
 
-    /// The same during a write: the next look at the switch tells what is to be
-    /// restored.
+    /// [`Self::on_state_lost`] during a write: the next look at the switch decides.
     pub(super) fn on_state_lost_meanwhile(&mut self, everything: bool) -> Vec<Action> {
         self.expectation.set_lost(Some(LostLimit {
             everything,

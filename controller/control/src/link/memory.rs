@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the loop of a link remembers beside its state. None of it says what happens
-//! next by itself: it is what decisions are made from.
+//! Memory of a link's loop, besides its state. None of it alone decides what happens next:
+//! decisions are made from it.
 
 use crate::agreement::Agreement;
 use crate::failed_limit::FailedLimit;
@@ -23,7 +23,7 @@ pub struct Drift {
     pub found: Limit,
     /// When it was found.
     pub at: Timestamp,
-    /// What was done about it.
+    /// The reaction to it.
     pub answer: OnDrift,
 }
 
@@ -38,7 +38,7 @@ pub struct Kept {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
-    /// What was known from outside at the last tick or request.
+    /// Readings from outside at the last tick or request.
     pub(super) readings: Readings,
     /// The last estimate; `None` before the first, and after the switch's clock
     /// restarted.
@@ -63,7 +63,7 @@ pub(super) struct Memory {
     pub(super) stationarity: StationarityWindow,
     /// The limit that was rolled back last, until it is forgotten.
     pub(super) failed: Option<FailedLimit>,
-    /// What limits did under this traffic.
+    /// Results of limits under this traffic.
     pub(super) tried: TriedLimits,
     /// When we changed the limit last.
     pub(super) changed: Option<Timestamp>,

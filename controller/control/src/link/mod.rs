@@ -38,14 +38,14 @@ use tidemark_advice::{Advice, Verdict};
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::{Limit, Targets, Traffic};
 
-/// What is fixed of a link while the controller runs.
+/// Settings of a link, fixed while the controller runs.
 #[derive(Clone, Debug)]
 pub struct LinkSettings {
     /// The link.
     pub id: LinkId,
     /// Guard rails and times.
     pub control: Arc<Settings>,
-    /// What may be written at this link.
+    /// Limits that may be written at this link.
     pub range: Range,
     /// A switch is configured for it.
     pub has_switch: bool,
@@ -128,8 +128,8 @@ impl LinkControl {
             || !matches!(self.expectation, Expectation::AsSet)
     }
 
-    /// What a rollback or a failure taught says nothing of other traffic or
-    /// other targets.
+    /// Forgets rollback and failed limit: they say nothing of other traffic or other
+    /// targets.
     fn forget_rollback(&mut self) {
         self.state.set_hold(None);
         self.memory.failed = None;
@@ -140,7 +140,7 @@ impl LinkControl {
         Change::new(self.settings.id, origin, outcome, reason, now.unix_ms)
     }
 
-    /// Where the loop stands.
+    /// State of the loop.
     pub fn state(&self) -> &State {
         &self.state
     }
@@ -190,7 +190,7 @@ impl LinkControl {
         self.memory.failed
     }
 
-    /// What limits did under this traffic: [`Traffic::tried`] for the advisor.
+    /// Results of limits under this traffic: [`Traffic::tried`] for the advisor.
     ///
     /// [`Traffic::tried`]: tidemark_rules::Traffic::tried
     pub fn tried_limits(&self) -> &TriedLimits {

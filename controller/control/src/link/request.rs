@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What starts a write: an operator who sets a limit or confirms advice, and what
-//! must hold for advice to be applied, also by auto mode.
+//! Requests that start a write: an operator sets a limit or confirms advice; and the
+//! conditions for applying advice, also in auto mode.
 
 use super::state::{Baseline, Write};
 use super::{LinkControl, LinkSettings};
@@ -35,7 +35,7 @@ impl LinkControl {
         }
     }
 
-    /// The same during a write: refused, and whatever comes first says why.
+    /// [`Self::on_set`] during a write: refused, with the first reason that holds.
     pub(super) fn on_set_meanwhile(&mut self, limit: Limit, readings: Readings) -> Vec<Action> {
         self.memory.readings = readings;
         let e = self.may_set(&limit).err().unwrap_or_else(busy);
@@ -81,7 +81,7 @@ impl LinkControl {
         self.apply(advice, wanted, Origin::Confirmed)
     }
 
-    /// The same during a write: refused.
+    /// [`Self::on_confirm`] during a write: refused.
     pub(super) fn on_confirm_meanwhile(&mut self, readings: Readings) -> Vec<Action> {
         self.memory.readings = readings;
         vec![Action::Answer(Err(busy()))]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What survives a restart of the controller.
+//! State that survives a restart of the controller.
 
 use super::state::{Hold, HoldReason};
 use super::{Kept, LinkControl};
@@ -12,8 +12,8 @@ use tidemark_rules::{Limit, TriedLimit};
 /// No rest is longer, s.
 const LONGEST_HOLD_S: f64 = 86_400.0;
 
-/// What is saved of a link. Moments are whole seconds in Unix ms, so that the
-/// same state gives the same file.
+/// Saved state of a link. Moments are whole seconds in Unix ms, so that equal states give
+/// equal files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SavedControl {
     /// The limit that we set, for a switch that loses it.
@@ -28,12 +28,12 @@ pub struct SavedControl {
     pub pool: Pool,
     /// The change on trial.
     pub trial: Option<TrialChange>,
-    /// What earlier limits did under this traffic.
+    /// Results of earlier limits under this traffic.
     pub tried: Vec<TriedLimit>,
 }
 
 impl LinkControl {
-    /// What is to be saved.
+    /// The state to save.
     pub fn saved(&self, now: Timestamp) -> SavedControl {
         let whole_second = |at: Timestamp| {
             let ahead_s = (at.monotonic_ns.saturating_sub(now.monotonic_ns)) as f64 / 1e9;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use tidemark_advice::Advice;
 use tidemark_rules::{Goal, Limit, Observed};
 
-/// Where the loop of a link stands: a state, or a write and the state that it
-/// interrupts. [`LinkControl::on`](super::LinkControl::on) has the transitions.
+/// State of a link's loop: a state, or a write and the state that it interrupts.
+/// [`LinkControl::on`](super::LinkControl::on) has the transitions.
 ///
 /// The drawing has every arrow that one input can take, with the inputs that take
 /// it; the tests hold it against what the loop does.
@@ -52,21 +52,21 @@ pub enum State {
     Holding(Hold),
     /// A limit set by advice settles and is then judged.
     Trial {
-        /// What is on trial.
+        /// The trial.
         trial: Box<Trial>,
         /// The rest that the trial interrupts.
         hold: Option<Hold>,
     },
     /// The limit in force is being read, before another one is written.
     Reading {
-        /// What is to be written and for whom.
+        /// The wanted write and its origin.
         write: Box<Write>,
         /// The state that the write interrupts.
         interrupted: Box<State>,
     },
     /// A limit is being written and read back.
     Writing {
-        /// What is written and for whom.
+        /// The current write and its origin.
         write: Box<Write>,
         /// The limit before, where it was read.
         before: Option<Limit>,
@@ -102,7 +102,7 @@ pub struct Write {
     pub(super) origin: Origin,
     pub(super) reason: String,
     pub(super) advice: Option<Arc<Advice>>,
-    /// What the new limit is compared with; `None` where it is not tried.
+    /// Baseline of the new limit; `None` where it is not tried.
     pub(super) baseline: Option<Baseline>,
     /// The switch's clock when it was asked for, ns.
     pub(super) clock_ns: u64,
@@ -122,7 +122,7 @@ impl Write {
     }
 }
 
-/// What a trial is compared with.
+/// Baseline of a trial.
 #[derive(Clone, Debug)]
 pub(super) struct Baseline {
     pub(super) measured: Observed,

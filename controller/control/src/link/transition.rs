@@ -18,8 +18,8 @@ impl LinkControl {
     /// does nothing; a request during a write is refused.
     pub fn on(&mut self, input: Input, now: Timestamp) -> Vec<Action> {
         match (&self.state, input) {
-            // What is measured, advised and wanted, in every state. Other traffic and
-            // another clock end a trial, other traffic and other targets a rest.
+            // Measurements, advice and wishes, in every state. Other traffic and another clock
+            // end a trial, other traffic and other targets a rest.
             (_, Input::Estimate(window)) => self.on_estimate(window, now),
             (_, Input::Advice { advice, measured }) => self.on_advice(*advice, *measured, now),
             (_, Input::Mode(mode)) => self.on_mode(mode),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What becomes of a trial: kept, rolled back, or unclear. Every trial ends in
-//! one verdict.
+//! End of a trial: kept, rolled back, or unclear. Every trial ends in one
+//! verdict.
 
 use super::LinkControl;
 use crate::contradiction::contradiction;
@@ -52,7 +52,7 @@ impl LinkControl {
         }
     }
 
-    /// What a trial measured, or why that says nothing of its limit.
+    /// Measurement of a trial, or why it says nothing of the limit.
     fn outcome_of(&self, estimate: &LinkEstimate) -> Result<Observed, String> {
         let n_b = estimate.estimates.n_b;
         let before = self.state.trial().and_then(|t| t.change.n_b);

@@ -63,8 +63,8 @@ impl LinkControl {
         }
     }
 
-    /// Orders the write. The last rail stands here, whoever wants it: no value
-    /// outside of the range.
+    /// Orders the write. The last guard rail is here, for every origin: no value outside
+    /// of the range.
     pub(super) fn order(
         &mut self,
         write: Write,
@@ -100,8 +100,7 @@ impl LinkControl {
         }
     }
 
-    /// What follows from a write that has ended; the state is the one that it
-    /// interrupted.
+    /// Actions after the end of a write; the state is the one that it interrupted.
     fn finish(
         &mut self,
         write: Write,
@@ -185,7 +184,7 @@ impl LinkControl {
             self.memory.set = Some(self.as_held(write.limit, found));
             self.memory.drift = None;
             if before != Some(found) {
-                // What was measured under the old limit says nothing of this one.
+                // A measurement under the old limit says nothing of this one.
                 let settle_ns = nanoseconds(settings.settle_s);
                 let since_ns = write.clock_ns.saturating_add(settle_ns);
                 self.memory.stationarity.restart(since_ns);

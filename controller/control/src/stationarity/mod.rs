@@ -14,8 +14,8 @@ const N_B_FRACTION: f64 = 0.25;
 const N_B_FLOWS: f64 = 1.5;
 /// Ticks in a row that must say so.
 const CONFIRMATIONS: u32 = 2;
-/// What the traffic now is compared with is measured anew after this, or when it
-/// seems to differ, ns.
+/// The traffic to compare with is measured again after this, or when the traffic seems
+/// to differ, ns.
 const COMPARED_WITH_FOR_NS: u64 = 5_000_000_000;
 /// No window is shorter than this many effective RTTs.
 const LEAST_RTTS: f64 = 50.0;
@@ -23,7 +23,7 @@ const LEAST_RTTS: f64 = 50.0;
 /// seldom shows that it should have been over a longer window, and has to be made again.
 const ROOM: f64 = 1.05;
 
-/// What to estimate over, on the switch's clock.
+/// Span to estimate over, on the switch's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EstimationWindow {
     /// Start, ns.
@@ -97,7 +97,7 @@ pub struct WindowEstimate {
     pub stationarity: StationarityWindow,
 }
 
-/// What is remembered of the changes at a link.
+/// Memory of the changes at a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StationarityWindow {
     since_ns: u64,

@@ -61,7 +61,7 @@ fn what_now_is_compared_with_is_kept_for_a_while() {
     assert_eq!(c.compared_with(40 * s), None);
     c.remember(n_b(12.0), 40 * s);
     assert_eq!(c.compared_with(44 * s), Some(n_b(12.0)));
-    // What is known already does not become younger by being used.
+    // A known value does not become younger by being used.
     c.remember(n_b(12.0), 44 * s);
     assert_eq!(c.compared_with(45 * s), None);
     c.remember(n_b(13.0), 45 * s);

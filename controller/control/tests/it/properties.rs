@@ -5,7 +5,7 @@
 //! * there are never two trials at once;
 //! * every write ends in one record, every trial in one verdict;
 //! * a rollback goes back to the limit before, and auto mode rests after it;
-//! * no threshold and no limit is written outside of the range, whoever wants it:
+//! * no threshold and no limit is written outside of the range, whatever its origin:
 //!   also not back to one found outside, nor to one of a wider range before;
 //! * nothing is decided on stale or lossy telemetry;
 //! * a dry run writes nothing.
@@ -181,7 +181,7 @@ proptest! {
         prop_assert_eq!(world.checks.writes, 0);
     }
 
-    /// The same inputs give the same actions.
+    /// Equal inputs give equal actions.
     #[test]
     fn it_is_deterministic(events in prop::collection::vec(event(), 1..40)) {
         let logs = [events.clone(), events].map(|e| run(|_| {}, e).log);

@@ -132,7 +132,7 @@ fn kept_unjudged(world: &World, applied: u64, why: &str) {
     assert!(last.reason.contains(why), "{}", last.reason);
 }
 
-/// What seems to idle may be what nobody heard of.
+/// Time that seems idle may be time of which the reports were lost.
 #[test]
 fn a_trial_with_lost_reports_rolls_nothing_back() {
     let mut world = World::new(Mode::Confirm, |_, _| {});
@@ -145,7 +145,7 @@ fn a_trial_with_lost_reports_rolls_nothing_back() {
     kept_unjudged(&world, applied, "4.76 % of its reports");
 }
 
-/// The same of a time of which the collector told nothing, and will not.
+/// Nor does a trial during which the collector told nothing, and will not.
 #[test]
 fn a_trial_with_the_collector_cut_off_rolls_nothing_back() {
     let mut world = World::new(Mode::Confirm, |_, _| {});
@@ -288,7 +288,7 @@ fn the_limit_moves_by_steps_too() {
     assert_eq!(both(world.link.limit).1, 600_000);
 }
 
-/// Where the largest limit leaves no room, the threshold gives way.
+/// If the largest limit leaves no room, the threshold gives way.
 #[test]
 fn the_largest_limit_holds_threshold_and_room() {
     let mut world = World::new(Mode::Auto, |s, _| s.max_limit_bytes = 260_000);
@@ -383,7 +383,7 @@ fn advice_is_not_applied_right_after_the_traffic_changed() {
     );
 }
 
-/// What is confirmed leads into the range from as far as it may be.
+/// Confirmed advice leads into the range from as far as it may be.
 #[test]
 fn confirmed_advice_leads_into_the_range() {
     let mut world = World::new(Mode::Confirm, |_, _| {});

@@ -92,7 +92,7 @@ const UNASKED: &[W] = &[
     W::NotRecorded,
 ];
 
-/// What leaves a state without a write as it is, but for a trial or a rest in it.
+/// Inputs that leave a state without a write as it is, but for a trial or a rest in it.
 const TOLD: &[W] = &[
     W::Estimate,
     W::Advice,
@@ -122,7 +122,7 @@ const TABLE: &[Row] = &[
     (G::Observing, &[W::ConfirmOther], Is(Observing), &[Reject]),
     (G::Observing, &[W::Found, W::FoundOther], Is(Observing), &[]),
     (G::AutoSteady, &[W::Tick], Reading(Observing), &[Read]),
-    // What the switch holds.
+    // Looks at the switch after a cut-short write or a loss.
     (G::CutShort, &[W::Found], Is(Observing), &[SET, Save]),
     (G::CutShort, &[W::FoundOther], Is(Observing), &[FAILED, Save]),
     (G::OursRestored, &[W::Found], Is(Observing), &[]),

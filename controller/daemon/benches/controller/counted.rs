@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The same in this process and in simulated time: what a second costs does not depend on what
-//! else the machine does. Decoding, taking and estimating are counted, sockets are not.
+//! The load in this process and in simulated time: the cost of a second does not depend on the
+//! rest of the machine. Decoding, taking and estimating are counted, sockets are not.
 
 use crate::load::Load;
 use crate::process::own_cpu_s;

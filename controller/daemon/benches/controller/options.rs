@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is generated, and for how long.
+//! Options of the benchmark: the generated load, and its duration.
 
 use std::path::PathBuf;
 

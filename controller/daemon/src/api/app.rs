@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What handlers share.
+//! State shared by the handlers.
 
 use super::auth::Token;
 use super::last_update::LastUpdate;
@@ -12,12 +12,12 @@ const MAX_STREAMS: usize = 256;
 /// Of them, of one address: so that its other requests are answered.
 const MAX_STREAMS_OF_ADDRESS: usize = 32;
 
-/// What handlers share.
+/// State shared by the handlers.
 #[derive(Clone)]
 pub struct App {
     /// State of the controller, which every request reads or changes.
     pub core: Arc<Core>,
-    /// What a request that writes must show.
+    /// Token that a request that writes must show.
     pub token: Arc<Token>,
     /// The newest `update` event, as every stream sends it.
     pub last_update: Arc<LastUpdate>,
@@ -26,7 +26,7 @@ pub struct App {
 }
 
 impl App {
-    /// What handlers share, before the first request.
+    /// State for the handlers, before the first request.
     pub fn new(core: Arc<Core>, token: Token) -> Self {
         Self {
             core,

@@ -21,7 +21,7 @@ pub struct Token {
     refusals: Arc<Refusals>,
 }
 
-/// Where the token came from.
+/// Source of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenSource {
     /// Configured.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a link was: estimates and windows over time.
+//! History of a link: estimates and windows over time.
 
 use super::error::ApiError;
 use super::route::Call;

@@ -18,7 +18,7 @@ use tidemark_api::{Method, Operation, path_of_queue};
 /// A body that has not come by then is not waited for.
 const BODY_WITHIN: Duration = Duration::from_secs(10);
 
-/// What a request carries.
+/// A parsed request.
 pub(super) struct Call<O: Operation> {
     pub path: O::Path,
     pub query: O::Query,

@@ -173,7 +173,7 @@ pub(super) async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiEr
     let page = page::of(listed.iter().map(|l| l.2).sum(), offset, MAX_FLOWS);
     let (mut flows, mut before) = (Vec::with_capacity(page.range.len()), 0);
     for (id, e, shown) in listed {
-        // Those of this link that are on the page.
+        // Flows of this link that are on the page.
         let from = page.range.start.clamp(before, before + shown) - before;
         let to = page.range.end.clamp(before, before + shown) - before;
         before += shown;

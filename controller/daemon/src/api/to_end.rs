@@ -4,11 +4,11 @@
 use super::error::ApiError;
 use axum::http::StatusCode;
 
-/// Does something to its end, also when the connection it is done for ends before:
-/// a limit is not left written and unrecorded.
+/// Completes the work even if the connection that it is done for ends first: no limit is
+/// left written and unrecorded.
 ///
 /// # Errors
-/// Those of the work, and 500 when it panicked.
+/// Errors of the work, and 500 when it panicked.
 pub(super) async fn to_its_end<T, E>(
     work: impl Future<Output = Result<T, E>> + Send + 'static,
 ) -> Result<T, ApiError>

@@ -76,8 +76,8 @@ pub(super) struct AnalyzeArgs {
     which: WhichArgs,
     #[command(flatten)]
     targets: TargetArgs,
-    /// What other limits did under the same traffic: a file of its own, read where it
-    /// exists; what this capture shows is added.
+    /// File with the results of other limits under the same traffic: read if it exists;
+    /// the result of this capture is added.
     #[arg(long)]
     evidence: Option<PathBuf>,
     /// Flows to list, those bottlenecked here first; JSON has them all.

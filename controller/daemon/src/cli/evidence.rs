@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What limits did in earlier captures, for the advice on the next: `--evidence`.
+//! Results of limits in earlier captures, for the advice on the next: `--evidence`.
 
 use crate::core::state_file::{Saved, SavedLink, StateFile};
 use crate::core::time;
@@ -19,7 +19,7 @@ pub(super) struct EvidenceFile {
 }
 
 impl EvidenceFile {
-    /// What is there; nothing where there is no file yet.
+    /// Reads the file; empty if there is none yet.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let file = StateFile::new(path);
         let saved = file.load()?;
@@ -33,8 +33,8 @@ impl EvidenceFile {
         })
     }
 
-    /// What other limits did under this traffic, as [`TriedLimits`] judges it; then
-    /// takes what `measured` says of the limit in force.
+    /// Results of other limits under this traffic, as [`TriedLimits`] judges it; then
+    /// adds the result that `measured` has of the limit in force.
     pub(super) fn exchange(&mut self, id: LinkId, measured: &Traffic) -> Vec<TriedLimit> {
         let link = self.link(id);
         let mut limits = TriedLimits::of_earlier(link.tried.clone());

@@ -184,7 +184,7 @@ fn explained(e: ureq::Error, at: &At<'_>, host: &str) -> anyhow::Error {
     anyhow::Error::new(e).context(what)
 }
 
-/// What to do about a refusal, in this program's words: the controller's are about
+/// Remedy for a refusal, in this program's terms: the controller's own message is about
 /// headers.
 fn token_wanted(given: bool) -> &'static str {
     if given {

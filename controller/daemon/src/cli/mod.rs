@@ -96,7 +96,7 @@ pub struct RunArgs {
     /// Collector, host:port; may be repeated.
     #[arg(long = "collector", env = "TIDEMARK_COLLECTOR", value_delimiter = ',')]
     pub collectors: Vec<String>,
-    /// What may be done with advice.
+    /// How far advice may be applied.
     #[arg(
         long,
         env = "TIDEMARK_MODE",

@@ -17,7 +17,7 @@ use tidemark_rules::Limit;
 /// A running controller.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Where {
-    /// Where the controller listens.
+    /// Address of the controller.
     #[arg(
         long,
         env = "TIDEMARK_CONTROLLER",

@@ -18,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// How long the end may send to ClickHouse what the audit log holds.
 const STORE_WITHIN: Duration = Duration::from_secs(2);
-/// What an end that takes too long leaves.
+/// Consequence of a shutdown that takes too long.
 const LEFT: &str =
     "the state file may be that of the save before; every change is in the audit log";
 
@@ -109,8 +109,8 @@ fn acceptor(config: &Config) -> anyhow::Result<Option<TlsAcceptor>> {
     Ok(acceptor.transpose()?)
 }
 
-/// What a controller does by itself: it listens to its collectors, looks after its
-/// switches, and ticks.
+/// Background tasks of a controller: listening to its collectors, looking after its
+/// switches, and ticking.
 pub(super) fn tasks(core: &Arc<Core>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     for index in 0..core.config.collectors.len() {

@@ -55,7 +55,7 @@ pub(super) fn number(v: f64) -> String {
     }
 }
 
-/// The same, or a dash where there is none.
+/// [`number`], or a dash if there is none.
 pub(super) fn or_dash(v: Option<f64>) -> String {
     dash_or(v.filter(|v| v.is_finite()), number)
 }

@@ -16,7 +16,7 @@ fn bound(text: &str) -> Result<Bound, String> {
     }
 }
 
-/// What the operator wants.
+/// The operator's targets.
 #[derive(Debug, Args)]
 pub(super) struct TargetArgs {
     /// Smallest utilisation, e.g. 98%, the default without a run's own; "none" where none
@@ -50,7 +50,7 @@ impl TargetArgs {
         self.targets_over(Targets::default())
     }
 
-    /// What is asked for here, over the targets of a run.
+    /// Targets of the flags, over those of a run.
     pub(super) fn targets_over(&self, of_run: Targets) -> Result<Targets, Usage> {
         let asked = !matches!(self.utilisation, Some(Bound(Some(u))) if u <= 0.0);
         Usage::unless(asked, "--utilisation: must be above 0, or \"none\"")?;

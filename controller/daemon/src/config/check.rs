@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the types of the configuration cannot check.
+//! Checks of the configuration that its types cannot make.
 
 use super::{Config, Http, LinkConfig};
 use anyhow::bail;

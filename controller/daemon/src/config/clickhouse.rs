@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `[clickhouse]`: where the audit log is stored beside its file.
+//! `[clickhouse]`: database that stores the audit log, besides its file.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -35,8 +35,8 @@ pub struct Config {
     pub window_s: f64,
     /// How far back phases and series reach, s.
     pub retention_s: f64,
-    /// Where targets, mode and what was set survive a restart; nowhere when
-    /// absent.
+    /// File that keeps targets, mode and changed settings over a restart; nothing is
+    /// kept without one.
     pub state_file: Option<PathBuf>,
     /// REST interface, console and metrics.
     pub http: Http,
@@ -46,9 +46,9 @@ pub struct Config {
     pub advisor: tidemark_rules::Options,
     /// The closed loop.
     pub control: Control,
-    /// Where the audit log is stored beside its file.
+    /// Database that stores the audit log, besides its file.
     pub clickhouse: ClickHouse,
-    /// What is configured of single links.
+    /// Settings of single links.
     pub links: Vec<LinkConfig>,
     /// Switches whose limits can be set.
     pub switches: Vec<SwitchConfig>,
@@ -79,12 +79,12 @@ impl Default for Config {
 pub struct Http {
     /// Address and port of the server.
     pub listen: SocketAddr,
-    /// Names that the server is called by, beside its address and `localhost`.
+    /// Names of the server, besides its address and `localhost`.
     pub hosts: Vec<String>,
     /// Bearer token of everything that writes; one is made when absent.
     #[serde(skip_serializing)]
     pub token: Option<String>,
-    /// Where a token that was made is written (mode 0600).
+    /// File for a token that was made (mode 0600).
     pub token_file: Option<PathBuf>,
     /// HTTPS instead of HTTP; mutual with `client_ca`.
     pub tls: Option<ServerTls>,
@@ -105,7 +105,7 @@ impl Default for Http {
     }
 }
 
-/// What is configured of one link alone.
+/// Settings of one link alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
@@ -146,7 +146,7 @@ pub struct SwitchConfig {
     /// Bytes per unit of the limit (v1model 1, Tofino 80, Tofino 2 176).
     #[serde(default = "one_u32")]
     pub limit_unit_bytes: u32,
-    /// What is written to it when it comes up; without, the switch must be ready.
+    /// Plan written to it when it comes up; without one, the switch must be ready.
     pub provision: Option<Provision>,
     /// The driver, and its own section.
     #[serde(flatten)]
@@ -169,7 +169,7 @@ impl SwitchConfig {
         }
     }
 
-    /// What it is shown; its files are read. `index` is its place in the list, and
+    /// Credentials shown to it; reads their files. `index` is its place in the list, and
     /// `now_unix_s` the time now, s.
     pub fn access(&self, index: usize, now_unix_s: u64) -> Result<Access, CredentialsError> {
         let own = ClientCredentials {
@@ -248,7 +248,7 @@ impl Config {
         }
     }
 
-    /// What is configured of a link alone, if anything.
+    /// Settings of one link alone, if any.
     pub fn link(&self, id: LinkId) -> Option<&LinkConfig> {
         let of = |l: &&LinkConfig| LinkId::new(l.node, l.port, l.queue) == id;
         self.links.iter().find(of)
@@ -269,7 +269,7 @@ impl Config {
             .unwrap_or(self.control.max_limit_bytes)
     }
 
-    /// What may be written at a link.
+    /// Limits that may be written at a link.
     pub fn range(&self, id: LinkId) -> Range {
         let switch = self.switches.iter().find(|s| s.node == id.node_id);
         Range {

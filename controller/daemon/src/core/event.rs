@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What listeners are told.
+//! Events sent to the listeners.
 
 use super::phases::Phase;
 use tidemark_control::Change;

@@ -57,7 +57,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// What is kept of an estimate.
+    /// The kept values of an estimate.
     pub fn of(e: &LinkEstimate, advised_bytes: Option<u64>, limit_bytes: Option<u64>) -> Self {
         let x = &e.estimates;
         Self {

@@ -94,7 +94,7 @@ impl Core {
         Some(answer?.map(|changed| Done { changed, recorded }))
     }
 
-    /// What becomes of a change whose record cannot be written.
+    /// Policy for a change whose record cannot be written.
     pub fn audit_policy(&self) -> AuditPolicy {
         self.config.control.audit_policy(self.read(|s| s.mode))
     }

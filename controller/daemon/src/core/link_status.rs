@@ -13,7 +13,7 @@ use tidemark_rules::Traffic;
 pub struct LinkStatus {
     /// The newest estimate; `None` before the first.
     pub estimate: Option<Arc<LinkEstimate>>,
-    /// What is shown and applied.
+    /// The advice that is shown and applied.
     pub advice: Option<Arc<Advice>>,
     /// The conclusion from it; without its curve.
     pub verdict: Option<Arc<Verdict>>,
@@ -23,7 +23,7 @@ pub struct LinkStatus {
     pub steadiness: Steadiness,
     /// The change whose outcome is being measured.
     pub trial: Option<Trial>,
-    /// What limits did under this traffic.
+    /// Results of limits under this traffic.
     pub tried: TriedLimits,
 }
 

@@ -63,19 +63,19 @@ use tidemark_proto::telemetry::{CollectorInfo, Update};
 use time::Clock;
 use tokio::sync::broadcast;
 
-/// What tasks and requests share.
+/// State shared by tasks and requests.
 pub struct Core {
-    /// What the controller was told.
+    /// The configuration.
     pub config: Arc<Config>,
     /// Switches whose limits can be set, by node.
     pub switches: BTreeMap<u32, Switch>,
     /// Every limit change, wanted or made.
     pub audit: Audit,
-    /// What `/metrics` shows.
+    /// Metrics of `/metrics`.
     pub metrics: Metrics,
-    /// Where listeners subscribe to what happens.
+    /// Channel of events, for listeners to subscribe to.
     pub events: broadcast::Sender<Event>,
-    /// What the audit log's store has done, where there is one.
+    /// Counters of the audit log's store, if there is one.
     pub store: OnceLock<Arc<Stats>>,
     /// The finished run that is shown; nothing is written then.
     recording: Option<Recording>,

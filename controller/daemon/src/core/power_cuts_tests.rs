@@ -221,7 +221,7 @@ fn the_end_of_a_torn_line_is_on_the_disk_before_the_next_record() {
     }
 }
 
-/// What a failed sync left is not taken for a record by the next one's success.
+/// Bytes left by a failed sync do not become a record when the next sync succeeds.
 #[test]
 fn a_record_after_a_failed_sync_stands_alone() {
     for seed in 0..200 {

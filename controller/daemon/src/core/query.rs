@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What requests ask of the core: questions answered by snapshots, and commands.
+//! Interface of the core to requests: questions answered by snapshots, and commands.
 
 use super::feed::Feed;
 use super::limits::Done;
@@ -43,7 +43,7 @@ impl Core {
         self.read(|s| s.links.iter().filter_map(of).collect())
     }
 
-    /// What is known of the switch of a node; `None` when none is configured.
+    /// State of the switch of a node; `None` when none is configured.
     pub fn switch_state(&self, node: u32) -> Option<SwitchState> {
         self.read(|s| s.switches.get(&node).cloned())
     }
@@ -148,7 +148,7 @@ impl Core {
         self.save();
     }
 
-    /// What the metrics are now.
+    /// The metrics at this moment.
     pub fn metrics_snapshot(&self) -> Snapshot {
         let now = self.now();
         let links = |s: &State| {

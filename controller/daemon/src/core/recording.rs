@@ -38,18 +38,18 @@ pub struct Reading {
     pub share: f64,
     /// Of the run what was read, s.
     pub seconds: f64,
-    /// What is to be known of the capture, in words.
+    /// Remarks on the capture, in words.
     pub notes: Vec<String>,
     /// Why it was not read to its end.
     pub problem: Option<String>,
 }
 
-/// What is shown of a link when the whole run was read.
+/// Results shown of a link once the whole run was read.
 #[derive(Debug)]
 pub struct Concluded {
     /// Over the run, or over its last limit.
     pub estimate: Arc<LinkEstimate>,
-    /// What the sizing rules say to it.
+    /// Advice of the sizing rules.
     pub advice: Advice,
     /// The traffic that the advice rests on.
     pub measured: Traffic,
@@ -163,7 +163,7 @@ impl Core {
     pub fn conclude(&self, id: LinkId, whole: Concluded) {
         let now = self.now();
         self.write(|s| {
-            // What was held steady second by second does not bear on the whole.
+            // State held steady second by second does not bear on the whole.
             s.links.remove(&id);
             let link = s.link_mut(id);
             let window = WindowEstimate {

@@ -24,7 +24,7 @@ pub struct State {
     settings: Arc<Settings>,
     /// One feed per collector, in the order of the configuration.
     pub feeds: Vec<Feed>,
-    /// What is known of the switches, by node.
+    /// State of the switches, by node.
     pub switches: BTreeMap<u32, SwitchState>,
     /// The closed loop of every link.
     pub links: BTreeMap<LinkId, LinkControl>,
@@ -32,7 +32,7 @@ pub struct State {
     pub default_targets: Targets,
     /// Targets of single links.
     pub link_targets: BTreeMap<LinkId, Targets>,
-    /// What may be done with advice.
+    /// How far advice may be applied.
     pub mode: Mode,
     /// Named spans of experiments.
     pub phases: Phases,
@@ -159,7 +159,7 @@ impl State {
         })
     }
 
-    /// What is known of a link from outside, for its loop.
+    /// Readings of a link from outside, for its loop.
     pub fn readings(&self, link: LinkId, now: Timestamp) -> Readings {
         Readings {
             in_force: self.limit_in_force(link),

@@ -22,7 +22,7 @@ const SILENCE: Duration = Duration::from_secs(15);
 type Client = TelemetryClient<CallerChannel>;
 
 /// A client for the collector of this place in the list; connects when used. Its
-/// credentials are read anew, so that renewed ones need no restart.
+/// credentials are read again, so that renewed ones need no restart.
 fn client(
     core: &Core,
     index: usize,

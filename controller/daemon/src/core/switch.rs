@@ -12,9 +12,9 @@ use tidemark_southbound::{DryRun, Error, Health, Provisioned, Southbound};
 
 /// One switch.
 pub struct Switch {
-    /// What is configured of it.
+    /// Its configuration.
     pub config: SwitchConfig,
-    /// What speaks to it; writes nothing in a dry run.
+    /// Its driver; writes nothing in a dry run.
     pub driver: Arc<dyn Southbound>,
     /// One limit is changed or read at a time: what is read during a change would
     /// overtake it.
@@ -25,7 +25,7 @@ pub struct Switch {
     pub inspecting: tokio::sync::Mutex<()>,
 }
 
-/// What is known of it.
+/// State of a switch, as last seen.
 #[derive(Clone, Debug, Default)]
 pub struct SwitchState {
     /// Connection and program, as the driver told last.
@@ -38,9 +38,9 @@ pub struct SwitchState {
     pub limits: BTreeMap<LinkId, Limit>,
 }
 
-/// What a plan came to that the switch has taken.
+/// Result of a plan that the switch has taken.
 pub struct PlanWritten {
-    /// What the driver did.
+    /// Result from the driver.
     pub done: Provisioned,
     /// Outcomes of initial limits, which are to be recorded.
     pub outcomes: Vec<Change>,

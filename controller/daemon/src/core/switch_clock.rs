@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What time it is on a switch's clock, as well as the telemetry tells.
+//! Time on a switch's clock, as well as the telemetry tells.
 
 use std::collections::VecDeque;
 use tidemark_control::Timestamp;
@@ -27,7 +27,7 @@ pub struct SwitchClock {
     /// The least late watermark ever, allowing for drift. What lags behind for
     /// good is late by this one, not by those of the last seconds.
     prompt: Option<(Timestamp, i128)>,
-    /// The same as another collector told it, until this one tells the time.
+    /// Its value from another collector, until this one tells the time.
     before: Option<(Timestamp, i128)>,
     watermark_ns: u64,
     unix_offset_ns: Option<i128>,

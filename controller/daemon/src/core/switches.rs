@@ -91,7 +91,7 @@ async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) 
                     .extend(limits.map(|(&port, &limit)| (LinkId::new(node, port, 0), limit)));
             });
             let pushes = switch.config.driver.kind().pushes_program;
-            // Where nothing is pushed, only the limits themselves tell.
+            // If nothing is pushed, only the limits themselves tell.
             if done.pushed || !(pushes || waits_still) {
                 restore(core, node, done.pushed).await;
             }
@@ -155,7 +155,7 @@ async fn read_limits(core: &Core, switch: &Switch) {
                 s.limits.remove(&link);
             }
         });
-        // What a switch holds that is not provisioned is not what it was told.
+        // A switch that is not provisioned does not hold the limits that it was told.
         if let Some(limit) = found.filter(|_| ours) {
             core.drive(link, Input::Found(limit), Some(changing)).await;
         }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happens once a second.
+//! Work done once a second.
 //!
-//! The loops of the links of one switch go on one after the other, those of
+//! The loops of the links of one switch run one after the other, those of
 //! different switches at once: a switch that is slow, or never answers, delays
-//! its own links. What drivers ask has time limits of theirs.
+//! its own links. Requests of the drivers have their own time limits.
 
 use super::history::Point;
 use super::link_telemetry::LinkTelemetry;
@@ -20,7 +20,7 @@ use tidemark_estimators::LinkId;
 use tokio::task::JoinSet;
 
 const PERIOD: Duration = Duration::from_secs(1);
-/// A tick tells what it has done after this, whoever has not answered by then.
+/// A tick reports its work after this, even if some have not answered by then.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Ticks until the task is aborted.
@@ -45,11 +45,11 @@ pub async fn run(core: Arc<Core>) {
                 }
             }
         };
-        // Those that wait for a switch go on.
+        // Passes that wait for a switch go on.
         let _ = tokio::time::timeout(PATIENCE, all_ended).await;
         while passes.try_join_next().is_some() {}
         finish(&core);
-        // Where the state is locked for good, or estimates never end, it is not told.
+        // If the state is locked for good, or estimates never end, this is not reached.
         if is_watched {
             daemon_kit::notify::alive();
         }

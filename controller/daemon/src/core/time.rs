@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tidemark_control::Timestamp;
 
-/// Where a [`Core`](super::Core) gets its time from.
+/// Source of a [`Core`](super::Core)'s time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);

@@ -14,7 +14,7 @@ use exporter::Exporter;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidemark_control::Outcome;
 
-/// What only metrics count, and the text of all of them.
+/// Counters of the metrics alone, and the text of all metrics.
 #[derive(Debug, Default)]
 pub struct Metrics {
     /// In the order of [`Outcome::ALL`].

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the metrics are taken from.
+//! Snapshot that the metrics are taken from.
 
 use std::sync::Arc;
 use tidemark_advice::Verdict;
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::Targets;
 
-/// What the metrics are at one moment.
+/// Values of the metrics at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Every known link.

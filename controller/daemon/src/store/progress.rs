@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How much of the audit log the server has: a small file beside it.
+//! How much of the audit log the server has: a small file next to it.
 
 use durable_fs::SharedDisk;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ impl ProgressFile {
         Self::on(durable_fs::real(), log)
     }
 
-    /// The same, on a disk.
+    /// The file next to a log, on a given disk.
     fn on(disk: SharedDisk, log: &Path) -> Self {
         let mut name = log.as_os_str().to_owned();
         name.push(".stored");

@@ -128,7 +128,7 @@ async fn threshold_and_limit_are_told_apart() {
         json!({"action": "mark_ce", "threshold_bytes": 80_000, "limit_bytes": null})
     );
     for (body, field, says) in [
-        // What a client of the one value sends: not taken for the other.
+        // The body of a client of the one value: not taken for the other.
         (
             json!({"bytes": 80_000, "action": "mark_ce"}),
             "threshold_bytes",

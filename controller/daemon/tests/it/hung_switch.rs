@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A switch that takes calls and never answers, beside one that does.
+//! A switch that takes calls and never answers, next to one that does.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use crate::common;
@@ -70,7 +70,7 @@ fn both() -> CollectorInfo {
     info
 }
 
-/// The same traffic at both switches.
+/// Sends the update's traffic through both switches.
 fn doubled(mut update: Update) -> Update {
     let mut more = update.clone();
     more.link_intervals

@@ -65,7 +65,7 @@ async fn each_has_its_intent_and_its_outcome() {
     assert_eq!(records(&log), provisioned(&["intended", "set"]));
     let (_, all) = lab.get("/changes").await;
     assert_eq!(all["changes"][0]["limit"]["limit_bytes"], 200_000);
-    // What is there already is not written, and not recorded.
+    // A limit that is already there is not written, and not recorded.
     lab.switch.empty.store(true, Ordering::Relaxed);
     look(&lab).await;
     assert_eq!(records(&log).len(), 2);
@@ -82,7 +82,7 @@ async fn without_an_answer_the_intent_stays_open() {
     look(&first).await;
     assert_eq!(records(&log), provisioned(&["intended", "set"]));
 
-    // The same where the controller ends before the answer.
+    // Now the controller ends before the answer.
     lose_everything(&first);
     first.switch.hushed.store(true, Ordering::Relaxed);
     look(&first).await;
@@ -98,7 +98,7 @@ async fn without_an_answer_the_intent_stays_open() {
     assert_eq!(told["error"], "the switch holds drop_tail 7000 bytes");
 }
 
-/// What a former run was provisioned with is not a limit that it wants back.
+/// A provisioned limit of a former run is not a limit to restore.
 #[tokio::test]
 async fn a_restarted_controller_takes_the_limit_of_its_configuration() {
     let dir = tempfile::tempdir().unwrap();

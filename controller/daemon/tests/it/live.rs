@@ -84,7 +84,7 @@ fn own_address() -> SocketAddr {
     const LOWEST: u32 = 10_000;
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap();
     let handed_out: u32 = range.split_whitespace().next().unwrap().parse().unwrap();
-    // Where the system hands out all of them, any.
+    // Any port, if the system hands out all of them.
     let end = if handed_out > LOWEST {
         handed_out
     } else {
@@ -105,7 +105,7 @@ fn collector(address: SocketAddr, instance: &str) -> (Runtime, SocketAddr) {
     guarded(address, instance, None, None)
 }
 
-/// The same with TLS and a token.
+/// [`collector`] with TLS and a token.
 fn guarded(
     address: SocketAddr,
     instance: &str,
@@ -263,7 +263,7 @@ fn a_collector_may_come_late_go_and_come_back() {
 
     runtime.shutdown_background();
     controller.wait_for("disconnected", |s| s["collectors"][0]["connected"] == false);
-    // What was known stays known.
+    // Earlier estimates stay.
     assert!(estimated(&controller.status()));
 
     let (_runtime, _) = collector(address, "second");
@@ -580,7 +580,7 @@ fn a_collector_is_reached_with_the_credentials_that_it_asks_for() {
     let (_mutual, mutual) = guarded(free, "mutual", Some(&tls), None);
     let token = dir.path().join("token");
     let (_either, either) = guarded(free, "either", Some(&tls), Some(&token));
-    // Relative paths are those beside the configuration.
+    // Relative paths start at the folder of the configuration.
     let start = |collector: String| {
         let file = dir.path().join("controller.toml");
         std::fs::write(&file, format!("collectors = [{collector}]\n")).unwrap();
@@ -618,7 +618,7 @@ fn a_collector_is_reached_with_the_credentials_that_it_asks_for() {
     );
     problem(format!("'{mutual}'"), "write https");
     drop(strange);
-    // What cannot be read is said at the start.
+    // An unreadable file is reported at the start.
     let file = dir.path().join("bad.toml");
     let bad = "collectors = [{ address = 'https://h:1', tls = { ca = 'none.pem' } }]\n";
     std::fs::write(&file, bad).unwrap();

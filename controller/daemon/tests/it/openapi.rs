@@ -9,7 +9,7 @@ use common::Lab;
 use serde_json::{Value, json};
 use tidemark_controller::config::Mode;
 
-/// Where `value` differs from what `schema` says.
+/// Differences between `value` and what `schema` says.
 fn differences(doc: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
     if let Some(r) = schema["$ref"].as_str() {
         let name = r.rsplit('/').next().unwrap();

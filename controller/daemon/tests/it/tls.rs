@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HTTPS, by the program itself. (The key beside this file is for tests alone.)
+//! HTTPS, by the program itself. (The key next to this file is for tests alone.)
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -84,7 +84,7 @@ fn address(url: &str) -> &str {
     url.trim_start_matches("https://").trim_end_matches('/')
 }
 
-/// What is answered to who does not speak TLS.
+/// Answer to a client that does not speak TLS.
 fn in_the_clear(url: &str) -> Vec<u8> {
     let mut clear = std::net::TcpStream::connect(address(url)).unwrap();
     clear

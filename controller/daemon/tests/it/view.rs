@@ -207,7 +207,7 @@ fn analyze(path: &Path, span: &[&str]) -> Value {
     serde_json::from_slice(&out.stdout).unwrap()
 }
 
-/// The same values: what both say, field by field.
+/// Asserts that both have the same values, field by field.
 fn same(shown: &Value, analyzed: &Value, fields: &[&str]) {
     for field in fields {
         assert_eq!(shown[field], analyzed[field], "{field}");

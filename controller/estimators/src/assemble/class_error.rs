@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the uncertainty of the flows' classes does to sums over the LBP flows.
+//! Effect of uncertain flow classes on sums over the LBP flows.
 
 use super::flows::Flow;
 use crate::types::Evidence;
@@ -96,7 +96,7 @@ pub(super) fn class_mean_ends<'f, 'a: 'f, 'w: 'a>(
     mean_ends(&counted.collect::<Vec<_>>())
 }
 
-/// What a mean needs of a flow.
+/// One flow's contribution to a mean.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     called_lbp: bool,

@@ -15,7 +15,7 @@ pub(super) struct Classed<'a, 'w> {
     pub class: Classified,
 }
 
-/// What a class over one window tells for a part of it: the flow's base RTT and its past.
+/// Facts from a window that also hold for a part of it: the flow's base RTT and its past.
 pub(crate) struct Known {
     pub flow: u64,
     pub echo: Option<Echo>,

@@ -166,7 +166,7 @@ pub(super) fn estimates(
     }
 }
 
-/// What doubtful classes do to the means of base RTTs.
+/// Effect of doubtful classes on the means of base RTTs.
 fn class_doubt(flows: &[Flow<'_, '_>]) -> ClassDoubt {
     let seconds = |f: &Flow<'_, '_>| Some(f.base_rtt?.seconds).filter(|&s| s > 0.0);
     let (least, most) = class_mean_ends(flows, Flow::is_lbp, |f| Some(1.0 / seconds(f)?));
@@ -201,9 +201,9 @@ fn windows_at_once(
         .collect()
 }
 
-/// What a sender has in flight includes what was lost and not yet missed, and its
-/// pauses; what passes the switch does not. Ratio of Δ by the one and the other, such
-/// that the range holds the truth in nine of ten windows of the runs of `make truth`.
+/// Ratio of Δ by what a sender has in flight, which includes lost packets not yet missed and
+/// its pauses, to Δ by what passes the switch, which does not; chosen such that the range
+/// holds the truth in nine of ten windows of the runs of `make truth`.
 const UNPROBED_DELTA: f64 = 1.33;
 
 /// Δ; its interval is what the uncertainty of n and of Tₑ does to BDP/n, and

@@ -36,7 +36,7 @@ pub(super) struct Flow<'a, 'w> {
 }
 
 impl Flow<'_, '_> {
-    /// What is known of it for a part of the window, beside its estimate.
+    /// Its estimate, and the facts about it that also hold for a part of the window.
     pub fn known(self) -> (FlowEstimate, Known) {
         let known = Known {
             flow: self.estimate.flow,

@@ -63,7 +63,7 @@ pub(super) fn load(
         let (low, high) = ((value - less).max(0.0), (value + more).min(most));
         Estimate::new(value, low, high, evidence, t.arrivals)
     };
-    // What the rest of the time would have shown.
+    // Sampling errors: the rest of the time may have differed.
     let (e, o) = (parts.error(|p| p.lbp), parts.error(|p| p.offered - p.lbp));
     let r = parts.error(|p| p.offered);
     let c_e = left.value.min(1.0);

@@ -10,7 +10,7 @@ use crate::types::{Estimate, Evidence};
 use crate::window::LinkWindow;
 use rustc_hash::FxHashSet;
 
-/// What they rest on.
+/// Inputs of [`synchrony`].
 pub(super) struct Facts<'f, 'a, 'w> {
     pub window: &'f LinkWindow<'a>,
     pub flows: &'f [Flow<'a, 'w>],
@@ -43,7 +43,7 @@ pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
     let (n, lbp) = (facts.n, facts.lbp);
     let rounds = RoundTrips::of(&facts.window.intervals, facts.t_e_ns);
     let compensated = |delta: f64| n * n / (delta * facts.bdp_pkts);
-    // What is not known of either has nothing to do with the other.
+    // The errors of the two are independent.
     let together = |delta: f64, t_e_ms: f64| {
         let of_delta = (delta / facts.delta.value).ln();
         of_delta.hypot((t_e_ms / facts.t_e.value).ln()).exp()
@@ -131,7 +131,7 @@ mod tests {
     fn causes_that_are_independent_add_up_in_squares() {
         let (low, high) = condition_range(0.5, [(0.47, 0.53), (0.46, 0.5), (0.5, 0.54)]);
         assert!((low - 0.45).abs() < 1e-12 && (high - 0.55).abs() < 1e-12);
-        // What leaves more than there is, or is on the other side, takes nothing away.
+        // A limit above 1, or on the other side of the value, narrows nothing.
         assert_eq!(
             condition_range(0.9, [(0.9, 1.3), (1.0, 0.9), (0.9, 0.8)]),
             (0.9, 1.0)

@@ -14,7 +14,7 @@ pub(crate) struct LinkContext {
     pub drop_rate: f64,
     /// Drops, and round trips of flows with CE marks.
     pub signals: u64,
-    /// The same over arrivals: what the window law goes by (BSCL eq. 2).
+    /// Signals over arrivals: the loss rate of the window law (BSCL eq. 2).
     pub signal_rate: f64,
     pub to_ns: u64,
     /// Chance that a drop or mark here is not reported at all: marks of a sampled part.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a flow's records say about its limits.
+//! Facts about a flow's limits, from its records.
 
 use super::receiver_window::{ReceiverWindow, Watch};
 use crate::config::EstimatorConfig;
@@ -20,7 +20,7 @@ const NO_TIMER_PKTS: f64 = 3.0;
 /// Records whose median stands for all.
 const LEAST_RECORDS: usize = 20;
 
-/// Where packets wait, medians.
+/// Median waiting times of a flow's packets, by place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub base_s: f64,
@@ -30,7 +30,7 @@ pub(super) struct Waiting {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Facts {
-    /// What the receiver's window does to it; nothing when not probed.
+    /// How far the receiver's window limits it; all zero when not probed.
     pub receiver_window: ReceiverWindow,
     /// Share of samples with the bytes in flight well below both windows.
     pub held_back: f64,
@@ -44,7 +44,7 @@ pub(super) struct Facts {
     /// Most it had in flight; `None` as of the shape, where round trips are short, and when
     /// probed.
     pub ceiling: Option<Ceiling>,
-    /// Where its arrivals follow its departures.
+    /// How its arrivals follow its departures.
     pub echo: Option<Echo>,
     /// Mean packets in flight in the window; of an unprobed flow without a known
     /// base RTT with the usual one.
@@ -55,8 +55,8 @@ pub(super) struct Facts {
     pub bytes_per_s: f64,
 }
 
-/// What the history says: the same for every window in it that ends with it and is no longer
-/// than `memory_s`.
+/// Facts from the history: the same for every window that ends with it and is no longer than
+/// `memory_s`.
 pub(super) fn from_history(
     flow: &FlowWindow<'_>,
     echo: Option<Echo>,
@@ -88,7 +88,7 @@ pub(super) fn from_history(
     facts
 }
 
-/// Rates and round trips of the window, beside what the history says.
+/// Adds rates and round trips of the window to the facts from the history.
 pub(super) fn with_window(
     mut facts: Facts,
     flow: &FlowWindow<'_>,
@@ -190,8 +190,8 @@ fn from_probe(flow: &FlowWindow<'_>, echo: Option<Echo>, reductions: &[Reduction
         && srtt_us.len() >= LEAST_RECORDS
         && let Some(here) = quantile(&here_us, 0.5)
     {
-        // Where sample and delay agree, the wait for a second packet to acknowledge is
-        // taken out too.
+        // If sample and delay agree, the wait for a second packet to acknowledge is taken
+        // out too.
         let beyond = if clocked.is_none() && without_delay_us.len() >= LEAST_RECORDS {
             quantile(&without_delay_us, 0.5)
         } else {

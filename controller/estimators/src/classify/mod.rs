@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Class of a flow with confidence and reason (BSCL §II, §VI).
 //!
-//! SHORT and WL are decided by what defines them. Between LBP and the rest the
+//! SHORT and WL follow from their definitions. Between LBP and the rest the
 //! evidence is added up as log-odds ([`log_odds`]): where the reductions come
-//! from, where the packets wait, how large the window is beside what the loss
-//! here allows.
+//! from, where the packets wait, and how large the window is compared with what
+//! the loss here allows.
 
 mod context;
 mod facts;
@@ -45,9 +45,9 @@ pub(crate) struct Classified {
     pub why: String,
     pub evidence: Evidence,
     pub recognised: Recognised,
-    /// What its history says; `None` where its class needs nothing of that.
+    /// Facts from its history; `None` if its class needs none of them.
     pub past: Option<Past>,
-    /// What its log-odds rest on; `None` where its class follows from the
+    /// Observations behind its log-odds; `None` if its class follows from the
     /// definitions.
     pub observed: Option<Observation>,
     /// Probability that it is LBP where flows that react to delay hold the queue.
@@ -185,7 +185,7 @@ fn unclocked(flow: &FlowWindow<'_>, base: Option<BaseRtt>, link: &LinkContext) -
         let why = "not TCP; of a part of its packets it cannot be told what they follow";
         verdict(FlowClass::Other, 1.0 - P_SAMPLED, P_SAMPLED, why)
     } else {
-        // What fills a link comes as evenly as it leaves, clocked or not.
+        // A flow that fills a link arrives as evenly as it leaves, clocked or not.
         let p_lbp = if link.busy() && link.share_of(flow) > HALF {
             P_FILLS
         } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the classifier knows of one flow, as plain numbers.
+//! The classifier's observations of one flow, as plain numbers.
 
 use super::context::LinkContext;
 use super::facts::Facts;
@@ -53,7 +53,7 @@ pub struct Observation {
     pub packets: f64,
     /// Drops at the link in the window, and round trips of flows with CE marks.
     pub link_drops: u64,
-    /// The same over the arrivals of the link.
+    /// `link_drops` over the arrivals of the link.
     pub link_loss_rate: f64,
     /// 90th percentile of the packets in flight, where their shape is known.
     pub top_pkts: Option<f64>,

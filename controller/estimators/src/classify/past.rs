@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the history of a flow says of it.
+//! Facts from the history of a flow.
 
 use super::facts::{Facts, from_history};
 use crate::config::EstimatorConfig;
@@ -11,8 +11,8 @@ use crate::types::CongestionControl;
 use crate::window::FlowWindow;
 use tidemark_proto::telemetry::FlowInterval;
 
-/// What the history of a flow up to the end of the window says, the same for every window
-/// within it that ends there: most of what a class costs.
+/// Facts from the history of a flow up to the end of the window, the same for every window
+/// within it that ends there: most of the cost of a class.
 #[derive(Debug)]
 pub(crate) struct Past {
     /// Significant ones, in order.

@@ -8,12 +8,12 @@
 const LIMITS: f64 = 0.15;
 /// Part of the time that leaves no doubt: the rest are its recoveries from losses.
 const SURELY: f64 = 0.5;
-/// What is left of a doubt then.
+/// Doubt that remains then.
 const LEFT: f64 = 0.05;
 /// A sample says nothing of what comes later than this, ns: the flow waits for a timeout.
 const CARRY_NS: u64 = 2_000_000_000;
 
-/// What the receiver's window does to a flow.
+/// Effect of the receiver's window on a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ReceiverWindow {
     /// Part of the time with the bytes in flight at the receiver's window, and that the

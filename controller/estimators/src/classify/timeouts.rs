@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a loss rate leaves in flight where losses end in timeouts.
+//! Window that a loss rate allows if losses end in timeouts.
 
-/// What a retransmission timeout takes beyond a round trip, s (Linux).
+/// Time of a retransmission timeout beyond a round trip, s (Linux).
 const TIMEOUT_S: f64 = 0.2;
 
 /// Mean packets in flight that a loss rate allows where losses end in timeouts

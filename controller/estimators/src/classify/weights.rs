@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What each piece of evidence weighs.
+//! Weight of each piece of evidence.
 //!
 //! `calibration/README.md` says how these numbers are judged, and how sensitive
 //! the classes are to each. A test holds them equal to `calibration/weights.csv`.
@@ -18,7 +18,7 @@ macro_rules! weights {
         }
 
         impl Weights {
-            /// What the classifier uses.
+            /// The weights that the classifier uses.
             pub const IN_FORCE: Self = Self { $($name: $value,)+ };
 
             /// Every number with its name and kind, in order.
@@ -26,8 +26,8 @@ macro_rules! weights {
                 vec![$((stringify!($name), WeightKind::$kind, self.$name),)+]
             }
 
-            /// The same with other values, in the order of [`Self::list`].
-            /// `None` unless there is one for each.
+            /// Weights with other values, in the order of [`Self::list`]; `None` unless there
+            /// is one for each.
             pub fn from_values(values: &[f64]) -> Option<Self> {
                 let mut values = values.iter().copied();
                 let weights = Self { $($name: values.next()?,)+ };
@@ -37,13 +37,13 @@ macro_rules! weights {
     };
 }
 
-/// What a number of [`Weights`] is.
+/// Kind of a number in [`Weights`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightKind {
     /// Log-odds, or log-odds per unit: fitted to data.
     LogOdds,
-    /// Where a piece of evidence begins or ends: follows from how TCP works, or
-    /// from how well it is seen. Not fitted.
+    /// Point at which a piece of evidence begins or ends: follows from how TCP works,
+    /// or from how well it is seen. Not fitted.
     Threshold,
 }
 
@@ -52,12 +52,12 @@ weights! {
     LogOdds per_deviation = 1.0;
     /// However many reductions there are, they weigh no more than this.
     LogOdds most_by_reductions = 4.0;
-    /// The same for those that follow CE marks here: a queue marks every flow in
-    /// proportion, and each reduces then, whatever limits it. What limits it shows
-    /// in where its packets wait, and in whether its window grows.
+    /// Limit for reductions that follow CE marks here: a queue marks every flow in
+    /// proportion, and each reduces then, whatever limits it. The limit shows in
+    /// where the flow's packets wait, and in whether its window grows.
     LogOdds most_by_marks = 1.0;
-    /// The same for reductions that are only inferred from drops here: every
-    /// flow has its share of those, whatever limits it.
+    /// Limit for reductions that are only inferred from drops here: every flow has
+    /// its share of those, whatever limits it.
     LogOdds most_by_drops = 0.75;
     /// Nothing but its drops is seen of a flow: those never make it an LBP flow.
     LogOdds drops_alone = -1.2;

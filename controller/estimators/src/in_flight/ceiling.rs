@@ -10,7 +10,7 @@
 use crate::window::FlowWindow;
 use tidemark_proto::telemetry::FlowInterval;
 
-/// What was seen of a flow's largest window.
+/// A flow's largest window, as far as it was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Ceiling {
     /// Most packets that left within a round trip.
@@ -41,9 +41,9 @@ pub(crate) fn ceiling(
     })
 }
 
-/// What answers a packet leaves a base RTT and the delay of that moment after it. Records
-/// that begin and end within that time have no more than the window; a window that is
-/// spread over it has more than they show, by what it is longer than they are.
+/// Most packets within a round trip. The answer to a packet leaves a base RTT and the delay
+/// of that moment after it. Records that begin and end within that time hold no more than the
+/// window; a window spread over it holds more than they show, in the ratio of the lengths.
 fn most_in_a_round_trip(records: &[&FlowInterval], base_ns: u64) -> Option<u64> {
     let record_ns = records.first()?.duration_ns.max(1);
     if base_ns < record_ns {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a series of packets in flight says of the limit of its flow.
+//! Evidence of a flow's limit in the series of its packets in flight.
 
 use super::moments::Moment;
 use crate::stats::{quantile, slope};
@@ -16,7 +16,7 @@ const PIECE_RTTS: (f64, f64) = (6.0, 24.0);
 /// Growth beyond this per RTT is slow start: it says no more than this.
 const LARGEST_GROWTH: f64 = 1.5;
 
-/// What the packets in flight say of a flow's limit.
+/// Shape of the packets in flight, as evidence of a flow's limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
     pub mean: f64,

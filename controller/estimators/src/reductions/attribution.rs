@@ -31,7 +31,7 @@ pub(crate) struct Reduction {
 /// RFC 6298 1 s).
 const TIMEOUT_LOOKBACK_NS: u64 = 1_200_000_000;
 
-/// What precedes a reduction.
+/// Event that precedes a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// A drop or CE mark at this link that explains no earlier reduction.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes: the old, and what is beyond the bounds.
+//! Eviction of records: the old ones, and those beyond the bounds.
 
 use super::{LinkStore, Store};
 use crate::config::EstimatorConfig;

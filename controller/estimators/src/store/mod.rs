@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
 
-/// What was dropped from memory, by bound; time-outs are not counted: those
+/// Counts of records dropped from memory, by bound; time-outs are not counted: those
 /// records had served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Evicted {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tidemark_rules::Regime;
 
-/// What an estimate rests on.
+/// Kind of evidence behind an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
@@ -49,7 +49,7 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the range, at least `value`.
     pub high: f64,
-    /// What the value rests on.
+    /// Evidence behind the value.
     pub evidence: Evidence,
     /// Number of observations that the value rests on.
     pub samples: u64,
@@ -76,7 +76,7 @@ impl Estimate {
 pub struct RegimeEstimate {
     /// Transparent, elastic or overload (NGI §III).
     pub value: Regime,
-    /// What it rests on.
+    /// Evidence behind it.
     pub evidence: Evidence,
     /// The reason in words.
     pub why: String,

@@ -84,7 +84,7 @@ pub struct FlowEstimate {
     pub p_lbp: f64,
     /// Reason in words.
     pub why: String,
-    /// What the class rests on.
+    /// Evidence behind the class.
     pub evidence: Evidence,
     /// Rate on the wire at the link's egress while active in the window, bits/s.
     pub rate_bps: f64,

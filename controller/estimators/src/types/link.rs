@@ -48,7 +48,7 @@ impl std::fmt::Display for LinkId {
     }
 }
 
-/// What the configuration says about a link.
+/// Configuration of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkInfo {
     /// Name of the node; empty where it has none.
@@ -199,14 +199,14 @@ pub struct LinkEstimate {
     /// once.
     #[serde(default)]
     pub overshoot_drops: u64,
-    /// What decides the buffer.
+    /// Estimates that decide the buffer.
     pub estimates: Estimates,
     /// Flows per class.
     pub classes: ClassCounts,
     /// Flows of the window, the largest rates first. Of very many, those with a
     /// class other than short; `classes` counts all.
     pub flows: Vec<FlowEstimate>,
-    /// What limits the answer: missing capacity, lost reports, sampling, …
+    /// Limits of the answer: missing capacity, lost reports, sampling, …
     pub caveats: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an estimate looks like, in Rust and in JSON.
+//! Types of the estimates, in Rust and in JSON.
 
 mod estimate;
 mod flow;

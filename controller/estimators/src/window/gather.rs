@@ -37,7 +37,7 @@ fn drain_rate_bps(intervals: &[&LinkInterval]) -> Option<u64> {
     (count >= BUSY_INTERVALS).then(|| (bytes * 8e9 / ns).round() as u64)
 }
 
-/// What lies in `[from_ns, to_ns)` of records kept by time.
+/// Records in `[from_ns, to_ns)`, of records kept by time.
 fn between<T>(
     kept: &VecDeque<T>,
     from_ns: u64,

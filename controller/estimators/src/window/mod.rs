@@ -10,7 +10,7 @@ use crate::types::{LinkId, LinkInfo};
 use std::ops::Range;
 use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
 
-/// What the kept records say of a flow as a whole.
+/// A flow as a whole, as far as records of it are kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Life {
     /// Packets that left, sampling undone.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Estimates on runs with known truth, beside the truth and beside what the
-//! definitions give on the whole trace. The tests in `whole` need the whole runs,
-//! the others run on the golden set.
+//! Estimates on runs with known truth, compared with the truth and with the definitions
+//! applied to the whole trace. The tests in `whole` need the whole runs, the others run on
+//! the golden set.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
 
@@ -89,7 +89,7 @@ fn equals_the_definitions(r: &Run, e: &LinkEstimate, probed: bool) {
     near("D mean", x.d_mean.map(|v| v.value), mean(&exact.d), 1e-9);
     let max = exact.d.iter().copied().fold(0.0, f64::max);
     near("D max", x.d_max.map(|v| v.value), Some(max), 1e-9);
-    // What left within an interval is taken as spread evenly.
+    // Packets that left within an interval are taken as spread evenly.
     let p01 = exact.utilisation_p01 * all;
     near("p01", e.utilisation.p01, Some(p01), 0.005);
     if probed {
@@ -294,7 +294,7 @@ fn sampled_reports(source: Source) {
                 &b,
                 &j,
             );
-            // What the capture lost of itself is made up for; sampled, none is missing.
+            // Reports that the capture itself lost are made up for; sampled, none is missing.
             let made_up = 1.0 + a.reports_lost as f64 / a.arrivals as f64;
             let drops = b.drops.map(|d| (d as f64 * made_up).round() as u64);
             assert_eq!(a.drops, drops);

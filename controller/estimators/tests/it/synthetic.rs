@@ -448,7 +448,7 @@ fn occupancy_is_known_and_scaled() {
     assert!(p.formula.is_some());
 }
 
-/// The same traffic at two limits: what the first measured predicts the second.
+/// Traffic at two limits: the measurement at the first predicts the second.
 #[test]
 fn a_smaller_limit_is_foreseen() {
     let large = demo(true);

@@ -18,7 +18,7 @@ pub const DEFAULT_ALPHA: f64 = 0.55;
 /// Constant of the square-root formula with delayed acknowledgements (BSCL eq. 2).
 pub const SQRT_CONSTANT: f64 = 0.87;
 
-/// What stands for [`SQRT_CONSTANT`] with today's stacks: Linux acknowledges often
+/// Constant in the place of [`SQRT_CONSTANT`] with today's stacks: Linux acknowledges often
 /// enough to grow by a segment per RTT (1.22) and loses two to three packets per
 /// reduction. In the lab eq. 18 needs 1.8 to 2.2, with ns-3's NewReno, which grows
 /// half as fast, 0.87 to 1.2.
@@ -81,8 +81,8 @@ pub fn loss_fraction(n_b: f64, mean_loss_burst: f64) -> Result<f64, RuleError> {
 }
 
 /// q(N_b) of the measured traffic: as observed where losses were, else by eq. 13
-/// with L̄ = α·N_b (eq. 17). Eq. 13 has every drop of an event hit a flow drawn
-/// anew; flows lose several, so it is up to twice what is measured.
+/// with L̄ = α·N_b (eq. 17). Eq. 13 draws the flow again for every drop of an event;
+/// flows lose several, so it is up to twice the measured value.
 ///
 /// # Errors
 /// N_b below 1.

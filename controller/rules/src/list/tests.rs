@@ -25,7 +25,7 @@ fn every_rule_of_the_list_answers_once() {
     let listed: Vec<&str> = RULES.iter().map(|r| r.id).collect();
     let answered: Vec<&str> = rules.iter().map(|r| r.id.as_str()).collect();
     assert_eq!(answered, listed);
-    // What the ids are is in docs/reference/rules.md, generated and committed.
+    // The ids themselves are in docs/reference/rules.md, generated and committed.
     let distinct: BTreeSet<&str> = listed.iter().copied().collect();
     assert_eq!(distinct.len(), listed.len(), "{listed:?}");
     for r in &rules {

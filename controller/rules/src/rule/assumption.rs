@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What rules assume of the traffic; those that several rules share.
+//! Assumptions of rules about the traffic, here the shared ones.
 
 use super::result::Condition;
 use super::situation::Situation;
 use crate::traffic::Regime;
 
-/// What a rule assumes of the traffic.
+/// An assumption of a rule about the traffic.
 #[derive(Debug)]
 pub struct Assumption {
     /// The assumption in general, for documents.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a limit is decided by.
+//! Id of the rule or decision behind a limit.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What decided a limit: a rule of the list, or the advisor itself.
+/// Id of the decision behind a limit: a rule of the list, or the advisor itself.
 ///
 /// Written as text: the rule's id, or the advisor's word for its own decision.
 /// Any text is read: records outlive the rules of the version that wrote them.
@@ -20,7 +20,7 @@ pub enum RuleId {
     LimitInForce,
     /// A limit tried before under the same traffic did better.
     LimitTried,
-    /// What flows that follow a model of the path (BBR) keep in flight at most.
+    /// Most that flows that follow a model of the path (BBR) keep in flight.
     InFlightCap,
     /// The smallest limit that the options allow.
     Smallest,
@@ -29,7 +29,7 @@ pub enum RuleId {
 }
 
 impl RuleId {
-    /// What the advisor decides itself.
+    /// Decisions of the advisor itself.
     pub const OWN: [RuleId; 6] = [
         RuleId::Synchronised,
         RuleId::LimitInForce,

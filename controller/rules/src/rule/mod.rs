@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a sizing rule is, and what it says of one situation.
+//! A sizing rule, and its answer for one situation.
 
 mod assumption;
 mod id;
@@ -23,12 +23,12 @@ pub struct Paper {
     pub citation: &'static str,
 }
 
-/// What a rule's size rests on.
+/// Basis of a rule's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// A model of the traffic.
     Model,
-    /// What was measured at the limit in force. Goes before any model.
+    /// The measurement at the limit in force. Goes before any model.
     Measurement,
     /// Other rules, of which it is the larger. The advisor weighs goals itself, so it
     /// chooses among those and only shows this one.
@@ -46,17 +46,17 @@ pub struct Rule {
     pub id: &'static str,
     /// Name for people.
     pub name: &'static str,
-    /// Where the rule comes from.
+    /// Source of the rule.
     pub paper: &'static Paper,
     /// Equation, theorem or section there; other papers that have it.
     pub equation: &'static str,
     /// The formula in plain text, in the paper's symbols.
     pub formula: &'static str,
-    /// What the rule secures; empty for a rule shown for comparison only.
+    /// Goals that the rule secures; empty for a rule shown for comparison only.
     pub goals: &'static [Goal],
-    /// What its size rests on.
+    /// Basis of its size.
     pub basis: Basis,
-    /// What has to hold of the traffic.
+    /// Its assumptions about the traffic.
     pub assumptions: &'static [&'static Assumption],
     /// The quantities that the formula uses; those not known are not finite.
     pub inputs: fn(&Situation<'_>) -> Vec<Input>,

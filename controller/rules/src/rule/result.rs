@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What applying a rule gives.
+//! Result of applying a rule.
 
 use super::id::RuleId;
 use crate::error::RuleError;
@@ -27,7 +27,7 @@ impl Input {
         }
     }
 
-    /// The same for a quantity that may not be known.
+    /// A quantity that may not be known.
     pub fn maybe(name: &str, value: Option<f64>, unit: &str) -> Self {
         Self::new(name, value.unwrap_or(f64::NAN), unit)
     }
@@ -79,19 +79,19 @@ pub struct RuleResult {
     /// The buffer it asks for, bytes as the queue counts them; `None` when an
     /// input is missing or refused (`missing` says which).
     pub buffer_bytes: Option<f64>,
-    /// The same in segments of M bytes.
+    /// The buffer in segments of M bytes.
     pub buffer_packets: Option<f64>,
-    /// The same as the delay of a full queue, ms.
+    /// The buffer as the delay of a full queue, ms.
     pub buffer_ms: Option<f64>,
-    /// What the formula was given; quantities that are not known are left out.
+    /// Inputs of the formula; quantities that are not known are left out.
     pub inputs: Vec<Input>,
-    /// What the rule assumes of the traffic, and whether it holds.
+    /// Assumptions of the rule about the traffic, and whether they hold.
     pub assumptions: Vec<Condition>,
     /// No assumption is known to fail and the buffer could be computed.
     pub applies: bool,
     /// Why the buffer could not be computed.
     pub missing: Option<String>,
-    /// What the rule secures; empty for rules shown for comparison only.
+    /// Goals that the rule secures; empty for rules shown for comparison only.
     pub goals: Vec<Goal>,
     /// The formula in plain text.
     pub formula: String,

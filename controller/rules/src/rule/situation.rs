@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a rule is given.
+//! Inputs of a rule.
 
 use super::result::Missing;
 use crate::targets::{Options, Targets};
@@ -15,7 +15,7 @@ const DEFAULT_LARGEST_S: f64 = 1.0;
 pub struct Situation<'a> {
     /// The measured traffic.
     pub traffic: &'a Traffic,
-    /// What the operator wants.
+    /// The operator's targets.
     pub targets: &'a Targets,
     /// How the advisor works.
     pub options: &'a Options,

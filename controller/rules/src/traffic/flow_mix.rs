@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 /// or lose; the rest is Reno's and Scalable's. Fractions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowMix {
-    /// Those whose window follows a model of the path (BBR).
+    /// Flows whose window follows a model of the path (BBR).
     pub model_based: f64,
-    /// CUBIC's.
+    /// Flows of CUBIC.
     pub cubic: f64,
-    /// Those that were not recognised.
+    /// Flows that were not recognised.
     pub unknown: f64,
 }
 

@@ -17,7 +17,7 @@ pub struct LossMix {
 }
 
 impl LossMix {
-    /// Where all flows have one congestion control.
+    /// The mix of flows that all have one congestion control.
     pub fn of(all: CongestionControl) -> Self {
         let part = |cc| f64::from(u8::from(all == cc));
         Self {
@@ -32,7 +32,7 @@ impl LossMix {
         let (mut mix, mut all) = (Self::default(), 0.0);
         for (cc, drops) in drops {
             let part = match cc {
-                // What follows a model of the path is counted apart.
+                // Drops of flows that follow a model of the path are counted apart.
                 CongestionControl::Bbr => continue,
                 CongestionControl::Cubic => &mut mix.cubic,
                 CongestionControl::Scalable => &mut mix.scalable,

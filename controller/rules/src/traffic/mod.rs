@@ -72,12 +72,12 @@ pub struct Traffic {
     pub regime: Regime,
     /// Whether the flows' maximum rates can reach capacity; `None` when unknown.
     pub saturable: Option<bool>,
-    /// What most LBP flows use.
+    /// Congestion control of most LBP flows.
     pub congestion_control: CongestionControl,
     /// Mean factor by which the LBP flows multiply their window on loss, as far
     /// as their congestion control was recognised; `None` is taken for Reno.
     pub beta: Option<f64>,
-    /// What was measured at the limit in force.
+    /// Measurement at the limit in force.
     pub observed: Option<Observed>,
     /// Of the drops of `observed`, those of flows that lost half of their
     /// window and more at once: what follows slow start, and not what sets the
@@ -104,7 +104,7 @@ pub struct Traffic {
     /// `congestion_control` stands for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_mix: Option<FlowMix>,
-    /// What was measured at other limits under the same traffic.
+    /// Measurements at other limits under the same traffic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<TriedLimit>,
     /// Constant of the square-root formula (BSCL eq. 2 has 0.87) where nothing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What kind of traffic it is, and what it got at the limit in force.
+//! Kind of the traffic, and what it got at the limit in force.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub enum Regime {
     Transparent,
     /// Some flows are bottlenecked here, the rest leaves them room.
     Elastic,
-    /// What is not elastic fills the link, or drops persist at minimum windows.
+    /// Traffic that is not elastic fills the link, or drops persist at minimum windows.
     Overload,
     /// Not enough was seen.
     #[default]
@@ -93,7 +93,7 @@ pub struct Occupancy {
     pub arrivals: u64,
     /// Fraction of the arrivals that met an empty queue.
     pub met_empty: f64,
-    /// What the others met, bytes, ascending: each stands for an equal part of
-    /// them.
+    /// Occupancies met by the others, bytes, ascending: each stands for an equal part
+    /// of them.
     pub bytes: Vec<f64>,
 }

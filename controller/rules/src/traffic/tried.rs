@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a limit did that was in force before, under the same traffic.
+//! Result of a limit that was in force before, under the same traffic.
 
 use super::{FlowMix, Observed, Traffic};
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,7 @@ pub struct TriedLimit {
 }
 
 impl TriedLimit {
-    /// What `traffic` says of the limit in force; `None` where nothing was
-    /// measured.
+    /// Result of the limit in force according to `traffic`; `None` if nothing was measured.
     pub fn of(traffic: &Traffic, unix_ms: u64) -> Option<Self> {
         let Observed {
             utilisation,

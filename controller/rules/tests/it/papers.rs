@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the papers measured, beside what the rules say.
+//! Measurements of the papers, compared with the rules.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What BFRT needs beside the address of a switch.
+//! Settings of BFRT besides the address of a switch.
 
 use crate::Error;
 use crate::driver_kind::{Section, SwitchAddress};

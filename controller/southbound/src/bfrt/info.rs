@@ -89,7 +89,7 @@ pub(super) enum Value {
     Flags(Vec<bool>),
 }
 
-/// What an entry holds: its action's short name, and its fields by name.
+/// Contents of an entry: its action's short name, and its fields by name.
 pub(super) type Fields = BTreeMap<String, Value>;
 
 impl Info {

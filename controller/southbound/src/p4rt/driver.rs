@@ -41,7 +41,7 @@ impl P4Runtime {
         Self::over(switch, |endpoint| endpoint.connect_lazy())
     }
 
-    /// The same over connections that `connect` makes: not those of TCP.
+    /// [`Self::new`] over connections that `connect` makes: not those of TCP.
     pub fn over(
         switch: SwitchAddress,
         connect: impl FnOnce(Endpoint) -> Channel,
@@ -189,7 +189,7 @@ impl SwitchReader for P4Runtime {
         self.forget_program().await;
         let findings = match self.program().await {
             Ok(program) => inspect::inspect(&self.client, &program, expected.plan).await,
-            // What `observe` says already.
+            // `observe` says this already.
             Err(Error::NoProgram { .. }) => Vec::new(),
             Err(e) => vec![inspect::unread("program", &e)],
         };

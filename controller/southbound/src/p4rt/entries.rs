@@ -17,7 +17,7 @@ pub(super) const REPORT_CLONE_SESSION: u32 = 1;
 pub(super) struct Item {
     /// Words for messages.
     pub what: String,
-    /// What goes on the wire.
+    /// The entity on the wire.
     pub entity: p4::Entity,
     /// A default entry can only be modified, never inserted.
     pub modify_only: bool,
@@ -141,7 +141,7 @@ pub(super) fn queue_items(program: &Program, queues: &Queues) -> Result<Vec<Item
     Ok(items)
 }
 
-/// What a table entry of `queue_limit` says.
+/// Limit in a table entry of `queue_limit`.
 pub(super) fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Result<Limit, Error> {
     let t = program.table_by_id(e.table_id)?;
     let Some(p4::table_action::Type::Action(a)) = e.action.as_ref().and_then(|a| a.r#type.as_ref())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What has to be on the switch before a packet is reported: the clone session, the
-//! destination of reports, and what is watched. Everything is read, and nothing written.
+//! Conditions for reports at the switch: the clone session, the destination of reports,
+//! and the watched traffic. Everything is read, and nothing written.
 
 use super::client::Client;
 use super::entries::{REPORT_CLONE_SESSION, clone_sessions, entries_of, key_of, watch_items};
@@ -31,7 +31,7 @@ pub(super) async fn inspect(
     ]
 }
 
-/// What could not be read.
+/// Finding for something that could not be read.
 pub(super) fn unread(check: impl Into<String>, e: &Error) -> Finding {
     match e {
         Error::Rpc {

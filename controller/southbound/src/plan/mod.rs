@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is asked of a switch, independent of the protocol.
+//! Plan of a switch, independent of the protocol.
 
 mod status;
 
@@ -34,13 +34,13 @@ pub struct Provision {
     pub program: Option<PathBuf>,
     /// When to push it.
     pub push: PushMode,
-    /// Where frames to known addresses go.
+    /// Ports of frames to known addresses.
     pub forward: Vec<Forward>,
     /// Ports of the flood group; empty leaves the group alone.
     pub flood_ports: Vec<u32>,
     /// Traffic to report.
     pub watch: Vec<Watch>,
-    /// Where reports go; none leaves it alone.
+    /// Destination of the reports; none leaves it alone.
     pub reports: Option<ReportDestination>,
     /// Egress ports whose reports are off.
     pub reports_off_ports: Vec<u32>,
@@ -51,7 +51,7 @@ pub struct Provision {
 }
 
 impl Provision {
-    /// What the plan writes, for people.
+    /// The plan, in words for people.
     pub fn in_words(&self) -> String {
         let mut parts = Vec::new();
         if let (Some(program), true) = (&self.program, self.push != PushMode::Never) {
@@ -184,7 +184,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What is compared whole, by the name of its key in the program.
+    /// Fields that are compared whole, by the name of their key in the program.
     pub(crate) fn numbers(&self) -> [(&'static str, Option<u64>); 5] {
         [
             ("protocol", self.protocol.map(u64::from)),
@@ -200,7 +200,7 @@ fn yes() -> bool {
     true
 }
 
-/// Where a switch sends its reports and what it writes into their headers.
+/// Destination of a switch's reports, and the fields of their headers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportDestination {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a driver says of its switch.
+//! A driver's statements about its switch.
 
 use super::Limit;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What kind of switch a driver talks to.
+/// Kind and address of a switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Description {
     /// Protocol of the driver, e.g. `p4runtime`.
     pub driver: &'static str,
-    /// Where the switch listens.
+    /// Address of the switch.
     pub address: String,
     /// Device id within that server.
     pub device_id: u64,
@@ -29,7 +29,7 @@ pub struct Health {
     pub program_loaded: bool,
     /// API version the server states, when it answers.
     pub api_version: Option<String>,
-    /// What is wrong, when something is.
+    /// The problem, if there is one.
     pub problem: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl Health {
     }
 }
 
-/// What [`crate::Southbound::provision`] did.
+/// Result of [`crate::Southbound::provision`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Provisioned {
     /// The program was pushed since the provisioning that succeeded before, by this call or

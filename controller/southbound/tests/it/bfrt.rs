@@ -221,7 +221,7 @@ async fn a_plan_is_written_and_repeated_without_harm() {
     assert!(to.contains("32766, 3, 10)"), "{to}");
     assert_eq!(server.count("pipe.Ingress.watch"), 1);
 
-    // What was set since stays; nothing is written twice.
+    // A limit set since stays; nothing is written twice.
     d.set_limit(5, tail(4_000)).await.unwrap();
     let done = d.provision(&plan(), &|_, _| true).await.unwrap();
     assert_eq!(done.limits[&5], tail(4_000));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a first run needs, looked at on a server of ours, which stands for the switch
-//! daemon. Nothing here was seen on hardware.
+//! Checks of a first run, against a server of ours that stands for the switch daemon.
+//! Nothing here was seen on hardware.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 #[allow(dead_code)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What `doctor` finds at a P4Runtime switch, which is our server with the committed
+//! Findings of `doctor` at a P4Runtime switch, which is our server with the committed
 //! program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests

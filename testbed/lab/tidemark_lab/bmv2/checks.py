@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a good run on BMv2 shows beyond what every run shows."""
+"""Checks of a run on BMv2, in addition to those of every run."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def _drains_in_ms(limit_bytes: float, capacity_bps: float) -> float:
 
 
 def most_delay_ms(limit_bytes: float, capacity_bps: float) -> float:
-    """What a queue of a limit can explain."""
+    """Largest delay that a queue with this limit can explain."""
     return _FACTOR * _drains_in_ms(limit_bytes, capacity_bps) + _SLACK_MS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run on BMv2 needs beyond what every run needs."""
+"""Requirements of a run on BMv2, in addition to those of every run."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def write(run_dir: Path, summary: JsonObject) -> Path:
         f"<p>Under the advised limit:</p>{page.items(said)}" if said else "",
         _advice(summary),
         *(part for figure in figures for part in figure_report.section(figure, data=False)),
-        "<h2>Estimates beside the truth</h2>",
+        "<h2>Estimates and the truth</h2>",
         page.table(*tables.estimates(summary)),
         "<h2>Evidence</h2>",
         page.table(*tables.evidence(summary)),

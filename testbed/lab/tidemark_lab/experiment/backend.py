@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What carries out a plan."""
+"""Interface of the back ends, which carry out plans."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MeasuredPhase:
     traffic_cpu: float | None = None
     switch_cpu: float | None = None
     load_average: float | None = None
-    # What the controller says, with its live estimates (auto mode); of each switch.
+    # The controller's view of each switch, with its live estimates (auto mode).
     live: list[JsonObject] = field(default_factory=list)
     # The controller's own record of it, where it was a phase of the controller's; of each switch.
     told: list[JsonObject] = field(default_factory=list)
@@ -57,13 +57,13 @@ class BackEnd(Protocol):
     several: bool
 
     def refuse(self, plan: Plan) -> list[str]:
-        """What of a plan it cannot do, with the path of the key; empty where it can."""
+        """Parts of a plan that it cannot do, with the path of the key; empty if it can do all."""
 
     def ready(self, out: Path) -> list[str]:
         """Notes for the user. Raises PreflightError where this machine cannot run it."""
 
     def place(self, plan: Plan, switch: int) -> Place:
-        """Where the switch's port is in the capture."""
+        """The switch's port in the capture."""
 
     def run(self, plan: Plan, run_dir: Path, progress: Progress) -> list[MeasuredPhase]:
         """From nothing to the capture; leaves nothing but files."""

@@ -24,7 +24,7 @@ LEAST_DROPS = 20
 
 @dataclass(frozen=True)
 class Pair:
-    """The same phase and settings in both; means over repetitions."""
+    """One phase with equal settings in both; means over repetitions."""
 
     what: str
     one: JsonObject

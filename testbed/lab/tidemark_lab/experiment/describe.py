@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run directory says of where it was made."""
+"""Description of the machine and versions of a run, for its directory."""
 
 from __future__ import annotations
 

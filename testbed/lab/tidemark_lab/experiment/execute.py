@@ -56,7 +56,7 @@ class Sweep:
     jobs: int = 1
     # Of simulated runs so far.
     pace: Pace = field(default_factory=Pace)
-    # What is to be run after this sweep: it counts for the time that is left of all.
+    # Runs after this sweep: they count for the time that is left of all.
     later: Sequence[Point] = ()
 
 
@@ -215,7 +215,7 @@ def _in_turn(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress)
 
 
 def real_time_s(points: Sequence[Point]) -> float:
-    """What they take one by one, where a second of a run is one of ours."""
+    """Time of the runs one by one, if a second of a run is one of ours."""
     return sum(p.experiment.seconds + OVERHEAD_S for p in points)
 
 

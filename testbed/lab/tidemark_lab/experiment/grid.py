@@ -87,12 +87,12 @@ def points(
         run = experiment.run
         one.setdefault("run", {}).pop("repetitions", None)
         one["run"].pop("seed", None)
-        # What is the default is written out: it decides as well.
+        # The default is written out: it decides as well.
         one["run"]["back_end"] = run.back_end
         if run.back_end != "ns3":
             one["topology"]["offloads"] = experiment.topology.offloads
         if run.back_end != "remote":
-            # Where hosts are decides nothing elsewhere.
+            # The places of hosts decide nothing elsewhere.
             one.pop("remote", None)
         one.pop("about", None)
         # The judge decides none of the rows.

@@ -101,7 +101,7 @@ class Links:
         return self.controller.get(f"/advice?{query(self.places[switch])}")
 
     def in_force(self, before: list[Limits]) -> list[Limits]:
-        """What the switches have now: a controller in auto mode has its own."""
+        """Limits of the switches now: a controller in auto mode has its own."""
         found = []
         for k in range(len(self.places)):
             limit = self.link(k).get("limit")
@@ -119,7 +119,7 @@ class Links:
         return self.controller.get(f"{path(self.places[0])}/series?{span}")
 
     def live(self) -> list[JsonObject]:
-        """What the controller says of each switch at this moment."""
+        """The controller's view of each switch at this moment."""
         found: list[JsonObject] = []
         for k in range(len(self.places)):
             try:
@@ -183,7 +183,7 @@ def limits_of_advice(advice: JsonObject | None, before: Limits, most_bytes: int)
 
 
 def target_request(place: Place, wanted: Targets) -> JsonObject:
-    """What is left out stays as it is there, so no bound is null."""
+    """A bound that is left out would stay as it is there, so every bound is given."""
     return {**named(place), "loss_rate": None, "delay_ms": None, **targets(wanted)}
 
 

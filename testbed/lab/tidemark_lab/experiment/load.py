@@ -22,7 +22,7 @@ else:
     import tomli as tomllib
 
 
-# Those that come with the lab.
+# Experiments that come with the lab.
 FILES = EXPERIMENTS
 
 
@@ -121,7 +121,7 @@ def path_text(loc: tuple[int | str, ...]) -> str:
 
 
 def known_keys(loc: tuple[int | str, ...]) -> list[str]:
-    """What may stand at a place; empty where that is not known."""
+    """Keys allowed at a place; empty if that is not known."""
     kinds: list[type[BaseModel]] = [Experiment]
     for part in loc:
         if isinstance(part, int):

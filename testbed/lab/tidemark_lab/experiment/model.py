@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What EXPERIMENT.toml says: network, traffic, phases, repetitions, grid."""
+"""Model of EXPERIMENT.toml: network, traffic, phases, repetitions, grid."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Topology(Strict):
 
 
 class Targets(Strict):
-    """What the controller is to keep."""
+    """Targets of the controller."""
 
     utilisation: Fraction = Field(default=0.98, description="at least")
     loss: Fraction | None = Field(default=0.01, description="lost packets, at most")

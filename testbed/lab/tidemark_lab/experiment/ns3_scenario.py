@@ -38,7 +38,7 @@ CONGESTION_CONTROLS = {
     "veno": "Veno",
     "ledbat": "Ledbat",
 }
-# What is under way when the last phase ends still arrives.
+# Packets under way when the last phase ends still arrive.
 TAIL_S = 0.5
 
 

@@ -17,7 +17,7 @@ PATIENCE = 30
 
 
 def packets(experiment: Experiment) -> float:
-    """What its switches forward when they are busy all the time."""
+    """Packets that its switches forward when they are busy all the time."""
     bits = sum(s.rate for s in experiment.topology.switches) * experiment.seconds
     return bits / 8 / (FRAME_BYTES + WIRE_BYTES)
 
@@ -29,7 +29,7 @@ def patience_s(experiment: Experiment) -> float:
 
 @dataclass
 class Pace:
-    """Of the runs that were made, with what went on beside them."""
+    """Time and packets of the runs made so far, including other load at the time."""
 
     took_s: float = 0.0
     packets: float = 0.0
@@ -39,6 +39,6 @@ class Pace:
         self.packets += packets(experiment)
 
     def left_s(self, points: Sequence[Point], jobs: int) -> float:
-        """What these runs will take, so many at a time."""
+        """Time that these runs will take, so many at once."""
         per_packet = self.took_s / self.packets if self.packets else 1 / PACKETS_PER_S
         return per_packet * sum(packets(p.experiment) for p in points) / jobs

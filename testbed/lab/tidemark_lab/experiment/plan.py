@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An experiment with every quantity worked out: hosts, flows, limits in bytes. Pure.
 
-The same for every back end: what differs is how it is carried out.
+A plan is the same for every back end: only its execution differs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ QUEUE_PACKETS = 8192
 
 @dataclass(frozen=True)
 class Limits:
-    """What a port does; `threshold_bytes` is None where it drops only."""
+    """Limits of a port; `threshold_bytes` is None where it drops only."""
 
     action: Action
     limit_bytes: int
@@ -172,7 +172,7 @@ class Plan:
         return min(h.rtt_s for h in self.hosts) / 2 if last else 0.0
 
     def host_delay_s(self, host: Host) -> float:
-        """What is left of its round trip for the way back."""
+        """Rest of its round trip, for the way back."""
         switches = range(host.switch, len(self.experiment.topology.switches))
         return host.rtt_s - sum(self.delay_s(k) for k in switches)
 
@@ -182,7 +182,7 @@ class Plan:
         return switches[switch].program is None or switch == len(switches) - 1
 
     def kind_at(self, flow: Flow, switch: int) -> str | None:
-        """What a flow is at a switch (BSCL §II); None where it does not pass."""
+        """Class of a flow at a switch (BSCL §II); None where it does not pass."""
         if switch < flow.host.switch:
             return None
         if flow.bottleneck is None:

@@ -46,7 +46,7 @@ class Store:
         return (self.root / run_id / RECORD).is_file()
 
     def partial(self, run_id: str) -> Path:
-        """Where a run is while it goes on."""
+        """Directory of a run while it goes on."""
         return (self.root / f"{PARTIAL}{run_id}").resolve()
 
     def begin(self, run_id: str) -> Path:

@@ -219,7 +219,7 @@ Group = Persistent | OpenLoop | ClosedLoop | Datagrams
 
 
 class Traffic(Strict):
-    """What is sent; at least one group."""
+    """Traffic to send; at least one group."""
 
     persistent: list[Persistent] = Field(default=[], description="flows without an end")
     open_loop: list[OpenLoop] = Field(default=[], description="transfers by a Poisson process")

@@ -25,7 +25,7 @@ QUIC_UDP_PORT = 5005
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a socket is; `netns` None: where the program runs."""
+    """Place of a socket; `netns` None: that of the program."""
 
     address: str
     netns: str | None = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`figures RUNS...`: a page of figures in each run's directory, their data beside it."""
+"""`figures RUNS...`: a page of figures in each run's directory, with their data."""
 
 from __future__ import annotations
 

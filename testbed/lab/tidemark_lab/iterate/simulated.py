@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulation at each limit, and the controller's estimators and advice on its capture.
 
-What limits did is carried from round to round in a file of evidence, as a running controller
-carries it in its memory.
+Results of limits are carried from round to round in a file of evidence, as a running controller
+carries them in its memory.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ COUNT = "traffic.persistent.flow.count"
 UTILISATION, LOSS_RATE = 0.98, 0.01
 # §III-D on Fig. 1: alpha is "typically in the range 0.4-0.7"; held to 0.1 more on each side.
 ALPHA_LOW, ALPHA_HIGH, ALPHA_OFF = 0.4, 0.7, 0.1
-# What the paper draws its models with.
+# Alpha of the paper's drawn models.
 ALPHA_FIG_2, ALPHA_FIG_3 = 0.6, 0.55
 # "Follows closely": ours within this factor of the model.
 FACTOR = 1.5
@@ -37,7 +37,7 @@ PAPER_S, PAPER_RUNS = 180, 10
 
 
 def scaled(found: Sequence[RunData]) -> str:
-    """What is as in the paper, and what is not."""
+    """Differences from the paper's setup, and common parts."""
     return (
         f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} for {PAPER_S} s of each "
         f"setting. The paper has {PAPER_RUNS} seeds."
@@ -45,7 +45,7 @@ def scaled(found: Sequence[RunData]) -> str:
 
 
 def figures(study: Study) -> list[Figure]:
-    """Those whose runs are there."""
+    """Figures whose runs are there."""
     found = study.by_number("bscl-lbp", COUNT)
     if not found:
         return []
@@ -83,8 +83,8 @@ def mean_burst(drops_s: np.ndarray, gap_s: float) -> float:
 
 
 def _with_delay(run: RunData, n: int) -> str:
-    """What the burst is where a loss event lasts as long as a round trip with its queue: the
-    estimator takes the base round trips alone."""
+    """Burst size if a loss event lasts as long as a round trip with its queue: the estimator
+    takes the base round trips alone."""
     p, row = run.packets(NEAR_CT), run.row(NEAR_CT)
     drops_s = p.time_s[p.dropped]
     if not drops_s.size:
@@ -147,7 +147,7 @@ def crossing(
 
 
 def _why(run: RunData, n: int, c_te: float, loss_decides: bool) -> str:
-    """What of the model's assumptions does not hold in these runs."""
+    """Assumptions of the model that do not hold in these runs."""
     if loss_decides:
         constant = math.sqrt(run.row("b300")["loss_rate"]) * (run.limit("b300") + c_te) / n
         return f"the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}"

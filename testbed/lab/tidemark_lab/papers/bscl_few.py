@@ -32,7 +32,7 @@ LONGER, LONGEST = 1.2, 10.0
 
 
 def scaled(found: Sequence[RunData]) -> str:
-    """What is not as in the paper."""
+    """Differences from the paper's setup."""
     times = runs.seconds(found, [p for p in found[0].phases if p != THUMB])
     return (
         "10 Mb/s, a fifth of the paper's, with a fifth of its other flows; Reno that grows a "
@@ -50,7 +50,7 @@ def figures(study: Study) -> list[Figure]:
 
 
 def _with_median(run: RunData, known: Estimated | None) -> Estimated | None:
-    """The same with the median of the loss bursts."""
+    """The estimates with the median of the loss bursts in place of the mean."""
     median = run.estimates(THUMB).get("median_loss_burst")
     if known is None or median is None:
         return None
@@ -121,7 +121,7 @@ def _checks(
 
 
 def _at_table_i(run: RunData) -> str:
-    """What the paper's own buffer gives here: its part of C·T_avg."""
+    """Utilisation here at the paper's own buffer, its part of C·T_avg."""
     there = value_at(run.points("utilisation"), PART_OF_FEWEST * run.limit(THUMB))
     part = f"the {PART_OF_FEWEST:.0%} of C·T_avg that Table I has"
     return f"{part} would give {there:.0%} here" if there else f"{part} was not measured"

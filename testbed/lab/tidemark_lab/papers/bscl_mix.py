@@ -39,7 +39,7 @@ DRAWN = (
 
 
 def scaled(found: Sequence[RunData]) -> str:
-    """What is as in the paper, and what is not."""
+    """Differences from the paper's setup, and common parts."""
     return (
         f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} for {bscl.PAPER_S} s of "
         f"each setting. Loss at BSCL's buffer lies between two of {len(found[0].phases)} measured "
@@ -49,7 +49,7 @@ def scaled(found: Sequence[RunData]) -> str:
 
 @dataclass(frozen=True)
 class Estimated:
-    """What BSCL needs, from the packets of the phase with the rule of thumb's buffer."""
+    """Inputs of BSCL, from the packets of the phase with the rule of thumb's buffer."""
 
     n_b: float
     # C_e·T_e, packets.
@@ -95,7 +95,7 @@ def loss_at(points: Sequence[tuple[float, float]], buffer: float) -> float | Non
 
 
 def figures(study: Study) -> list[Figure]:
-    """Those whose runs are there."""
+    """Figures whose runs are there."""
     made = []
     for name in FIGURES:
         found = study.by_number(name, COUNT)
@@ -108,7 +108,7 @@ def figures(study: Study) -> list[Figure]:
 
 
 def _why(run: RunData, phase: str) -> str:
-    """What the loss law says of a phase: p = (0.87·N_b / (B + C_e·T_e))² (eqs. 21, 22)."""
+    """The loss law in a phase: p = (0.87·N_b / (B + C_e·T_e))² (eqs. 21, 22)."""
     known, packets = estimated(run), run.limit(phase)
     if known is None:
         return ""

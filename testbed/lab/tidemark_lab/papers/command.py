@@ -32,7 +32,7 @@ DOCS = "docs/papers"
 
 @dataclass(frozen=True)
 class Paper:
-    """What is run for it, and what is drawn from the runs."""
+    """A paper: the experiments to run for it, and the figures drawn from the runs."""
 
     title: str
     experiments: tuple[str, ...]
@@ -49,7 +49,7 @@ def _bscl(study: Study) -> list[Figure]:
 
 
 def _number(figure: Figure) -> int:
-    """What is no figure of the paper comes last."""
+    """Sort key: figures that are not the paper's come last."""
     return int(figure.name.split()[1]) if figure.name.startswith("Fig.") else 1000
 
 
@@ -199,7 +199,7 @@ def _paper(name: str, study: Study, made: Made) -> int:
         if not figures:
             progress.say(f"paper: no runs of it are in {study.root}")
             return EXIT_FAILED
-        title = f"{paper.title}: paper beside ours"
+        title = f"{paper.title}: paper and ours"
         page = report.write(study.root.parent, title, _about(paper, study), figures)
         if made.arguments.docs:
             _write_docs(name, study, figures, made.arguments.quick)

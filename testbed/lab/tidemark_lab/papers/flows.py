@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What single flows and transfers of a phase got."""
+"""Rates and losses of single flows and transfers in a phase."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Flow:
 
 @dataclass(frozen=True)
 class Offered:
-    """What transfers offered in one phase."""
+    """Load offered by transfers in one phase."""
 
     # Mean number under way.
     under_way: float

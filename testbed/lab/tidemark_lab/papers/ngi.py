@@ -36,7 +36,7 @@ THEORY = (
 
 
 def figures(study: Study) -> list[Figure]:
-    """Those whose runs are there."""
+    """Figures whose runs are there."""
     one = {(r.setting(ALGORITHM), r.setting(SCHEDULING)): r for r in study.find("ngi-one")}
     made = [under_way(run) for run in study.find("ngi-sharing")[:1]]
     made += [transparent(run) for run in study.find("ngi-transparent")[:1]]

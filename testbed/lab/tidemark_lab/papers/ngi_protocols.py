@@ -46,7 +46,7 @@ def _named(run: RunData, phase: str) -> dict[str, float]:
 
 
 def _in_turn(run: RunData, phase: str) -> str:
-    """What each got of a queue that serves them in turn."""
+    """Rates of the flows through a queue that serves them in turn."""
     rates = " and ".join(f"{v / 1e6:.1f}" for v in _named(run, phase).values())
     return f"flows that always have packets in the queue are served in turn: {rates} Mb/s"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the figures of NGI share: windows over time, and shares of the residual bandwidth."""
+"""Common parts of NGI's figures: windows over time, and shares of the residual bandwidth."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Case = tuple[str, RunData, str]
 
 
 def scaled(cases: Sequence[Case]) -> str:
-    """What is as in the paper, and what is not."""
+    """Differences from the paper's setup, and common parts."""
     times = sorted({round(float(run.row(phase)["seconds"])) for _, run, phase in cases})
     length = f"{times[0]} s" if len(times) == 1 else f"{times[0]} to {times[-1]} s"
     return (

@@ -43,7 +43,7 @@ PERSISTENT = 200
 
 
 def scaled(found: Sequence[RunData]) -> str:
-    """What is as in the paper, and what is not."""
+    """Differences from the paper's setup, and common parts."""
     shown = [p for p in found[0].phases if p in SHOWN]
     others = [p for p in found[0].phases if p not in SHOWN]
     return (
@@ -54,7 +54,7 @@ def scaled(found: Sequence[RunData]) -> str:
 
 
 def figures(study: Study) -> list[Figure]:
-    """Those whose runs are there."""
+    """Figures whose runs are there."""
     found = {name: run for name in TRAFFICS for run in study.find(name)[:1]}
     made = [loss_over_buffer(found)] if found else []
     for name, run in found.items():

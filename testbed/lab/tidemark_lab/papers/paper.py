@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a figure of a paper is, and how ours is held against it. Pure but for the drawing."""
+"""Figures of a paper, and comparison of ours with them. Pure but for the drawing."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .draw import Drawing, Rows
 
 @dataclass(frozen=True)
 class Check:
-    """A printed value or statement of the paper beside ours. `low` and `high` are the tolerance:
-    a constant of the code that draws the figure, older than any run."""
+    """A printed value or statement of the paper, compared with ours. `low` and `high` are the
+    tolerance: a constant of the code that draws the figure, older than any run."""
 
-    # The same in every repetition.
+    # Equal in every repetition.
     what: str
     paper: str
     ours: float | None
     low: float
     high: float
     unit: str = ""
-    # Where it disagrees: why, as far as it is known.
+    # The cause of a disagreement, as far as it is known.
     why: str = ""
-    # What there is to say of ours in any case.
+    # A remark on ours in any case.
     about: str = ""
     # Follows from the settings, not from a measurement: no agreement.
     computed: bool = False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same figures of several repetitions as one: means, and how far they are spread. Pure."""
+"""Figures of several repetitions combined: means, and how far they are spread. Pure."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def render(title: str, about: str, figures: Sequence[Figure]) -> str:
 
 
 def section(figure: Figure, data: bool = True) -> list[str]:
-    """A figure and what is held against a paper, as HTML. `data`: its CSV lies beside the page."""
+    """A figure and its comparison with a paper, as HTML. `data`: its CSV lies next to the page."""
     caption = escape(figure.note)
     caption += f' <a href="{figure.file}.csv">Data</a>.' if data else ""
     return [

@@ -175,7 +175,7 @@ def histogram(queue: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
 
 # A sender is silent for so long only while it waits for its timer; s.
 SILENCE_S = 0.1
-# What BBR version 1 keeps in flight while it probes for the smallest round trip.
+# Window of BBR version 1 while it probes for the smallest round trip.
 PROBE_RTT_PACKETS = 4
 
 
@@ -195,7 +195,7 @@ NO_RACK = "; in ns-3, which has no RACK, a lost retransmission costs one"
 
 
 def disturbance(p: Packets, algorithm: str, simulated: bool = True) -> str:
-    """What senders did in a phase that the theory knows nothing of; empty: nothing."""
+    """Events at the senders in a phase that the theory does not model; empty: none."""
     silence = float(np.diff(p.time_s).max()) if len(p.time_s) > 1 else 0.0
     least = float(np.nanmin(p.window)) if np.isfinite(p.window).any() else math.inf
     if silence > SILENCE_S and least <= 1:

@@ -50,7 +50,7 @@ BURST_GAP = 2.0
 
 
 def figures(study: Study) -> list[Figure]:
-    """Those whose runs are there."""
+    """Figures whose runs are there."""
     found = study.by_number("srb-oc3", COUNT)
     short = study.find("srb-short")
     return ([oc3(found)] if found else []) + [short_flows(r) for r in short[:1]]

@@ -44,7 +44,7 @@ class Study:
         return "" if self.as_filed else f"-{self.back_end.name}"
 
     def left_out(self, experiment: str) -> list[str]:
-        """What the back end cannot run, and why; every reason once."""
+        """Runs that the back end cannot do, and why; every reason once."""
         if self.as_filed:
             return []
         found = [why for p in self._all(experiment) for why in self._refused(p)]
@@ -68,7 +68,7 @@ class Study:
         return Store(self.root / experiment)
 
     def find(self, experiment: str) -> list[RunData]:
-        """Those that are complete. What an older file has left is not drawn."""
+        """Complete runs. Runs of an older file are not drawn."""
         store = self.store(experiment)
         there = sorted(p.run_id for p in self.points(experiment) if store.is_complete(p.run_id))
         return [RunData(store.root / run_id) for run_id in there]
@@ -87,7 +87,7 @@ class Study:
         ]
 
     def repetitions(self, experiments: tuple[str, ...]) -> list[int]:
-        """Those of which there is a run."""
+        """Repetitions of which there is a run."""
         stores = {e: self.store(e) for e in experiments}
         return sorted(
             {

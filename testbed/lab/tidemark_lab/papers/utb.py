@@ -37,7 +37,7 @@ def theory_utilisation(algorithm: str, buffer_bdp: float) -> float:
 
 
 def figures(study: Study) -> list[Figure]:
-    """Those whose runs are there."""
+    """Figures whose runs are there."""
     found = {str(r.setting(ALGORITHM)): r for r in study.find("utb-single")}
     first = [through_a_loss(found["reno"])] if "reno" in found else []
     return [*first, over_time(found), over_buffer(found)] if found else []
@@ -165,7 +165,7 @@ def _lowest(run: RunData, phase: str, algorithm: str) -> float:
 
 
 def _why(run: RunData, phase: str, algorithm: str) -> str:
-    """What a utilisation that is not the theory's comes from, where the packets tell."""
+    """Cause of a utilisation that differs from the theory's, where the packets tell."""
     p = run.packets(phase)
     if (said := runs.disturbance(p, algorithm, run.simulated)) or algorithm != "bbr":
         return said

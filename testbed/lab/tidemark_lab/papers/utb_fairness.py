@@ -21,7 +21,7 @@ AUTHORS_D = {2: 1.54, 4: 2.22, 8: 2.89, 16: 5.23, 32: 10.66}
 D_FACTOR = 1.4
 # Fig. 11a: largest over fair window (95th percentile), from the authors' calculated_deltas.csv
 # (Reno, B = 166 packets). Held to within 50 %: ours are 1st and 99th percentiles, as the text has.
-# The same over B, packets, of 16 flows (Fig. 11b).
+# Largest over fair window of 16 flows, by B in packets (Fig. 11b).
 AUTHORS_DELTA_OVER_B = {9: 1.63, 45: 2.59, 89: 3.17, 112: 3.07, 134: 3.55, 166: 4.03, 178: 4.13}
 AUTHORS_FLOWS, AUTHORS_BDP = 16, 166.7
 # §5.6 on Fig. 11b: "for Cubic, Reno, and Scalable, Δ is about 4"; held to the same factor.

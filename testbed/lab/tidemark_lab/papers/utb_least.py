@@ -28,7 +28,7 @@ EXPONENT, EXPONENT_OFF = -0.5, 0.25
 
 
 def figures(study: Study) -> list[Figure]:
-    """Those whose runs are there."""
+    """Figures whose runs are there."""
     many = {int(r.setting(COUNT)): r for r in study.find("utb-many")}
     least = {int(r.setting(COUNT)): r for r in study.find("utb-least")}
     both = sorted(set(many) & set(least))

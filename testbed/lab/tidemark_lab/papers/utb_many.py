@@ -24,7 +24,7 @@ MOST_BELOW = 0.02
 
 
 def figures(study: Study) -> list[Figure]:
-    """Those whose runs are there."""
+    """Figures whose runs are there."""
     reno = study.by_number("utb-many", COUNT)
     others = sorted(
         study.find("utb-others"), key=lambda r: (r.setting(ALGORITHM), int(r.setting(COUNT)))

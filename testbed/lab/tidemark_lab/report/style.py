@@ -44,7 +44,7 @@ RC = {
     "lines.linewidth": 1.0,
     "legend.frameon": False,
     "svg.fonttype": "none",
-    # The same run gives the same file.
+    # Equal runs give equal files.
     "svg.hashsalt": "tidemark",
     "path.simplify": True,
 }
@@ -74,7 +74,7 @@ def to_document(figure: Figure) -> str:
 
 
 def to_svg(figure: Figure, name: str) -> str:
-    """The figure as an `<svg>` element that can stand in a page beside others:
+    """The figure as an `<svg>` element that can stand in a page with others:
     its ids carry `name`, its size follows the page."""
     svg = to_document(figure)
     svg = svg[svg.index("<svg") :]

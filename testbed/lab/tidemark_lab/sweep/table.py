@@ -31,7 +31,7 @@ MOST_FLOWS_OFF, MOST_SHARE_OFF = 2, 0.2
 
 
 def passive_view(capture: Path, out: Path) -> Path:
-    """The same capture as it would be had no sender been probed."""
+    """The capture as it would be had no sender been probed."""
     out.mkdir()
     for path in capture.iterdir():
         if path.name.startswith("tcp_probe-"):

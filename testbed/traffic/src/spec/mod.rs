@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What to run, as JSON.
+//! Spec of the traffic to run, as JSON.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub struct Spec {
     pub closed_loop: Vec<ClosedLoop>,
 }
 
-/// What a flow is meant to be (BSCL §II).
+/// Intended class of a flow (BSCL §II).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -86,7 +86,7 @@ pub struct Listener {
 pub struct Flow {
     /// Its name in the truth.
     pub name: String,
-    /// What it is meant to be.
+    /// Its intended class.
     pub kind: Kind,
     /// Address and port of a listener.
     pub destination: SocketAddr,

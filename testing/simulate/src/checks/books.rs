@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the log says, kept apart from what the loop says.
+//! Books of the log, kept apart from the loop's own state.
 
 use crate::controller::targets;
 use crate::fault::{Fault, Kind};
@@ -14,13 +14,13 @@ pub(super) struct ControlChecks {
     pub targets: Targets,
     /// Trials under way, by the log.
     pub open_trials: usize,
-    /// What a worse trial goes back to, until it has.
+    /// Limit that a worse trial has to restore, until it has.
     pub owed: Option<Limit>,
     /// Since when, ns.
     pub owed_since_ns: u64,
     /// And how long that may take, ns.
     pub paid_within_ns: u64,
-    /// What stands on the switch is what the controller wrote last.
+    /// The limit on the switch is the one that the controller wrote last.
     pub ours: bool,
     /// When the trial under way began.
     pub trial_since_ns: u64,

@@ -69,8 +69,8 @@ impl Checks {
         );
     }
 
-    /// Whatever is sent from the switch's address: while it reports without a break,
-    /// its own times are believed, and its clock does not start anew.
+    /// With any datagrams from the switch's address: while the switch reports without a break,
+    /// its own times are believed, and its clock does not start again.
     fn honest_believed(&mut self, s: &Stats, clock_restarts: u64, reports: &Reports) {
         if self.restarts || self.breaks {
             return;
@@ -95,7 +95,7 @@ impl Checks {
         self.tally.reports += s.reports;
         self.tally.lost += s.reports_lost;
         self.tally.refused += refused(&s);
-        // The next start numbers them anew.
+        // The next start numbers the flows again.
         self.flows.clear();
         if !properly {
             return;

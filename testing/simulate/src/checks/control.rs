@@ -95,7 +95,7 @@ impl Checks {
         self.control.lost_ours = false;
         let ours = |s: &State| s.links.get(&LINK).and_then(|l| l.set_limit());
         if c.core.read(ours).is_none() {
-            // What it finds first is all that it can know.
+            // The limit it finds first is all that it can know.
             self.control.untold = None;
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What must hold, checked as a run goes on. The first violation ends it.
+//! Invariants, checked as a run goes on. The first violation ends it.
 
 mod books;
 mod collector;
@@ -22,7 +22,7 @@ pub struct Violation {
     pub invariant: &'static str,
     /// When it was seen, ms of the run.
     pub at_ms: u64,
-    /// What was found, and what would be right.
+    /// The finding, and the right value.
     pub detail: String,
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What is remembered for the checks.
+/// Memory of the checks.
 pub(crate) struct Checks {
     pub violation: Option<Violation>,
     pub now_ns: u64,
@@ -55,13 +55,13 @@ pub(crate) struct Checks {
     pub worse_ns: Option<u64>,
     /// Most bytes that waited since the bounds have to hold.
     pub peak_bytes: u64,
-    /// What happened, for the sums over all seeds.
+    /// Counts of events, for the sums over all seeds.
     pub tally: Tally,
 }
 
 metrics! {
-    /// What a run went through: a simulation in which nothing happens proves
-    /// nothing.
+    /// Counts of what a run went through: a simulation in which nothing happens
+    /// proves nothing.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Tally: Sum {
         /// Reports that the collector took.
@@ -88,15 +88,15 @@ metrics! {
         counter exact: u64,
         /// Rows held against the packets that they are of.
         counter probed: u64,
-        /// Those joined with a sample of the sender.
+        /// Packets joined with a sample of the sender.
         counter joined: u64,
-        /// Those joined with the right one.
+        /// Packets joined with the right sample.
         counter joined_right: u64,
         /// Estimates held against the truth.
         counter estimates: u64,
-        /// Those whose N_b was far below it.
+        /// Estimates whose N_b was far below it.
         counter n_b_low: u64,
-        /// Those whose N_b was far above it.
+        /// Estimates whose N_b was far above it.
         counter n_b_high: u64,
         /// Runs whose loss was held against its bound.
         counter loss_held: u64,

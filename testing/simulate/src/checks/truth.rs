@@ -11,7 +11,7 @@ use tidemark_pipeline::{Join, PostcardRow};
 
 /// A segment is so large in IP, bytes.
 const IP_BYTES: u32 = MSS + 40;
-/// From the queue to the end of the wire, beside the time on the wire, ns.
+/// From the queue to the end of the wire, without the time on the wire, ns.
 const WIRE_NS: u64 = 1_000_000;
 /// N_b is within this factor of the flows that are there.
 const N_B_FACTOR: f64 = 2.0;
@@ -21,7 +21,7 @@ const JOINED_RIGHT: f64 = 0.9;
 const LEAST_JOINED: u64 = 500;
 
 impl Checks {
-    /// What a row says of a packet.
+    /// Checks the row of a packet.
     pub(crate) fn row(&mut self, row: &PostcardRow, truth: &Truth, plan: &Plan) {
         if plan.is_sampled() {
             let times = if row.dropped {

@@ -65,7 +65,7 @@ pub(crate) struct Reports {
     pub heard: Heard,
     /// Datagrams given to the present collector.
     pub given: u64,
-    /// Those of them that the switch did not send, or not like this.
+    /// Datagrams of these that the switch did not send, or not like this.
     pub forged: u64,
     pub kept: VecDeque<Vec<u8>>,
     /// The collector stands still until then; what comes waits in its socket.

@@ -19,14 +19,14 @@ const SOUND: u8 = 0;
 const AWAY: u8 = 1;
 const UNSURE: u8 = 2;
 
-/// What one start of the collector was told.
+/// Rows of one start of the collector, as it counts them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Books {
-    /// Where its capture is.
+    /// Directory of its capture.
     pub(crate) dir: PathBuf,
     /// Its name in the database.
     pub(crate) capture: String,
-    /// What each row was, by its order.
+    /// Digest of each row, by its order.
     pub(crate) rows: Vec<u64>,
     /// Rows that count as written, and as lost.
     pub(crate) written: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Books {
     pub(crate) closed: bool,
 }
 
-/// What the controller's log holds, as it was told.
+/// Records of the controller's log, as it counts them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogBooks {
     pub(crate) recorded: Vec<Change>,

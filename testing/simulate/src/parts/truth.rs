@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What truly became of each packet at the bottleneck.
+//! True fate of each packet at the bottleneck.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,7 +17,7 @@ pub(crate) struct Packet {
     pub fate: Fate,
 }
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It waits.

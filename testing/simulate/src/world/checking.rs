@@ -135,7 +135,7 @@ impl World {
             });
     }
 
-    /// What the controller says for itself.
+    /// The controller's state in words, for a violation.
     fn last_words(&self) -> String {
         let Some(c) = &self.controller else {
             return "no controller".into();

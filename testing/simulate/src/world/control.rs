@@ -212,7 +212,7 @@ impl World {
         self.after_work();
     }
 
-    /// What the controller recorded since.
+    /// Checks the controller's new records.
     pub(super) fn drain_records(&mut self) {
         let Some(c) = &mut self.controller else {
             return;

@@ -108,7 +108,7 @@ impl World {
     }
 
     /// A disk and a database that work again are used again, so long after the faults.
-    /// What was begun on a slow disk ends as slowly: it is waited for.
+    /// Operations begun on a slow disk end as slowly: they are waited for.
     pub(super) fn check_stores_live(&mut self, live_ns: u64) {
         let Some(c) = &self.collector else { return };
         let Some(stores) = &c.pipeline.sink().stores else {
@@ -124,8 +124,8 @@ impl World {
             });
     }
 
-    /// What is left in the spool reaches the database; then the books are held
-    /// against what is stored.
+    /// The rest of the spool reaches the database; then the books are compared with
+    /// what is stored.
     pub(super) fn finish_storage(&mut self) {
         let server = self.storage.database.shared();
         let disk = self.storage.collector_disk.shared();

@@ -43,7 +43,7 @@ impl World {
                 self.checks.switch_restarted();
             }
             Kind::UnixStep(ms) => {
-                // What waits has its stamps, and more will wait.
+                // Waiting datagrams have their stamps, and more will wait.
                 self.unix_offset_ms += ms;
                 let until = self.now_ns + BUSY_NS;
                 self.reports.stalled_until_ns = self.reports.stalled_until_ns.max(until);

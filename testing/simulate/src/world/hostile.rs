@@ -7,7 +7,7 @@ use crate::frame::EXPORTER;
 use crate::parts::reports::Datagram;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Where the egress and ingress times of a report stand, bytes.
+/// Offsets of the egress and ingress times in a report, bytes.
 const TIMES: [usize; 2] = [28, 36];
 const STRANGER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 66));
 
@@ -58,7 +58,7 @@ impl World {
         self.at_collector(Datagram {
             exporter,
             payload,
-            // What is repeated is what the switch sent, lost or not.
+            // A repeated datagram is one that the switch sent, lost or not.
             honest: (how == Hostile::Replay).then_some(self.switch.epoch),
         });
     }

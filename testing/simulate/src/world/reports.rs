@@ -12,7 +12,7 @@ use tidemark_collector::source::Batch;
 
 /// Delay of the path, ns.
 const DELAY_NS: u64 = 200_000;
-/// Honest datagrams kept for whoever repeats them.
+/// Honest datagrams kept for repetition by others.
 const KEPT: usize = 256;
 /// The collector looks into its socket so long after the first datagram.
 const BATCH_NS: u64 = MS;
@@ -23,7 +23,7 @@ impl World {
         let instance = self.collector_starts;
         let config = collector::config(self.plan.rate_bps)?;
         let Some(stores) = self.start_stores(instance, &config) else {
-            // Whoever watches it starts it again when the disk is sound.
+            // Its supervisor starts it again when the disk is sound.
             return Ok(());
         };
         let mut collector = Collector::start(instance, config, stores)?;
@@ -34,7 +34,7 @@ impl World {
         self.reports.forged = 0;
         self.reports.waiting.clear();
         self.reports.woken = false;
-        // What the kernels told meanwhile was told to nobody.
+        // Events that the kernels reported meanwhile are lost.
         self.traffic.events.clear();
         if instance > 1 {
             self.schedule(COLLECTOR_TICK_NS, Event::CollectorTick(instance));
@@ -165,7 +165,7 @@ impl World {
         self.schedule(COLLECTOR_TICK_NS, Event::CollectorTick(start));
     }
 
-    /// What the rows say that the store would take now.
+    /// Checks the rows that the store would take now.
     fn check_rows(&mut self) {
         let Some(c) = &mut self.collector else { return };
         self.checks.now_ns = self.now_ns;

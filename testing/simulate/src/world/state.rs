@@ -27,7 +27,7 @@ pub(super) const MS: u64 = 1_000_000;
 pub(super) const COLLECTOR_TICK_NS: u64 = 20 * MS;
 pub(super) const CHECK_NS: u64 = 250 * MS;
 
-/// What happens.
+/// An event of the simulation.
 pub(crate) enum Event {
     FlowStart(usize),
     AtSwitch(Vec<u8>),

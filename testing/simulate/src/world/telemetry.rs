@@ -46,7 +46,7 @@ impl World {
 
     pub(super) fn disconnect(&mut self, why: &str) {
         self.telemetry.receiver = None;
-        // What is under way belongs to the connection before.
+        // Updates under way belong to the connection before.
         self.telemetry.session += 1;
         if let Some(c) = &mut self.controller {
             c.core.disconnected(0, why.into());

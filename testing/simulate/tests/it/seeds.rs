@@ -137,7 +137,7 @@ fn a_clock_that_was_heard_for_a_moment_leaves_nothing_looking_old() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// What had waited in the socket was given up before the samples that had waited too.
+/// Packets that had waited in the socket were given up before the samples that had waited too.
 #[test]
 fn packets_of_a_stall_get_their_own_samples() {
     let found = broken(36378..36379);

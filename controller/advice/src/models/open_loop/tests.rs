@@ -19,7 +19,7 @@ impl Random {
     }
 }
 
-/// What a drop-tail queue does to bursts that arrive at random.
+/// A drop-tail queue whose bursts arrive at random: occupancies met, and drops.
 struct Run {
     met: Vec<usize>,
     drops: u64,

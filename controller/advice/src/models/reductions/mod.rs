@@ -18,7 +18,7 @@
 //!   decrease; one in slow start has doubled its window and loses half of it.
 //!   Drops of such overshoots (starts, timeouts) are counted apart and taken not
 //!   to grow as windows shrink; CUBIC's grow with the buffer.
-//! * What other limits did under the same traffic corrects the exponent
+//! * Results of other limits under the same traffic correct the exponent
 //!   (`learned`).
 //! * Utilisation: of the time at window W' the LBP flows use min(1, W') of what
 //!   the others leave. A round lasts T·max(1, W), one segment of growth per

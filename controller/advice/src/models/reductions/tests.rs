@@ -443,7 +443,7 @@ fn what_smaller_and_larger_limits_lost_is_kept_in_mind() {
     // A state file may hold anything.
     (m.tried[0].limit_bytes, m.tried[0].loss_rate) = (260e3, 5.0);
     assert!(loss(&m, 250e3) <= 1.0);
-    // What is of chance counts for nothing.
+    // A difference within chance counts for nothing.
     (m.tried[0].limit_bytes, m.tried[0].loss_rate) = (300e3, 1.1 * now);
     let p = loss(&m, 290e3);
     m.tried.clear();

@@ -26,7 +26,7 @@ pub(crate) struct Checks {
     pub rollbacks: usize,
     /// Auto mode rests until then.
     rest_until: Option<Timestamp>,
-    /// What a rollback goes back to.
+    /// The limit that a rollback restores.
     back_to: Option<Limit>,
 }
 
@@ -49,7 +49,7 @@ impl Checks {
         }
     }
 
-    /// Whoever wants it: no value outside of the range is written.
+    /// No value outside of the range is written, whatever its origin.
     pub(crate) fn written(&mut self, origin: Origin, limit: Limit, range: Range) {
         self.writes += 1;
         for bytes in limit.bytes().into_iter().chain(limit.refuses_at_bytes()) {

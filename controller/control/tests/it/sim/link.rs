@@ -129,7 +129,7 @@ impl Telemetry for SimulatedLink {
     fn estimate(&self, from_ns: u64, to_ns: u64) -> LinkEstimate {
         let second = |ns: u64| ((ns / SECOND_NS) as usize).min(self.complete);
         let seen = &self.seconds[second(from_ns)..second(to_ns)];
-        // What an estimator says of a link without records, filled in.
+        // An estimator's answer for a link without records, filled in.
         let mut e = Estimator::new(EstimatorConfig::default()).estimate(LINK, from_ns, to_ns);
         let Some(last) = seen.last() else { return e };
         let count = seen.len() as f64;

@@ -20,7 +20,7 @@ use tidemark_control::{
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Goal, Options, Targets};
 
-/// What may be written at the link.
+/// Limits that may be written at the link.
 pub(crate) fn range(settings: &Settings) -> Range {
     Range {
         min_bytes: settings.min_limit_bytes,
@@ -135,7 +135,7 @@ impl World {
         }
     }
 
-    /// What the advisor makes of an estimate.
+    /// The advisor's answer to an estimate.
     pub(crate) fn advice(&self, estimate: &LinkEstimate) -> Input {
         let options = Options {
             max_bytes: Some(self.settings.max_limit_bytes as f64),

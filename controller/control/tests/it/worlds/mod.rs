@@ -126,7 +126,7 @@ fn auto_reads() -> World {
     world
 }
 
-/// What a mode that only recommends has let go by, auto mode applies.
+/// Steady advice that mode `recommend` has let pass, and auto mode applies.
 fn auto_steady() -> World {
     let mut world = observing(world(Mode::Recommend, OnDrift::Keep));
     world.drive(Input::Mode(Mode::Auto));
@@ -322,7 +322,7 @@ pub(crate) fn input(when: When, world: &World) -> Input {
     }
 }
 
-/// What this second's telemetry says, or where there is none, nothing.
+/// Estimate of this second's telemetry, or an empty one without telemetry.
 fn window(world: &World) -> WindowEstimate {
     let nothing = || WindowEstimate {
         estimate: Arc::new(world.link.estimate(0, 0)),

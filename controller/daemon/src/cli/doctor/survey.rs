@@ -18,8 +18,8 @@ pub(super) fn ask(at: &At<'_>) -> anyhow::Result<(Status, Vec<Finding>)> {
     Ok((status, found.findings))
 }
 
-/// What the drivers find at their switches. Where the hardware counts what it drops, the
-/// drops of `length` are held against those reported meanwhile.
+/// Findings of the drivers at their switches. If the hardware counts its drops, the drops
+/// of `length` are compared with those reported meanwhile.
 pub(super) fn switches(at: &At<'_>, status: &Status, length: Duration) -> Vec<Finding> {
     let mut found = Vec::new();
     let connected = status.switches.iter().filter(|s| s.health.connected);

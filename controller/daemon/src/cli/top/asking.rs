@@ -67,7 +67,7 @@ impl Asking {
         })
     }
 
-    /// What came since the last call.
+    /// Answers received since the last call.
     pub(super) fn heard(&self) -> impl Iterator<Item = Heard> {
         self.answers.try_iter()
     }

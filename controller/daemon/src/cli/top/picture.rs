@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is drawn: all links, or one with its flows.
+//! Draws all links, or one with its flows.
 
 use super::asking::{LinkKey, State};
 use super::rows::{self, Condition};
@@ -157,7 +157,7 @@ const LINK_WIDTHS: [u16; 12] = [16, 19, 18, 10, 7, 8, 9, 18, 6, 6, 8, 24];
 const FACT_WIDTH: u16 = 40;
 /// Column of the condition.
 const STATE: usize = LINK_WIDTHS.len() - 1;
-/// What a narrow terminal does without, first what is missed least: delta, alpha,
+/// Columns that a narrow terminal leaves out, the least missed first: delta, alpha,
 /// occupancy, age (the state has it where it matters), verdict, delay, N_b.
 const LEFT_OUT: [usize; 7] = [9, 8, 3, rows::AGE, 2, 6, 7];
 
@@ -262,7 +262,7 @@ fn one(frame: &mut Frame<'_>, area: Rect, l: &Link, state: &State) {
     frame.render_widget(table, below);
 }
 
-/// What is known of a link, in as many columns as there is room for.
+/// Facts about a link, in as many columns as there is room for.
 fn facts(l: &Link, width: u16) -> Vec<Line<'static>> {
     let condition = Condition::of(l).text(l);
     let texts = rows::link(l).into_iter().chain([condition]);

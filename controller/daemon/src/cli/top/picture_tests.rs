@@ -261,7 +261,7 @@ fn facts_stand_in_columns_and_reasons_are_wrapped() {
     for r in reasons {
         assert!(text.contains(&words(r).join(" ")), "{r}: {wide}");
     }
-    // Where there is not, the flows keep their place, and it is told.
+    // Without enough room the flows keep their place, and the screen says so.
     let narrow = opened(40);
     assert!(narrow.contains("asking for its flows"), "{narrow}");
     assert!(narrow.contains("more lines need a taller"), "{narrow}");

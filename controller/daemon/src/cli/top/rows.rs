@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What of links and flows is shown, as text.
+//! Rows of links and flows, as text.
 
 use super::super::table::{self, dash_or};
 use super::super::{flows, remote};
@@ -10,7 +10,7 @@ use tidemark_api::{Link, LinkFlow};
 pub(super) enum Condition {
     /// Its telemetry is too old.
     Stale,
-    /// What it misses of its targets in the last second.
+    /// Targets that it missed in the last second.
     Misses(Vec<&'static str>),
     /// A change of its limit is being measured.
     Measuring,
@@ -42,7 +42,7 @@ impl Condition {
         }
     }
 
-    /// Those that miss most come first.
+    /// Sort key: links that miss most come first.
     pub(super) fn rank(&self) -> usize {
         match self {
             Self::Stale => 0,
@@ -79,7 +79,7 @@ pub(super) const LINK_HEADING: [&str; 12] = [
     "state",
 ];
 
-/// Where the age of the newest report stands.
+/// Column of the newest report's age.
 pub(super) const AGE: usize = 10;
 
 /// An age in few places.

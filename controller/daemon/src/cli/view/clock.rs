@@ -119,7 +119,7 @@ mod tests {
         // Another node, whose clock shows something else.
         assert_eq!(clock.advance(&update(2, 90)), 20_000_000);
         assert_eq!(clock.advance(&update(2, 100)), 30_000_000);
-        // What is late does not turn time back.
+        // A late update does not turn time back.
         assert_eq!(clock.advance(&update(1, 5010)), 30_000_000);
         assert_eq!(clock.advance(&update(1, 6990)), 2_000_000_000);
         // A clock that begins again goes on from there.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the records of every interval count, so that any span has its sums.
+//! Counts of the records of every interval, so that any span has its sums.
 
 use crate::core::phases::Counted;
 use std::collections::BTreeMap;

@@ -20,7 +20,7 @@ use tidemark_rules::Options;
 const MOST_ESTIMATES: u64 = 3600;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What is filled, and with what beside the capture.
+/// Target of the load, and the inputs next to the capture.
 pub(super) struct Load {
     pub core: Arc<Core>,
     pub clock: Arc<RunClock>,
@@ -220,7 +220,7 @@ fn estimate_every_ns(recording: &Recording) -> u64 {
     SECOND_NS * (length_ms / 1000).div_ceil(MOST_ESTIMATES).max(1)
 }
 
-/// What did not fit into memory, in words.
+/// Records that did not fit into memory, in words.
 fn out_of_memory(feed: &crate::core::feed::Feed) -> Option<String> {
     let e = feed.evicted();
     let records = e.link_intervals + e.flow_intervals + e.drops + e.events;

@@ -75,7 +75,7 @@ pub(super) fn view(args: &ViewArgs) -> anyhow::Result<()> {
     run::runtime()?.block_on(serve(load, replay, listener))
 }
 
-/// The log of limit changes beside a run's capture.
+/// The log of limit changes next to a run's capture.
 fn audit_log(run: &Path, capture: &Path) -> anyhow::Result<Option<Audit>> {
     let file = run.join("audit.jsonl");
     if run == capture || !file.is_file() {

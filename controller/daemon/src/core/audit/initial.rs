@@ -22,7 +22,7 @@ pub(super) struct OpenIntent {
 /// Intents of initial limits that have no outcome, by link.
 pub(super) type Open = BTreeMap<LinkId, OpenIntent>;
 
-/// Those that a former run left.
+/// Intents that a former run left open.
 pub(super) fn left_open(records: &[Change]) -> Open {
     let mut open = Open::new();
     for c in records.iter().filter(|c| c.origin == Origin::Provision) {

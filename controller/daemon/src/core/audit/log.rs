@@ -34,7 +34,7 @@ impl Log {
             .and_then(|()| self.to.sync());
         if written.is_err() {
             self.torn_at_bytes = Some(whole_bytes);
-            // What fails here is tried again before the next line.
+            // A failure here is tried again before the next line.
             let _ = self.mend();
         }
         written
@@ -48,7 +48,7 @@ impl Log {
         let Some(whole_bytes) = self.torn_at_bytes else {
             return Ok(());
         };
-        // Where it cannot be taken away, it is ended: no record, but alone.
+        // A torn line that cannot be cut off is ended: no record, but alone.
         if self.to.cut(whole_bytes).is_err() {
             self.end_line()?;
         }

@@ -93,7 +93,7 @@ impl Audit {
         }
     }
 
-    /// What a former run wrote, by link.
+    /// Writes of a former run, by link.
     pub fn logged(&self) -> &BTreeMap<LinkId, LoggedWrites> {
         &self.logged
     }
@@ -157,7 +157,7 @@ impl Audit {
     }
 }
 
-/// What a reason begins with: its parts stand between semicolons.
+/// Beginning of a reason: its parts stand between semicolons.
 fn short(reason: &str) -> String {
     let first = reason.split("; ").next().unwrap_or(reason);
     let mut text: String = first.chars().take(LOGGED_CHARACTERS).collect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a former run left at the end of the log's file.
+//! Records that a former run left at the end of the log's file.
 
 use std::collections::BTreeMap;
 use tidemark_control::{Change, LoggedWrites, Origin, Outcome};
@@ -8,7 +8,7 @@ use tidemark_estimators::LinkId;
 /// Read back of an existing log.
 pub(super) const TAIL_BYTES: u64 = 4 << 20;
 
-/// What a former run left at the end of the file.
+/// Records that a former run left at the end of the file.
 pub(super) struct Found {
     pub records: Vec<Change>,
     /// Lines that are no records.
@@ -23,7 +23,7 @@ pub(super) fn last_records(end: &[u8]) -> Found {
     for (i, line) in lines.enumerate() {
         match serde_json::from_slice(line) {
             Ok(record) => records.push(record),
-            // Where the file is longer, the first line here began before.
+            // If the file is longer, the first line here began before.
             Err(_) if i == 0 && end.len() as u64 == TAIL_BYTES => {}
             Err(_) => unreadable += 1,
         }
@@ -51,7 +51,7 @@ pub(super) fn logged(records: &[Change]) -> BTreeMap<LinkId, LoggedWrites> {
         } else if c.outcome.ends_write() {
             of_link.cut_short = None;
         }
-        // What someone else wrote, and stayed, took its place.
+        // A value that someone else wrote, and that stayed, took its place.
         if matches!(c.outcome, Outcome::Set | Outcome::Found) {
             of_link.last_set = Some(c.clone());
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is known through one collector: its nodes, the estimator it feeds, the
-//! series of its links and its counters.
+//! State of one collector: its nodes, the estimator it feeds, the series of its links and
+//! its counters.
 
 mod bounds;
 mod silence;
@@ -36,7 +36,7 @@ pub struct Feed {
     pub problem: Option<String>,
     /// Connections made so far.
     pub connections: u64,
-    /// What it said of itself when it answered last.
+    /// Its newest description of itself.
     pub info: CollectorInfo,
     /// Its newest counters.
     pub status: CollectorStatus,
@@ -48,7 +48,7 @@ pub struct Feed {
     pub last_update: Option<Timestamp>,
     /// When the last `status` came.
     pub last_status: Option<Timestamp>,
-    /// What the charts show, by link.
+    /// Series of the charts, by link.
     pub series: BTreeMap<LinkId, LinkSeries>,
     /// Windows of flows, by link.
     pub windows: BTreeMap<LinkId, FlowWindows>,
@@ -56,7 +56,7 @@ pub struct Feed {
     pub clocks: BTreeMap<u32, SwitchClock>,
     /// When switches were silent, by node.
     pub silences: BTreeMap<u32, Silence>,
-    /// Where the collector says that the records of a link begin.
+    /// Start of the records of a link, as the collector says.
     firsts: BTreeMap<LinkId, u64>,
     pub(super) estimator: Estimator,
     config: EstimatorConfig,
@@ -195,8 +195,8 @@ impl Feed {
         nodes
     }
 
-    /// Forgets links that are not configured and have been silent: whoever can
-    /// make up egress ports would else fill the memory with them.
+    /// Forgets links that are not configured and have been silent: a sender that can
+    /// make up egress ports would otherwise fill the memory with them.
     pub fn forget_silent(&mut self, now: Timestamp) {
         let silent: Vec<LinkId> = self
             .series

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a feed stands in time: now on a switch's clock, how far the records have come
-//! completely, and how old the newest are.
+//! Time of a feed: now on a switch's clock, how far the records are complete, and how old
+//! the newest are.
 
 use super::{Feed, SwitchClock};
 use tidemark_control::Timestamp;

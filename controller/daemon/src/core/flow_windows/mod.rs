@@ -16,7 +16,7 @@ const MOST_ROWS: usize = 120_000;
 /// However many links there are.
 const LEAST_ROWS: usize = 1_200;
 
-/// What is kept of one flow in one step.
+/// Values kept of one flow in one step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     start_ns: u64,
@@ -56,7 +56,7 @@ pub struct FlowWindows {
     /// Number of the step being filled, and its flows.
     open: (u64, BTreeMap<u64, Row>),
     rows: VecDeque<Row>,
-    /// Where there are few links.
+    /// Rows kept while there are few links.
     whole_rows: usize,
     most_rows: usize,
 }

@@ -43,7 +43,7 @@ pub struct Flow {
     pub ce_marked: Vec<u32>,
 }
 
-/// What was asked for.
+/// Answer to a query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// Length of a step, ns.
@@ -114,7 +114,7 @@ impl FlowWindows {
         overhead_bytes: u32,
     ) -> Answer {
         let index = |ns: u64| self.rows.partition_point(|r| r.start_ns < ns);
-        // What was said shortly before the span still counts in its sums.
+        // Samples shortly before the span still count in its sums.
         let before = index(from_ns.saturating_sub(SILENT_NS));
         let (start, end) = (index(from_ns), index(to_ns));
         let span = || self.rows.range(start..end.max(start));

@@ -15,7 +15,7 @@ use tidemark_control::Timestamp;
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 
-/// Where a phase stands.
+/// Stage of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It has begun and has no end yet.
@@ -56,7 +56,7 @@ pub struct PhaseLink {
 pub struct Phase {
     /// As it was named at its start.
     pub name: String,
-    /// Where it stands.
+    /// Its stage.
     pub state: State,
     /// Start, Unix ms.
     pub started_unix_ms: u64,
@@ -114,7 +114,7 @@ impl Phases {
         }
     }
 
-    /// Those that wait for their last telemetry.
+    /// Phases that wait for their last telemetry.
     pub fn closing(&self) -> Vec<Phase> {
         let closing = self.all.iter().filter(|p| p.state == State::Closing);
         closing.cloned().collect()
@@ -172,7 +172,7 @@ impl Phases {
     }
 }
 
-/// What the records of a span count.
+/// Counts of the records of a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Interval records.

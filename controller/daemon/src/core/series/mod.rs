@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the charts show of a link: link intervals at three resolutions, each
-//! within a bound of length, so that memory does not grow with time.
+//! Series of a link for the charts: link intervals at three resolutions, each within a
+//! bound of length, so that memory does not grow with time.
 
 mod point;
 

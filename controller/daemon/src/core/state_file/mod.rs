@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What survives a restart of the controller: mode, targets, the limits that it
-//! set and those on trial, and where its advice stood. One small JSON file,
-//! replaced as a whole.
+//! State that survives a restart of the controller: mode, targets, the limits that it
+//! set and those on trial, and its last advice. One small JSON file, replaced as a
+//! whole.
 
 mod restore;
 mod saved;
@@ -32,7 +32,7 @@ impl StateFile {
         Self::on(durable_fs::real(), path)
     }
 
-    /// The same, on a disk.
+    /// [`Self::new`] on a given disk.
     pub(crate) fn on(disk: SharedDisk, path: &Path) -> Self {
         Self {
             disk,
@@ -42,7 +42,7 @@ impl StateFile {
         }
     }
 
-    /// What a former run left; nothing when there is no file.
+    /// State that a former run left; empty when there is no file.
     pub(crate) fn load(&self) -> anyhow::Result<Saved> {
         let remedy = || {
             format!(

@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(again, serde_json::to_value(&saved).unwrap());
     }
 
-    /// The same with a port that marks: its one value was the threshold.
+    /// The old format at a port that marks: its one value was the threshold.
     #[test]
     fn one_value_of_a_port_that_marks_is_its_threshold() {
         let saved = loaded(&OLD.replace("drop_tail", "mark_ce"));

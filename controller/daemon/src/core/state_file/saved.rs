@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the file holds. A value changed at run time is saved with the configured
-//! value that it replaces. When the configuration says something else at the next
-//! start, the configuration wins.
+//! Contents of the file. A value changed at run time is saved with the configured value
+//! that it replaces. When the configuration says something else at the next start, the
+//! configuration wins.
 
 use crate::config::Mode;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ pub(crate) struct SavedLink {
     /// The change on trial. (Its name in the file is older.)
     #[serde(rename = "watching")]
     pub trial: Option<TrialChange>,
-    /// What earlier limits did under this traffic.
+    /// Results of earlier limits under this traffic.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<TriedLimit>,
 }

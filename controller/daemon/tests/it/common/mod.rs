@@ -145,7 +145,7 @@ impl Southbound for FakeSwitch {
     }
 }
 
-/// What a collector says of itself.
+/// A collector's description of itself.
 pub(crate) fn info(instance: &str) -> CollectorInfo {
     CollectorInfo {
         version: "test".into(),

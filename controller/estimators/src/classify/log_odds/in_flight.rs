@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the packets in flight say: how they grow, how long they are at their top, and what
-//! they never came to.
+//! Evidence of the packets in flight: how they grow, how long they stay at their top, and what
+//! they never reached.
 
 use super::LogOdds;
 
@@ -16,7 +16,7 @@ impl LogOdds<'_> {
     pub(super) fn shape(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let Some(top) = o.top_pkts else { return };
-        // Where the window itself is seen this is a second look at it. One flow
+        // With the window itself seen, this is a second look at it. A single flow
         // that fills the link by a model of it keeps its window too.
         let weight = if o.probed || self.takes_most() {
             w.second_look

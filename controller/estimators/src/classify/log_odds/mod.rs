@@ -70,7 +70,7 @@ impl<'a> LogOdds<'a> {
         }
     }
 
-    /// Where the reductions come from (BSCL §VI), those long ago counting less.
+    /// Evidence of where the reductions come from (BSCL §VI); old ones count less.
     fn reductions(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let seen_by_drops_alone = !o.probed && o.unsampled && o.top_pkts.is_none();
@@ -123,7 +123,7 @@ impl<'a> LogOdds<'a> {
         }
     }
 
-    /// Where its packets wait.
+    /// Evidence of where its packets wait.
     fn waiting(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let (Some(base), Some(here), Some(elsewhere)) =
@@ -174,9 +174,9 @@ impl<'a> LogOdds<'a> {
         });
     }
 
-    /// What leaves here comes back as acknowledgements, and those let the next packets go: of a
-    /// flow with a window. A model of the path paces packets (BBR),
-    /// and one with a window beyond what the loss allows has no other bottleneck.
+    /// Evidence of ACK clocking: packets that leave here come back as acknowledgements, and those
+    /// release the next packets of a flow with a window. A model of the path paces packets (BBR),
+    /// and a flow with a window beyond what the loss allows has no other bottleneck.
     fn echo(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let Some(share) = o.echo_share.filter(|_| !o.model_based) else {

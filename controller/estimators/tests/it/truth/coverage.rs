@@ -12,7 +12,7 @@ pub(crate) fn holds(e: Estimate, truth: f64) -> bool {
     e.low <= truth && truth <= e.high
 }
 
-/// A range beside the truth.
+/// A range and the truth.
 pub(crate) struct Case {
     pub quantity: &'static str,
     pub run: String,
@@ -50,7 +50,7 @@ impl Case {
     }
 }
 
-/// The ranges of each quantity beside the truth, window by window.
+/// The ranges of each quantity with the truth, window by window.
 #[derive(Default)]
 pub(crate) struct Coverage(Vec<Case>);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What limits a flow, by its trace, where that is not what it was generated for: a receiver's
+//! The limit of a flow by its trace, if that is not the one it was generated for: a receiver's
 //! window that it hardly ever reaches is none, and a connection that never opened is no long flow.
 
 use serde_json::Value;

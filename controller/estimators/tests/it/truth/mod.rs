@@ -25,17 +25,17 @@ pub(crate) const LINK: LinkId = LinkId {
     queue: 0,
 };
 
-/// Where a run comes from.
+/// Source of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The golden set: the first seconds of each run.
     Golden,
-    /// The whole run beside the repository.
+    /// The whole run, from the directory next to the repository.
     Whole,
 }
 
-/// The runs in a folder that `TIDEMARK_RUNS` names, else the whole runs beside
-/// the repository, else the golden set. Each is read when its turn comes.
+/// The runs in a folder that `TIDEMARK_RUNS` names, else the whole runs next to the
+/// repository, else the golden set. Each is read when its turn comes.
 pub(crate) fn runs() -> Box<dyn Iterator<Item = Recorded>> {
     let mut paths: Vec<PathBuf> = match std::env::var_os("TIDEMARK_RUNS") {
         Some(folder) => std::fs::read_dir(folder)
@@ -52,7 +52,7 @@ pub(crate) fn runs() -> Box<dyn Iterator<Item = Recorded>> {
     Box::new(paths.into_iter().map(|p| Recorded::read(&p).unwrap()))
 }
 
-/// The whole runs beside the repository; none where they are not.
+/// The whole runs next to the repository; none if they are missing.
 pub(crate) fn whole_runs() -> Vec<PathBuf> {
     ["ns3", "ns3-2"]
         .iter()
@@ -128,8 +128,8 @@ pub(crate) struct View {
     pub lose_one_in: u64,
     /// One packet in 2^shift is reported, drops always.
     pub sampling_shift: u8,
-    /// What was captured before this time of the run is left out, s: no SYN and
-    /// no slow start of the long flows is seen.
+    /// Records captured before this time of the run are left out, s: no SYN and no slow
+    /// start of the long flows is seen.
     pub from_s: f64,
     /// Which TCP flows are reported as datagrams of the same size, as a switch sees QUIC:
     /// no sequence numbers, flags or windows of their senders.
@@ -373,7 +373,7 @@ fn label(c: FlowClass) -> &'static str {
     }
 }
 
-/// An estimate beside the truth.
+/// An estimate and the truth.
 pub(crate) struct Judged {
     pub n_b: f64,
     /// Flows that are not short, and of them those classified right.

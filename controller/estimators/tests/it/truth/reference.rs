@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the definitions give on the whole trace, computed slowly from the
-//! packets and samples themselves.
+//! The definitions applied to the whole trace, computed slowly from the packets and
+//! samples themselves.
 
 use super::Run;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tidemark_estimators::{FlowClass, LinkEstimate};
 use tidemark_pipeline::PostcardRow;
 
-/// What the definitions rest on.
+/// Inputs of the definitions.
 pub(crate) struct Basis {
     pub from_ns: u64,
     pub to_ns: u64,
@@ -115,7 +115,7 @@ fn windows(r: &Run, basis: &Basis) -> Vec<Vec<(f64, f64)>> {
         .into_iter()
         .map(|(flow, mut s)| {
             s.sort_by_key(|s| s.0);
-            // What has ended has no window, however long ago that was.
+            // A flow that has ended has no window, however long ago that was.
             let to_ns = lives.get(&flow).map_or(to_ns, |life| to_ns.min(life.1));
             let ends: Vec<u64> = s.iter().skip(1).map(|s| s.0).chain([to_ns]).collect();
             s.iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every way in which a run can be seen, judged beside the truth.
+//! Every way in which a run can be seen, judged against the truth.
 
 use super::coverage::{Coverage, Truths, holds};
 use super::{Datagrams, Judged, LINK, Run, View, judge, seen};
@@ -79,7 +79,7 @@ pub(crate) fn begins_late(recorded: &Recorded) -> bool {
     first.is_some_and(|r| r.captured_ns as f64 >= 0.9 * LATE_S * 1e9)
 }
 
-/// What is asked of the estimates.
+/// Requirements on the estimates.
 struct Asked {
     probed: bool,
     late: bool,
@@ -118,7 +118,7 @@ pub(crate) struct Row {
     pub judged: Judged,
     pub estimate: LinkEstimate,
     pub utilisation: f64,
-    /// What is not as asked.
+    /// Requirements that are not met.
     pub failures: Vec<String>,
 }
 

@@ -28,7 +28,7 @@ const BOTH: u32 = 0xff;
 pub(super) struct Item {
     /// Words for messages.
     pub what: String,
-    /// What goes on the wire.
+    /// The entry on the wire.
     pub entry: bf::TableEntry,
     /// `Insert` for what may be there already: it is modified then. Devices' tables do not know
     /// both in one.

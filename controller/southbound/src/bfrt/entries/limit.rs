@@ -32,7 +32,7 @@ pub(crate) fn limit_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error>
     t.key_entry(&[("egress_port", Part::Number(port.into()))])
 }
 
-/// What an entry of `queue_limit` says.
+/// Limit in an entry of `queue_limit`.
 pub(crate) fn read_limit(
     info: &Info,
     entry: &bf::TableEntry,

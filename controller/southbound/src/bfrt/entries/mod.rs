@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is written: entries of the Tidemark program, and of Tofino's own tables.
+//! Written entries: of the Tidemark program, and of Tofino's own tables.
 
 mod limit;
 mod queue_buffer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is reported, and the mirror sessions that carry reports.
+//! Entries for the reported traffic, and the mirror sessions that carry reports.
 
 use super::put;
 use crate::bfrt::client::Item;
@@ -10,8 +10,8 @@ use ipnet::IpNet;
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::update::Type;
 
-/// A session of the program: what of a packet goes into a report differs by its
-/// headers, and a session is what cuts.
+/// A mirror session of the program: the part of a packet that goes into a report depends on
+/// its headers, and the session cuts it.
 pub(crate) struct Session {
     pub id: u64,
     /// Headers of the packets that it carries.
@@ -20,7 +20,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// What it cuts to.
+    /// Length of the packets after the cut.
     pub(crate) fn length_bytes(&self) -> u64 {
         MIRROR_HEADER_BYTES + self.header_bytes
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What has to be right on a Tofino before the first run. Everything is read, and
+//! Conditions that a Tofino must meet before the first run. Everything is read, and
 //! nothing is written.
 
 mod mirror;
@@ -15,7 +15,7 @@ use crate::{Error, Expected, Inspection};
 use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
 
-/// Where the steps are.
+/// Document with the steps.
 const CHECKLIST: &str = "docs/how-to/tofino.md, \"The first run\"";
 
 /// Program, mirror sessions, ports, traffic manager: in the order in which one rests on
@@ -79,13 +79,13 @@ impl Device<'_> {
         Ok(found.map(|e| table.read(&e.data.unwrap_or_default()).1))
     }
 
-    /// The same in all pipes, of the daemon's copy.
+    /// [`Self::fields`] in all pipes, of the daemon's copy.
     async fn entry(&self, table: &Table, key: &[(&str, u64)]) -> Result<Option<Fields>, Error> {
         self.fields(table, key, ALL_PIPES, false).await
     }
 }
 
-/// What could not be read.
+/// Finding for something that could not be read.
 fn unread(check: impl Into<String>, e: &Error) -> Finding {
     Finding::problem(check, e.to_string(), CHECKLIST)
 }

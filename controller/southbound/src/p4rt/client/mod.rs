@@ -104,7 +104,7 @@ impl Client {
                 let config = r.into_inner().config;
                 Ok(config.filter(|c| c.p4info.as_ref().is_some_and(|i| !i.tables.is_empty())))
             }
-            // What PI answers when nothing has been pushed yet.
+            // PI's answer when nothing has been pushed yet.
             Err(Error::Rpc {
                 code: Code::FailedPrecondition,
                 ..

@@ -27,7 +27,7 @@ use tonic::{Code, Request, Response, Status, Streaming};
 
 pub(crate) const P4_NAME: &str = "tidemark";
 
-/// What the server does wrong.
+/// Fault of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Fault {
     #[default]

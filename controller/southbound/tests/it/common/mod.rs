@@ -95,7 +95,7 @@ pub(crate) async fn serve(address: SocketAddr) -> Running {
     serve_with(address, ServerCredentials::open("test")).await
 }
 
-/// The same for callers with these credentials.
+/// [`serve`] for callers with these credentials.
 pub(crate) async fn serve_with(address: SocketAddr, credentials: ServerCredentials) -> Running {
     let switch = Arc::new(Switch {
         seen: Mutex::default(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a plan can run on remote hosts, and running it."""
+"""Parts of a plan that can run on remote hosts, and running it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def controller_url(lab: RemoteLab) -> str:
 
 
 def _not_there(plan: Plan, lab: RemoteLab) -> list[str]:
-    """What the plan has and the table does not name, or names twice."""
+    """Parts of the plan that the table does not name, or names twice."""
     found = []
     groups = {h.name: h.rtts for h in plan.experiment.topology.hosts}
     for number, sender in enumerate(lab.senders):
@@ -156,7 +156,7 @@ def _not_there(plan: Plan, lab: RemoteLab) -> list[str]:
 
 
 def _not_done(plan: Plan, lab: RemoteLab) -> list[str]:
-    """What this back end does not make."""
+    """Parts of the plan that this back end does not support."""
     found = []
     experiment = plan.experiment
     for number, group in enumerate(experiment.traffic.persistent):

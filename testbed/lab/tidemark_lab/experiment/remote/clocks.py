@@ -56,7 +56,7 @@ def check(host: str, when: str, offset: Offset, most_s: float) -> None:
 
 
 def one_truth(seed: int, parts: Sequence[tuple[JsonObject, Offset]]) -> JsonObject:
-    """What each host wrote, in this machine's time. The last is the receiver's."""
+    """Truth files of the hosts, in this machine's time. The last is the receiver's."""
     flows = []
     for document, offset in parts:
         for flow in document["flows"]:

@@ -58,7 +58,7 @@ class Machines:
         return self.of_host(flow.host)
 
     def traffic(self, host: Host) -> JsonObject:
-        """What a host sends."""
+        """Traffic that a host sends."""
         number = self.plan.hosts.index(host)
         seeded = replace(self.plan, seed=self.plan.seed + number * SEED_STEP)
         return spec(seeded, self, host)

@@ -67,7 +67,7 @@ class SwitchThere(Strict):
         default={}, description="keys of the collector's `[nodes.ID]`: profile, exporters, units"
     )
     port_settings: dict[str, Any] = Field(
-        default={}, description="keys of the collector's `[nodes.ID.ports.PORT]`, beside its rate"
+        default={}, description="keys of the collector's `[nodes.ID.ports.PORT]`, besides its rate"
     )
 
 

@@ -107,7 +107,7 @@ class Script:
             return
         name, line, there = collector
         what = f"{self.machines.plan.experiment.name}: the collector's last files"
-        # What waits for its sample, then the files that have it.
+        # Rows that wait for their samples, then the files that have them.
         yield steps.let_pass(what, 2.0 + there.rotate)
         copy = since(line.path("begin"), there.capture, line.path("capture"))
         yield steps.call(name, line.call(copy))

@@ -263,7 +263,7 @@ def _ended(program: Program) -> int | None:
 
 
 def _write(stream: IO[bytes] | None, line: bytes) -> None:
-    """Where the other end is gone, its answer says so."""
+    """Ignores a closed stream: the other end's answer says that it is gone."""
     if stream is not None:
         with contextlib.suppress(OSError):
             stream.write(line)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What may be in force, by what was asked and answered.
+//! Limits that may be in force, by the requests and their answers.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ impl Books {
         }
     }
 
-    /// What happened, in one number.
+    /// Digest of all events.
     pub(crate) fn digest(&self) -> u64 {
         self.digest
     }

@@ -110,7 +110,7 @@ impl Network {
         let mut s = self.lock();
         (s.switch, s.server, s.starts, s.closed) = (switch, server, start, false);
         drop(s);
-        // Where it was on: those of its last start.
+        // If it was on, this cuts the connections of its last start.
         self.cut();
     }
 

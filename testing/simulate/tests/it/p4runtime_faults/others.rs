@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Controllers beside ours, and the election ids that the server has seen.
+//! Other controllers, and the election ids that the server has seen.
 
 use super::books::Books;
 use super::controllers::{PORT, driver, limit};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes wrong in the run of a seed.
+//! Faults in the run of a seed.
 
 use super::network::Network;
 use super::switch::Failing;
@@ -110,7 +110,7 @@ pub(crate) async fn strike(network: Network, fault: Fault) {
             tokio::time::sleep(lasts).await;
             network.switch().set_failing(Failing::default());
         }
-        // Those are played by the world.
+        // The world plays these faults.
         Kind::Usurper(_) | Kind::Killed => {}
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the calls of a run came to.
+//! Counts of the calls of a run, by result.
 
 use std::ops::AddAssign;
 use tidemark_southbound::Error;
 
-/// What the calls came to.
+/// Calls by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) set: u32,

@@ -60,7 +60,7 @@ impl World {
         self.books.lock().unwrap().note(&text);
     }
 
-    /// What is in force was written by somebody.
+    /// Checks that somebody wrote the limit in force.
     fn hold(&self) -> Result<(), String> {
         let (switch, start) = (self.network.switch(), self.network.starts());
         let mut books = self.books.lock().unwrap();
@@ -169,7 +169,7 @@ impl World {
         self.books.lock().unwrap().flipped
     }
 
-    /// What a controller does now and then.
+    /// An occasional action of a controller.
     async fn work(&mut self) -> Result<(), String> {
         self.take_over_again();
         match self.rng.between(0, 5) {
@@ -279,7 +279,7 @@ async fn play(seed: u64) -> Result<Played, String> {
 /// Runs a seed in its own time.
 ///
 /// # Errors
-/// What did not hold.
+/// The check that did not hold.
 pub(crate) fn run(seed: u64) -> Result<Played, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
