@@ -697,12 +697,12 @@ export interface components {
              * @description Records that the file has not taken since the start.
              */
             not_written: number;
-            /** @description What becomes of a change whose record cannot be written. */
+            /** @description Policy for a change whose record cannot be written. */
             policy: components["schemas"]["AuditPolicy"];
             /** @description Why it has not taken the last one; null when it has. */
             problem: string | null;
         };
-        /** @description What becomes of a change whose record cannot be written. */
+        /** @description Policy for a change whose record cannot be written. */
         AuditPolicy: "required" | "best_effort";
         /** @description Sums over batches of equal length: drops, arrivals and utilisation of each. */
         Batches: {
@@ -746,15 +746,15 @@ export interface components {
         Change: {
             /** @description The limit before it, where known. */
             before: components["schemas"]["Limit"] | null;
-            /** @description What the guard rail or the switch says. */
+            /** @description Message of the guard rail or the switch. */
             error: string | null;
-            /** @description What the advisor expects of the limit. */
+            /** @description The advisor's prediction for the limit. */
             expected: components["schemas"]["Prediction"] | null;
             /** @description The limit wanted. */
             limit: components["schemas"]["Limit"] | null;
-            /** @description What was measured after it, in a verdict. */
+            /** @description Measurement after it, in a verdict. */
             measured_after: components["schemas"]["Observed"] | null;
-            /** @description What was measured before the change. */
+            /** @description Measurement before the change. */
             measured_before: components["schemas"]["Observed"] | null;
             /**
              * Format: uint32
@@ -763,7 +763,7 @@ export interface components {
             node: number;
             /** @description Who wants the change. */
             origin: components["schemas"]["Origin"];
-            /** @description What became of it. */
+            /** @description Outcome of the change. */
             outcome: components["schemas"]["Outcome"];
             /**
              * Format: uint32
@@ -897,7 +897,7 @@ export interface components {
             join_candidates: number;
             /**
              * Format: uint64
-             * @description Those joined with the sender's state.
+             * @description Packets joined with the sender's state.
              */
             join_matched: number;
             /**
@@ -1039,7 +1039,7 @@ export interface components {
         };
         /** @description A limit that someone else wrote, while none of ours took its place. */
         Drift: {
-            /** @description What was done about it (`control.on_drift`). */
+            /** @description Reaction to it (`control.on_drift`). */
             answer: components["schemas"]["OnDrift"];
             /** @description Limit that was expected: ours, else the one that was read before. */
             expected: components["schemas"]["Limit"];
@@ -1073,7 +1073,7 @@ export interface components {
         };
         /** @description A value, the range it may lie in, and what it rests on. */
         Estimate: {
-            /** @description What the value rests on. */
+            /** @description Evidence behind the value. */
             evidence: components["schemas"]["Evidence"];
             /**
              * Format: double
@@ -1208,7 +1208,7 @@ export interface components {
              */
             window_p01_pkts: number | null;
         };
-        /** @description What `GET /events` sends: the name of the event, and its data. */
+        /** @description An event of `GET /events`: its name, and its data. */
         Event: {
             data: components["schemas"]["Update"];
             /** @constant */
@@ -1226,7 +1226,7 @@ export interface components {
             /** @constant */
             event: "collector";
         };
-        /** @description What an estimate rests on. */
+        /** @description Kind of evidence behind an estimate. */
         Evidence: "probed" | "passive" | "mixed" | "assumed";
         /** @description The amount of evidence. */
         Evidence2: {
@@ -1306,7 +1306,7 @@ export interface components {
              * @description Its packets dropped here in the window; null where no report can tell of one (INT-MD).
              */
             drops: number | null;
-            /** @description What the class rests on. */
+            /** @description Evidence behind the class. */
             evidence: components["schemas"]["Evidence"];
             /**
              * Format: uint64
@@ -1397,7 +1397,7 @@ export interface components {
             flows: components["schemas"]["LinkFlow"][];
             /**
              * Format: uint
-             * @description Where the next page begins; null after the last.
+             * @description Offset of the next page; null after the last.
              */
             next_offset: number | null;
             /**
@@ -1447,7 +1447,7 @@ export interface components {
             connected: boolean;
             /** @description Its writes are accepted: the controller holds the highest election id. */
             primary: boolean;
-            /** @description What is wrong, when something is. */
+            /** @description The problem, if there is one. */
             problem: string | null;
             /** @description A forwarding program is loaded. */
             program_loaded: boolean;
@@ -1504,7 +1504,7 @@ export interface components {
              */
             value: number;
         };
-        /** @description What happens to packets that meet a full queue. */
+        /** @description Action on packets that meet a full queue. */
         Limit: {
             /** @constant */
             action: "drop_tail";
@@ -1532,7 +1532,7 @@ export interface components {
             /** @constant */
             action: "unlimited";
         };
-        /** @description What happens to packets that meet a full queue. */
+        /** @description Action on packets that meet a full queue. */
         LimitAction: "drop_tail" | "mark_ce" | "unlimited";
         /** @description A limit to set. */
         LimitRequest: {
@@ -1697,7 +1697,7 @@ export interface components {
              *     is known.
              */
             capacity_bps: number;
-            /** @description What limits the answer: missing capacity, lost reports, sampling, … */
+            /** @description Limits of the answer: missing capacity, lost reports, sampling, … */
             caveats: string[];
             /**
              * Format: uint64
@@ -1713,7 +1713,7 @@ export interface components {
              * @description Packets dropped; null where no report can tell of one (INT-MD).
              */
             drops: number | null;
-            /** @description What decides the buffer. */
+            /** @description Estimates that decide the buffer. */
             estimates: components["schemas"]["Estimates"];
             /**
              * @description Flows of the window, the largest rates first. Of very many, those with a
@@ -1847,7 +1847,7 @@ export interface components {
              * @description Its packets dropped here in the window; null where no report can tell of one (INT-MD).
              */
             drops: number | null;
-            /** @description What the class rests on. */
+            /** @description Evidence behind the class. */
             evidence: components["schemas"]["Evidence"];
             /**
              * Format: uint64
@@ -2008,7 +2008,7 @@ export interface components {
             links: components["schemas"]["Link"][];
             /**
              * Format: uint
-             * @description Where the next page begins; null after the last.
+             * @description Offset of the next page; null after the last.
              */
             next_offset: number | null;
         };
@@ -2070,9 +2070,9 @@ export interface components {
             /** @description Mean utilisation, fraction, with its sampling error. */
             utilisation: components["schemas"]["Interval"];
         };
-        /** @description What the controller may do with its advice. */
+        /** @description How far the controller may apply its advice. */
         Mode: "recommend" | "confirm" | "auto";
-        /** @description What may be done with advice from now on. */
+        /** @description How far advice may be applied from now on. */
         ModeRequest: {
             /** @description Kept over restarts where a `state_file` is configured. */
             mode: components["schemas"]["Mode"];
@@ -2147,8 +2147,8 @@ export interface components {
              */
             arrivals: number;
             /**
-             * @description What the others met, bytes, ascending: each stands for an equal part of
-             *     them.
+             * @description Occupancies met by the others, bytes, ascending: each stands for an equal part
+             *     of them.
              */
             bytes: number[];
             /**
@@ -2157,11 +2157,11 @@ export interface components {
              */
             met_empty: number;
         };
-        /** @description What is done about a limit that someone else wrote. */
+        /** @description Reaction to a limit that someone else wrote. */
         OnDrift: "keep" | "restore";
         /** @description Who wants a change. */
         Origin: "operator" | "confirmed" | "auto" | "rollback" | "trial" | "restore" | "provision" | "foreign";
-        /** @description What became of it. */
+        /** @description Outcome of a change. */
         Outcome: "set" | "refused" | "failed" | "dry_run" | "intended" | "found" | "kept" | "worse" | "unclear";
         /** @description Single packets from the collector's memory. */
         Packets: {
@@ -2239,10 +2239,10 @@ export interface components {
              * @description Start, Unix time.
              */
             started_unix_ms: number;
-            /** @description Where it stands. */
+            /** @description Its stage. */
             state: components["schemas"]["PhaseState"];
         };
-        /** @description What to do with a phase. */
+        /** @description Action on a phase. */
         PhaseAction: "start" | "end";
         /** @description Reports joined with samples during a phase. */
         PhaseJoin: {
@@ -2253,7 +2253,7 @@ export interface components {
             candidates: number;
             /**
              * Format: uint64
-             * @description Those joined with the sender's state.
+             * @description Packets joined with the sender's state.
              */
             matched: number;
             /**
@@ -2386,12 +2386,12 @@ export interface components {
         };
         /** @description A phase to start or to end. */
         PhaseRequest: {
-            /** @description What to do with it. */
+            /** @description The action. */
             action: components["schemas"]["PhaseAction"];
             /** @description 1 to 64 letters, digits, `-`, `_`, `.`. */
             name: string;
         };
-        /** @description Where a phase stands. */
+        /** @description Stage of a phase. */
         PhaseState: "running" | "closing" | "complete";
         /** @description The phases asked for. */
         Phases: {
@@ -2441,11 +2441,11 @@ export interface components {
             /** @description Prediction from models and measurements. */
             predicted: components["schemas"]["Prediction"] | null;
         };
-        /** @description What is wrong, and where. */
+        /** @description An error, and its place. */
         Problem: {
             /** @description The field at fault, as a path (`priority[1]`). */
             field: string | null;
-            /** @description What is wrong and what to do about it. */
+            /** @description The error and its remedy. */
             message: string;
         };
         /** @description Quantiles of a distribution; null when nothing was seen. */
@@ -2563,7 +2563,7 @@ export interface components {
              * @description End of the capture, Unix time; null when it was not closed.
              */
             ended_unix_ms: number | null;
-            /** @description What is missing in it, in words. */
+            /** @description Gaps in it, in words. */
             notes: string[];
             /** @description Why it was not read to its end; null while nothing is wrong. */
             problem: string | null;
@@ -2588,7 +2588,7 @@ export interface components {
         Regime: "transparent" | "elastic" | "overload" | "unknown";
         /** @description The regime with its reason. */
         RegimeEstimate: {
-            /** @description What it rests on. */
+            /** @description Evidence behind it. */
             evidence: components["schemas"]["Evidence"];
             /** @description Transparent, elastic or overload (NGI §III). */
             value: components["schemas"]["Regime"];
@@ -2630,7 +2630,7 @@ export interface components {
         Rule: {
             /** @description No assumption is known to fail and the buffer could be computed. */
             applies: boolean;
-            /** @description What the rule assumes of the traffic, and whether it holds. */
+            /** @description Assumptions of the rule about the traffic, and whether they hold. */
             assumptions: components["schemas"]["Assumption"][];
             /**
              * Format: double
@@ -2640,21 +2640,21 @@ export interface components {
             buffer_bytes: number | null;
             /**
              * Format: double
-             * @description The same as the delay of a full queue, ms.
+             * @description The buffer as the delay of a full queue, ms.
              */
             buffer_ms: number | null;
             /**
              * Format: double
-             * @description The same in segments of M bytes.
+             * @description The buffer in segments of M bytes.
              */
             buffer_packets: number | null;
             /** @description The formula in plain text. */
             formula: string;
-            /** @description What the rule secures; empty for rules shown for comparison only. */
+            /** @description Goals that the rule secures; empty for rules shown for comparison only. */
             goals: components["schemas"]["Goal"][];
             /** @description Which rule. */
             id: string;
-            /** @description What the formula was given; quantities that are not known are left out. */
+            /** @description Inputs of the formula; quantities that are not known are left out. */
             inputs: components["schemas"]["Input"][];
             /** @description Why the buffer could not be computed. */
             missing: string | null;
@@ -2777,7 +2777,7 @@ export interface components {
             dry_run: boolean;
             /** @description Links that have reported. */
             links: components["schemas"]["LinkId"][];
-            /** @description What may be done with advice. */
+            /** @description How far advice may be applied. */
             mode: components["schemas"]["Mode"];
             /**
              * @description The finished run that is shown; null of a live controller. Every request that
@@ -2825,7 +2825,7 @@ export interface components {
         };
         /** @description One switch. */
         Switch: {
-            /** @description Where the switch listens. */
+            /** @description Address of the switch. */
             address: string;
             /**
              * Format: uint64
@@ -2857,7 +2857,7 @@ export interface components {
             /** @description Limits can be set now. */
             ready: boolean;
         };
-        /** @description What the operator wants, most important first in `priority`. */
+        /** @description The operator's targets, most important first in `priority`. */
         Targets: {
             /**
              * Format: double
