@@ -168,8 +168,8 @@ test-rust: console require-root tracefs ## Unit, property and integration tests 
 	cargo test $(CARGO_FLAGS) -p xtask --features proto,programs
 
 .PHONY: test-p4
-test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is)
-	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests switch/daemon/bench
+test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is); figures of the benchmarks' pages
+	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests switch/daemon/bench testing/bench
 
 .PHONY: test-lab
 test-lab: build venv require-root tracefs sshd clang ## The lab: topology, cleanup, summary, report, remote hosts
@@ -318,6 +318,22 @@ lint: venv console ## Generated files, architecture, ceilings of weight and pros
 .PHONY: bench
 bench: ## Benchmarks; each compares two things in one run
 	cargo bench --locked --workspace
+
+BENCH_OF ?= collector
+.PHONY: bench-page
+bench-page: venv require-root ## A benchmark and its page in docs/benchmarks, with machine and commit (BENCH_OF=collector, controller, switch or watching; BENCH="WORDS")
+	$(VENV_PYTHON) testing/bench/page.py $(BENCH_OF) -- $(BENCH)
+	$(VENV_PYTHON) testing/bench/page.py --readme
+
+.PHONY: bench-compare
+bench-compare: ## Speed against a commit before, in turns; fails below 0.95 (BASE=COMMIT, ONLY="join decode")
+	@test -n "$(BASE)" || { echo "error: BASE=COMMIT: name the commit to compare with" >&2; exit 2; }
+	$(PYTHON) testing/bench/compare.py $(BASE) $(if $(ONLY),--only $(ONLY))
+
+.PHONY: bench-watching
+bench-watching: tracefs ## Goodput and CPU time of a sender with the agent, with tcp_probe alone, without (BENCH="--flows 4")
+	cargo build $(CARGO_FLAGS) -p tidemark-collector --bins
+	$(PYTHON) collector/daemon/bench/watching.py $(BENCH)
 
 .PHONY: bench-switch
 bench-switch: venv require-root ## The switch's pipeline alone, then its highest rate with at most 1 % loss, by frame size, against BMv2 where it is (BENCH="--json FILE --sizes 64 1518")

@@ -190,6 +190,9 @@ pub struct Status {
     pub uptime_s: f64,
     /// Sliding window of the estimates, s.
     pub window_s: f64,
+    /// Time between two estimates of a link that is only observed, s: more than 1 where there
+    /// are more links than can be estimated in a second.
+    pub estimated_every_s: u32,
     /// How far back phases and series reach, s.
     pub retention_s: f64,
     /// Collectors in the order of the configuration.

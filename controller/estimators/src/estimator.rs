@@ -59,7 +59,7 @@ impl Estimator {
     /// would lie in the future of those that come now.
     pub fn forget_node(&mut self, node_id: u32) {
         self.store.forget_node(node_id);
-        self.last_expiry_ns = self.latest_ns();
+        self.last_expiry_ns = self.store.latest_ns;
     }
 
     /// Forgets what was seen at a link; its configuration stays.
@@ -91,7 +91,7 @@ impl Estimator {
         for event in &update.events {
             self.store.push_event(*event, c.max_events);
         }
-        let latest = self.latest_ns();
+        let latest = self.store.latest_ns;
         // Expiry walks all flows: once per percent of the retention is enough.
         let retention_ns = (c.retention_s.max(0.0) * 1e9) as u64;
         let due = latest >= self.last_expiry_ns.saturating_add(retention_ns / 100);
@@ -107,13 +107,10 @@ impl Estimator {
         self.store.nodes_of_hops_alone.contains(&node_id)
     }
 
-    fn latest_ns(&self) -> u64 {
-        self.store
-            .links
-            .values()
-            .map(|l| l.latest_ns)
-            .max()
-            .unwrap_or(0)
+    /// Whether no packet of a link was reported from `since_ns` on.
+    pub fn is_quiet(&self, link: LinkId, since_ns: u64) -> bool {
+        let newest = self.store.links.get(&link).and_then(|l| l.reported_ns);
+        newest.is_none_or(|start_ns| start_ns < since_ns)
     }
 
     /// Links of which interval records are kept, in order.

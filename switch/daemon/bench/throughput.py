@@ -20,14 +20,12 @@ Needs root and `cargo build --release -p tidemark-switch --bins --examples`.
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
@@ -243,25 +241,6 @@ def search(
             switch.stop()
 
 
-def machine() -> dict:
-    """The machine, the commit and the date."""
-    cpu = ""
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            cpu = line.partition(":")[2].strip()
-            break
-    git = ["git", "-C", str(REPOSITORY), "rev-parse", "HEAD"]
-    commit = subprocess.run(git, check=False, capture_output=True, text=True).stdout.strip()
-    return {
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "commit": commit,
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "kernel": platform.release(),
-        "load_average": os.getloadavg(),
-    }
-
-
 def segments_of(size: int) -> int:
     """Of a super-frame."""
     payload = size - FCS_BYTES - HEADER_BYTES
@@ -305,7 +284,7 @@ def measure(args: argparse.Namespace) -> dict:
     subprocess.run([str(examples / "bench"), "200000"], check=True)
     # Above both: a trial's time is that of this process.
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(12))
-    result: dict = {"machine": machine(), "sizes": []}
+    result: dict = {"sizes": []}
     if "bmv2" not in sides(args.sizes[0]):
         print("SKIPPED: simple_switch_grpc is not on PATH, nothing to compare with")
     network.enter_new_namespace()
@@ -321,7 +300,20 @@ def measure(args: argparse.Namespace) -> dict:
                 most_pps = most_offered(at, args.seconds)
                 found = highest(partial(at.trial, args.seconds), most_pps)
                 put(result, size, f"{name} without program", found)
+    headline(result)
     return result
+
+
+def headline(result: dict) -> None:
+    """The share of a program-less repeater's rate at each size."""
+    best = {(r["size_bytes"], r["side"]): r["best"] for r in result["sizes"] if r["best"]}
+    print("share of a repeater without a program:")
+    for (size, side), row in best.items():
+        bare = best.get((size, f"{side} without program"))
+        if bare is not None:
+            share = row["offered_pps"] / bare["offered_pps"]
+            cpu = bare["device_cpu_ns"] / row["device_cpu_ns"]
+            print(f"{size:5} B {side:8}: {share:.0%} of its rate, {cpu:.0%} by CPU time")
 
 
 def put(result: dict, size: int, name: str, found: Highest) -> None:

@@ -4,7 +4,7 @@
 use crate::options::Options;
 use crate::traffic::{CAPACITY_BPS, Swing};
 use tidemark_proto::telemetry::{
-    CollectorInfo, CollectorStatus, FlowInfo, FlowKey, Node, Port, Update, Watermark,
+    CollectorInfo, CollectorStatus, FlowInfo, FlowKey, LinkInterval, Node, Port, Update, Watermark,
 };
 
 pub(crate) struct Load {
@@ -85,6 +85,19 @@ impl Load {
             (link.node_id, link.port, link.start_ns) = (node_id, port, start_ns);
             reports += u64::from(link.arrivals);
             u.link_intervals.push(link);
+            // One packet each in the first interval.
+            let packets = u32::from(step == 0);
+            let idle = (1..self.options.queues).map(|queue| LinkInterval {
+                node_id,
+                port,
+                queue,
+                start_ns,
+                duration_ns: interval_ns,
+                packets,
+                arrivals: packets,
+                ..LinkInterval::default()
+            });
+            u.link_intervals.extend(idle);
             u.flow_intervals
                 .extend(part.flows.iter().zip(0..).map(|(&flow, f)| {
                     let mut flow = flow;

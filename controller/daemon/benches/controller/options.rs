@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-const USAGE: &str = "--links N --switches N --collectors N --flows N (of each link) \
+const USAGE: &str = "--links N --switches N --collectors N --flows N (of each link) --queues N (of each port; all but the first are idle) \
      --interval-ms N --base-rtt-ms N --past S --settle S --measure S --json FILE --program FILE (another build) --counted yes (simulated time, no sockets)";
 
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct Options {
     pub switches: u32,
     pub collectors: u32,
     pub flows: u64,
+    /// Of each port; the first carries the flows, the others had a packet once.
+    pub queues: u32,
     pub interval_ms: u64,
     pub base_rtt_ms: u64,
     /// Telemetry sent at once at the start: what retention keeps is there when it is measured.
@@ -31,6 +33,7 @@ impl Options {
             switches: 50,
             collectors: 4,
             flows: 6,
+            queues: 1,
             interval_ms: 100,
             base_rtt_ms: 20,
             past_s: 130,
@@ -55,6 +58,7 @@ impl Options {
                 "--switches" => options.switches = positive(),
                 "--collectors" => options.collectors = positive(),
                 "--flows" => options.flows = number(),
+                "--queues" => options.queues = positive(),
                 "--interval-ms" => options.interval_ms = number().max(1),
                 "--base-rtt-ms" => options.base_rtt_ms = number().max(1),
                 "--past" => options.past_s = number(),

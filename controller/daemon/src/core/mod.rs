@@ -40,6 +40,7 @@ pub mod switch_clock;
 pub mod switches;
 pub mod tick;
 pub mod time;
+pub mod turns;
 
 pub use event::Event;
 pub use link_status::LinkStatus;
@@ -75,6 +76,8 @@ pub struct Core {
     pub metrics: Metrics,
     /// Channel of events, for listeners to subscribe to.
     pub events: broadcast::Sender<Event>,
+    /// Which links are estimated in a second.
+    pub turns: turns::Turns,
     /// Counters of the audit log's store, if there is one.
     pub store: OnceLock<Arc<Stats>>,
     /// The finished run that is shown; nothing is written then.
@@ -134,6 +137,7 @@ impl Core {
             audit,
             metrics: Metrics::default(),
             events: broadcast::channel(64).0,
+            turns: turns::Turns::default(),
             store: OnceLock::new(),
             recording: None,
             state: RwLock::new(state),

@@ -13,7 +13,7 @@ use super::{Core, Event, State};
 use futures::future::join_all;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tidemark_advice::advise;
 use tidemark_control::{Input, LinkControl, StationarityWindow, Timestamp, WindowEstimate};
 use tidemark_estimators::LinkId;
@@ -65,7 +65,11 @@ pub async fn once(core: &Arc<Core>) {
 async fn work(core: &Arc<Core>) {
     let working = Arc::clone(core);
     // Estimates may take longer than an async task should.
-    let work = tokio::task::spawn_blocking(move || estimates(&working));
+    let work = tokio::task::spawn_blocking(move || {
+        let began = Instant::now();
+        estimates(&working);
+        working.turns.ended(began.elapsed());
+    });
     if let Err(e) = work.await {
         tracing::error!("estimates: {e}");
     }
@@ -83,11 +87,16 @@ pub fn estimates(core: &Core) {
 /// Links that are estimated before the first of them is advised: bounds the memory.
 const TOGETHER: usize = 64;
 
-/// Estimates and advises every link. Estimates are most of the work, and change nothing:
+/// Estimates and advises the links that have news, in their turn. Estimates are most of the work, and change nothing:
 /// all cores take part in them.
 pub fn links(core: &Core) {
     let now = core.now();
-    for ids in core.known_links().chunks(TOGETHER) {
+    let known = core.read(|s| {
+        let mut known = s.known_links();
+        known.retain(|&id| core.turns.is_due(id, s.links.get(&id)) && has_news(s, id));
+        known
+    });
+    for ids in known.chunks(TOGETHER) {
         core.write(|s| {
             for &id in ids {
                 s.link_mut(id);
@@ -123,8 +132,8 @@ async fn pass(core: &Core, node: u32) {
         Some(Ok(under_way)) => Some(under_way),
         None => None,
     };
-    let of_node = |id: &&LinkId| id.node_id == node;
-    let links: Vec<LinkId> = core.read(|s| s.links.keys().filter(of_node).copied().collect());
+    let of_node = LinkId::new(node, 0, 0)..=LinkId::new(node, u32::MAX, u32::MAX);
+    let links: Vec<LinkId> = core.read(|s| s.links.range(of_node).map(|(&id, _)| id).collect());
     for id in links {
         let now = core.now();
         let readings = core.read(|s| s.readings(id, now));
@@ -143,6 +152,22 @@ fn finish(core: &Core) {
 struct Window {
     since: StationarityWindow,
     estimate: WindowEstimate,
+}
+
+/// An idle link is estimated again after so many seconds of its clock.
+const IDLE_S: u64 = 10;
+
+/// Whether an estimate would tell more than the last one: not of a link without a packet within
+/// the last window and since, except in its turn of [`IDLE_S`].
+fn has_news(s: &State, id: LinkId) -> bool {
+    let last = s.links.get(&id).and_then(LinkControl::estimate);
+    let Some((last, feed)) = last.zip(s.feed_of(id)) else {
+        return true;
+    };
+    let is_idle = last.arrivals == 0 && feed.estimator.is_quiet(id, last.from_ns);
+    let second = feed.complete_ns(id) / 1_000_000_000;
+    let turn = u64::from(id.port) + u64::from(id.queue);
+    !is_idle || (second + turn).is_multiple_of(IDLE_S)
 }
 
 fn window(s: &State, id: LinkId) -> Option<Window> {

@@ -7,6 +7,10 @@ use crate::types::LinkId;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
+/// A queue without packets for so long keeps [`QUIET_RECORDS`] where room is short.
+const QUIET_NS: u64 = 30_000_000_000;
+const QUIET_RECORDS: usize = 20;
+
 fn expire<T>(queue: &mut VecDeque<T>, before: u64, end: impl Fn(&T) -> u64) -> usize {
     let mut gone = 0;
     while queue.front().is_some_and(|x| end(x) < before) {
@@ -60,8 +64,10 @@ impl Store {
     /// Leaves interval records within the bounds of each link and of all: where all
     /// have too many, those links lose their oldest that have more than an equal part.
     fn evict_intervals(&mut self, config: &EstimatorConfig) {
+        self.thin_quiet(config.max_all_link_intervals);
+        let busy = self.links.values().filter(|l| !is_at_rest(l)).count();
         let part = |kept: usize, most: usize| {
-            let equal = most / self.links.len().max(1);
+            let equal = most / busy.max(1);
             if kept > most { equal } else { usize::MAX }
         };
         let links = self.links.values();
@@ -83,6 +89,22 @@ impl Store {
                 self.evicted.flow_intervals += removed as u64;
             }
             link.flows.retain(|_, f| !f.intervals.is_empty());
+        }
+    }
+
+    /// Where the links together have more than half of what is kept, leaves few records of those
+    /// whose last packet is long ago: idle queues take no time from busy ones.
+    fn thin_quiet(&mut self, most: usize) {
+        let kept: usize = self.links.values().map(|l| l.intervals.len()).sum();
+        if kept <= most / 2 {
+            return;
+        }
+        for link in self.links.values_mut() {
+            let before = link.latest_ns.saturating_sub(QUIET_NS);
+            if link.reported_ns.is_none_or(|ns| ns < before) {
+                let surplus = link.intervals.len().saturating_sub(QUIET_RECORDS);
+                link.intervals.drain(..surplus);
+            }
         }
     }
 
@@ -127,6 +149,12 @@ impl Store {
             }
         }
     }
+}
+
+/// Whether no kept record of a link has packets.
+fn is_at_rest(link: &LinkStore) -> bool {
+    let oldest_ns = link.intervals.front().map_or(0, |r| r.start_ns);
+    link.reported_ns.is_none_or(|ns| ns < oldest_ns)
 }
 
 /// Shortens the time covered by a tenth, for all flows alike.

@@ -46,6 +46,8 @@ pub(crate) struct LinkStore {
     pub drops: VecDeque<Drop>,
     flow_intervals: usize,
     pub latest_ns: u64,
+    /// Start of the newest record with packets; `None` before the first.
+    pub reported_ns: Option<u64>,
     /// Start of the newest record of a flow that had to go; 0 when none had.
     pub flows_evicted_ns: u64,
 }
@@ -53,6 +55,10 @@ pub(crate) struct LinkStore {
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pub links: FxHashMap<LinkId, LinkStore>,
+    /// End of the newest record of any link.
+    pub latest_ns: u64,
+    /// Start of each node's newest record with packets.
+    pub reported_ns: FxHashMap<u32, u64>,
     /// Queues with interval records, by node and port.
     queues: FxHashMap<(u32, u32), Vec<u32>>,
     pub info: FxHashMap<u64, FlowInfo>,
@@ -82,6 +88,11 @@ fn insert<T>(queue: &mut VecDeque<T>, item: T, time: impl Fn(&T) -> u64) {
     queue.insert(place, item);
 }
 
+/// Whether a record tells of a packet.
+pub(crate) fn has_packets(r: &LinkInterval) -> bool {
+    r.packets > 0 || r.arrivals > 0 || r.drops > 0
+}
+
 impl Store {
     pub fn push_link_interval(&mut self, record: LinkInterval, max: usize) {
         let id = LinkId::new(record.node_id, record.port, record.queue);
@@ -94,6 +105,12 @@ impl Store {
         }
         let end = record.start_ns.saturating_add(record.duration_ns);
         link.latest_ns = link.latest_ns.max(end);
+        self.latest_ns = self.latest_ns.max(end);
+        if has_packets(&record) {
+            link.reported_ns = link.reported_ns.max(Some(record.start_ns));
+            let of_node = self.reported_ns.entry(id.node_id).or_default();
+            *of_node = record.start_ns.max(*of_node);
+        }
         insert(&mut link.intervals, record, |r| r.start_ns);
         while link.intervals.len() > max {
             link.intervals.pop_front();
@@ -153,6 +170,8 @@ impl Store {
     pub fn forget_node(&mut self, node_id: u32) {
         self.links.retain(|id, _| id.node_id != node_id);
         self.queues.retain(|&(node, _), _| node != node_id);
+        self.reported_ns.remove(&node_id);
+        self.latest_ns = self.links.values().map(|l| l.latest_ns).max().unwrap_or(0);
         self.flow_count = self.links.values().map(|l| l.flows.len()).sum();
         // Events name no node; those of a flow elsewhere are dated by that clock.
         let links = &self.links;

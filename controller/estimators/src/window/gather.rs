@@ -5,7 +5,7 @@ use super::{FlowWindow, Life, LinkWindow};
 use crate::config::EstimatorConfig;
 use crate::gaps;
 use crate::signals::Signal;
-use crate::store::Store;
+use crate::store::{Store, has_packets};
 use crate::types::{LinkId, LinkInfo};
 use crate::utilisation;
 use std::collections::VecDeque;
@@ -49,10 +49,6 @@ fn between<T>(
     kept.range(start..end.max(start))
 }
 
-fn reports(r: &LinkInterval) -> bool {
-    r.packets > 0 || r.arrivals > 0 || r.drops > 0
-}
-
 /// Packets that each reported one of a flow stands for, mean. Records of before they told have
 /// that of the link.
 fn sampling(history: &[&FlowInterval], of_link: f64) -> f64 {
@@ -74,6 +70,13 @@ fn sampling(history: &[&FlowInterval], of_link: f64) -> f64 {
 
 /// Whether no port of the node reported a packet within a window.
 fn is_silent(store: &Store, window: &LinkWindow<'_>) -> bool {
+    // The newest record answers for a window that ends now.
+    match store.reported_ns.get(&window.id.node_id) {
+        None => return true,
+        Some(newest_ns) if *newest_ns < window.from_ns => return true,
+        Some(newest_ns) if *newest_ns < window.to_ns => return false,
+        Some(_) => {}
+    }
     let of_node = store
         .links
         .iter()
@@ -81,7 +84,7 @@ fn is_silent(store: &Store, window: &LinkWindow<'_>) -> bool {
     let (from_ns, to_ns) = (window.from_ns, window.to_ns);
     !of_node
         .flat_map(|(_, link)| between(&link.intervals, from_ns, to_ns, |r| r.start_ns))
-        .any(reports)
+        .any(has_packets)
 }
 
 /// Other queues that take less than this part of the port's capacity leave it to a queue.
@@ -156,7 +159,7 @@ impl<'a> LinkWindow<'a> {
             window.gaps = gaps::gaps(&window.intervals);
         }
         let (from_ns, to_ns) = (window.from_ns, window.to_ns);
-        window.silent = !window.intervals.iter().any(|r| reports(r)) && is_silent(store, &window);
+        window.silent = !window.intervals.iter().any(|r| has_packets(r)) && is_silent(store, &window);
         window.flows_evicted = link.flows_evicted_ns >= from_ns && link.flows_evicted_ns > 0;
         window.drops = between(&link.drops, from_ns, to_ns, |d| d.time_ns).collect();
         let no_drops = window.intervals.iter().all(|r| r.drops == 0);

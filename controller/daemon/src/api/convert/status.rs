@@ -21,6 +21,7 @@ pub fn status(core: &Core) -> Status {
         dry_run: core.config.control.dry_run,
         uptime_s: core.uptime_s(),
         window_s: core.config.window_s,
+        estimated_every_s: core.turns.every_s(),
         retention_s: core.config.retention_s,
         collectors: core.read(|s| s.feeds.iter().map(|f| collector(f, now)).collect()),
         switches: core

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Turns of the links where one second does not suffice to estimate all of them.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tidemark_control::LinkControl;
+use tidemark_estimators::LinkId;
+
+/// A pass over the links that takes longer makes the turns fewer; a pass of less than
+/// [`SHORT`] makes them more.
+const LONG: Duration = Duration::from_millis(800);
+const SHORT: Duration = Duration::from_millis(300);
+/// Each link has its turn within so many seconds, however long a pass takes.
+const MOST_S: u32 = 10;
+
+/// A link is estimated every `every_s` seconds; one that is under control, every second.
+#[derive(Debug)]
+pub struct Turns {
+    every_s: AtomicU32,
+    second: AtomicU32,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self {
+            every_s: AtomicU32::new(1),
+            second: AtomicU32::new(0),
+        }
+    }
+}
+
+impl Turns {
+    /// Seconds between two estimates of a link that is only observed.
+    pub fn every_s(&self) -> u32 {
+        self.every_s.load(Ordering::Relaxed)
+    }
+
+    /// Whether a link is estimated in this pass.
+    pub(super) fn is_due(&self, id: LinkId, link: Option<&LinkControl>) -> bool {
+        is_turn(id, self.second.load(Ordering::Relaxed), self.every_s())
+            || link.is_none_or(|l| l.is_in_use() || l.estimate().is_none())
+    }
+
+    /// A pass ended and took so long.
+    pub(super) fn ended(&self, took: Duration) {
+        self.second.fetch_add(1, Ordering::Relaxed);
+        let every_s = self.every_s();
+        // The pass after a step has fewer links, and may be short for that alone.
+        let whole = took * every_s;
+        let next = if took > LONG {
+            (every_s + 1).min(MOST_S)
+        } else if every_s > 1 && whole / (every_s - 1) < SHORT {
+            every_s - 1
+        } else {
+            every_s
+        };
+        if next != every_s {
+            tracing::warn!(
+                "estimates took {:.2} s of a second: each link that is only observed is estimated every {next} s",
+                took.as_secs_f64()
+            );
+            self.every_s.store(next, Ordering::Relaxed);
+        }
+    }
+}
+
+fn is_turn(id: LinkId, second: u32, every_s: u32) -> bool {
+    let turn = id.node_id.wrapping_add(id.port).wrapping_add(id.queue);
+    second.wrapping_add(turn).is_multiple_of(every_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_take_turns_where_a_second_does_not_suffice() {
+        let turns = Turns::default();
+        assert_eq!(turns.every_s(), 1);
+        // 2 s of work for all: three turns.
+        let work = |every_s: u32| Duration::from_secs(2) / every_s;
+        for _ in 0..20 {
+            turns.ended(work(turns.every_s()));
+        }
+        assert_eq!(turns.every_s(), 3);
+        for _ in 0..20 {
+            turns.ended(Duration::from_millis(200) / turns.every_s());
+        }
+        assert_eq!(turns.every_s(), 1);
+        for _ in 0..20 {
+            turns.ended(Duration::from_secs(60));
+        }
+        assert_eq!(turns.every_s(), MOST_S);
+    }
+
+    #[test]
+    fn each_link_has_one_turn_and_each_second_its_part() {
+        for every_s in 1..=MOST_S {
+            let of = |second| {
+                let due = |port: &u32| is_turn(LinkId::new(7, *port, 0), second, every_s);
+                (0..100).filter(due).collect::<Vec<u32>>()
+            };
+            let mut all: Vec<u32> = (0..every_s).flat_map(of).collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..100).collect::<Vec<u32>>());
+            assert!((0..every_s).all(|s| of(s).len() <= 100usize.div_ceil(every_s as usize)));
+        }
+    }
+}
