@@ -39,8 +39,8 @@ PAPER_S, PAPER_RUNS = 180, 10
 def scaled(found: Sequence[RunData]) -> str:
     """Differences from the paper's setup, and common parts."""
     return (
-        f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} for {PAPER_S} s of each "
-        f"setting. The paper has {PAPER_RUNS} seeds."
+        f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} of each setting (the "
+        f"paper: {PAPER_S} s, {PAPER_RUNS} seeds)."
     )
 
 
@@ -175,8 +175,7 @@ def required(found: Sequence[RunData], loss: bool) -> Figure:
         ),
         ("n_b", "smallest_buffer_packets", "not_enclosed", "model_packets", "c_te_packets"),
         note=f"{scaled(found)} Ours lies between two of {len(buffers)} buffers from "
-        f"{buffers[0][0]:.0f} to {buffers[-1][0]:.0f} packets that enclose it; where none do, "
-        "nothing is held against the model.",
+        f"{buffers[0][0]:.0f} to {buffers[-1][0]:.0f} packets, if they enclose it.",
         keys=1,
     )
     for run in found:

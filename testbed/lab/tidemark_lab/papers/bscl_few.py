@@ -36,10 +36,10 @@ def scaled(found: Sequence[RunData]) -> str:
     times = runs.seconds(found, [p for p in found[0].phases if p != THUMB])
     return (
         "10 Mb/s, a fifth of the paper's, with a fifth of its other flows; Reno that grows a "
-        "segment a round trip: a halved window is regained in a tenth of the time. "
-        f"{times} of each setting for {bscl.PAPER_S} s, {runs.seconds(found, [THUMB])} at the rule "
-        f"of thumb. Utilisation at BSCL's buffer lies between two of {len(found[0].phases)} "
-        "measured ones; its estimates are those of the rule of thumb's phase."
+        f"segment a round trip, to regain a window in a tenth of the time; {times} of each setting "
+        f"(the paper: {bscl.PAPER_S} s), {runs.seconds(found, [THUMB])} at the rule of thumb. "
+        f"Utilisation at BSCL's buffer between two of {len(found[0].phases)} measured ones, its "
+        "estimates from the rule of thumb's phase."
     )
 
 

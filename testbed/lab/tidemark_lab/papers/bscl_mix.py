@@ -32,18 +32,15 @@ LOSS_DECIDES = 20
 # Fig. 9: an N_b 20 % too small costs up to 0.5 % of loss with fewer than 200 flows; the most is
 # held to the same factor.
 TOO_SMALL, MOST_EXCESS, EXCESS_FLOWS = 0.8, 0.005, 200
-DRAWN = (
-    " Dotted: the loss law (0.87·N_b / (B + C_e·T_e))² (eqs. 21, 22) with N_b and T_e as "
-    "estimated; dashed: the bound of 1 %."
-)
+DRAWN = " Dotted: loss law (0.87·N_b / (B + C_e·T_e))² (eqs. 21, 22), estimates; dashed: 1 %."
 
 
 def scaled(found: Sequence[RunData]) -> str:
     """Differences from the paper's setup, and common parts."""
     return (
-        f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} for {bscl.PAPER_S} s of "
-        f"each setting. Loss at BSCL's buffer lies between two of {len(found[0].phases)} measured "
-        "ones; its estimates are those of the rule of thumb's phase."
+        f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} of each setting (the "
+        f"paper: {bscl.PAPER_S} s); loss at BSCL's buffer between two of {len(found[0].phases)} "
+        "measured ones, its estimates from the rule of thumb's phase."
     )
 
 

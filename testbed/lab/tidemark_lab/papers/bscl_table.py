@@ -69,7 +69,6 @@ def figures(study: Study) -> list[Figure]:
 def table_i(found: Sequence[RunData]) -> Figure:
     """All rows of the paper, and ours where there are runs."""
     by_count = {int(r.setting(bscl_mix.COUNT)): r for r in found}
-    which = ", ".join(str(n) for n in TABLE_I if n in by_count)
     t_e = [t_e_ms_of_row(n) for n in TABLE_I if n > LOSS_DECIDES_ABOVE]
     columns = ("ct", "stanford", "bscl")
     figure = Figure(
@@ -91,11 +90,10 @@ def table_i(found: Sequence[RunData]) -> Figure:
             *("n_b", *columns, *(f"paper_{c}" for c in columns)),
             *("bscl_with_row_t_e", "c_te_packets", "row_c_te_packets", "row_t_e_ms"),
         ),
-        note=f"{bscl_mix.scaled(found)} Of the paper's {len(TABLE_I)} rows (dotted) these are "
-        f"measured: N_b = {which}. C·T_avg and Stanford follow from the settings. T_e of a row "
-        "follows from its own buffer, so that the last value of each tests our N_b, C_e and burst "
-        f"alone; where the loss decides it is {min(t_e):.0f} to {max(t_e):.0f} ms, at times less "
-        "than the shortest round trip of 20 ms: the paper's N_b is an estimate, too.",
+        note=f"{bscl_mix.scaled(found)} {len(by_count)} of the paper's {len(TABLE_I)} rows "
+        "(dotted). C·T_avg and Stanford follow from the settings, a row's T_e from its buffer, so "
+        "that its last value tests our N_b, C_e and burst alone; where the loss decides it is "
+        f"{min(t_e):.0f} to {max(t_e):.0f} ms, at times below the shortest round trip of 20 ms.",
         keys=1,
     )
     for n, paper in TABLE_I.items():

@@ -215,10 +215,11 @@ def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> 
     """The page of the repository, with a link to the one of the other back end where it is."""
     folder, suffix = in_clone(DOCS), study.suffix
     form = (" --quick" if quick else "") + (f" --back-end {study.back_end.name}" if suffix else "")
-    about = f"{_about(PAPERS[name], study)} Made by `tidemark_lab paper {name}{form} --docs`."
+    about = f"{_about(PAPERS[name], study)} A setting stands at the first of its figures."
+    about += f" Made by `tidemark_lab paper {name}{form} --docs`."
     other, what = (name, "simulated") if suffix else (f"{name}-embedded", "on real TCP")
     if (folder / f"{other}.md").exists():
-        about += f" The same {what}: [{other}.md]({other}.md)."
+        about += f" Also {what}: [{other}.md]({other}.md)."
     heading = PAPERS[name].title + (", on real TCP" if suffix else "")
     report.write_docs(folder, name + suffix, heading, about, figures)
 
@@ -231,11 +232,11 @@ def _figures(paper: Paper, study: Study) -> list[Figure]:
 
 def _about(paper: Paper, study: Study) -> str:
     count = len(study.repetitions(paper.experiments))
-    times = "one seed" if count == 1 else f"up to {count} seeds"
+    times = "one seed" if count == 1 else f"means ± standard deviation of up to {count} seeds"
     how = "simulated with ns-3" if study.as_filed else "of the kernel's TCP through tidemark-switch"
     text = (
-        f"Every figure is drawn from the packets of runs of testbed/experiments/papers, {how}, "
-        f"{times} of each setting. Tolerances stand in the code that draws the figure."
+        f"From the packets of testbed/experiments/papers, {how}, {times} of each setting. "
+        "Tolerances stand in the code that draws a figure."
     )
     if doubted := [r for e in paper.experiments for r in study.doubted(e)]:
         text += f" Not to be trusted: {'; '.join(doubted)}."

@@ -88,7 +88,7 @@ def loss_over_buffer(found: dict[str, RunData]) -> Figure:
         "Loss over the buffer for three kinds of traffic",
         Drawing("oi-1", 1, 2.4, fill, "buffer (packets)", "loss"),
         ("traffic", "buffer_packets", "loss", "utilisation", "transfers", "drops"),
-        note=scaled(list(found.values())) + " The red line is the small buffer of 18 packets.",
+        note=scaled(list(found.values())) + " Red: the small buffer of 18 packets.",
         keys=2,
     )
     measured: dict[tuple[str, str], float] = {}
@@ -171,8 +171,8 @@ def never_saturated(found: dict[str, RunData]) -> Figure:
         "Links that are never saturated",
         Drawing("oi-s32", 1, 1.8, fill, "load"),
         ("link", "load_of_the_paper", "load", "loss"),
-        note="Scaled to 50 Mb/s: users and flows as the capacity; the third example has no number "
-        "in the paper, ours has 8 last miles of 2 Mb/s. Loads follow from the settings.",
+        note="Scaled to 50 Mb/s: users and flows as the capacity; the third example, without a "
+        "number in the paper, has 8 last miles of 2 Mb/s. Loads follow from the settings.",
         keys=1,
     )
     for name, run in found.items():

@@ -162,7 +162,7 @@ def throughput(run: RunData, name: str, found: dict[str, list[Flow]]) -> Figure:
         ("buffer", "large", "bytes_per_s"),
         [(p, f.large, f.bytes_per_s) for p in found for f in found[p] if f.bytes_per_s],
         checks,
-        NOTE + " Of transfers those that begin and end in the phase.",
+        NOTE + " Transfers that begin and end in the phase.",
         keys=None,
     )
 

@@ -27,19 +27,16 @@ def _one(found: Sequence[Figure]) -> Figure:
     checks = _checks([f.checks for f in found])
     if first.keys is None:
         rows = [row for f in found for row in f.rows]
-        note = f"{first.note}{count}their data are drawn together, values are means ± their "
-        return replace(first, rows=rows, checks=checks, note=note + "standard deviation.")
+        return replace(first, rows=rows, checks=checks, note=f"{first.note}{count}drawn together.")
     if first.keys == 0:
-        note = f"{first.note}{count}the first is drawn, values are means ± their standard "
-        return replace(first, checks=checks, note=note + "deviation.")
+        return replace(first, checks=checks, note=f"{first.note}{count}the first is drawn.")
     rows, columns = _rows(found, first.keys)
-    note = f"{first.note}{count}each is pale behind their mean, values are ± their standard "
     return replace(
         first,
         rows=rows,
         columns=(*first.columns, *columns),
         checks=checks,
-        note=note + "deviation.",
+        note=f"{first.note}{count}pale behind their mean.",
         repeated=[f.rows for f in found],
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
+from textwrap import fill
 
 from ..errors import LabError
 from ..markdown import table
@@ -35,6 +36,7 @@ def write(out: Path, title: str, about: str, figures: Sequence[Figure]) -> Path:
 
 # Of a figure in the repository: a drawing of single packets is larger.
 MOST_SVG_BYTES = 80_000
+WIDTH = 120
 
 
 def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequence[Figure]) -> Path:
@@ -47,9 +49,15 @@ def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequenc
     # A figure that is no longer made leaves no picture.
     for old in images.glob("*.svg"):
         old.unlink()
-    lines = [f"# {title}", "", about, ""]
+    lines = [f"# {title}", "", fill(about, WIDTH, break_on_hyphens=False), ""]
+    before = ""
     for figure in figures:
-        lines += [f"## {figure.name}: {figure.title}", "", figure.note, ""]
+        # The setting, its first sentence, is said by the first of the figures that have it.
+        setting, _, own = figure.note.partition(". ")
+        note = own if setting == before else figure.note
+        before = setting
+        lines += [f"## {figure.name}: {figure.title}", ""]
+        lines += [fill(note, WIDTH, break_on_hyphens=False), ""] if note else []
         (images / f"{figure.file}.svg").write_text(figure.svg)
         lines += [f"![{figure.name}]({name}/{figure.file}.svg)", ""]
         if figure.checks:

@@ -24,8 +24,8 @@ LEAST_PACKETS = 20
 DRAINS = {"reno": (1.0, 1.0), "cubic": (0.6, 0.7), "bbr": (0.25, 0.25), "scalable": (0.11, 0.25)}
 DRAIN_OFF = 0.1
 SCALED = (
-    "Scaled: 100 Mb/s and 20 ms have the paper's BDP of 165 packets (of 1514 bytes for 9000, at "
-    "a hundredth of the rate)."
+    "Scaled: 100 Mb/s and 20 ms have the paper's BDP of 165 packets (1514 bytes for 9000, a "
+    "hundredth of the rate)."
 )
 
 
@@ -87,8 +87,8 @@ def through_a_loss(run: RunData) -> Figure:
                 0.1,
             ),
         ],
-        SCALED + " From the smallest to the largest value of each 1/300 of the time; the data have "
-        "every packet. The red line is the drop; dashed: half the window before.",
+        SCALED + " Band: least to largest of each 1/300 of the time. Red: the drop; dashed: half "
+        "the window before.",
     )
 
 
@@ -131,10 +131,9 @@ def over_time(found: dict[str, RunData]) -> Figure:
         "Queue over time of one flow, B = BDP",
         Drawing("utb-2", len(names), 1.9, fill, "s", "queue (packets)"),
         ("algorithm", "s", "low_packets", "high_packets", "limit_packets", "least_packets"),
-        note=SCALED + " From the smallest to the largest queue of each 1/150 of the time. Dotted: "
-        "the limit; dashed: what theory has as the least, β·(BDP + B) - BDP, of BBR B - BDP/4 "
-        "(§3.5). BBR is version 1; its drain is that of a cycle of its gains while it probes for "
-        "bandwidth (Table 1).",
+        note=SCALED + " Band: least to largest of each 1/150 of the time. Dotted: the limit; "
+        "dashed: the theory's least, β·(BDP + B) - BDP, of BBR B - BDP/4 (§3.5). BBR v1: the drain "
+        "of a cycle of its gains while it probes for bandwidth (Table 1).",
     )
     for name in names:
         run = found[name]
@@ -196,9 +195,8 @@ def over_buffer(found: dict[str, RunData]) -> Figure:
         "Utilisation of one flow over the buffer",
         Drawing("utb-3", len(found), 1.9, fill, "B / BDP", "utilisation, 1st percentile"),
         ("algorithm", "buffer_packets", "buffer_bdp", "utilisation_p01", "utilisation", "theory"),
-        note=SCALED + " Utilisation is that of ten round trips by departures from the queue, where "
-        "the paper has iperf's throughput over 10 ms; of BBR without its probes of the round trip, "
-        "which the theory leaves out. Dashed: theory of §3.5; above 20 packets it is held "
+        note=SCALED + " Of ten round trips, by departures (the paper: iperf's of 10 ms); of BBR "
+        "without its probes of the round trip. Dashed: theory of §3.5, above 20 packets held "
         f"to within {UTILISATION_OFF:g}.",
         keys=3,
     )

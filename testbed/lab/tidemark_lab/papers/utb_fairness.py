@@ -55,7 +55,7 @@ def flows_with_loss(reno: Sequence[RunData]) -> Figure:
         "Reno flows that see a loss in a round trip with one, B = BDP",
         Drawing("utb-10", 1, 2.2, fill, "flows", "flows with a loss in an RTT"),
         ("flows", "d_mean", "d_max", "theorem_5", "authors"),
-        note=SCALED + " The authors' values are means of their table of 5 ms intervals.",
+        note=SCALED + " Authors: means of their table of 5 ms intervals.",
         keys=1,
     )
     for run in reno:
@@ -104,8 +104,8 @@ def fairness(reno: Sequence[RunData]) -> Figure:
         "Worst-case Δ-almost fairness over n and over the buffer",
         Drawing("utb-11", 2, 2.2, fill, y="window over BDP/n"),
         ("flows", "buffer_bdp", "largest_over_fair", "smallest_over_fair", "authors_largest"),
-        note=SCALED + " Ours: 1st and 99th percentile of windows in flight. The "
-        "authors' are 95th percentiles of their calculated_deltas.csv.",
+        note=SCALED + " Windows in flight: 1st and 99th percentile; authors: 95th percentile of "
+        "their calculated_deltas.csv.",
         keys=2,
     )
     full, over_b = [], []

@@ -75,9 +75,9 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
             *("flows", "smallest_buffer_packets", "not_enclosed", "bdp_sqrt_n_packets"),
             *("delta_bdp_sqrt_n_packets", "utilisation_p01", "theorem_7"),
         ),
-        note=SCALED + " Left: where 99 % of the packets find a queue, between two of four buffers; "
-        "where none enclose it, nothing is held against the theory. Right: of ten round trips "
-        "each. Δ is the largest window in flight over the fair one with a full buffer.",
+        note=SCALED + " Left: 99 % of the packets find a queue, between two of four buffers, if "
+        "they enclose it. Right: of ten round trips. Δ: largest window in flight over the fair one "
+        "with a full buffer.",
         keys=1,
     )
     idle, smallest, losing, outside = [], [], [], ""

@@ -69,8 +69,7 @@ def marks_against_drops(run: RunData) -> Figure:
                 math.inf,
             ),
         ],
-        SCALED + " From the smallest to the largest queue of each 1/300 of the time. Dashed: where "
-        "packets are dropped or marked, one BDP.",
+        SCALED + " Band: least to largest of each 1/300 of the time. Dashed: drops, marks, 1 BDP.",
     )
 
 
@@ -142,9 +141,8 @@ def window_distributions(run: RunData) -> Figure:
             if v > 0
         ],
         checks,
-        SCALED + " A line for each flow: the windows that its packets left under, where the paper "
-        "has those at each acknowledgement. Dashed: (BDP + B)/n; dotted: ¾ and 5/4 of it, between "
-        "which uniform windows would lie.",
+        SCALED + " A line for each flow: the windows that its packets left under (the paper: at "
+        "each acknowledgement). Dashed: (BDP + B)/n; dotted: ¾ and 5/4 of it, uniform windows.",
     )
 
 
@@ -181,8 +179,6 @@ def unfair(run: RunData) -> Figure:
         Drawing("utb-9", 2, 2.2, fill, "s"),
         ("what", "s", "low_packets", "high_packets"),
         [row for what, seen in series.items() for row in seen.rows(what)],
-        note=SCALED
-        + " From the smallest to the largest value of each 1/150 of the time. Red ticks: "
-        "drops; dashed: BDP/n, a fair window; dotted: the limit. The paper prints no value of this "
-        "figure.",
+        note=SCALED + " Band: least to largest of each 1/150 of the time. Red: drops; dashed: "
+        "BDP/n, a fair window; dotted: the limit. The paper prints no value.",
     )
