@@ -139,6 +139,14 @@ def test_it_measures_advises_applies_and_measures_again(demo, binary, tmp_path):
     (record,) = [json.loads((out / "run.json").read_text())]
     assert [r["phase"] for r in record["rows"]] == ["first", "second"]
     assert record["rows"][1]["limit_bytes"] == second["limit_bytes"]
+    # Applications are judged by the same flows.
+    for phase, row in zip((first, second), record["rows"], strict=True):
+        seen = phase["application"]
+        assert seen["transfers"]["completed"] == row["transfers"] > 20
+        times = seen["transfers"]["completion_ms"]
+        assert times["p50"] == pytest.approx(row["completion_p50_ms"])
+        assert 0 < times["p50"] < min(times["p95"], seen["page"]["load_ms"])
+        assert 1 < seen["voice"]["mos"] < 4.41
     assert "console: http://127.0.0.1:8080/" in one.text()
 
 

@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tidemark_lab.application import Transfers, view
 from tidemark_lab.demo import report, tables
 from tidemark_lab.errors import LabError
 from tidemark_lab.figures import data, source
+from tidemark_lab.formats import MISSING
 
 # Of a simulated run, whose phases are from 3 to 8 s and from 9 s on.
 CAPTURE = Path(__file__).parent / "data" / "small" / "capture"
@@ -26,12 +28,13 @@ PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"><title>first</title></svg>\n'
 def make_summary() -> dict:
     def phase(name: str, index: int) -> dict:
         estimate = {"value": 12.0, "low": 11.0, "high": 13.0}
+        delay_ms = {"p50": 12.5, "p99": 24.0, "max": 25.0}
         start = 3 + 6 * index
         return {
             "name": name,
             "utilisation": 0.991 - 0.005 * index,
             "loss_rate": 0.0062,
-            "delay_ms": {"p50": 12.5, "p99": 24.0, "max": 25.0},
+            "delay_ms": delay_ms,
             "occupancy_bytes": {"p50": 150_000, "p99": 300_000, "max": 312_000},
             "limit_bytes": LIMITS[index],
             "drops": 160,
@@ -69,6 +72,7 @@ def make_summary() -> dict:
                 "chance": 0.92,
                 "because": "utilisation is 99.1 % for 98 % <at 312 kB>",
             },
+            "application": view(Transfers([38_000] * 20, [100.0] * 20, 1), 25.0, delay_ms, 0.0062),
             "window": {
                 "start_ns": start * 10**9,
                 "end_ns": (start + 5) * 10**9,
@@ -175,6 +179,21 @@ def test_predicted_stands_beside_measured(page: Path) -> None:
     assert "needs 150 kB &lt;BSCL&gt;." in text
 
 
+def test_applications_have_their_table(page: Path) -> None:
+    text = page.read_text()
+    assert "<h2>As applications see it</h2>" in text
+    for label, shown in (
+        ("transfers, whole", "20"),
+        ("completion time, median", "100.0 ms"),
+        ("completion time, p99", MISSING),
+        ("page load (model)", "1267 ms"),
+        # R = 93.2 - 0.024 · 57.5 - 95 · 0.62 / 25.72 = 89.5.
+        ("voice, MOS of 1 to 4.5 (E-model)", "4.33"),
+    ):
+        row = f'<th scope="row">{label}</th><td>{shown}</td><td>{shown}</td>'
+        assert row in text, label
+
+
 def test_verdicts_say_what_was_missed() -> None:
     summary = make_summary()
     second = summary["phases"][1]
@@ -206,11 +225,16 @@ def test_data_is_the_bottlenecks_in_order_of_time(run_dir: Path) -> None:
     assert np.nanmax(first.limit_bytes) > 1.9 * np.nanmax(second.limit_bytes)
 
 
-def test_without_tcp_probe(run_dir: Path) -> None:
+def test_without_tcp_probe_and_of_a_run_from_before_applications(run_dir: Path) -> None:
+    summary = make_summary()
+    for phase in summary["phases"]:
+        del phase["application"]
+    (run_dir / "summary.json").write_text(json.dumps(summary))
     for path in (run_dir / "capture").glob("tcp_probe-*"):
         path.unlink()
     text = write_report(run_dir).read_text()
     assert text.count("<svg") == 4
+    assert "applications" not in text and "<h2>Evidence</h2>" in text
     assert "No sender's window is in the capture" in text.replace("&#x27;", "'")
 
 

@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 import copy
+import json
 import re
+from pathlib import Path
+
+import pytest
 
 from tidemark_lab import checks, offline, summary, verdict
-from tidemark_lab.demo import tables
+from tidemark_lab.application import Transfers
+from tidemark_lab.demo import conclusion, tables
+from tidemark_lab.experiment import load
+from tidemark_lab.experiment.backend import MeasuredPhase
+from tidemark_lab.experiment.plan import Limits, Plan
+from tidemark_lab.formats import MISSING
 
 TRUTH = {"n_b": 12, "t_e_ms": 19.2, "rbp": 2, "wl": 2, "short": 300}
 
@@ -86,7 +95,14 @@ def phase(name="first"):
 
 def summarised(one, why_not_trusted=""):
     row = {"stolen_cpu": 0.001, "late_p99_ms": 3.0, "why_not_trusted": why_not_trusted}
-    return summary.phase_summary(one, TRUTH, limit_action="drop_tail", machine=row)
+    return summary.phase_summary(
+        one,
+        TRUTH,
+        limit_action="drop_tail",
+        machine=row,
+        base_rtt_ms=25.0,
+        transfers=Transfers([30_000] * 100, [80.0] * 100, 2),
+    )
 
 
 def document():
@@ -155,6 +171,62 @@ def test_the_table_shows_both_phases_the_prediction_and_the_truth():
     assert "- because" in text
     # Estimate and truth.
     assert re.search(r"^N_b, flows +12\.0 \(11\.0 to 13\.0\) +12\.0 ", text, re.MULTILINE)
+
+
+def test_the_table_shows_the_phases_as_applications_see_them():
+    text = tables.text(document())
+    for row in (
+        "transfers, whole +100 +100",
+        "their mean size +30\\.0 kB +30\\.0 kB",
+        "completion time, p99 +80\\.0 ms +80\\.0 ms",
+        # 80 ms for each of 1 + 70/6 rounds.
+        "page load \\(model\\) +1013 ms +1013 ms",
+        # 20 ms, half of 25 ms, and 25.1 ms of queue.
+        "voice, mouth to ear \\(model\\) +57\\.6 ms",
+        # R = 93.2 - 1.38 - 0.36.
+        "voice, MOS of 1 to 4\\.5 \\(E-model\\) +4\\.37",
+    ):
+        assert re.search(f"^{row}", text, re.MULTILINE), (row, text)
+
+
+def test_each_phase_of_the_demo_has_its_own_transfers_and_the_hosts_rtt():
+    plan = Plan.of(load.check(load.read(load.FILES / "demo.toml"), "demo"), 1)
+    measured = [
+        MeasuredPhase(one["name"], [Limits("drop_tail", 312_500)], [], told=[one])
+        for one in (phase(), phase("second"))
+    ]
+    transfers = [Transfers([30_000] * 20, [80.0] * 20, 2), None]
+    run = conclusion.summary_of(
+        plan, measured, [TRUTH] * 2, transfers, Path("runs/x"), [{}, {"stolen_cpu": 0.1}]
+    )
+    first, second = (p["application"] for p in json.loads(json.dumps(run))["phases"])
+    assert first["transfers"] == {
+        "completed": 20,
+        "not_completed": 2,
+        "mean_bytes": 30_000,
+        "completion_ms": {"p50": 80, "p95": 80, "p99": None},
+    }
+    assert first["page"]["load_ms"] == pytest.approx(1013, abs=1)
+    # Of 10, 20, 30 and 40 ms the half of the mean, one packet, and the largest delay.
+    assert first["voice"]["mouth_to_ear_ms"] == pytest.approx(12.5 + 20 + 25.1)
+    # A run that goes on.
+    assert second["transfers"]["completed"] is None and second["page"]["load_ms"] is None
+    assert second["voice"] == first["voice"]
+    assert "page load (model)                 1013 ms" in tables.text(run)
+
+
+def test_unknown_is_a_dash_and_an_older_summary_has_no_such_table():
+    run = document()
+    first = run["phases"][0]["application"]
+    first["voice"]["mos"] = None
+    first["transfers"]["completed"] = 0
+    text = tables.text(run)
+    assert re.search(rf"^voice, MOS .* +{MISSING} +4\.37$", text, re.MULTILINE), text
+    assert re.search(r"^transfers, whole +0 +100$", text, re.MULTILINE), text
+    for phase_of_old in run["phases"]:
+        del phase_of_old["application"]
+    assert tables.application(run)[1] == []
+    assert "voice" not in tables.text(run) and "\n\n\n" not in tables.text(run)
 
 
 def test_checks_hold_for_a_good_run_and_name_what_is_wrong():

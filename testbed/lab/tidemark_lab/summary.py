@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from . import checks, verdict
+from . import application, checks, verdict
 from .json_types import JsonObject
 from .limits import acts_at_bytes
 
@@ -16,10 +16,13 @@ def phase_summary(
     *,
     limit_action: str,
     machine: JsonObject,
+    base_rtt_ms: float | None,
+    transfers: application.Transfers | None,
 ) -> JsonObject:
     """One phase of summary.json from the controller's `Phase` (docs/reference/api.md), the
-    truth of its time, what the switch does at the limit, and how the machine kept up (the row's
-    columns; a run that goes on has none but `stolen_cpu`)."""
+    truth of its time, what the switch does at the limit, how the machine kept up (the row's
+    columns; a run that goes on has none but `stolen_cpu`), and the short flows, which are not
+    known while a run goes on."""
     link = phase["links"][0]
     estimate = link["estimate"]
     estimates = estimate["estimates"]
@@ -34,6 +37,9 @@ def phase_summary(
         "limit_action": limit_action,
         "drops": estimate["drops"],
         "ce_marked": estimate["ce_marked"],
+        "application": application.view(
+            transfers, base_rtt_ms, estimate["delay_ms"], estimate["loss_rate"]
+        ),
         "reports": {k: phase["reports"][k] for k in ("received", "lost", "malformed")},
         "join": {"matched_fraction": phase["join"]["matched_fraction"]},
         "estimates": {

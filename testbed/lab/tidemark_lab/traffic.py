@@ -7,7 +7,9 @@ import json
 import statistics
 from pathlib import Path
 
+from .application import Transfers
 from .json_types import JsonObject
+from .trial.outcome import completion_ms, whole_transfers
 
 
 def harmonic_mean(values: list[float]) -> float | None:
@@ -35,6 +37,8 @@ class Truth:
 
     def __init__(self, document: JsonObject):
         self.flows: list[JsonObject] = document["flows"]
+        # Ended short flows that are not among them, as there were too many.
+        self.omitted: int = document.get("omitted_flows", 0)
 
     @classmethod
     def read(cls, path: Path) -> Truth:
@@ -69,6 +73,18 @@ class Truth:
             for f in self.flows
         )
         return {**counted(self.persistent(start_unix_ns, end_unix_ns)), "short": short}
+
+    def transfers(self, start_unix_ns: int, end_unix_ns: int) -> Transfers | None:
+        """The short flows that began in a time; None where not all of them are kept."""
+        if self.omitted:
+            return None
+        began = sum(
+            f["kind"] == "short" and start_unix_ns <= f["start"]["unix_ns"] < end_unix_ns
+            for f in self.flows
+        )
+        whole = whole_transfers(self.flows, start_unix_ns, end_unix_ns)
+        times_ms = [completion_ms(f) for f in whole]
+        return Transfers([f["bytes_wanted"] for f in whole], times_ms, began - len(whole))
 
 
 def planned_truth(spec: JsonObject) -> JsonObject:

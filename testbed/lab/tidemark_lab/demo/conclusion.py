@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import __version__, checks, offline, summary
+from ..application import Transfers
 from ..bmv2 import checks as bmv2_checks
 from ..bmv2 import rates as bmv2
 from ..experiment import live
@@ -50,7 +51,8 @@ def judge(run: Run) -> Judged:
     truth = run.truth()
     unix = [(p.windows[0].start_unix_ns, p.windows[0].end_unix_ns) for p in run.phases]
     truths = [truth.phase(*span) for span in unix]
-    document = summary_of(run.plan, run.phases, truths, run.run_dir, run.rows)
+    transfers = [truth.transfers(*span) for span in unix]
+    document = summary_of(run.plan, run.phases, truths, transfers, run.run_dir, run.rows)
     results = checks.judge(document, run.phases[-1].limits[0].acts_at_bytes)
     if run.plan.experiment.run.back_end == "bmv2":
         results += bmv2_checks.judge(document)
@@ -69,15 +71,17 @@ def summary_of(
     plan: Plan,
     measured: Sequence[MeasuredPhase],
     truths: Sequence[JsonObject],
+    transfers: Sequence[Transfers | None],
     run_dir: Path,
     machine: Sequence[JsonObject],
 ) -> JsonObject:
     """`summary.json`; `machine`: the phases' rows, or what is known before there are any."""
     experiment = plan.experiment
+    described = scenario(plan)
     return {
         "config": {
             "switch": experiment.run.back_end,
-            "scenario": scenario(plan),
+            "scenario": described,
             "seconds": experiment.phases[0].duration,
             "warmup_s": experiment.run.warmup,
             "settle_s": experiment.phases[-1].settle,
@@ -91,8 +95,10 @@ def summary_of(
                 truth,
                 limit_action=phase.limits[0].action,
                 machine=row,
+                base_rtt_ms=described["mean_rtt_ms"],
+                transfers=short,
             )
-            for phase, truth, row in zip(measured, truths, machine, strict=True)
+            for phase, truth, short, row in zip(measured, truths, transfers, machine, strict=True)
         ],
     }
 

@@ -112,7 +112,9 @@ class Demo(Judge):
         """Leaves everything running until a signal, which the user asked for."""
         truths = [planned_truth(live.session.spec) for _ in measured]
         machine = [{"stolen_cpu": phase.stolen_cpu_fraction} for phase in measured]
-        document = conclusion.summary_of(live.plan, measured, truths, live.session.run_dir, machine)
+        document = conclusion.summary_of(
+            live.plan, measured, truths, [None] * len(measured), live.session.run_dir, machine
+        )
         write_json(live.session.run_dir / "summary.json", document)
         live.progress.say("")
         live.progress.say(tables.text(document))

@@ -27,6 +27,7 @@ def write(run_dir: Path, summary: JsonObject) -> Path:
         page.table(*tables.outcome(summary)),
         f"<p>Under the advised limit:</p>{page.items(said)}" if said else "",
         _advice(summary),
+        _application(summary),
         *(part for figure in figures for part in figure_report.section(figure, data=False)),
         "<h2>Estimates and the truth</h2>",
         page.table(*tables.estimates(summary)),
@@ -39,6 +40,17 @@ def write(run_dir: Path, summary: JsonObject) -> Path:
     about = "; ".join([*facts, *_about(summary)]) + "."
     write_text(path, page.page(f"Tidemark run {run_dir.name}", about, parts))
     return path
+
+
+def _application(summary: JsonObject) -> str:
+    head, rows = tables.application(summary)
+    if not rows:
+        return ""
+    return (
+        f"<h2>As applications see it</h2>{page.table(head, rows)}"
+        '<p class="soft">Transfers are measured; page load and voice are models of them, of delay '
+        "and of loss.</p>"
+    )
 
 
 def _picture(run_dir: Path, phase: JsonObject) -> str:

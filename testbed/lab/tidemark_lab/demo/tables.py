@@ -73,6 +73,17 @@ QUEUE = (
     Quantity("occupancy, largest", "occupancy_bytes.max", kilobytes),
 )
 
+APPLICATION = (
+    Quantity("transfers, whole", "transfers.completed", number(0)),
+    Quantity("their mean size", "transfers.mean_bytes", kilobytes),
+    Quantity("completion time, median", "transfers.completion_ms.p50", MS),
+    Quantity("completion time, p95", "transfers.completion_ms.p95", MS),
+    Quantity("completion time, p99", "transfers.completion_ms.p99", MS),
+    Quantity("page load (model)", "page.load_ms", number(0, "ms")),
+    Quantity("voice, mouth to ear (model)", "voice.mouth_to_ear_ms", MS),
+    Quantity("voice, MOS of 1 to 4.5 (E-model)", "voice.mos", number(2)),
+)
+
 
 def outcome(summary: JsonObject) -> Table:
     """The measurements of each phase; the advice's prediction next to the phase
@@ -100,6 +111,17 @@ def _targets(summary: JsonObject) -> JsonObject:
 def _advice(summary: JsonObject) -> JsonObject:
     """The first that there is."""
     return next((p["advice"] for p in summary["phases"] if p.get("advice")), None) or {}
+
+
+def application(summary: JsonObject) -> Table:
+    """The phases as applications see them; no row for a summary from before it had that."""
+    phases = [p for p in summary["phases"] if p.get("application")]
+
+    def row(q: Quantity) -> tuple[str, ...]:
+        return (q.label, *(show(q.measured(p["application"]), q.form) for p in phases))
+
+    head = ("", *(f"phase {p['name']}" for p in phases))
+    return head, list(map(row, APPLICATION)) if phases else []
 
 
 def verdicts(summary: JsonObject) -> list[str]:
@@ -167,8 +189,8 @@ def sentences(summary: JsonObject) -> list[str]:
 
 def text(summary: JsonObject) -> str:
     """The verdicts, all of the tables on a terminal, and the reasons of the advice."""
-    tables = (outcome(summary), estimates(summary), evidence(summary))
+    tables = (outcome(summary), application(summary), estimates(summary), evidence(summary))
     lines = [*sentences(summary), ""]
-    lines += [line for t in tables for line in [*aligned(*t), ""]]
+    lines += [line for t in tables if t[1] for line in [*aligned(*t), ""]]
     reasons = _advice(summary).get("reasons") or []
     return "\n".join([*lines[:-1], *(f"  - {r}" for r in reasons)])

@@ -82,18 +82,28 @@ def jain(rates: Sequence[float]) -> float | None:
     return total * total / (len(rates) * squares) if squares > 0 else None
 
 
-def completion_times_ms(
+def whole_transfers(
     flows: Sequence[JsonObject], start_unix_ns: int, end_unix_ns: int
-) -> list[float]:
-    """Of the short flows of a truth that began and ended between the two."""
+) -> list[JsonObject]:
+    """The short flows of a truth that began and ended between the two."""
     return [
-        (f["stop"]["unix_ns"] - f["start"]["unix_ns"]) / 1e6
+        f
         for f in flows
         if f["kind"] == "short"
         and f["complete"]
         and f["start"]["unix_ns"] >= start_unix_ns
         and f["stop"]["unix_ns"] <= end_unix_ns
     ]
+
+
+def completion_ms(flow: JsonObject) -> float:
+    return (flow["stop"]["unix_ns"] - flow["start"]["unix_ns"]) / 1e6
+
+
+def completion_times_ms(
+    flows: Sequence[JsonObject], start_unix_ns: int, end_unix_ns: int
+) -> list[float]:
+    return [completion_ms(f) for f in whole_transfers(flows, start_unix_ns, end_unix_ns)]
 
 
 def quantile(values: Sequence[float], fraction: float) -> float | None:
