@@ -95,7 +95,24 @@ def run(name: str, more: list[str]) -> None:
     session = {"benchmark": name, "command": command, "machine": about, "raw": raw}
     (PAGES / f"{stem}.json").write_text(json.dumps(session, indent=1) + "\n")
     (PAGES / f"{stem}.md").write_text(page(name, about, command, READERS[name](raw)))
+    list_page(stem, f"{stem[: -len(name) - 1]}, {BENCHMARKS[name].title}", about)
     print(f"written: docs/benchmarks/{stem}.md")
+
+
+def list_page(stem: str, title: str, about: dict) -> None:
+    """Adds a page to the lists of the documentation, behind the last session's line."""
+    for file, line, mark in (
+        (PAGES.parent / "SUMMARY.md", f"  - [{title}](benchmarks/{stem}.md)", "](benchmarks/20"),
+        (
+            PAGES / "README.md",
+            f"| [{title}]({stem}.md) | every row, raw output kept | {about['cores']} cores |",
+            "| [20",
+        ),
+    ):
+        lines = file.read_text().splitlines()
+        last = max(i for i, text in enumerate(lines) if mark in text)
+        lines.insert(last + 1, line)
+        file.write_text("\n".join(lines) + "\n")
 
 
 def sessions() -> dict[str, tuple[str, dict]]:

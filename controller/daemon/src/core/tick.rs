@@ -290,6 +290,32 @@ mod tests {
         core
     }
 
+    #[test]
+    fn an_idle_link_is_estimated_every_ten_seconds_and_one_with_a_packet_at_once() {
+        let core = core();
+        let estimated_at = |second: u64, update: &Update| {
+            core.take(0, update);
+            links(&core);
+            let to_ns = core.read(|s| s.links[&LINK].estimate().map(|e| e.to_ns));
+            assert!(to_ns <= Some(second * S));
+            to_ns.map(|ns| ns / S)
+        };
+        let idle = |second| {
+            let mut update = records(second);
+            for r in &mut update.link_intervals {
+                (r.packets, r.arrivals) = (0, 0);
+            }
+            update
+        };
+        for second in 6..=15 {
+            assert_eq!(estimated_at(second, &idle(second)), Some(second));
+        }
+        let seen: BTreeSet<_> = (20..50).map(|s| estimated_at(s, &idle(s))).collect();
+        assert_eq!(seen.len(), 4, "{seen:?}");
+        assert_eq!(estimated_at(50, &records(50)), Some(50));
+        assert_eq!(estimated_at(51, &idle(51)), Some(51));
+    }
+
     /// Between an estimate and its use others may change the link: what it was made of
     /// has to be there still.
     #[test]

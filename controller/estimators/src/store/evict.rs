@@ -65,9 +65,12 @@ impl Store {
     /// have too many, those links lose their oldest that have more than an equal part.
     fn evict_intervals(&mut self, config: &EstimatorConfig) {
         self.thin_quiet(config.max_all_link_intervals);
-        let busy = self.links.values().filter(|l| !is_at_rest(l)).count();
+        let at_rest = |l: &&LinkStore| is_at_rest(l) && l.intervals.len() <= QUIET_RECORDS;
+        let rest = self.links.values().filter(at_rest);
+        let busy = self.links.len() - rest.clone().count();
+        let of_rest: usize = rest.map(|l| l.intervals.len()).sum();
         let part = |kept: usize, most: usize| {
-            let equal = most / busy.max(1);
+            let equal = most.saturating_sub(of_rest) / busy.max(1);
             if kept > most { equal } else { usize::MAX }
         };
         let links = self.links.values();
@@ -93,7 +96,8 @@ impl Store {
     }
 
     /// Where the links together have more than half of what is kept, leaves few records of those
-    /// whose last packet is long ago: idle queues take no time from busy ones.
+    /// whose last packet is long ago: idle queues take no time from busy ones. What goes tells of
+    /// no packet, and is not counted.
     fn thin_quiet(&mut self, most: usize) {
         let kept: usize = self.links.values().map(|l| l.intervals.len()).sum();
         if kept <= most / 2 {
@@ -209,6 +213,7 @@ mod tests {
     fn many_links_share_what_all_may_keep() {
         let mut store = Store::default();
         let interval = |port, start_ns| LinkInterval {
+            packets: 1,
             port,
             start_ns,
             ..LinkInterval::default()
@@ -258,5 +263,37 @@ mod tests {
         let before = store.evicted;
         store.expire(&config);
         assert_eq!(store.evicted, before, "within the bounds nothing goes");
+    }
+
+    /// A thousand idle queues leave a busy one its history.
+    #[test]
+    fn quiet_links_leave_room_to_busy_ones() {
+        const S: u64 = 1_000_000_000;
+        let mut store = Store::default();
+        for second in 0..100 {
+            for port in 0..1001 {
+                let packets = u32::from(port == 0 || second == 0);
+                let record = LinkInterval {
+                    port,
+                    start_ns: second * S,
+                    duration_ns: S,
+                    packets,
+                    ..LinkInterval::default()
+                };
+                store.push_link_interval(record, usize::MAX);
+            }
+        }
+        let config = EstimatorConfig {
+            max_all_link_intervals: 30_000,
+            retention_s: 200.0,
+            ..EstimatorConfig::default()
+        };
+        store.expire(&config);
+        let kept = |port| store.links[&LinkId::new(0, port, 0)].intervals.len();
+        assert_eq!(
+            (kept(0), kept(1), kept(1000)),
+            (100, QUIET_RECORDS, QUIET_RECORDS)
+        );
+        assert_eq!(store.evicted.link_intervals, 0);
     }
 }

@@ -159,7 +159,8 @@ impl<'a> LinkWindow<'a> {
             window.gaps = gaps::gaps(&window.intervals);
         }
         let (from_ns, to_ns) = (window.from_ns, window.to_ns);
-        window.silent = !window.intervals.iter().any(|r| has_packets(r)) && is_silent(store, &window);
+        window.silent =
+            !window.intervals.iter().any(|r| has_packets(r)) && is_silent(store, &window);
         window.flows_evicted = link.flows_evicted_ns >= from_ns && link.flows_evicted_ns > 0;
         window.drops = between(&link.drops, from_ns, to_ns, |d| d.time_ns).collect();
         let no_drops = window.intervals.iter().all(|r| r.drops == 0);
