@@ -23,7 +23,7 @@ use traffic_manager::super_frame::Refusal;
 use crate::control::port_states;
 use crate::data_plane::Handle;
 use crate::tagging::TagCounters;
-use traffic_manager::Stats;
+use traffic_manager::{AqmCounts, Stats, Switch};
 
 /// Sources of the metrics.
 #[derive(Clone)]
@@ -65,6 +65,7 @@ async fn answer(State(shown): State<Shown>, headers: HeaderMap) -> Response {
     let read = shown.plane.call(move |p| {
         let totals = Totals {
             traffic: *p.switch.stats(),
+            aqm: of_all_ports(&p.switch),
             no_interface: p.io.no_interface,
             refused,
             tagged,
@@ -92,6 +93,7 @@ type OfSwitch = fn(&Totals) -> u64;
 #[derive(Debug)]
 struct Totals {
     traffic: Stats,
+    aqm: AqmCounts,
     no_interface: u64,
     refused: u64,
     tagged: u64,
@@ -143,6 +145,8 @@ const SWITCH: &[(MetricDoc, OfSwitch)] = metric_table! {
         |t| t.traffic.dropped_egress;
     counter dropped_priority_packets "Packets of a `priority` for which there is no queue (`--priority-queues`)":
         |t| t.traffic.dropped_priority;
+    counter aqm_dropped_packets "Packets that queue management (`--aqm`) dropped": |t| t.aqm.dropped_packets;
+    counter aqm_marked_packets "Packets that queue management (`--aqm`) marked CE": |t| t.aqm.marked_packets;
     counter dropped_reinject_packets "Packets dropped because too many waited for another pass":
         |t| t.traffic.dropped_reinject;
     counter dropped_digests "Digests that nobody fetched": |t| t.traffic.dropped_digests;
@@ -155,6 +159,15 @@ const SWITCH: &[(MetricDoc, OfSwitch)] = metric_table! {
     counter stream_lost "Packets and digests that a P4Runtime client did not get: it was too slow, or they did not fit their type":
         |t| t.stream_lost;
 };
+
+fn of_all_ports(switch: &Switch) -> AqmCounts {
+    let mut all = AqmCounts::default();
+    for counts in switch.ports().filter_map(|(_, p)| p.aqm_counts()) {
+        all.dropped_packets += counts.dropped_packets;
+        all.marked_packets += counts.marked_packets;
+    }
+    all
+}
 
 fn refused(p: &PortState, why: Refusal) -> u64 {
     let n = p.rx_refused_super_frames.get(why.name());
@@ -227,6 +240,10 @@ mod tests {
                 clones: 5,
                 ..Stats::default()
             },
+            aqm: AqmCounts {
+                marked_packets: 8,
+                ..AqmCounts::default()
+            },
             no_interface: 1,
             refused: 2,
             tagged: 3,
@@ -244,6 +261,7 @@ mod tests {
              tidemark_switch_queue_packets{port=\"3\",interface=\"eth3\"} 2\n",
             "tidemark_switch_delay_seconds{port=\"3\",interface=\"eth3\"} 0.005\n",
             "tidemark_switch_clones_total 5\n",
+            "tidemark_switch_aqm_marked_packets_total 8\n",
             "tidemark_switch_grpc_calls_refused_total 2\n",
             "tidemark_switch_no_interface_packets_total 1\n",
             "tidemark_switch_stream_lost_total 6\n",

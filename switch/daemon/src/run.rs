@@ -90,6 +90,15 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         }
         switch.configure(p.number, p.config);
     }
+    for aqm in &args.aqm {
+        if !interfaces.contains_key(&aqm.port) {
+            bail!(
+                "--aqm: there is no port {0}; --port {0}=IFACE makes it",
+                aqm.port
+            );
+        }
+        aqm.apply(&mut switch).map_err(anyhow::Error::msg)?;
+    }
     // For the data plane's thread, which inherits it.
     data_plane::take_precedence();
     let user = args.user.as_deref();

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rates, times and depths of the command line, in the units of the traffic manager.
+//! Ports, rates, times and depths of the command line, in the units of the traffic manager.
 
 use daemon_kit::cli::units::{self, Buffer};
 
+/// Ports are 9 bits wide in v1model; 511 means "drop".
+const MAX_PORT: u32 = 510;
 const MOST_BPS: f64 = 1e15;
 const MOST_DELAY_S: f64 = 3600.0;
+
+pub(crate) fn port_number(s: &str) -> Result<u32, String> {
+    s.parse()
+        .ok()
+        .filter(|n| *n <= MAX_PORT)
+        .ok_or_else(|| format!("port number \"{s}\": 0 to {MAX_PORT}"))
+}
 
 /// `100mbit`, `1gbit`, or `unlimited`, which is 0; in bits per second.
 pub(crate) fn rate(s: &str) -> Result<u64, String> {

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod aqm;
 pub mod bits;
 mod calculation;
 mod error;
@@ -20,6 +21,7 @@ mod primitive;
 mod program;
 mod table;
 
+pub use aqm::AqmFields;
 pub use calculation::{Algorithm, CalcInput, Calculation, Checksum, Piece};
 pub use error::LoadError;
 pub use expr::{Arithmetic, BigConst, BinOp, Expr, HeaderRef, TypedExpr, UnOp, Widths, WrapOp};

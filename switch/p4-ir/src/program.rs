@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use crate::aqm::AqmFields;
 use crate::calculation::{Calculation, Checksum};
 use crate::expr::{TypedExpr, Widths};
 use crate::header::{FieldList, Header, Stack, StandardMetadata};
@@ -30,6 +31,8 @@ pub struct Program {
     pub stacks: Vec<Stack>,
     /// Standard metadata.
     pub std: StandardMetadata,
+    /// How it learns of queue management, if it has fields for that.
+    pub aqm: Option<AqmFields>,
     /// Numbers of the parser's errors.
     pub errors: ParserErrors,
     /// First state of the parser.

@@ -8,6 +8,7 @@ use crate::loaded::Loaded;
 use crate::port::Port;
 use crate::priority::Next;
 use crate::queues::Queues;
+use crate::signals;
 
 impl Loaded {
     /// Begins the service of the port's next frame at time `t`. A packet that
@@ -34,6 +35,12 @@ impl Loaded {
                 return;
             };
             port.queue_bytes = port.queue_bytes.saturating_sub(u64::from(p.length_bytes));
+            if let Some(aqm) = &mut port.aqm
+                && !signals::leave(aqm, &self.engine, &mut p, priority, t)
+            {
+                self.drop_managed(q, number, p, (priority, left), t);
+                continue;
+            }
             let frame = self.egress(q, number, &mut p, (priority, left), t);
             self.engine.recycle(p);
             let Some(frame) = frame else { continue };
@@ -64,26 +71,10 @@ impl Loaded {
         q: &mut Queues,
         port: u32,
         p: &mut Packet,
-        (priority, left): (u64, u64),
+        queue: (u64, u64),
         t: u64,
     ) -> Option<Vec<u8>> {
-        let now_us = t / 1000;
-        let e = &mut self.engine;
-        let std = &e.image.program.std;
-        put(p, std.egress_global_timestamp, now_us);
-        if std.enq_timestamp.is_some() && std.deq_qdepth.is_some() {
-            let waited = now_us.wrapping_sub(get(p, std.enq_timestamp)) & 0xffff_ffff;
-            put(p, std.deq_timedelta, waited);
-            put(p, std.deq_qdepth, left);
-            put(p, std.qid, priority);
-        }
-        put(p, std.egress_port, u64::from(port));
-        put(p, std.egress_spec, u64::from(DROP_PORT) + 1);
-        put(p, std.packet_length, u64::from(p.length_bytes));
-        e.egress(p, now_us);
-        if let Some((session, list)) = p.requests.clone.take() {
-            self.clone_egress(q, p, session, list, t);
-        }
+        self.egress_pipeline(q, port, p, queue, t);
         let e = &mut self.engine;
         let spec = get(p, e.image.program.std.egress_spec) as u32;
         if spec == DROP_PORT || p.requests.failed {
@@ -102,6 +93,35 @@ impl Loaded {
             finish(&mut frame);
         }
         Some(frame)
+    }
+
+    /// The pipeline, and the clone that it asks for. `left` packets wait with this priority.
+    #[inline(always)]
+    pub(crate) fn egress_pipeline(
+        &mut self,
+        q: &mut Queues,
+        port: u32,
+        p: &mut Packet,
+        (priority, left): (u64, u64),
+        t: u64,
+    ) {
+        let now_us = t / 1000;
+        let e = &mut self.engine;
+        let std = &e.image.program.std;
+        put(p, std.egress_global_timestamp, now_us);
+        if std.enq_timestamp.is_some() && std.deq_qdepth.is_some() {
+            let waited = now_us.wrapping_sub(get(p, std.enq_timestamp)) & 0xffff_ffff;
+            put(p, std.deq_timedelta, waited);
+            put(p, std.deq_qdepth, left);
+            put(p, std.qid, priority);
+        }
+        put(p, std.egress_port, u64::from(port));
+        put(p, std.egress_spec, u64::from(DROP_PORT) + 1);
+        put(p, std.packet_length, u64::from(p.length_bytes));
+        e.egress(p, now_us);
+        if let Some((session, list)) = p.requests.clone.take() {
+            self.clone_egress(q, p, session, list, t);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::events::Event;
 use crate::loaded::Loaded;
 use crate::queues::Queues;
 use crate::replication::Replica;
+use crate::signals;
 
 impl Loaded {
     pub(crate) fn ingress(&mut self, q: &mut Queues, mut p: Box<Packet>, t: u64) {
@@ -96,6 +97,14 @@ impl Loaded {
         if std.enq_timestamp.is_some() && std.enq_qdepth.is_some() {
             put(&mut p, std.enq_timestamp, t / 1000);
             put(&mut p, std.enq_qdepth, queue.len() as u64);
+        }
+        if let Some(aqm) = &mut port.aqm {
+            let rate_bps = port.config.rate_bps;
+            if !signals::arrive(aqm, &self.engine, &mut p, priority, rate_bps, t) {
+                let left = queue.len() as u64;
+                self.drop_managed(q, number, p, (priority, left), t);
+                return;
+            }
         }
         port.queue_bytes += u64::from(p.length_bytes);
         queue.push_back(p);

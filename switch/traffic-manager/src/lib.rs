@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod aqm;
 mod copies;
 mod egress;
 mod events;
@@ -24,11 +25,13 @@ mod port;
 mod priority;
 mod queues;
 mod replication;
+mod signals;
 mod stats;
 pub mod super_frame;
 mod switch;
 mod wire;
 
+pub use aqm::{AqmConfig, AqmCounts, CoDelConfig, PieConfig, RedConfig};
 pub use loaded::Loaded;
 pub use port::{DEFAULT_DEPTH_PACKETS, Port, PortConfig};
 pub use priority::MOST_PRIORITIES;

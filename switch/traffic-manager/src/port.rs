@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use crate::aqm::{AqmCounts, PortAqm};
 use crate::line::Line;
 use crate::priority::{PriorityQueues, interval_ns};
 use crate::wire::Pace;
@@ -55,6 +56,8 @@ pub struct Port {
     pub(crate) wake_at_ns: u64,
     pub(crate) flying: VecDeque<(u64, Vec<u8>)>,
     pub(crate) line: Line,
+    /// None unless asked for.
+    pub(crate) aqm: Option<Box<PortAqm>>,
     /// Packets that the full queue refused.
     pub tail_dropped_packets: u64,
     /// Bytes that the full queue refused.
@@ -84,6 +87,18 @@ impl Port {
     /// Bytes that came and wait for their time on the line.
     pub fn line_waiting_bytes(&self) -> usize {
         self.line.waiting_bytes()
+    }
+
+    /// Packets that queue management dropped and marked; `None`: all queues are FIFOs alone.
+    pub fn aqm_counts(&self) -> Option<AqmCounts> {
+        self.aqm.as_ref().map(|a| a.counts)
+    }
+
+    /// Nothing waits, and time may start again.
+    pub(crate) fn restart_aqm(&mut self) {
+        if let Some(aqm) = &mut self.aqm {
+            aqm.restart();
+        }
     }
 
     /// Time of a frame on the wire, ns.
@@ -181,7 +196,10 @@ impl Ports {
 
     pub(crate) fn set_priorities(&mut self, count: usize) {
         self.priorities = count;
-        self.values_mut().for_each(|p| p.queues.set_count(count));
+        for p in self.values_mut() {
+            p.queues.set_count(count);
+            p.aqm = None;
+        }
     }
 
     fn number(&mut self) {

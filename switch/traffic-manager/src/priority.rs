@@ -151,6 +151,14 @@ impl PriorityQueues {
         }
     }
 
+    /// The queue, lowest first.
+    pub(crate) fn get(&self, priority: usize) -> Option<&Queue> {
+        match priority.checked_sub(1) {
+            None => Some(&self.lowest),
+            Some(above) => self.above.get(above),
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         let above = self.above.iter().map(Queue::len);
         self.lowest.len() + above.sum::<usize>()

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::aqm::AqmConfig;
 use crate::super_frame::Cutter;
 use bytes::Bytes;
 use p4_vm::Image;
@@ -35,6 +36,7 @@ impl Switch {
         for p in self.queues.ports.values_mut() {
             p.queues.clear();
             p.queue_bytes = 0;
+            p.restart_aqm();
         }
     }
 
@@ -55,12 +57,14 @@ impl Switch {
             for p in self.queues.ports.values_mut() {
                 p.free_at_ns = 0;
                 p.line.restart_clock();
+                p.restart_aqm();
             }
         }
     }
 
     /// Gives each port so many queues, numbered from 0: of those that hold packets, the
-    /// highest is served. At most [`MOST_PRIORITIES`](crate::MOST_PRIORITIES).
+    /// highest is served. At most [`MOST_PRIORITIES`](crate::MOST_PRIORITIES). All are FIFOs
+    /// without queue management afterwards.
     pub fn set_priority_queues(&mut self, count: usize) {
         self.queues.ports.set_priorities(count);
     }
@@ -98,6 +102,23 @@ impl Switch {
         p.pace = Pace::default();
         let rates = self.queues.ports.iter().map(|(_, p)| p.config.rate_bps);
         self.queues.usual_line_bps = usual_rate_bps(rates.max().unwrap_or(0));
+    }
+
+    /// Manages a queue of a port, which is made if need be; its depth stays in force.
+    ///
+    /// # Errors
+    /// There is no such queue, or a value with which the algorithm cannot work.
+    pub fn set_aqm(&mut self, port: u32, queue: usize, aqm: AqmConfig) -> Result<(), String> {
+        aqm.check()?;
+        let now = self.queues.now_ns;
+        let p = self.port_mut(port);
+        let count = p.queues.count();
+        let waiting = p.queues.get(queue).ok_or_else(|| {
+            format!("port {port} has {count} queues, numbered from 0: there is no queue {queue}")
+        })?;
+        let bytes = waiting.iter().map(|packet| packet.length_bytes);
+        p.aqm.get_or_insert_default().set(queue, aqm, now, bytes);
+        Ok(())
     }
 
     /// When something is due next.

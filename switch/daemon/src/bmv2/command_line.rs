@@ -6,7 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use super::options::{BmOption, Meaning, OPTIONS, Takes};
-use crate::cli::args::{port_number, priority_queues};
+use crate::cli::args::priority_queues;
+use crate::units::port_number;
 
 /// Port of Thrift unless told.
 pub(super) const DEFAULT_THRIFT_PORT: u16 = 9090;

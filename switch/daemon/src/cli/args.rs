@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::aqm::{AqmSpec, aqm_spec};
 use super::credentials::CredentialArgs;
 use crate::units;
 use daemon_kit::credentials::AccessArgs;
@@ -102,6 +103,15 @@ pub(crate) struct RunArgs {
     /// A program chooses one by standard_metadata.priority; `queue` of a port is the depth of each.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = priority_queues)]
     pub priority_queues: u8,
+    /// PORT[:QUEUE]=codel|pie|red[:KEY=VALUE,…]: active queue management of a queue of a port,
+    /// as far as its depth lets packets in. Repeat.
+    ///
+    /// codel: target=5ms, interval=100ms. pie: target=15ms, update_interval=15ms, max_burst=150ms,
+    /// alpha=0.125, beta=1.25. red: min_threshold (bytes, has to be given), max_threshold (3 times
+    /// that), max_probability=2%, weight=0.002, mean_packet=1000B, gentle=on. All: ecn marks
+    /// ECN-capable packets instead of dropping them.
+    #[arg(long, value_name = "SPEC", value_parser = aqm_spec)]
+    pub aqm: Vec<AqmSpec>,
     /// Interval in which frames and events that follow each other closely are handled at once,
     /// as network devices do; frames leave later by up to it, reports stay the same. 0: each
     /// at its time.
@@ -173,6 +183,9 @@ pub struct PcapArgs {
     /// Queues of each port, numbered from 0: of those that hold packets, the highest is served.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = priority_queues)]
     pub priority_queues: u8,
+    /// PORT[:QUEUE]=codel|pie|red[:KEY=VALUE,…]: active queue management, as of `run`. Repeat.
+    #[arg(long, value_name = "SPEC", value_parser = aqm_spec)]
+    pub aqm: Vec<AqmSpec>,
 }
 
 pub(crate) fn priority_queues(s: &str) -> Result<u8, String> {
@@ -188,7 +201,7 @@ fn pcap_input(s: &str) -> Result<(u32, PathBuf), String> {
         .split_once('=')
         .filter(|(_, f)| !f.is_empty())
         .ok_or_else(|| format!("\"{s}\": write PORT=FILE.pcap"))?;
-    Ok((port_number(port)?, file.into()))
+    Ok((units::port_number(port)?, file.into()))
 }
 
 fn port_settings(s: &str) -> Result<(u32, PortConfig), String> {
@@ -199,14 +212,7 @@ fn port_settings(s: &str) -> Result<(u32, PortConfig), String> {
     for p in settings.split(',') {
         setting(p)?.apply(&mut config);
     }
-    Ok((port_number(number)?, config))
-}
-
-pub(crate) fn port_number(s: &str) -> Result<u32, String> {
-    s.parse()
-        .ok()
-        .filter(|n| *n <= MAX_PORT)
-        .ok_or_else(|| format!("port number \"{s}\": 0 to {MAX_PORT}"))
+    Ok((units::port_number(number)?, config))
 }
 
 #[derive(Debug, Subcommand)]
@@ -281,16 +287,13 @@ pub(crate) struct PortSpec {
     pub merge: bool,
 }
 
-/// Ports are 9 bits wide in v1model; 511 means "drop".
-const MAX_PORT: u32 = 510;
-
 fn port_spec(s: &str) -> Result<PortSpec, String> {
     let mut parts = s.split(',');
     let head = parts.next().unwrap_or_default();
     let (number, interface) = head.split_once('=').ok_or_else(|| {
         format!("\"{s}\": write N=IFACE[@NETNS][,rate=…][,delay=…][,queue=…][,in_rate=…][,gro=off]")
     })?;
-    let number = port_number(number)?;
+    let number = units::port_number(number)?;
     let (interface, netns) = match interface.split_once('@') {
         Some((i, n)) => (i, Some(n.to_owned())),
         None => (interface, None),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The program `tidemark-switch`.
 
+mod aqm;
 pub(crate) mod args;
 pub(crate) mod credentials;
 mod examples;

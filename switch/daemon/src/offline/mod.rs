@@ -72,6 +72,9 @@ pub fn run(args: &PcapArgs) -> Result<()> {
     for (port, config) in &args.ports {
         switch.configure(*port, *config);
     }
+    for aqm in &args.aqm {
+        aqm.apply(&mut switch).map_err(anyhow::Error::msg)?;
+    }
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("{}: cannot make the folder", args.out.display()))?;
     let mut files = Files {
@@ -198,6 +201,12 @@ fn summary(switch: &Switch, sent: u64) -> Result<()> {
             "port {n}: {} frames, {} bytes sent; {} refused by the queue",
             p.tx_packets, p.tx_bytes, p.tail_dropped_packets
         ))?;
+        if let Some(aqm) = p.aqm_counts() {
+            print(format_args!(
+                "port {n}: {} frames dropped and {} marked by queue management",
+                aqm.dropped_packets, aqm.marked_packets
+            ))?;
+        }
     }
     Ok(())
 }

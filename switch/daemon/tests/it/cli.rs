@@ -56,6 +56,10 @@ fn errors_are_one_line_with_the_remedy() {
         "create it first",
     );
     refuses(
+        &["run", "--grpc", "127.0.0.1:0", "--aqm", "7=codel"],
+        "--port 7=IFACE",
+    );
+    refuses(
         &["port", "list", "--grpc", "127.0.0.1:1"],
         "no switch answers",
     );

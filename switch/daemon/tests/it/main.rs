@@ -2,6 +2,7 @@
 //! Integration tests of `tidemark-switch`, in one binary: the program is linked once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
+mod aqm;
 mod bmv2_front;
 mod cli;
 mod common;

@@ -33,7 +33,7 @@ fn frames(path: &Path) -> Vec<(u64, Vec<u8>)> {
     out
 }
 
-fn run(input: &Path, out: &Path) -> String {
+fn run(input: &Path, out: &Path, more: &[&str]) -> String {
     let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let o = Command::new(env!("CARGO_BIN_EXE_tidemark-switch"))
         .arg("pcap")
@@ -43,6 +43,7 @@ fn run(input: &Path, out: &Path) -> String {
         .arg(manifest.join("tests/data/forward-and-report.txtpb"))
         .arg(format!("--in=1={}", input.display()))
         .arg("--port=2=rate=10mbit,delay=2ms,queue=8p")
+        .args(more)
         .arg("--out")
         .arg(out)
         .output()
@@ -65,7 +66,7 @@ fn queues_in_virtual_time_and_repeats_exactly() {
     list.push((START_NS + late, common::tcp(1, 2, 99, FRAME_BYTES)));
     capture(&input, &list);
     let (a, b) = (folder.path().join("a"), folder.path().join("b"));
-    let summary = run(&input, &a);
+    let summary = run(&input, &a, &[]);
     assert!(summary.contains("13 frames in"), "{summary}");
     assert!(
         summary.contains("port 2: 10 frames, 15140 bytes sent; 3 refused"),
@@ -81,11 +82,37 @@ fn queues_in_virtual_time_and_repeats_exactly() {
     let reports = frames(&a.join("port-9.pcap"));
     assert_eq!(reports.len(), 10, "one for each packet that left");
 
-    run(&input, &b);
+    run(&input, &b, &[]);
     for name in ["port-2.pcap", "port-9.pcap"] {
         let read = |d: &Path| std::fs::read(d.join(name)).unwrap();
         assert!(read(&a) == read(&b), "{name} differs between runs");
     }
+}
+
+/// Nine are let in, and wait for up to 9.8 ms: CoDel drops the first that waits for 5 ms after
+/// one that waited for 1 ms, and its successor goes on.
+#[test]
+fn a_managed_queue_drops_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.pcap");
+    let list: Vec<(u64, Vec<u8>)> = (0..9)
+        .map(|i| (START_NS, common::tcp(1, 2, i, FRAME_BYTES)))
+        .collect();
+    capture(&input, &list);
+    let out = folder.path().join("out");
+    let summary = run(&input, &out, &["--aqm=2=codel:target=1ms,interval=5ms"]);
+    let said = "port 2: 1 frames dropped and 0 marked by queue management";
+    assert!(summary.contains(said), "{summary}");
+    let sent = frames(&out.join("port-2.pcap"));
+    let ids: Vec<u8> = sent.iter().map(|(_, f)| f[41]).collect();
+    // The sixth to wait begins its service at 7.4 ms.
+    assert_eq!(ids, [0, 1, 2, 3, 4, 5, 7, 8]);
+    let reports = frames(&out.join("port-9.pcap"));
+    assert_eq!(reports.len(), 9, "one for each, the dropped one too");
+    let drops: Vec<_> = reports.iter().filter(|(_, f)| f[53] & 0x80 != 0).collect();
+    assert_eq!(drops.len(), 1);
+    assert_eq!(drops[0].1[62 + 17], 73, "its reason");
+    assert_eq!(drops[0].0 - START_NS, 6 * SERVICE_NS);
 }
 
 #[test]

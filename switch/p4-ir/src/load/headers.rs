@@ -68,6 +68,7 @@ impl<'a> Loader<'a> {
             self.aliases.insert(name, pair(target)?);
         }
         self.standard_metadata();
+        self.program.aqm = self.aqm_fields();
         self.errors()?;
         self.field_lists()
     }

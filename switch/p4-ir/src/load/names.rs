@@ -7,6 +7,7 @@ use std::hash::Hash;
 use rustc_hash::FxHashMap;
 
 use super::loader::Loader;
+use crate::aqm::{AqmFields, source_name};
 use crate::error::{LoadError, Result};
 use crate::field::FieldRef;
 use crate::header::StandardMetadata;
@@ -21,6 +22,33 @@ impl Loader<'_> {
         ];
         let find = |field: &str| headers.iter().find_map(|h| self.metadata_field(h, field));
         self.program.std = StandardMetadata::new(find);
+    }
+
+    pub(super) fn aqm_fields(&self) -> Option<AqmFields> {
+        let ecn = |header| {
+            let valid = self.field(header, "$valid$").ok()?;
+            Some((valid, self.field(header, "ecn").ok()?))
+        };
+        Some(AqmFields {
+            dropped: self.user_metadata("report_dropped")?,
+            drop_reason: self.user_metadata("report_drop_reason")?,
+            flags: self.user_metadata("report_flags")?,
+            sampled: self.user_metadata("sampled")?,
+            ecn: [ecn("ipv4")?, ecn("ipv6")?],
+        })
+    }
+
+    /// A field of metadata by its name in the source; the first of several.
+    fn user_metadata(&self, name: &str) -> Option<FieldRef> {
+        let named = self
+            .field_ids
+            .iter()
+            .filter(|((_, f), _)| source_name(f) == name);
+        let fields = named.filter_map(|((header, _), at)| {
+            let h = self.program.headers.get(*header as usize)?;
+            h.fields.get(*at as usize).filter(|_| h.metadata).copied()
+        });
+        fields.min_by_key(|f| f.slot)
     }
 
     fn metadata_field(&self, header: &str, field: &str) -> Option<FieldRef> {

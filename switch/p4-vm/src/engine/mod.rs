@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An image with its state: what a switch needs of a program.
 
+mod aqm;
 mod by_name;
 mod core;
 mod packets;

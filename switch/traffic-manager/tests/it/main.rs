@@ -2,6 +2,7 @@
 //! Integration tests of `traffic-manager`, in one binary: the program is linked once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
+mod aqm;
 mod buffers;
 mod common;
 mod priorities;

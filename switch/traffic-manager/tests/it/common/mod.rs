@@ -2,6 +2,8 @@
 //! Small programs, and a wire that keeps what leaves.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub(crate) mod senders;
+
 use p4_ir::load;
 use p4_vm::Image;
 use serde_json::{Value, json};

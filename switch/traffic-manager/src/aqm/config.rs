@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One configuration for whichever algorithm.
+
+use super::codel::CoDelConfig;
+use super::pie::PieConfig;
+use super::red::RedConfig;
+
+/// Queue management of one queue.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum AqmConfig {
+    /// Random early detection.
+    Red(RedConfig),
+    /// Controlled delay.
+    CoDel(CoDelConfig),
+    /// Proportional integral controller enhanced.
+    Pie(PieConfig),
+}
+
+impl AqmConfig {
+    /// # Errors
+    /// A value with which the algorithm cannot work, and how to change it.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Red(c) => c.check(),
+            Self::CoDel(c) => c.check(),
+            Self::Pie(c) => c.check(),
+        }
+    }
+
+    /// ECN-capable packets are marked instead of dropped.
+    pub(crate) fn ecn(&self) -> bool {
+        match self {
+            Self::Red(c) => c.ecn,
+            Self::CoDel(c) => c.ecn,
+            Self::Pie(c) => c.ecn,
+        }
+    }
+}
