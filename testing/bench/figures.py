@@ -82,7 +82,7 @@ def pipeline(raw: dict) -> list[Row]:
 
 
 def watching(raw: dict) -> list[Row]:
-    """Rows of `make bench-watching`: each way to watch beside none."""
+    """Rows of `make bench-watching`: each way to watch next to none."""
     rows = []
     for name, r in raw["ways"].items():
         if name != "none":
