@@ -18,11 +18,16 @@ mod loopback;
 mod memory;
 mod pipeline;
 mod probe;
+mod reference;
 mod shards;
 mod store;
 
 use figure::Row;
 use std::collections::BTreeMap;
+
+/// Rows that are wanted at least at this part of the steps of [`reference`] in the same run.
+const WANTED_OF_REFERENCE: [(&str, f64); 3] =
+    [("join", 0.10), ("join-10k", 0.07), ("join-100k", 0.035)];
 
 /// As the program has it.
 #[global_allocator]
@@ -39,6 +44,7 @@ fn main() {
     Row::head();
     let json = arguments.iter().find_map(|a| a.strip_prefix("--json="));
     let mut rows = Vec::new();
+    let mut steps_per_s = None;
     for (name, run) in [
         ("decode", pipeline::decode as fn() -> Row),
         ("join", pipeline::join),
@@ -58,7 +64,14 @@ fn main() {
     ] {
         if wanted(name) {
             figure::pin(loopback::RECEIVER_CORE);
-            let row = run();
+            let of_reference = WANTED_OF_REFERENCE.iter().find(|w| w.0 == name);
+            let wanted = of_reference
+                .map(|(_, part)| part * *steps_per_s.get_or_insert_with(reference::steps_per_s));
+            let mut row = run();
+            if let (Some(wanted), Some(steps)) = (wanted, steps_per_s) {
+                row.target = wanted;
+                row.note = format!("{:.3} of the memory-bound loop", row.value / steps);
+            }
             figure::unpin();
             row.print();
             rows.push((name, row));

@@ -2775,6 +2775,12 @@ export interface components {
             drift: components["schemas"]["Drift"][];
             /** @description Nothing is written to any switch. */
             dry_run: boolean;
+            /**
+             * Format: uint32
+             * @description Time between two estimates of a link that is only observed, s: more than 1 where there
+             *     are more links than can be estimated in a second.
+             */
+            estimated_every_s: number;
             /** @description Links that have reported. */
             links: components["schemas"]["LinkId"][];
             /** @description How far advice may be applied. */
