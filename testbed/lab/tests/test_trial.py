@@ -5,6 +5,7 @@ import json
 import math
 import random
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,11 +16,11 @@ from tidemark_lab.errors import LabError
 from tidemark_lab.experiment import grid, load
 from tidemark_lab.experiment.backend import Place
 from tidemark_lab.experiment.live import Links
-from tidemark_lab.experiment.load import FILES
+from tidemark_lab.experiment.load import FILES, ExperimentError
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.progress import Progress
 from tidemark_lab.report.trial import draw
-from tidemark_lab.trial import candidates, outcome, ranking, table
+from tidemark_lab.trial import candidates, managed, outcome, ranking, table
 from tidemark_lab.trial.hold import Seconds
 from tidemark_lab.trial.judge import Trial, tried_one
 
@@ -234,6 +235,88 @@ class Offered:
         return self.answers[path.partition("?")[0]]
 
 
+class Recorded:
+    """A case of which each run is a row on record; no lab."""
+
+    def __init__(self, traffic, back_end, delays):
+        self.progress = Progress()
+        path = FILES / "trial" / f"trial-{traffic}.toml"
+        (self.point,) = grid.points(load.read(path), str(path))
+        self.name, self.back_end = traffic, SimpleNamespace(name=back_end)
+        self.delays, self.changed, self.folders = delays, [], []
+
+    def run(self, conduct, changed=None, folder=None):
+        self.folders.append(folder)
+        if changed is None:
+            return SimpleNamespace(rows=[])
+        experiment = self.point.changed(changed).experiment
+        plan = Plan.of(experiment, 1)
+        begun = []
+        live = SimpleNamespace(plan=plan, name=self.name, begin=lambda: begun.append(True))
+        (phase,) = conduct(live)
+        assert begun == [True] and phase == plan.first_limits()
+        algorithm = experiment.topology.switches[0].aqm.algorithm
+        delay, utilisation = self.delays[algorithm]
+        row = {"aqm": plan.law(0), "occupancy_max_bytes": 12_500 * delay, "transfers": 90}
+        row |= dict.fromkeys(("completion_p50_ms", "completion_p95_ms"), 80.0)
+        row |= {"delay_p99_ms": delay, "delay_max_ms": delay, "jain": 0.9}
+        return SimpleNamespace(rows=[{**row, "utilisation": utilisation}])
+
+
+@pytest.fixture
+def on_record(monkeypatch):
+    def tried(_live, _name, limits, _label):
+        out = trial(0, 0, 0.002, 0)
+        keys = ("refused", "loss_rate", "loss_range", "marked_rate", "marked_range")
+        return {k: out[k] for k in (*keys, "loss_settled", "cpu_was_stolen")}, limits
+
+    monkeypatch.setattr(managed, "tried", tried)
+
+
+def test_queue_management_ranks_with_the_limits(on_record):
+    case = Recorded("reno12", "embedded", {"codel": (9, 0.99), "pie": (20, 0.985), "red": (8, 0.9)})
+    found = managed.try_all(case, managed.laws(None))
+    assert case.folders == ["aqm-codel", "aqm-pie", "aqm-red-min-threshold-0.1667bdp"]
+    limits = [
+        trial(200_000, 1.0, 0.004, 16.0, ("advice", "srb")),
+        trial(300_000, 1.0, 0.003, 24.0),
+    ]
+    trials = ranking.ranked([*limits, *found], TARGETS)
+    order = [(t["rank"], t["limit_bytes"], t.get("aqm")) for t in trials]
+    assert order == [
+        (1, None, "codel"),
+        (2, 200_000, None),
+        (3, None, "pie"),
+        (4, 300_000, None),
+        # C·T̄ is 312 500 bytes.
+        (5, None, "red:min_threshold=52094B"),
+    ]
+    document = {"name": "reno12", "about": "twelve", "targets": TARGETS, "trials": trials}
+    text = table.markdown(document)
+    assert "| 1 | none; queue 112.5 | codel | 99.00% | 0.200%" in text
+    assert "Tidemark's advice came 2 of 5; codel did better." in text
+    assert "neither advice nor a verdict" in text
+    assert draw([document]).count("largest delay") == 1
+    assert "neither advice" not in table.markdown({**document, "trials": trials[1:2]})
+
+
+def test_packets_are_marked_where_the_limits_mark_them(on_record):
+    case = Recorded("ecn12", "embedded", {"codel": (9, 0.99)})
+    (found,) = managed.try_all(case, managed.laws(["codel:target=2ms"]))
+    assert found["aqm"] == "codel:target=2ms,ecn=on"
+
+
+def test_queue_management_can_be_named_and_left_out(capsys):
+    assert [a.algorithm for a in managed.laws(None)] == ["codel", "pie", "red"]
+    assert managed.laws(["none"]) == ()
+    assert list(map(str, managed.laws(["pie", "codel:ecn", "pie"]))) == ["pie", "codel:ecn=on"]
+    with pytest.raises(ExperimentError, match='--aqm: "blue": there is no such algorithm'):
+        managed.laws(["blue"])
+    case = Recorded("reno12", "bmv2", {})
+    assert managed.try_all(case, managed.laws(None)) == [] and case.folders == []
+    assert "queue management left out: only embedded" in capsys.readouterr().err
+
+
 def test_some_rules_alone_are_tried(capsys):
     offered = Offered([rule("bdp", 3e5), rule("srb", None)], {"limit_bytes": 9e4})
 
@@ -253,6 +336,7 @@ def test_a_trial_on_real_tcp(tmp_path):
     rules = ("bscl_loss", "single_scalable", "stanford", "bdp", "advice")
     short = ["run.warmup=10s", "phases.limit.settle=2s", "phases.limit.duration=6s"]
     argv = ["run", "trial", "--only", "reno12", "--rules", ",".join(rules), "--out", str(tmp_path)]
+    argv += ["--aqm", "codel"]
     for setting in short:
         argv += ["--set", setting]
     before = netns.names()
@@ -261,6 +345,10 @@ def test_a_trial_on_real_tcp(tmp_path):
     (run_dir,) = tmp_path.iterdir()
     (document,) = json.loads((run_dir / "trial.json").read_text())["traffics"]
     trials = document["trials"]
+    (codel,) = (t for t in trials if t["limit_bytes"] is None)
+    trials.remove(codel)
+    assert codel["aqm"] == "codel" and codel["rank"] and codel["loss_rate"] > 0
+    assert (run_dir / "reno12" / "aqm-codel" / "run.json").is_file()
     assert sorted(name for t in trials for name in t["rules"]) == sorted(rules)
     (of_the_bdp,) = (t for t in trials if "bdp" in t["rules"])
     assert of_the_bdp["utilisation"] >= 0.95

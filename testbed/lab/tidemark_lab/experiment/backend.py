@@ -48,6 +48,13 @@ class Place:
     port: int
 
 
+def without_aqm(plan: Plan) -> list[str]:
+    """The refusal of a back end that has no queue management."""
+    said = "only embedded has queue management: take it, or leave aqm out"
+    switches = enumerate(plan.experiment.topology.switches)
+    return [f"topology.switches[{k}].aqm: {said}" for k, s in switches if s.aqm is not None]
+
+
 class BackEnd(Protocol):
     """In the run directory are `capture/` and `truth.json` (as tidemark-traffic writes it)
     afterwards."""

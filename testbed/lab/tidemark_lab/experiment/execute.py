@@ -119,6 +119,11 @@ def _judge(judged: Judged, progress: Progress) -> int:
     for name, point in judged.cases:
         try:
             refuse([point], judged.back_end)
+            if point.experiment.managed:
+                raise ExperimentError(
+                    f"{point.experiment.name}: aqm: judges go by the controller, which does not "
+                    "know of it: take `sweep`, or --aqm of a trial"
+                )
         except ExperimentError as error:
             if judged.one:
                 raise

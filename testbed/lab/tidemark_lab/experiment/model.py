@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from .aqm import Management
 from .quantities import ETHERNET_BYTES, MTU, Fraction, Limit, Rate, Seconds, Strict
 from .remote.model import RemoteLab
 from .traffic import NAME, Datagrams, Group, Persistent, Traffic, one_or_more
@@ -67,6 +68,11 @@ class Switch(Strict):
         default="fifo",
         description="`fair`: deficit round robin over the flows, drop from the longest (ns3)",
     )
+    aqm: Management = Field(
+        default=None,
+        description="queue management in place of limits, `codel`, `pie` or `red` with its "
+        "settings; `none`: limits alone (embedded)",
+    )
     program: Program | None = Field(
         default=None, description="another program than Tidemark's (embedded)"
     )
@@ -75,6 +81,8 @@ class Switch(Strict):
     def _consistent(self) -> Switch:
         if self.program is not None and self.action != "drop_tail":
             raise ValueError("program: Tidemark's own marks, others only drop")
+        if self.program is not None and self.aqm is not None:
+            raise ValueError("aqm: Tidemark's own program reports its drops, others do not")
         if (self.threshold is not None) != (self.action == "mark_ce"):
             raise ValueError("threshold and action mark_ce belong together")
         return self
@@ -242,6 +250,12 @@ class Experiment(Strict):
                 raise ValueError(f"phase {phase.name}: there is no switch {unknown[0]}")
         if self.phases[0].apply_advice:
             raise ValueError(f"phase {names[0]}: there is no advice before the first phase")
+        for phase in self.phases:
+            if self.managed and (phase.apply_advice or phase.mode == "auto"):
+                raise ValueError(
+                    f"phase {phase.name}: the controller does not know of aqm, its advice means "
+                    "nothing there: leave out apply_advice and mode auto"
+                )
         return self
 
     def _check_mtu(self, group: Group) -> None:
@@ -279,6 +293,11 @@ class Experiment(Strict):
         names = [s.name for s in self.topology.switches]
         enters = next(h.switch for h in self.topology.hosts if h.name == hosts)
         return names if enters is None else names[names.index(enters) :]
+
+    @property
+    def managed(self) -> list[str]:
+        """The switches with queue management."""
+        return [s.name for s in self.topology.switches if s.aqm is not None]
 
     @property
     def seconds(self) -> float:

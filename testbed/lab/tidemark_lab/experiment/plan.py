@@ -108,6 +108,14 @@ class Plan:
         rtts = rtts or [h.rtt_s for h in self.hosts]
         return self.experiment.topology.switches[switch].rate / 8 * float(np.mean(rtts))
 
+    def law(self, switch: int) -> str | None:
+        """Queue management of a switch's port, as its command line has it."""
+        described = self.experiment.topology.switches[switch]
+        link = self.bdp_bytes(switch), self.n_b(switch), described.rate, self.frame_bytes
+        if described.aqm is None:
+            return None
+        return described.aqm.law(lambda limit: limit.in_bytes(*link))
+
     def first_limits(self) -> list[Limits]:
         """Of every switch, before the first phase."""
         none = Limits("drop_tail", self.most_limit_bytes)
@@ -138,7 +146,9 @@ class Plan:
         threshold: Limit | None,
         before: Limits,
     ) -> Limits:
-        """With what is None as before."""
+        """With what is None as before; far above the queue where an algorithm manages it."""
+        if self.experiment.topology.switches[switch].aqm is not None:
+            return Limits("drop_tail", self.most_limit_bytes)
         rate_bps = self.experiment.topology.switches[switch].rate
         link = self.bdp_bytes(switch), self.n_b(switch), rate_bps, self.frame_bytes
         at = before.limit_bytes

@@ -16,8 +16,9 @@ from pydantic_core import PydanticUndefined
 
 from ..places import in_clone
 from . import load, quantities
+from .aqm import KEYS
 from .columns import COLUMNS, SETTING
-from .model import Experiment
+from .model import Experiment, Switch
 
 SCHEMA = in_clone("testbed/experiments/experiment.schema.json")
 PAGE = in_clone("docs/reference/experiments.md")
@@ -63,6 +64,25 @@ of a list go by their name or number: `traffic.persistent.long.count`, `topology
 `phases.full.limit`. `--set PATH=VALUE` takes the same paths.
 """
 
+_SETTINGS = "\n".join(
+    f"| `{name}` | {', '.join(f'`{key}`' for key in keys)} |" for name, keys in KEYS.items()
+)
+AQM = f"""
+`aqm` is an algorithm and its settings, as
+[`tidemark-switch --aqm`](switch.md#active-queue-management) has them: `"codel"`,
+`"codel:target=5ms,interval=100ms"`, `"red:min_threshold=0.2bdp,ecn"`.
+
+| algorithm | settings |
+|---|---|
+{_SETTINGS}
+
+A threshold is any limit; RED's `min_threshold` has to be given. While an algorithm manages the
+port, `limit`, `threshold` and `action` of the file rest: the program drops at half of the switch's
+own queue, which is at least 4 C·T̄, so the algorithm decides alone. The controller does not know of
+it: `apply_advice` and mode `auto` are refused, and the table has no advice. As an axis of a grid:
+`"topology.switches.s1.aqm" = ["none", "codel", "pie"]`.
+"""
+
 TABLE = f"""
 ## The table
 
@@ -81,8 +101,7 @@ def page() -> str:
     parts.append(AFTER_QUANTITIES)
     for path, model in _sections():
         parts.append(_section(path, model))
-        if path == "":
-            parts.append(GRID)
+        parts.append({Experiment: GRID, Switch: AQM}.get(model, ""))
     parts.append(TABLE)
     parts += [f"| `{c.name}` | {c.kind} | {c.about} |\n" for c in COLUMNS]
     return "".join(parts)

@@ -28,7 +28,9 @@ def of_phase(
         window = phase.windows[switch]
         kept = kept_link(run_dir, phase.name, plan.experiment.topology.switches[switch].name)
         kept.parent.mkdir(exist_ok=True)
-        picture = kept.with_suffix(".svg")
+        managed = plan.law(switch) is not None
+        # The controller does not know of queue management: no advice and no verdict there.
+        picture = None if managed else kept.with_suffix(".svg")
         link = offline.analyze(program, run_dir / "capture", window, place, picture)
         # Everything the estimators say of the phase: more than a row has.
         kept.write_text(json.dumps(link, indent=1) + "\n")
@@ -44,6 +46,8 @@ def of_phase(
             | _flows(truth, there, window, link)
             | _machine(phase, switch, late, link)
         )
+        if managed:
+            row |= {"advised_bytes": None, "rule": None}
         why = [*trust.doubts(phase, late, link["reports_lost"]), *back_end.doubts(row)]
         rows.append({**row, "trusted": not why, "why_not_trusted": "; ".join(why)})
     return rows
@@ -64,6 +68,7 @@ def _settings(plan: Plan, phase: MeasuredPhase, switch: int) -> JsonObject:
         "rate_bps": described.rate,
         "bdp_bytes": plan.bdp_bytes(switch),
         "action": limits.action,
+        "aqm": plan.law(switch),
         "limit_bytes": float(limits.limit_bytes),
         "threshold_bytes": limits.threshold_bytes and float(limits.threshold_bytes),
     }

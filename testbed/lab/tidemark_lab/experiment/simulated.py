@@ -17,7 +17,7 @@ from ..preflight import Paths, check_programs
 from ..processes import run_within
 from ..progress import Progress
 from . import ns3
-from .backend import BackEnd, MeasuredPhase, Place, Window
+from .backend import BackEnd, MeasuredPhase, Place, Window, without_aqm
 from .ns3_scenario import IP_BYTES, flow_records, scenario_text
 from .pace import patience_s
 from .plan import FIRST_NODE, Plan
@@ -39,7 +39,7 @@ class Ns3(BackEnd):
     several: bool = True
 
     def refuse(self, plan: Plan) -> list[str]:
-        found = []
+        found = without_aqm(plan)
         experiment = plan.experiment
         live = "needs a running controller: take embedded"
         for number, phase in enumerate(experiment.phases):

@@ -56,7 +56,9 @@ class Packets:
 
     @property
     def buffer(self) -> float | None:
-        """The limit, packets: its median in the phase."""
+        """The limit, packets: its median in the phase; None where it never acts."""
+        if self.span.managed:
+            return None
         known = self.limit_bytes[~np.isnan(self.limit_bytes)]
         return float(np.median(known)) / self.packet_bytes if known.size else None
 

@@ -31,6 +31,8 @@ class Span:
     n_b: int | None = None
     # Of all these flows; None where they differ, or nothing is known.
     congestion_control: str | None = None
+    # An algorithm manages the queue: its limit is none that theory knows.
+    managed: bool = False
 
     @property
     def seconds(self) -> float:
@@ -126,7 +128,8 @@ def _of_experiment(path: Path) -> list[Port]:
             }
             control = controls.pop() if len(controls) == 1 else None
             start, end = window["start_ns"], window["end_ns"]
-            spans.append(Span(phase["name"], start, end, row["true_n_b"], control))
+            managed = row.get("aqm") is not None
+            spans.append(Span(phase["name"], start, end, row["true_n_b"], control, managed))
         name = switch if len(switches) > 1 else ""
         out.append(_port(path / "capture", record["run"], name, place, spans))
     return out

@@ -15,13 +15,16 @@ QUANTITIES = (grid.UTILISATION, grid.LOSS, grid.MARKED, grid.LARGEST_DELAY)
 
 def draw(traffics: Sequence[JsonObject]) -> str:
     """A row for each traffic, a column for each quantity over the limit, targets dashed,
-    Tidemark's advice ringed; an SVG document. What was refused has no outcome to draw."""
+    Tidemark's advice ringed, queue management a cross at the largest queue that it let form; an
+    SVG document. What was refused has no outcome to draw."""
     return grid.draw(traffics, len(QUANTITIES), _row)
 
 
 def _row(axes: Any, traffic: JsonObject) -> None:
     tried = [t for t in traffic["trials"] if not t.get("refused")]
-    trials = sorted(tried, key=lambda t: t["limit_bytes"])
+    managed = [t for t in tried if t["limit_bytes"] is None]
+    limited = [t for t in tried if t["limit_bytes"] is not None]
+    trials = sorted(limited, key=lambda t: t["limit_bytes"])
     sizes = [t["limit_bytes"] / 1e3 for t in trials]
     axes[0].set_title(traffic["name"], loc="left")
     for here, quantity in zip(axes, QUANTITIES, strict=True):
@@ -30,5 +33,10 @@ def _row(axes: Any, traffic: JsonObject) -> None:
         for t, size in zip(trials, sizes, strict=True):
             if "advice" in t["rules"]:
                 here.plot(size, t[key] * factor, color=LIMIT, marker="o", fillstyle="none")
+        for t in managed:
+            at = t["occupancy_max_bytes"] / 1e3, t[key] * factor
+            here.plot(*at, color=LIMIT, marker="x")
+            name, offset = t["aqm"].partition(":")[0], {"textcoords": "offset points"}
+            here.annotate(name, at, (3, 3), fontsize="x-small", **offset)
         here.set_xscale("log")
         here.set_xlabel("limit (kB)")

@@ -11,6 +11,8 @@ import numpy as np
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live
 from ..experiment.plan import Limits
+from ..json_types import JsonObject
+from ..machine import MOST_STOLEN_FRACTION
 from .outcome import LossRate, loss_rate
 
 SETTLED_HALF_WIDTH = 0.15
@@ -65,6 +67,27 @@ def hold(live: Live, name: str, limits: list[Limits], label: str) -> tuple[Measu
                 return
 
     return live.measure(name, limits, until_known, marked=True), seconds
+
+
+def tried(
+    live: Live, name: str, limits: list[Limits], label: str
+) -> tuple[JsonObject, MeasuredPhase]:
+    """Held, and of its outcome all that a row of the experiment does not have."""
+    phase, seconds = hold(live, name, limits, label)
+    stolen = phase.stolen_cpu_fraction or 0.0
+    loss, marked = seconds.loss, seconds.marked
+    return {
+        "refused": None,
+        "loss_rate": loss.value,
+        "loss_range": [loss.low, loss.high],
+        "marked_rate": marked.value,
+        "marked_range": [marked.low, marked.high],
+        "loss_settled": seconds.known,
+        "stolen_cpu_fraction": stolen,
+        "cpu_was_stolen": stolen > MOST_STOLEN_FRACTION,
+        "start_unix_ns": phase.windows[0].start_unix_ns,
+        "end_unix_ns": phase.windows[0].end_unix_ns,
+    }, phase
 
 
 def seconds_since(live: Live, from_ns: int) -> Seconds:

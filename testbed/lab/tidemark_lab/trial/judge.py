@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tries the limits: when the controller has estimates, every rule's buffer is noted; then each is
-set in turn, let settle, and held until its loss rate is known."""
+set in turn, let settle, and held until its loss rate is known. Queue management follows."""
 
 from __future__ import annotations
 
@@ -13,24 +13,18 @@ from pathlib import Path
 from ..api import ApiError
 from ..errors import LabError
 from ..experiment import live as at_controller
+from ..experiment.aqm import Aqm
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live
 from ..experiment.judge import Case, Judge
 from ..experiment.load import ExperimentError
 from ..json_types import JsonObject
-from ..machine import MOST_STOLEN_FRACTION
 from ..outcome import write_json
 from ..progress import Progress
-from . import candidates, ranking, table
+from . import candidates, managed, ranking, table
 from .candidates import Candidate
-from .hold import LEAST_S, hold
-
-# Of a row, what a trial takes over.
-OF_ROW = {
-    **{k: k for k in ("utilisation", "delay_p99_ms", "delay_max_ms", "jain")},
-    **{k: k for k in ("completion_p50_ms", "completion_p95_ms")},
-    "short_flows": "transfers",
-}
+from .hold import LEAST_S, tried
+from .outcome import of_row
 
 
 @dataclass(frozen=True)
@@ -39,6 +33,8 @@ class Trial(Judge):
     rules: tuple[str, ...] = ()
     # That a limit is held; None: as the file says.
     most_s: float | None = None
+    # In runs after that of the limits.
+    aqms: tuple[Aqm, ...] = ()
 
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
@@ -52,12 +48,19 @@ class Trial(Judge):
         parser.add_argument(
             "--most", type=float, metavar="SECONDS", help="that a limit is held; default: 40"
         )
+        parser.add_argument(
+            "--aqm",
+            action="append",
+            metavar="LAW",
+            help="queue management to rank with the limits, as in EXPERIMENT.toml, repeated; "
+            f"none: limits alone; default: {', '.join(managed.DEFAULTS)}",
+        )
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Trial:
         if arguments.most is not None and arguments.most < LEAST_S:
             raise ExperimentError(f"--most: at least {LEAST_S:g}")
-        return cls(arguments.rules, arguments.most)
+        return cls(arguments.rules, arguments.most, managed.laws(arguments.aqm))
 
     def altered(self, document: JsonObject) -> JsonObject:
         if self.most_s is not None:
@@ -70,7 +73,8 @@ class Trial(Judge):
         rows = {row["phase"]: row for row in run.rows}
         for trial in trials:
             if row := rows.get(phase_of(trial["limit_bytes"])):
-                trial |= {key: row[name] for key, name in OF_ROW.items()}
+                trial |= of_row(row)
+        trials += managed.try_all(case, self.aqms)
         experiment = case.point.experiment
         targets = at_controller.targets(experiment.targets)
         return {
@@ -148,22 +152,8 @@ def tried_one(
             raise
         live.progress.say(f"{label}: {error}")
         return {**trial, "refused": str(error)}, None
-    phase, seconds = hold(live, phase_of(candidate.limit_bytes), [limits], label)
-    stolen = phase.stolen_cpu_fraction or 0.0
-    loss, marked = seconds.loss, seconds.marked
-    return {
-        **trial,
-        "refused": None,
-        "loss_rate": loss.value,
-        "loss_range": [loss.low, loss.high],
-        "marked_rate": marked.value,
-        "marked_range": [marked.low, marked.high],
-        "loss_settled": seconds.known,
-        "stolen_cpu_fraction": stolen,
-        "cpu_was_stolen": stolen > MOST_STOLEN_FRACTION,
-        "start_unix_ns": phase.windows[0].start_unix_ns,
-        "end_unix_ns": phase.windows[0].end_unix_ns,
-    }, phase
+    outcome, phase = tried(live, phase_of(candidate.limit_bytes), [limits], label)
+    return {**trial, **outcome}, phase
 
 
 JUDGE = Trial

@@ -23,6 +23,16 @@ _NORMAL_90 = 1.645
 # Loss comes in bursts about a sawtooth apart: seconds of it depend on each other, batches
 # of this many hardly.
 BATCH_S = 4
+# Of a row of the experiment, all that a trial takes over; its name there.
+_OF_ROW = {
+    **{k: k for k in ("utilisation", "delay_p99_ms", "delay_max_ms", "jain")},
+    **{k: k for k in ("completion_p50_ms", "completion_p95_ms")},
+    "short_flows": "transfers",
+}
+
+
+def of_row(row: JsonObject) -> JsonObject:
+    return {key: row[name] for key, name in _OF_ROW.items()}
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from ..json_types import JsonObject
 from ..markdown import bounds
 from ..markdown import table as table_lines
 from .candidates import ADVICE
+from .ranking import buffer_bytes
 
 HEAD = (
     "rank",
     "limit (kB)",
-    "rules",
+    "rules, or queue management",
     "utilisation",
     "lost",
     "marked",
@@ -21,6 +22,10 @@ HEAD = (
     "short flows p50 / p95 (ms)",
     "fairness",
     "targets",
+)
+MANAGED = (
+    "Queue management has no limit here: it ranks by the largest queue that a packet met. The "
+    "controller does not know of it, so there is neither advice nor a verdict."
 )
 
 
@@ -44,11 +49,15 @@ def markdown(traffic: JsonObject) -> str:
             "",
             f"Tidemark's advice came {advised[0]['rank']} of {ranked}; {_names(best)} did better.",
         ]
+    if any(t["limit_bytes"] is None for t in traffic["trials"]):
+        lines += ["", MANAGED]
     return "\n".join(lines) + "\n"
 
 
 def _cells(t: JsonObject) -> Sequence[str]:
-    limit = f"{t['limit_bytes'] / 1e3:.1f}"
+    limit = f"{buffer_bytes(t) / 1e3:.1f}"
+    if t["limit_bytes"] is None:
+        limit = f"none; queue {limit}"
     rules = _names(t) + ("" if t["applies"] else " (conditions do not hold)")
     if t.get("refused"):
         return ("-", limit, rules, *["-"] * (len(HEAD) - 4), f"refused: {t['refused']}")
@@ -73,7 +82,7 @@ def _rate(value: float, ends: Sequence[float]) -> str:
 
 
 def _names(trial: JsonObject) -> str:
-    return ", ".join(trial["rules"])
+    return ", ".join(trial["rules"]) or str(trial["aqm"])
 
 
 def _ms(value: float | None) -> str:

@@ -12,6 +12,7 @@ from ...bmv2.rates import LEAST, MOST, WIRE_BITS, packets_per_s, refusal
 from ...json_types import JsonObject
 from ...preflight import check_addresses
 from .. import describe
+from ..backend import without_aqm
 from ..embedded.back_end import Embedded
 from ..embedded.session import PlanSession
 from ..plan import Plan
@@ -30,7 +31,7 @@ class Bmv2(Embedded):
 
     def refuse(self, plan: Plan) -> list[str]:
         topology = plan.experiment.topology
-        found = []
+        found = without_aqm(plan)
         if len(topology.switches) > 1:
             found.append(
                 f"topology.switches: {len(topology.switches)} switches: one is carried out on "

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from ...addresses import ACCESS_NETWORK, LINK_PREFIX_LENGTH, NETWORK, REPORT_NETWORK
 from ...wiring import PREFIX, Access, End, Shape
@@ -153,6 +154,11 @@ class Layout:
         ports.append(port(self.out_port(switch), delay, f"rate={rate}bit", queue=queue))
         ports.append(port(self.report_port(switch)))
         return ports
+
+    def aqm(self, switch: int) -> list[str | Path]:
+        """Arguments of tidemark-switch for the queue management of the bottleneck."""
+        law = self.plan.law(switch)
+        return ["--aqm", f"{self.out_port(switch)}={law}"] if law else []
 
     def forward(self, switch: int) -> list[dict[str, object]]:
         """By which port each host is reached from a switch."""

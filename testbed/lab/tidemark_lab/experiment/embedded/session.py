@@ -80,7 +80,7 @@ class PlanSession:
     def start_switches(self) -> None:
         for k in self.layout.switches:
             port, name = configs.grpc_port(self.ports, k), f"switch-{k + 1}"
-            arguments: list[str | Path] = []
+            arguments = self.layout.aqm(k)
             if self.layout.program(k) is not None:
                 arguments += programs.arguments(self.layout, k, self.paths, self.run_dir)
             self.run_switch(name, port, self.layout.switch_ports(k), arguments)

@@ -16,7 +16,7 @@ from ...errors import LabError, PreflightError
 from ...preflight import Paths, check_programs
 from ...progress import Progress
 from .. import load
-from ..backend import BackEnd, MeasuredPhase, Place
+from ..backend import BackEnd, MeasuredPhase, Place, without_aqm
 from ..load import ExperimentError
 from ..plan import Plan
 from ..quantities import MTU
@@ -157,7 +157,7 @@ def _not_there(plan: Plan, lab: RemoteLab) -> list[str]:
 
 def _not_done(plan: Plan, lab: RemoteLab) -> list[str]:
     """Parts of the plan that this back end does not support."""
-    found = []
+    found = without_aqm(plan)
     experiment = plan.experiment
     for number, group in enumerate(experiment.traffic.persistent):
         if group.remote is not None:
