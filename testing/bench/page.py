@@ -155,7 +155,7 @@ def readme(check: bool) -> int:
     if not old:
         raise SystemExit(f"error: README.md has no {BEGIN}")
     if check and new != text:
-        print("README.md: its figures are not those of the newest pages: run `python testing/bench/page.py --readme`")
+        print("README.md has not the newest pages' figures: run `testing/bench/page.py --readme`")
         return 1
     if not check:
         README.write_text(new)
