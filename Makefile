@@ -160,12 +160,11 @@ p4-tofino: ## Compile p4src/tna for Tofino 1 and 2 (needs p4c's Tofino backend; 
 test: test-rust test-p4 test-lab test-python test-console test-clickhouse test-deploy test-mininet test-shell ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
 	@echo "all tests passed"
 
+# One command for all: other packages would choose other features, and be compiled again.
 .PHONY: test-rust
 test-rust: console require-root tracefs ## Unit, property and integration tests of the Rust crates; architecture; generated files
-	cargo test $(CARGO_FLAGS) --lib --bins --tests
+	cargo test $(CARGO_FLAGS) --workspace --exclude tidemark-python --features xtask/proto,xtask/programs --lib --bins --tests
 	cargo test $(CARGO_FLAGS) --doc
-	cargo test $(CARGO_FLAGS) -p tidemark-simulate -p test-support
-	cargo test $(CARGO_FLAGS) -p xtask --features proto,programs
 
 .PHONY: test-p4
 test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is); figures of the benchmarks' pages

@@ -2,7 +2,7 @@
 //! Doubles and truth for the tests of every room.
 //!
 //! [`disk`] is a disk in memory that fills, fails and loses power; [`rng`] gives random numbers that are
-//! the same everywhere; [`golden`] holds simulated runs with known truth; `certificates` (a feature of that
+//! the same everywhere; [`service`] and [`terminal`] start programs as a service manager and a terminal do; [`golden`] holds simulated runs with known truth; `certificates` (a feature of that
 //! name) makes certificates for one test.
 
 #![forbid(unsafe_code)]
@@ -13,6 +13,8 @@ pub mod certificates;
 pub mod disk;
 pub mod golden;
 pub mod rng;
+pub mod service;
+pub mod terminal;
 
 /// Writes a file that only its owner can read, as keys and tokens must be.
 ///

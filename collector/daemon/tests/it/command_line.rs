@@ -100,7 +100,7 @@ fn how_far_a_replay_is_stands_in_a_terminal() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = receiver.local_addr().unwrap().to_string();
     let arguments = ["replay", "--capture", CAPTURE, "--to", &to, "--speed", "10"];
-    daemon_kit::cli::testing::progress(PROGRAM, &arguments).unwrap();
+    test_support::terminal::progress(PROGRAM, &arguments).unwrap();
 }
 
 /// The lines of the help that pipe into jq: words of the program, and the field.

@@ -2,8 +2,8 @@
 //! The program under a service manager, its version, and its log.
 #![allow(clippy::unwrap_used)]
 
-use daemon_kit::cli::testing::log_colours;
-use daemon_kit::notify::testing::{Service, commit_of};
+use test_support::service::{Service, commit_of};
+use test_support::terminal::log_colours;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tidemark-collector");
 const ARGUMENTS: &[&str] = &[

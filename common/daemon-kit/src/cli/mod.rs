@@ -8,8 +8,6 @@ mod errors;
 mod output;
 mod program;
 mod progress;
-#[cfg(feature = "testing")]
-pub mod testing;
 pub mod units;
 
 pub use colours::colours;

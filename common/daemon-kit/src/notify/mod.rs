@@ -5,8 +5,6 @@
 
 mod deadline;
 mod stop;
-#[cfg(feature = "testing")]
-pub mod testing;
 
 pub use deadline::Deadline;
 pub use stop::Stop;

@@ -3,9 +3,9 @@
 //! again with the environment that a service manager gives.
 #![allow(clippy::unwrap_used)]
 
-use daemon_kit::notify::testing::ServiceManager;
 use std::process::Command;
 use std::time::Duration;
+use test_support::service::ServiceManager;
 
 /// Tells what a program tells in its life; run by the other tests.
 #[test]

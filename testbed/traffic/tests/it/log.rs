@@ -2,7 +2,7 @@
 //! The program's log.
 #![allow(clippy::unwrap_used)]
 
-use daemon_kit::cli::testing::log_colours;
+use test_support::terminal::log_colours;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tidemark-traffic");
 
