@@ -83,7 +83,7 @@ class Aqm:
         return self._text(lambda v: f"{in_bytes(v)}B" if isinstance(v, Limit) else v)
 
     def marking(self) -> Aqm:
-        """The same with marks for packets that can have them, unless it says so or otherwise."""
+        """Adds marks for packets that can carry them, unless the law says otherwise."""
         if "ecn" in dict(self.settings):
             return self
         return replace(self, settings=(*self.settings, ("ecn", "on")))
