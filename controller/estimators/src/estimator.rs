@@ -19,7 +19,6 @@ pub struct Estimator {
     store: Store,
     /// By node and port.
     ports: FxHashMap<(u32, u32), LinkInfo>,
-    last_expiry_ns: u64,
 }
 
 impl Estimator {
@@ -59,7 +58,6 @@ impl Estimator {
     /// would lie in the future of those that come now.
     pub fn forget_node(&mut self, node_id: u32) {
         self.store.forget_node(node_id);
-        self.last_expiry_ns = self.store.latest_ns;
     }
 
     /// Forgets what was seen at a link; its configuration stays.
@@ -91,14 +89,12 @@ impl Estimator {
         for event in &update.events {
             self.store.push_event(*event, c.max_events);
         }
-        let latest = self.store.latest_ns;
         // Expiry walks all flows: once per percent of the retention is enough.
         let retention_ns = (c.retention_s.max(0.0) * 1e9) as u64;
-        let due = latest >= self.last_expiry_ns.saturating_add(retention_ns / 100);
+        let due = self.store.is_expiry_due(retention_ns / 100);
         if due || self.store.is_crowded(c.max_flows) {
             self.store.evict_flows(c.max_flows, c.short_packets);
             self.store.expire(c);
-            self.last_expiry_ns = latest;
         }
     }
 
@@ -107,7 +103,7 @@ impl Estimator {
         self.store.nodes_of_hops_alone.contains(&node_id)
     }
 
-    /// Whether no packet of a link was reported from `since_ns` on.
+    /// True if no packet of a link was reported from `since_ns` on.
     pub fn is_quiet(&self, link: LinkId, since_ns: u64) -> bool {
         let newest = self.store.links.get(&link).and_then(|l| l.reported_ns);
         newest.is_none_or(|start_ns| start_ns < since_ns)

@@ -157,10 +157,11 @@ struct Window {
 /// An idle link is estimated again after so many seconds of its clock.
 const IDLE_S: u64 = 10;
 
-/// Whether an estimate would tell more than the last one: not of a link without a packet within
-/// the last window and since, except in its turn of [`IDLE_S`].
+/// True unless the last estimate still holds: its window had no packet, none has come since, and
+/// nothing of the link is under control. Such a link has news every [`IDLE_S`].
 fn has_news(s: &State, id: LinkId) -> bool {
-    let last = s.links.get(&id).and_then(LinkControl::estimate);
+    let observed = s.links.get(&id).filter(|l| !l.is_in_use());
+    let last = observed.and_then(LinkControl::estimate);
     let Some((last, feed)) = last.zip(s.feed_of(id)) else {
         return true;
     };

@@ -35,7 +35,7 @@ impl Turns {
         self.every_s.load(Ordering::Relaxed)
     }
 
-    /// Whether a link is estimated in this pass.
+    /// True if this pass estimates the link.
     pub(super) fn is_due(&self, id: LinkId, link: Option<&LinkControl>) -> bool {
         is_turn(id, self.second.load(Ordering::Relaxed), self.every_s())
             || link.is_none_or(|l| l.is_in_use() || l.estimate().is_none())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Eviction of records: the old ones, and those beyond the bounds.
 
-use super::{LinkStore, Store};
+use super::{LinkStore, NodeTimes, Store};
 use crate::config::EstimatorConfig;
 use crate::types::LinkId;
 use rustc_hash::FxHashSet;
@@ -21,10 +21,19 @@ fn expire<T>(queue: &mut VecDeque<T>, before: u64, end: impl Fn(&T) -> u64) -> u
 }
 
 impl Store {
+    /// True once the records of some node have gone on by `every_ns` since the last expiry.
+    pub fn is_expiry_due(&self, every_ns: u64) -> bool {
+        let is_due = |n: &NodeTimes| n.latest_ns >= n.expired_ns.saturating_add(every_ns);
+        self.nodes.values().any(is_due)
+    }
+
     /// Drops what is older than the retention before each link's newest interval,
     /// what the links together have too much of, and flows nothing is left of.
     pub fn expire(&mut self, config: &EstimatorConfig) {
         let retention_ns = (config.retention_s.max(0.0) * 1e9) as u64;
+        for node in self.nodes.values_mut() {
+            node.expired_ns = node.latest_ns;
+        }
         let mut oldest = u64::MAX;
         for link in self.links.values_mut() {
             let before = link.latest_ns.saturating_sub(retention_ns);
@@ -95,9 +104,9 @@ impl Store {
         }
     }
 
-    /// Where the links together have more than half of what is kept, leaves few records of those
-    /// whose last packet is long ago: idle queues take no time from busy ones. What goes tells of
-    /// no packet, and is not counted.
+    /// Leaves few records of links whose last packet is long ago, once the links together have
+    /// half of the records that fit: idle queues take no time from busy ones. The records tell of
+    /// no packet, and are not counted.
     fn thin_quiet(&mut self, most: usize) {
         let kept: usize = self.links.values().map(|l| l.intervals.len()).sum();
         if kept <= most / 2 {
@@ -155,7 +164,7 @@ impl Store {
     }
 }
 
-/// Whether no kept record of a link has packets.
+/// True if no kept record of a link has packets.
 fn is_at_rest(link: &LinkStore) -> bool {
     let oldest_ns = link.intervals.front().map_or(0, |r| r.start_ns);
     link.reported_ns.is_none_or(|ns| ns < oldest_ns)
@@ -295,5 +304,37 @@ mod tests {
             (100, QUIET_RECORDS, QUIET_RECORDS)
         );
         assert_eq!(store.evicted.link_intervals, 0);
+    }
+
+    /// Clocks of switches begin when these start: the one with the latest may be switched off.
+    #[test]
+    fn records_expire_while_a_node_with_a_later_clock_is_silent() {
+        const S: u64 = 1_000_000_000;
+        let mut estimator = crate::Estimator::new(EstimatorConfig {
+            retention_s: 10.0,
+            ..EstimatorConfig::default()
+        });
+        let mut push = |node_id, second: u64| {
+            let record = LinkInterval {
+                node_id,
+                start_ns: second * S,
+                duration_ns: S,
+                packets: 1,
+                ..LinkInterval::default()
+            };
+            estimator.push(&tidemark_proto::telemetry::Update {
+                link_intervals: vec![record],
+                ..Default::default()
+            });
+        };
+        push(1, 1_000_000);
+        for second in 0..100 {
+            push(2, second);
+        }
+        assert_eq!(
+            estimator.span(LinkId::new(2, 0, 0)),
+            Some((89 * S, 100 * S))
+        );
+        assert!(estimator.span(LinkId::new(1, 0, 0)).is_some());
     }
 }

@@ -52,13 +52,21 @@ pub(crate) struct LinkStore {
     pub flows_evicted_ns: u64,
 }
 
+/// Times of a node's records, on its own clock: clocks of nodes have nothing in common.
+#[derive(Debug, Default)]
+pub(crate) struct NodeTimes {
+    /// End of the newest record.
+    latest_ns: u64,
+    /// `latest_ns` at the last expiry.
+    expired_ns: u64,
+    /// Start of the newest record with packets; `None` before the first.
+    pub reported_ns: Option<u64>,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pub links: FxHashMap<LinkId, LinkStore>,
-    /// End of the newest record of any link.
-    pub latest_ns: u64,
-    /// Start of each node's newest record with packets.
-    pub reported_ns: FxHashMap<u32, u64>,
+    pub nodes: FxHashMap<u32, NodeTimes>,
     /// Queues with interval records, by node and port.
     queues: FxHashMap<(u32, u32), Vec<u32>>,
     pub info: FxHashMap<u64, FlowInfo>,
@@ -88,7 +96,7 @@ fn insert<T>(queue: &mut VecDeque<T>, item: T, time: impl Fn(&T) -> u64) {
     queue.insert(place, item);
 }
 
-/// Whether a record tells of a packet.
+/// True if a record tells of a packet.
 pub(crate) fn has_packets(r: &LinkInterval) -> bool {
     r.packets > 0 || r.arrivals > 0 || r.drops > 0
 }
@@ -105,11 +113,11 @@ impl Store {
         }
         let end = record.start_ns.saturating_add(record.duration_ns);
         link.latest_ns = link.latest_ns.max(end);
-        self.latest_ns = self.latest_ns.max(end);
+        let node = self.nodes.entry(id.node_id).or_default();
+        node.latest_ns = node.latest_ns.max(end);
         if has_packets(&record) {
             link.reported_ns = link.reported_ns.max(Some(record.start_ns));
-            let of_node = self.reported_ns.entry(id.node_id).or_default();
-            *of_node = record.start_ns.max(*of_node);
+            node.reported_ns = node.reported_ns.max(Some(record.start_ns));
         }
         insert(&mut link.intervals, record, |r| r.start_ns);
         while link.intervals.len() > max {
@@ -170,8 +178,7 @@ impl Store {
     pub fn forget_node(&mut self, node_id: u32) {
         self.links.retain(|id, _| id.node_id != node_id);
         self.queues.retain(|&(node, _), _| node != node_id);
-        self.reported_ns.remove(&node_id);
-        self.latest_ns = self.links.values().map(|l| l.latest_ns).max().unwrap_or(0);
+        self.nodes.remove(&node_id);
         self.flow_count = self.links.values().map(|l| l.flows.len()).sum();
         // Events name no node; those of a flow elsewhere are dated by that clock.
         let links = &self.links;

@@ -71,10 +71,11 @@ fn sampling(history: &[&FlowInterval], of_link: f64) -> f64 {
 /// Whether no port of the node reported a packet within a window.
 fn is_silent(store: &Store, window: &LinkWindow<'_>) -> bool {
     // The newest record answers for a window that ends now.
-    match store.reported_ns.get(&window.id.node_id) {
+    let node = store.nodes.get(&window.id.node_id);
+    match node.and_then(|n| n.reported_ns) {
         None => return true,
-        Some(newest_ns) if *newest_ns < window.from_ns => return true,
-        Some(newest_ns) if *newest_ns < window.to_ns => return false,
+        Some(newest_ns) if newest_ns < window.from_ns => return true,
+        Some(newest_ns) if newest_ns < window.to_ns => return false,
         Some(_) => {}
     }
     let of_node = store
