@@ -14,6 +14,7 @@ from tidemark_lab.papers import (
     draw,
     repetitions,
     report,
+    values,
 )
 from tidemark_lab.papers.paper import Check, within, within_factor
 
@@ -56,7 +57,42 @@ def test_a_report_has_figures_data_and_checks(tmp_path):
     other = figure()
     other.name = "Fig. 2"
     report.write_docs(tmp_path / "docs", "x", "A paper", "about", [other])
-    assert [p.name for p in (tmp_path / "docs" / "x").iterdir()] == ["fig-2.svg"]
+    left = {p.name for p in (tmp_path / "docs" / "x").iterdir()}
+    assert left == {"fig-2.svg", "values.csv"}
+
+
+def test_a_page_has_what_disagrees_and_its_file_has_every_value(tmp_path):
+    checks = [
+        Check("n = 1: loss", "none", 0.5, 0.0, 0.6, why="never shown"),
+        Check("n = 2: loss", "none", 0.7, 0.0, 0.6, why="2 of 4 flows time out"),
+        Check("n = 4: loss", "none", 0.9, 0.0, 0.6, why="3 of 4 flows time out"),
+        Check("n = 4: delay", "1 s", None, 0.0, 0.6, about="beyond what was measured"),
+        Check("limit (of the file)", "9", 9.0, 9.0, 9.0, computed=True),
+    ]
+    page = report.write_docs(tmp_path, "x", "A paper", "about", [figure(checks)])
+    text = page.read_text()
+    assert "about [All values](x/values.csv).\n" in text and "never shown" not in text
+    assert text.endswith(
+        "1 of 4 agree, 1 not measured, 1 computed.\n\n"
+        "- **loss** (paper: none): n = 2: 0.7; n = 4: 0.9. 2 to 3 of 4 flows time out.\n"
+        "- **delay**: n = 4: not measured vs 1 s. Beyond what was measured.\n"
+    )
+    head, *rows = csv.reader((tmp_path / "x" / "values.csv").open())
+    assert head == ["figure", *report.HEAD]
+    assert rows == [["Fig. 1", *c.row()] for c in checks]
+
+
+def test_many_cases_that_differ_in_their_numbers_are_ranges():
+    many = [
+        Check(f"bbr, {n} BDP: share", f"-{n}.00", n / 4, -9.0, -1.0, spread=0.1, repetitions=3)
+        for n in range(1, 7)
+    ]
+    (item,) = values.differences(many)
+    told = "bbr, 1 to 6 BDP: 0.25 to 1.5 vs -6.00 to -1.00 (6 values)"
+    assert item == f"- **share**: {told}. Why is not known."
+    (item,) = values.differences(many[:2])
+    told = "bbr, 1 BDP: 0.25 ± 0.1 vs -1.00; bbr, 2 BDP: 0.5 ± 0.1 vs -2.00"
+    assert item == f"- **share**: {told}. Why is not known."
 
 
 def test_a_figure_that_is_too_large_for_the_page_is_an_error_and_not_left_out(tmp_path):

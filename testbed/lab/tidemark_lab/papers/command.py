@@ -200,7 +200,8 @@ def _paper(name: str, study: Study, made: Made) -> int:
             progress.say(f"paper: no runs of it are in {study.root}")
             return EXIT_FAILED
         title = f"{paper.title}: paper and ours"
-        page = report.write(study.root.parent, title, _about(paper, study), figures)
+        about = f"{SUBSTRATES[study.suffix]}. {_about(paper, study)}"
+        page = report.write(study.root.parent, title, about, figures)
         if made.arguments.docs:
             _write_docs(name, study, figures, made.arguments.quick)
     except (LabError, OSError) as error:
@@ -211,16 +212,26 @@ def _paper(name: str, study: Study, made: Made) -> int:
     return EXIT_OK
 
 
+# Beginning of a page, and what its title adds, by the suffix of the back end.
+SUBSTRATES = {
+    "": "Simulated with ns-3",
+    "-embedded": "Real TCP of the kernel through tidemark-switch",
+}
+TITLES = {"": "simulated", "-embedded": "on real TCP"}
+
+
 def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> None:
     """The page of the repository, with a link to the one of the other back end where it is."""
     folder, suffix = in_clone(DOCS), study.suffix
     form = (" --quick" if quick else "") + (f" --back-end {study.back_end.name}" if suffix else "")
-    about = f"{_about(PAPERS[name], study)} A setting stands at the first of its figures."
-    about += f" Made by `tidemark_lab paper {name}{form} --docs`."
-    other, what = (name, "simulated") if suffix else (f"{name}-embedded", "on real TCP")
-    if (folder / f"{other}.md").exists():
-        about += f" Also {what}: [{other}.md]({other}.md)."
-    heading = PAPERS[name].title + (", on real TCP" if suffix else "")
+    agree = report.summary([c for f in figures for c in f.checks]).removesuffix(".")
+    about = f"{SUBSTRATES[suffix]}: {agree}; made by `tidemark_lab paper {name}{form} --docs`."
+    for other in TITLES:
+        page = f"{name}{other}.md"
+        if other != suffix and (folder / page).exists():
+            about += f" Also {TITLES[other]}: [{page}]({page})."
+    about += f" {_about(PAPERS[name], study)} A setting stands at the first of its figures."
+    heading = f"{PAPERS[name].title}, {TITLES[suffix]}"
     report.write_docs(folder, name + suffix, heading, about, figures)
 
 
@@ -232,12 +243,8 @@ def _figures(paper: Paper, study: Study) -> list[Figure]:
 
 def _about(paper: Paper, study: Study) -> str:
     count = len(study.repetitions(paper.experiments))
-    times = "one seed" if count == 1 else f"means ± standard deviation of up to {count} seeds"
-    how = "simulated with ns-3" if study.as_filed else "of the kernel's TCP through tidemark-switch"
-    text = (
-        f"From the packets of testbed/experiments/papers, {how}, {times} of each setting. "
-        "Tolerances stand in the code that draws a figure."
-    )
+    times = "One seed" if count == 1 else f"Means ± standard deviation of up to {count} seeds"
+    text = f"{times} of each setting of testbed/experiments/papers."
     if doubted := [r for e in paper.experiments for r in study.doubted(e)]:
         text += f" Not to be trusted: {'; '.join(doubted)}."
     if lines := [line for e in paper.experiments for line in study.left_out(e)]:

@@ -48,10 +48,16 @@ class Check:
     def row(self) -> tuple[str, ...]:
         what = f"{self.what} ({self.about})" if self.about else self.what
         why = self.why if self.agrees is False else ""
-        return (what, self.paper, self._ours, self.tolerance, self.verdict, why)
+        return (what, self.paper, self.measured, self.tolerance, self.verdict, why)
 
     @property
-    def _ours(self) -> str:
+    def reason(self) -> str:
+        """Of a value that does not agree, or is not there."""
+        return self.why if self.agrees is False else self.about
+
+    @property
+    def measured(self) -> str:
+        """Ours as text."""
         if self.ours is None:
             return "-"
         if self.repetitions == 1:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -14,8 +14,10 @@ from ..errors import LabError
 from ..markdown import table
 from ..report import page
 from .paper import Check, Figure
+from .values import counted, differences
 
 HEAD = ("what", "paper", "ours", "tolerance", "verdict", "why")
+VALUES = "values.csv"
 
 
 def write(out: Path, title: str, about: str, figures: Sequence[Figure]) -> Path:
@@ -23,15 +25,17 @@ def write(out: Path, title: str, about: str, figures: Sequence[Figure]) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     for figure in figures:
         (out / f"{figure.file}.svg").write_text(figure.svg)
-        with (out / f"{figure.file}.csv").open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(figure.columns)
-            writer.writerows(figure.rows)
+        _write_csv(out / f"{figure.file}.csv", figure.columns, figure.rows)
     path = out / "report.html"
     path.write_text(render(title, about, figures))
     if any(f.checks for f in figures):
         (out / "checks.md").write_text(markdown(figures))
     return path
+
+
+def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([head, *rows])
 
 
 # Of a figure in the repository: a drawing of single packets is larger.
@@ -40,16 +44,18 @@ WIDTH = 120
 
 
 def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequence[Figure]) -> Path:
-    """The page that is committed: every figure and every check. Of a figure that is too large the
-    mean is drawn without the repetitions. Raises LabError where that is too large as well, before
-    anything is written."""
+    """The page that is committed: every figure, the values that do not agree, and in a file of
+    their own all. Of a figure that is too large the mean is drawn without the repetitions. Raises
+    LabError where that is too large as well, before anything is written."""
     figures = [_committed(figure) for figure in figures]
     images = folder / name
     images.mkdir(parents=True, exist_ok=True)
     # A figure that is no longer made leaves no picture.
     for old in images.glob("*.svg"):
         old.unlink()
-    lines = [f"# {title}", "", fill(about, WIDTH, break_on_hyphens=False), ""]
+    _write_csv(images / VALUES, ("figure", *HEAD), values(figures))
+    about += f" [All values]({name}/{VALUES})."
+    lines = [f"# {title}", "", filled(about), ""]
     before = ""
     for figure in figures:
         # The setting, its first sentence, is said by the first of the figures that have it.
@@ -57,15 +63,21 @@ def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequenc
         note = own if setting == before else figure.note
         before = setting
         lines += [f"## {figure.name}: {figure.title}", ""]
-        lines += [fill(note, WIDTH, break_on_hyphens=False), ""] if note else []
+        lines += [filled(note), ""] if note else []
         (images / f"{figure.file}.svg").write_text(figure.svg)
         lines += [f"![{figure.name}]({name}/{figure.file}.svg)", ""]
         if figure.checks:
-            lines += [markdown([figure]).rsplit("\n\n", 1)[0], ""]
-    lines += [summary([c for f in figures for c in f.checks])]
+            lines += [f"{counted(figure.checks)}.", ""]
+            outside = [filled(line, "  ") for line in differences(figure.checks)]
+            lines += [*outside, ""] if outside else []
     path = folder / f"{name}.md"
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines[:-1]) + "\n")
     return path
+
+
+def filled(text: str, indent: str = "") -> str:
+    """In lines of the page; `indent`: of all but the first."""
+    return fill(text, WIDTH, break_on_hyphens=False, subsequent_indent=indent)
 
 
 def _committed(figure: Figure) -> Figure:
@@ -111,7 +123,10 @@ def summary(checks: Sequence[Check]) -> str:
     return f"{text}."
 
 
+def values(figures: Sequence[Figure]) -> list[tuple[str, ...]]:
+    return [(figure.name, *c.row()) for figure in figures for c in figure.checks]
+
+
 def markdown(figures: Sequence[Figure]) -> str:
-    rows = [(figure.name, *c.row()) for figure in figures for c in figure.checks]
-    lines = table(("figure", *HEAD), rows)
+    lines = table(("figure", *HEAD), values(figures))
     return "\n".join([*lines, "", summary([c for f in figures for c in f.checks])]) + "\n"
