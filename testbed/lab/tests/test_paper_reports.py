@@ -73,7 +73,8 @@ def test_a_page_has_what_disagrees_and_its_file_has_every_value(tmp_path):
     text = page.read_text()
     assert "about [All values](x/values.csv).\n" in text and "never shown" not in text
     assert text.endswith(
-        "1 of 4 agree, 1 not measured, 1 computed.\n\n"
+        "1 of 4 agree; 1 could not be measured; "
+        "1 follow from the settings and count for nothing.\n\n"
         "- **loss** (paper: none): n = 2: 0.7; n = 4: 0.9. 2 to 3 of 4 flows time out.\n"
         "- **delay**: n = 4: not measured vs 1 s. Beyond what was measured.\n"
     )

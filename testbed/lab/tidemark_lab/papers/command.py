@@ -200,7 +200,7 @@ def _paper(name: str, study: Study, made: Made) -> int:
             progress.say(f"paper: no runs of it are in {study.root}")
             return EXIT_FAILED
         title = f"{paper.title}: paper and ours"
-        about = f"{SUBSTRATES[study.suffix]}. {_about(paper, study)}"
+        about = f"{SUBSTRATES[study.suffix][1]}. {_about(paper, study)}"
         page = report.write(study.root.parent, title, about, figures)
         if made.arguments.docs:
             _write_docs(name, study, figures, made.arguments.quick)
@@ -212,12 +212,11 @@ def _paper(name: str, study: Study, made: Made) -> int:
     return EXIT_OK
 
 
-# Beginning of a page, and what its title adds, by the suffix of the back end.
+# By the suffix of the back end: what a page's title adds, and its beginning.
 SUBSTRATES = {
-    "": "Simulated with ns-3",
-    "-embedded": "Real TCP of the kernel through tidemark-switch",
+    "": ("simulated", "Simulated with ns-3"),
+    "-embedded": ("on real TCP", "Real TCP of the kernel through tidemark-switch"),
 }
-TITLES = {"": "simulated", "-embedded": "on real TCP"}
 
 
 def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> None:
@@ -225,14 +224,13 @@ def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> 
     folder, suffix = in_clone(DOCS), study.suffix
     form = (" --quick" if quick else "") + (f" --back-end {study.back_end.name}" if suffix else "")
     agree = report.summary([c for f in figures for c in f.checks]).removesuffix(".")
-    about = f"{SUBSTRATES[suffix]}: {agree}; made by `tidemark_lab paper {name}{form} --docs`."
-    for other in TITLES:
-        page = f"{name}{other}.md"
-        if other != suffix and (folder / page).exists():
-            about += f" Also {TITLES[other]}: [{page}]({page})."
+    about = f"{SUBSTRATES[suffix][1]}: {agree}; made by `tidemark_lab paper {name}{form} --docs`."
+    for other, (what, _) in SUBSTRATES.items():
+        if other != suffix and (folder / f"{name}{other}.md").exists():
+            about += f" Also {what}: [{name}{other}.md]({name}{other}.md)."
     about += f" {_about(PAPERS[name], study)} A setting stands at the first of its figures."
-    heading = f"{PAPERS[name].title}, {TITLES[suffix]}"
-    report.write_docs(folder, name + suffix, heading, about, figures)
+    title = f"{PAPERS[name].title}, {SUBSTRATES[suffix][0]}"
+    report.write_docs(folder, name + suffix, title, about, figures)
 
 
 def _figures(paper: Paper, study: Study) -> list[Figure]:

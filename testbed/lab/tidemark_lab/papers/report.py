@@ -14,7 +14,7 @@ from ..errors import LabError
 from ..markdown import table
 from ..report import page
 from .paper import Check, Figure
-from .values import counted, differences
+from .values import differences
 
 HEAD = ("what", "paper", "ours", "tolerance", "verdict", "why")
 VALUES = "values.csv"
@@ -67,9 +67,9 @@ def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequenc
         (images / f"{figure.file}.svg").write_text(figure.svg)
         lines += [f"![{figure.name}]({name}/{figure.file}.svg)", ""]
         if figure.checks:
-            lines += [f"{counted(figure.checks)}.", ""]
-            outside = [filled(line, "  ") for line in differences(figure.checks)]
-            lines += [*outside, ""] if outside else []
+            lines += [summary(figure.checks, "agree"), ""]
+            if items := [filled(item, "  ") for item in differences(figure.checks)]:
+                lines += [*items, ""]
     path = folder / f"{name}.md"
     path.write_text("\n".join(lines[:-1]) + "\n")
     return path
@@ -111,11 +111,13 @@ def section(figure: Figure, data: bool = True) -> list[str]:
     ]
 
 
-def summary(checks: Sequence[Check]) -> str:
+WITHIN = "measured values agree within tolerances fixed beforehand"
+
+
+def summary(checks: Sequence[Check], agree: str = WITHIN) -> str:
     measured = [c for c in checks if not c.computed]
-    agree = sum(c.agrees is True for c in measured)
     blank = sum(c.agrees is None for c in measured)
-    text = f"{agree} of {len(measured)} measured values agree within tolerances fixed beforehand"
+    text = f"{sum(c.agrees is True for c in measured)} of {len(measured)} {agree}"
     if blank:
         text += f"; {blank} could not be measured"
     if computed := len(checks) - len(measured):

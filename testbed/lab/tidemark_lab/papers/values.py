@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks as a page has them: how many agree, and the others by their reason. Pure."""
+"""Values that do not agree, by their reason. Pure."""
 
 from __future__ import annotations
 
@@ -15,15 +15,6 @@ _REMARK = re.compile(r" \([^()]*\)$")
 _SPREAD = re.compile(r" ± \S+")
 # More cases that differ in their numbers alone are told as ranges.
 MOST_LISTED = 5
-
-
-def counted(checks: Sequence[Check]) -> str:
-    """As `12 of 17 agree`."""
-    verdicts = [c.verdict for c in checks]
-    computed = verdicts.count("computed")
-    text = f"{verdicts.count('agrees')} of {len(checks) - computed} agree"
-    rest = [f", {n} {v}" for v in ("not measured", "computed") if (n := verdicts.count(v))]
-    return text + "".join(rest)
 
 
 def differences(checks: Sequence[Check]) -> list[str]:
