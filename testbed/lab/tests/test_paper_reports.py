@@ -3,6 +3,8 @@
 
 import csv
 import math
+import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +19,7 @@ from tidemark_lab.papers import (
     values,
 )
 from tidemark_lab.papers.paper import Check, within, within_factor
+from tidemark_lab.report import style, typeset
 
 
 def test_a_check_agrees_within_its_tolerance_and_says_why_only_where_not():
@@ -148,6 +151,64 @@ def test_repetitions_are_averaged_and_pooled_or_one_is_shown():
     assert "2 repetitions: the first is drawn" in first.note
     alone = one([(1, 2.0)], 1, 1.0)
     assert repetitions.together([alone]) == alone
+
+
+def drawn_texts(svg):
+    return [
+        "".join(e.itertext()) for e in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    ]
+
+
+def test_the_legend_says_which_is_the_papers_and_which_is_ours():
+    def fill(axes, rows):
+        draw.curves(axes[0], rows, (1, "o-", style.WATER, None), (2, ":", style.GREY, "BDP/√n"))
+        draw.curves(axes[1], rows, (1, "o-", style.DROP, "n = 2"), (2, "s", style.LIMIT, "router"))
+        for axis in axes:
+            axis.legend()
+
+    rows = [(n, n + 1.0, n + 2.0) for n in range(4)]
+    svg = draw.Drawing("x", 2, 2.2, fill, "s", "N_b").svg(rows, [rows])
+    texts = drawn_texts(svg)
+    assert {"ours", "paper, BDP/√n", "ours, n = 2", "paper, router"} <= set(texts)
+    assert texts.count("time (s)") == 1 and texts.count("Nb") == 2
+    # Squares, and theory without a colour of its own, are in ink.
+    assert style.INK in svg and style.LIMIT not in svg
+
+    def alike(axes, rows):
+        draw.curves(axes[0], rows, (1, "o-", style.WATER, "BSCL"), (2, ":", style.WATER, None))
+        axes[0].axhline(2, color=style.GREY, linestyle="--")
+
+    texts = drawn_texts(draw.Drawing("x", 1, 2.2, alike).svg(rows))
+    assert texts.count("ours, BSCL") == texts.count("paper") == 1
+    without = draw.Drawing.of_curves("x", "n", "loss", (1, "o-", style.WATER, "BSCL"))
+    assert "BSCL" in drawn_texts(without.svg(rows))
+
+
+def test_a_figure_is_readable_in_half_a_page():
+    fill = lambda axes, rows: [a.plot([1, 2], [1, 2], label="ours") for a in axes]  # noqa: E731
+    svg = draw.Drawing("x", 4, 2.0, fill, "s", "queue (packets)").svg([])
+    width = float(re.search(r'viewBox="0 0 (\d+) ', svg)[1])
+    point = float(re.search(r"scale\((\S+)\)", svg)[1]) * 85 / width
+    # Of 85 mm: 8 pt are 2.82 mm.
+    sizes = {float(size) for size in re.findall(r"font(?:-size)?: ([\d.]+)px", svg)}
+    assert min(sizes) * point >= 2.82 and drawn_texts(svg).count("ours") == 1
+
+
+def test_symbols_are_set_as_in_print():
+    n_b = '<tspan font-style="italic">N</tspan><tspan font-size="0.75em" dy="0.267em">b</tspan>'
+    assert typeset.pieces("N_b") == n_b
+    assert typeset.pieces("N_b = 4") == f'{n_b}<tspan dy="-0.2em"> = 4</tspan>'
+    n = '<tspan font-style="italic">n</tspan>'
+    assert typeset.pieces("alpha*BDP/sqrt(n) - 1") == (
+        f"\N{GREEK SMALL LETTER ALPHA}·BDP/√{n} \N{MINUS SIGN} 1"
+    )
+    assert '<tspan font-style="italic" font-size="0.75em" dy="-0.533em">n</tspan>' in (
+        typeset.pieces("r^n")
+    )
+    for plain in ("queue (packets)", "50 Mb/s", "M/G/1", "BBR", "b_of_x_packets", "limit_bytes"):
+        assert typeset.pieces(plain) == plain
+    svg = '<text x="1">C &lt; T_e</text><text><tspan>N_b</tspan></text><g id="N_b"/>'
+    assert "&lt; " in typeset.typeset(svg) and typeset.typeset(svg).endswith(svg[30:])
 
 
 def test_repetitions_are_pale_behind_their_mean():

@@ -3,34 +3,39 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..report.style import GREY, subplots, to_svg
+from ..report.style import COLUMN_IN, GREY, styled, subplots, to_svg
+from . import legend
 
 Rows = list[Sequence[object]]
 # A column's number, its style, colour, and label.
 Line = tuple[int, str, str, str | None]
-# Of what a repetition looks like behind the mean of all.
+# Look of a repetition behind the mean of all.
 PALE, PALE_WIDTH = 0.25, 0.5
+# Height of a row over that of a figure of one row; inches below an axis; letters in an inch, and
+# in a line of a name at an axis.
+ROW, BELOW_IN, LETTERS, NAME = 0.75, 0.5, 17, 26
 # More cannot be told apart at a figure's width.
 MOST_BINS = 300
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A row of axes in the papers' width; `fill` draws rows into them. What has a label in the
-    first has a legend there. The ids of the SVG begin with the name, so that several can stand in
-    one page."""
+    """Axes in the width of half a page: two below each other, more in rows of two; `fill` draws
+    rows into them. The legend says which is the paper's and which is ours. The ids of the SVG begin
+    with the name, so that several can stand in one page."""
 
     name: str
     columns: int
     height_in: float
     fill: Callable[[Any, Rows], None]
-    # Of every axis, and of the first.
+    # Of every column of axes, and of every row.
     x: str = ""
     y: str = ""
 
@@ -49,26 +54,42 @@ class Drawing:
         return cls(name, 1, 2.2, fill, x, y)
 
     def svg(self, rows: Rows, repeated: Sequence[Rows] = ()) -> str:
-        """`repeated`: what the rows are the mean of, drawn pale behind it."""
-        figure, axes = subplots(1, self.columns, height_in=self.height_in, squeeze=False)
-        for one in repeated:
-            self.fill(axes[0], one)
-        for axis in axes[0]:
-            for artist in [*axis.lines, *axis.collections, *axis.patches]:
+        """`repeated`: the rows' repetitions, drawn pale behind their mean."""
+        across = 1 if self.columns < 3 else 2
+        down = -(-self.columns // across)
+        row_in = self.height_in * (ROW if down > 1 else 1)
+        with styled():
+            figure, grid = subplots(down, across, down * row_in, COLUMN_IN, squeeze=False)
+            for unused in grid.flat[self.columns :]:
+                unused.set_axis_off()
+            axes = grid.flat[: self.columns]
+            for one in repeated:
+                self.fill(axes, one)
+            pale = [a for axis in axes for a in (*axis.lines, *axis.collections, *axis.patches)]
+            for artist in pale:
                 artist.set_alpha(PALE)
                 artist.set_linewidth(PALE_WIDTH)
                 artist.set_label("_" + str(artist.get_label()))
                 if hasattr(artist, "set_marker"):
                     artist.set_marker("")
-        self.fill(axes[0], rows)
-        for axis in axes[0] if self.x else ():
-            axis.set_xlabel(self.x)
-        first = axes[0][0]
-        if self.y:
-            first.set_ylabel(self.y)
-        if first.get_legend_handles_labels()[0]:
-            first.legend()
-        return to_svg(figure, self.name)
+            self.fill(axes, rows)
+            for number, axis in enumerate(axes):
+                if self.x and number + across >= self.columns:
+                    axis.set_xlabel("time (s)" if self.x == "s" else self.x)
+                label = axis.get_ylabel() or ("" if number % across else self.y)
+                axis.set_ylabel(textwrap.fill(label, int(LETTERS * (row_in - BELOW_IN))))
+                _set_ticks(axis)
+            legend.put(figure, axes, pale)
+            return to_svg(figure, self.name)
+
+
+def _set_ticks(axis: Any) -> None:
+    """Powers of two as numbers, names in lines."""
+    if axis.get_xscale() == "log" and axis.xaxis.get_transform().base == 2:
+        axis.xaxis.set_major_formatter("{x:g}")
+    names = [t.get_text() for t in axis.get_yticklabels()]
+    if max(map(len, names), default=0) > NAME:
+        axis.set_yticks(axis.get_yticks(), [textwrap.fill(name, NAME) for name in names])
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look of the figures: that of the papers (two-column width, 8 pt, dashed grid)."""
+"""Look of the figures: that of the verdict's picture. Across a page, or in a column of one."""
 
 from __future__ import annotations
 
@@ -14,33 +14,42 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-# \textwidth of the papers' template.
-WIDTH_IN = 7.141
+from .typeset import typeset
+
+# \textwidth of the papers' template; and of a figure that half a page has, 85 mm.
+WIDTH_IN, COLUMN_IN = 7.141, 85 / 25.4
+# Pixels of a column's figure in a page of HTML for each point.
+SCREEN = 2.0
 
 WATER = "#12758a"
 LIMIT = "#ad4a0c"
 DROP = "#bd1a3a"
 SECOND = "#5a43b8"
 GREY = "#6b7f88"
+# Of words, and of a paper's values.
+INK, SOFT, RULE = "#12262c", "#47606a", "#d2dcda"
 
 RC = {
     "font.size": 8,
     "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8,
     "font.family": "sans-serif",
+    "text.color": INK,
+    "axes.labelcolor": INK,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.linestyle": "--",
     "grid.linewidth": 0.5,
-    "grid.color": "#c6cfce",
+    "grid.color": RULE,
     "axes.linewidth": 0.6,
+    "axes.edgecolor": SOFT,
+    "axes.spines.left": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
     "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
+    "ytick.major.size": 0,
+    "ytick.minor.size": 0,
+    "lines.markersize": 3.5,
     "lines.linewidth": 1.0,
     "legend.frameon": False,
     "svg.fonttype": "none",
@@ -49,8 +58,8 @@ RC = {
     "path.simplify": True,
 }
 
+_FAMILY = re.compile(r"'DejaVu Sans',[^;\"]*sans-serif")
 _IDS = re.compile(r'(\bid="|url\(#|xlink:href="#)')
-_SIZE = re.compile(r'<svg[^>]*?(viewBox="[^"]*")[^>]*>', re.DOTALL)
 
 
 def styled() -> Any:
@@ -58,11 +67,12 @@ def styled() -> Any:
     return plt.rc_context(RC)
 
 
-def subplots(rows: int = 1, columns: int = 1, height_in: float = 2.2, **more: Any) -> Any:
+def subplots(
+    rows: int = 1, columns: int = 1, height_in: float = 2.2, width_in: float = WIDTH_IN, **more: Any
+) -> Any:
+    size = (width_in, height_in)
     with plt.rc_context(RC):
-        return plt.subplots(
-            rows, columns, figsize=(WIDTH_IN, height_in), layout="constrained", **more
-        )
+        return plt.subplots(rows, columns, figsize=size, layout="constrained", **more)
 
 
 def to_document(figure: Figure) -> str:
@@ -70,20 +80,19 @@ def to_document(figure: Figure) -> str:
     with plt.rc_context(RC):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(figure)
-    return text.getvalue()
+    return typeset(_FAMILY.sub("'IBM Plex Sans', Helvetica, Arial, sans-serif", text.getvalue()))
 
 
 def to_svg(figure: Figure, name: str) -> str:
     """The figure as an `<svg>` element that can stand in a page with others:
-    its ids carry `name`, its size follows the page."""
-    svg = to_document(figure)
-    svg = svg[svg.index("<svg") :]
-    svg = _IDS.sub(lambda m: f"{m.group(1)}{name}-", svg)
-    return _SIZE.sub(
-        lambda m: (
-            f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-            f'{m.group(1)} role="img" aria-labelledby="{name}-caption">'
-        ),
-        svg,
-        count=1,
+    its ids carry `name`, its size follows the page, of a column's figure up to `SCREEN`."""
+    scale = SCREEN if figure.get_figwidth() < WIDTH_IN else 1.0
+    width, height = (round(72 * scale * inches) for inches in figure.get_size_inches())
+    most = f' width="{width}" height="{height}" style="max-width: {width}px"' if scale > 1 else ""
+    content = to_document(figure).partition("<svg")[2].partition(">")[2].rpartition("</svg>")[0]
+    content = _IDS.sub(lambda m: f"{m.group(1)}{name}-", content)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-labelledby="{name}-caption"{most}>'
+        f'<g transform="scale({scale:g})">{content}</g></svg>\n'
     )
