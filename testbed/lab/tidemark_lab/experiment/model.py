@@ -23,58 +23,62 @@ Scheduling = Literal["fifo", "fair"]
 
 
 class LimitSettings(Strict):
-    """The limit of a port. `bdp` is C·T̄ of the flows that this switch limits (of all its hosts
-    where it limits none), `bdp/sqrt_n` that over √N_b."""
+    """Limit of one switch's port."""
 
-    limit: Limit | None = Field(default=None, description="packets are dropped from here on")
-    threshold: Limit | None = Field(
-        default=None, description="packets are marked CE from here on; needs action mark_ce"
+    limit: Limit | None = Field(
+        default=None, description="occupancy from which packets are dropped"
     )
-    action: Action | None = Field(default=None, description="at the limit or the threshold")
+    threshold: Limit | None = Field(
+        default=None, description="occupancy from which packets are marked CE; only with `mark_ce`"
+    )
+    action: Action | None = Field(
+        default=None, description="drop at the limit, or mark from the threshold on"
+    )
 
 
 class Program(Strict):
-    """A program of others in place of Tidemark's. The switch's own queue drops: a limit is so
-    many packets there, in all phases. `switch-N-ports.json` of the run has each port's counts."""
+    """A program in place of Tidemark's. A limit is then the depth of the switch's own queue, in
+    packets, for all phases. The run's `switch-N-ports.json` has the counts of each port."""
 
     file: str = Field(
-        description="p4c's JSON for BMv2, with its P4Info in the same folder; a path from the "
-        "experiment's file, or a name alone for one that comes with the lab"
+        description="JSON of p4c for BMv2, with its P4Info in the same folder: a path from the "
+        "experiment's file, or the name of a program of the lab"
     )
     entries: list[str] = Field(
         default=[],
-        description="files of `tidemark-switch run --entries`, by their path from the experiment's "
-        "file; in JSON, `$` names what the lab chose (docs/how-to/int-md.md)",
+        description="files of `tidemark-switch run --entries`, by path from the experiment's "
+        "file; `$` in JSON names values of the lab (docs/how-to/int-md.md)",
     )
     node: dict[str, Any] = Field(
-        default={}, description="keys of `[nodes.N]` of the collector: units of its clock and queue"
+        default={}, description="keys of the collector's `[nodes.N]`: units of clock and queue"
     )
 
 
 class Switch(Strict):
-    """A switch, and its port towards the next switch, or towards the receiver."""
+    """A switch and its port towards the next switch or the receiver."""
 
-    name: str = Field(pattern=NAME, description="by which hosts, flows and phases refer to it")
-    rate: Rate = Field(description="of that port, with preamble, FCS and gap of each frame")
+    name: str = Field(pattern=NAME, description="name for hosts, flows and phases")
+    rate: Rate = Field(description="rate of the port, with preamble, FCS and gap of each frame")
     delay: Seconds | None = Field(
         default=None,
-        description="one way, of that link, part of the round trip; default: of the last link half "
-        "of the shortest round trip, else none (ns3 has only the round trip)",
+        description="one-way delay of the link, part of the round trip; default: none, on the "
+        "last link half of the shortest round trip (not ns3)",
     )
-    limit: Limit = Field(default=Limit(1.0, "bdp"), description="until a phase says otherwise")
-    threshold: Limit | None = Field(default=None, description="for action mark_ce")
-    action: Action = Field(default="drop_tail", description="at the limit or the threshold")
+    limit: Limit = Field(default=Limit(1.0, "bdp"), description="limit until a phase sets another")
+    threshold: Limit | None = Field(default=None, description="threshold for `mark_ce`")
+    action: Action = Field(
+        default="drop_tail", description="drop at the limit, or mark from the threshold on"
+    )
     scheduling: Scheduling = Field(
         default="fifo",
-        description="`fair`: deficit round robin over the flows, drop from the longest (ns3)",
+        description="`fair`: deficit round robin over flows, drops from the longest (ns3)",
     )
     aqm: Management = Field(
         default=None,
-        description="queue management in place of limits, `codel`, `pie` or `red` with its "
-        "settings; `none`: limits alone (embedded)",
+        description="queue management in place of limits, below (embedded)",
     )
     program: Program | None = Field(
-        default=None, description="another program than Tidemark's (embedded)"
+        default=None, description="a program in place of Tidemark's (embedded)"
     )
 
     @model_validator(mode="after")
@@ -89,19 +93,25 @@ class Switch(Strict):
 
 
 class Hosts(Strict):
-    """Hosts that send, one for each round trip."""
+    """Sending hosts, one for each round trip."""
 
-    name: str = Field(pattern=NAME, description="of the group")
-    switch: str | None = Field(default=None, description="where they enter; default: the first")
+    name: str = Field(pattern=NAME, description="name of the group")
+    switch: str | None = Field(
+        default=None, description="switch that they enter by; default: the first"
+    )
     rtts: Annotated[
         list[Seconds],
         BeforeValidator(one_or_more, json_schema_input_type=Seconds | list[Seconds]),
-    ] = Field(min_length=1, max_length=40, description="base round trip of each, to the receiver")
+    ] = Field(
+        min_length=1,
+        max_length=40,
+        description="base round trip of each, to the receiver; at least `2ms`",
+    )
     mtu: int | None = Field(
         default=None,
         ge=LEAST_MTU,
         le=MOST_MTU,
-        description="of their links, where it is less than the topology's (embedded)",
+        description="MTU of their links, if below the topology's (embedded)",
     )
 
     @model_validator(mode="after")
@@ -112,22 +122,22 @@ class Hosts(Strict):
 
 
 class Topology(Strict):
-    """Switches in a row; one receiver behind the last."""
+    """A row of 1 to 4 switches, with one receiver behind the last."""
 
-    switches: list[Switch] = Field(min_length=1, max_length=4, description="in the data's order")
-    hosts: list[Hosts] = Field(min_length=1, description="that send")
+    switches: list[Switch] = Field(
+        min_length=1, max_length=4, description="in the order of the data"
+    )
+    hosts: list[Hosts] = Field(min_length=1, description="sending hosts")
     mtu: int = Field(
         default=MTU,
         ge=LEAST_MTU,
         le=MOST_MTU,
-        description="bytes of the largest IP packet on every link, also between switches; "
-        "`packets` of a limit are such ones, with their Ethernet header (embedded)",
+        description="largest IP packet on every link, bytes (embedded)",
     )
     offloads: bool = Field(
         default=True,
-        description="hosts leave segmentation and checksums to their interfaces, as the kernel has "
-        "it, and the switch cuts their super-frames; else it gets whole packets only (embedded; "
-        "ns3 has whole packets in any case)",
+        description="hosts leave segmentation and checksums to their interfaces, and the switch "
+        "cuts their super-frames; false: whole packets only (embedded)",
     )
 
     @model_validator(mode="after")
@@ -147,31 +157,35 @@ class Topology(Strict):
 class Targets(Strict):
     """Targets of the controller."""
 
-    utilisation: Fraction = Field(default=0.98, description="at least")
-    loss: Fraction | None = Field(default=0.01, description="lost packets, at most")
-    delay: Seconds | None = Field(default=None, description="queueing delay, at most")
+    utilisation: Fraction = Field(default=0.98, description="least utilisation")
+    loss: Fraction | None = Field(default=0.01, description="largest share of lost packets")
+    delay: Seconds | None = Field(default=None, description="largest queueing delay")
     confidence: Fraction = Field(
-        default=0.9, ge=0.5, le=0.99, description="probability with which each is to be met"
+        default=0.9, ge=0.5, le=0.99, description="probability of meeting each"
     )
-    margin: Fraction = Field(default=0.0, lt=1, description="how far inside the bounds to aim")
+    margin: Fraction = Field(default=0.0, lt=1, description="distance from the bounds to aim for")
 
 
 class Phase(Strict):
-    """A time of constant settings that is measured; phases follow each other."""
+    """A measured time of constant settings. Phases follow each other."""
 
-    name: str = Field(pattern=NAME, description="of the phase, in the table")
-    settle: Seconds = Field(default=5.0, description="after the settings are made, not measured")
-    duration: Seconds = Field(description="measured")
-    limit: Limit | None = Field(default=None, description="of every switch; default: as before")
-    threshold: Limit | None = Field(default=None, description="of every switch")
-    action: Action | None = Field(default=None, description="of every switch")
-    switches: dict[str, LimitSettings] = Field(default={}, description="for a switch of its own")
-    mode: Literal["confirm", "recommend", "auto"] | None = Field(
-        default=None, description="of the controller from here on (not ns3)"
+    name: str = Field(pattern=NAME, description="name in the table")
+    settle: Seconds = Field(default=5.0, description="time before the measurement")
+    duration: Seconds = Field(description="time of the measurement, at least `1s`")
+    limit: Limit | None = Field(
+        default=None, description="limit of every switch; default: unchanged"
     )
-    targets: Targets | None = Field(default=None, description="from here on (not ns3)")
+    threshold: Limit | None = Field(default=None, description="threshold of every switch")
+    action: Action | None = Field(default=None, description="action of every switch")
+    switches: dict[str, LimitSettings] = Field(
+        default={}, description="settings of single switches, by name"
+    )
+    mode: Literal["confirm", "recommend", "auto"] | None = Field(
+        default=None, description="mode of the controller from here on (not ns3)"
+    )
+    targets: Targets | None = Field(default=None, description="targets from here on (not ns3)")
     apply_advice: bool = Field(
-        default=False, description="first the advice on the phase before is applied (not ns3)"
+        default=False, description="applies the advice on the previous phase first (not ns3)"
     )
 
     @model_validator(mode="after")
@@ -184,52 +198,50 @@ class Phase(Strict):
 
 
 class Run(Strict):
-    """How often, with which chances, and on what."""
+    """Repetitions, seed and back end."""
 
     back_end: Literal["embedded", "ns3", "bmv2", "remote"] = Field(
-        default="embedded", description="--back-end takes another"
+        default="embedded", description="`--back-end` overrides it"
     )
-    warmup: Seconds = Field(default=6.0, description="before the first phase")
-    repetitions: int = Field(default=1, ge=1, le=1000, description="of each point of the grid")
-    seed: int = Field(default=1, ge=0, le=2**31, description="of the first; the next count up")
+    warmup: Seconds = Field(default=6.0, description="time before the first phase")
+    repetitions: int = Field(default=1, ge=1, le=1000, description="runs of each point of the grid")
+    seed: int = Field(
+        default=1, ge=0, le=2**31, description="seed of the first repetition; later ones count up"
+    )
 
 
 class Full(Strict):
-    """The long form, which `--full` takes: what it does not name is as in the short one."""
+    """The long form, taken with `--full`; other keys are those of the short form."""
 
-    warmup: Seconds | None = Field(default=None, description="before the first phase")
-    repetitions: int | None = Field(default=None, ge=1, le=1000, description="of each point")
+    warmup: Seconds | None = Field(default=None, description="time before the first phase")
+    repetitions: int | None = Field(default=None, ge=1, le=1000, description="runs of each point")
     settle: Seconds | None = Field(default=None, description="of every phase")
     duration: Seconds | None = Field(default=None, description="of every phase")
-    captures: bool = Field(default=True, description="keep the packets, not the rows alone")
-    phases: list[Phase] = Field(default=[], description="more of them, after the others")
+    captures: bool = Field(default=True, description="keeps the packets; false: only the rows")
+    phases: list[Phase] = Field(default=[], description="further phases, after the others")
     grid: dict[str, list[Any]] = Field(default={}, description="axes in place of the short form's")
 
 
 class Experiment(Strict):
-    """EXPERIMENT.toml."""
+    """Top level of EXPERIMENT.toml."""
 
-    version: Literal[1] = Field(description="of this format")
-    name: str = Field(pattern=NAME, description="of the experiment")
-    about: str = Field(default="", max_length=400, description="in a sentence")
+    version: Literal[1] = Field(description="version of this format")
+    name: str = Field(pattern=NAME, description="name of the experiment")
+    about: str = Field(default="", max_length=400, description="one sentence")
     judge: Literal["demo", "steps", "sweep", "trial", "iterate"] | None = Field(
-        default=None, description="says what `run` makes of the rows; default: the rows are all"
+        default=None, description="judgement of the rows by `run`; default: none"
     )
     run: Run = Field(default=Run(), description="repetitions, seed, back end")
     topology: Topology = Field(description="switches and hosts")
-    traffic: Traffic = Field(description="who sends what")
-    phases: list[Phase] = Field(min_length=1, description="what is measured, in order")
-    targets: Targets = Field(default=Targets(), description="of the controller, at the start")
+    traffic: Traffic = Field(description="groups of flows")
+    phases: list[Phase] = Field(min_length=1, description="measured phases, in order")
+    targets: Targets = Field(default=Targets(), description="targets at the start")
     controller: dict[str, Any] = Field(
-        default={}, description="keys of the controller's own configuration (embedded, bmv2)"
+        default={}, description="keys of the controller's configuration (embedded, bmv2)"
     )
-    remote: RemoteLab | None = Field(
-        default=None, description="where everything is, for the back end remote"
-    )
-    grid: dict[str, list[Any]] = Field(
-        default={}, description="values of any parameter, by its path; every combination is run"
-    )
-    full: Full | None = Field(default=None, description="the long form of it")
+    remote: RemoteLab | None = Field(default=None, description="machines of the back end `remote`")
+    grid: dict[str, list[Any]] = Field(default={}, description="values of parameters, by path")
+    full: Full | None = Field(default=None, description="long form of the experiment")
 
     @model_validator(mode="after")
     def _consistent(self) -> Experiment:

@@ -19,39 +19,39 @@ OI_SHARES = (0.12, 0.85, 0.03)
 
 
 class Fixed(Strict):
-    """Every transfer has the same size."""
+    """Equal sizes."""
 
     distribution: Literal["fixed"]
     size: Size = Field(description="of each transfer")
 
 
 class Exponential(Strict):
-    """Exponential sizes, cut off at a largest one."""
+    """Exponential, cut off."""
 
     distribution: Literal["exponential"]
-    mean: Size = Field(description="before the cut-off")
-    largest: Size = Field(default=400_000, description="what is larger is cut off here")
+    mean: Size = Field(description="mean before the cut-off")
+    largest: Size = Field(default=400_000, description="cut-off")
 
 
 class Pareto(Strict):
-    """Heavy-tailed sizes, cut off at a largest one."""
+    """Heavy-tailed, cut off."""
 
     distribution: Literal["pareto"]
     smallest: Size = Field(description="smallest size")
-    shape: float = Field(default=1.5, gt=0, description="tail index; below 2 without a variance")
-    largest: Size = Field(default=10_000_000, description="what is larger is cut off here")
+    shape: float = Field(default=1.5, gt=0, description="tail index; no variance below 2")
+    largest: Size = Field(default=10_000_000, description="cut-off")
 
 
 class OpenIssues(Strict):
-    """The sum of three exponentials of OI §4.2 (means of 15, 50 and 200 packets), where the
-    largest 30 % of the transfers carry 70 % of the bytes."""
+    """Sum of the three exponentials of OI §4.2 (means of 15, 50 and 200 packets): the largest
+    30 % of the transfers carry 70 % of the bytes."""
 
     distribution: Literal["oi"]
-    largest: Size = Field(default=4_000_000, description="what is larger is cut off here")
+    largest: Size = Field(default=4_000_000, description="cut-off")
 
 
 class Uniform(Strict):
-    """Every size between two is as likely (OI §4.2: mice of 3 to 25 packets)."""
+    """Uniform (OI §4.2: mice of 3 to 25 packets)."""
 
     distribution: Literal["uniform"]
     smallest: Size = Field(description="smallest size")

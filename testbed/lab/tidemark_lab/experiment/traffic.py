@@ -45,18 +45,17 @@ Names = Annotated[list[str], BeforeValidator(one_or_more, json_schema_input_type
 
 
 class Remote(Strict):
-    """A slow link of each flow's own, behind which its host forwards it: that limits it, not the
-    switches."""
+    """A slow link for each flow, behind its host, that limits it in place of the switches."""
 
-    rate: Rate = Field(description="of the link")
+    rate: Rate = Field(description="rate of the link")
     queue: Size = Field(default=6_200, description="room of its queue")
-    burst: Size = Field(default=3_100, description="of its token bucket (embedded)")
+    burst: Size = Field(default=3_100, description="size of its token bucket (embedded)")
 
 
 class Step(Strict):
-    """From a time on there are so many flows; more start, or the last ones stop."""
+    """A new number of flows from a time on: more start, or the last ones stop."""
 
-    at: Seconds = Field(description="after the start of the traffic")
+    at: Seconds = Field(description="time after the start of the traffic")
     count: int = Field(ge=0, le=2000, description="flows from then on")
 
 
@@ -78,47 +77,53 @@ def _check_quic(
         raise ValueError("initial_window: QUIC has its own, 10 packets: leave it out")
 
 
-class _Senders(Strict):
-    name: str = Field(pattern=NAME, description="of this group; its flows are NAME-1, NAME-2, ...")
-    hosts: Names = Field(
-        min_length=1, description="groups of hosts that send, one after the other in turn"
-    )
+class Senders(Strict):
+    """Keys of every group but datagrams."""
+
+    name: str = Field(pattern=NAME, description="name of the group; flows are NAME-1, NAME-2, ...")
+    hosts: Names = Field(min_length=1, description="groups of sending hosts, taken in turn")
     transport: Literal["tcp", "quic"] = Field(
         default="tcp",
-        description="the kernel's TCP, or QUIC by quinn, a connection for each flow: controls "
-        "cubic, bbr and newreno, always with ECN (not ns3)",
+        description="TCP of the kernel, or QUIC by quinn with a connection for each flow: "
+        "`cubic`, `bbr` or `newreno`, always with ECN (not ns3)",
     )
-    ecn: bool = Field(default=False, description="the flows ask for ECN (RFC 3168); TCP")
+    ecn: bool = Field(default=False, description="asks for ECN (RFC 3168); TCP only")
     initial_window: int | None = Field(
         default=None,
         ge=1,
         le=100,
-        description="packets that a flow begins with; default: 10, as Linux has it (not remote)",
+        description="first window in packets; default: 10, as in Linux (not remote, not QUIC)",
     )
 
 
-class Persistent(_Senders):
-    """Flows that always have something to send."""
+class Persistent(Senders):
+    """Flows that always have data."""
 
-    count: int | None = Field(default=None, ge=0, le=2000, description="how many; or `steps`")
-    steps: list[Step] | None = Field(default=None, min_length=1, description="changing counts")
+    count: int | None = Field(
+        default=None, ge=0, le=2000, description="number of flows; or `steps`"
+    )
+    steps: list[Step] | None = Field(
+        default=None, min_length=1, description="changing numbers of flows"
+    )
     congestion_control: Controls = Field(
         default=["cubic"],
         min_length=1,
-        description="one, or several that alternate along the flows and the rounds of hosts; "
-        "`scalable`, `highspeed`, `vegas` and `dctcp` are the lab's own where the kernel has none",
+        description="one, or several that alternate along flows and rounds of hosts; the lab "
+        "brings `scalable`, `highspeed`, `vegas` and `dctcp` for kernels without them",
     )
     window: Size | None = Field(
-        default=None, description="receive buffer: the flows are window-limited"
+        default=None, description="receive buffer, at least `2048B`: makes the flows window-limited"
     )
-    remote: Remote | None = Field(default=None, description="the flows are bottlenecked elsewhere")
+    remote: Remote | None = Field(default=None, description="bottleneck elsewhere")
     bottleneck: str | None = Field(
         default=None,
-        description="the switch that limits the flows; needed where they pass several",
+        description="switch that limits the flows; needed if they pass several",
     )
-    start: Seconds = Field(default=0.0, description="of the first flow")
-    spread: Seconds = Field(default=2.0, description="the flows start within this time")
-    stop: Seconds | None = Field(default=None, description="of all flows; default: the end")
+    start: Seconds = Field(default=0.0, description="start of the first flow")
+    spread: Seconds = Field(default=2.0, description="time within which all start")
+    stop: Seconds | None = Field(
+        default=None, description="end of all flows; default: the end of the run"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Persistent:
@@ -151,19 +156,21 @@ class Persistent(_Senders):
         return self.count or 0 if self.steps is None else max(s.count for s in self.steps)
 
 
-class OpenLoop(_Senders):
-    """Transfers that come as a Poisson process, whatever the network does."""
+class OpenLoop(Senders):
+    """Transfers in a Poisson process that ignores the network."""
 
-    congestion_control: CongestionControl = Field(default="cubic", description="of all transfers")
+    congestion_control: CongestionControl = Field(
+        default="cubic", description="control of all transfers"
+    )
     arrivals_per_s: float | None = Field(
-        default=None, gt=0, le=10_000, description="rate of the process, 1/s; or `load`"
+        default=None, gt=0, le=10_000, description="transfers per second; or `load`"
     )
     load: Fraction | None = Field(
-        default=None, description="offered load, of the rate of the first switch they pass"
+        default=None, description="offered load, over the rate of the first switch on the path"
     )
-    size: SizeDistribution = Field(description="bytes of a transfer")
-    start: Seconds = Field(default=0.0, description="of the process")
-    stop: Seconds | None = Field(default=None, description="of the process; default: the end")
+    size: SizeDistribution = Field(description="distribution of sizes")
+    start: Seconds = Field(default=0.0, description="start of the process")
+    stop: Seconds | None = Field(default=None, description="its end; default: the end of the run")
 
     @model_validator(mode="after")
     def _consistent(self) -> OpenLoop:
@@ -177,15 +184,19 @@ class OpenLoop(_Senders):
         return self
 
 
-class ClosedLoop(_Senders):
+class ClosedLoop(Senders):
     """Users who wait for a transfer to end, think, and start the next."""
 
-    congestion_control: CongestionControl = Field(default="cubic", description="of all transfers")
-    users: int = Field(ge=1, le=2000, description="how many")
+    congestion_control: CongestionControl = Field(
+        default="cubic", description="control of all transfers"
+    )
+    users: int = Field(ge=1, le=2000, description="number of users")
     think: Seconds = Field(description="mean of the exponential time between transfers")
-    size: SizeDistribution = Field(description="bytes of a transfer")
-    start: Seconds = Field(default=0.0, description="each user thinks first from here on")
-    stop: Seconds | None = Field(default=None, description="no transfer starts later")
+    size: SizeDistribution = Field(description="distribution of sizes")
+    start: Seconds = Field(default=0.0, description="start; users think first")
+    stop: Seconds | None = Field(
+        default=None, description="last start of a transfer; default: the end of the run"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> ClosedLoop:
@@ -198,15 +209,17 @@ class ClosedLoop(_Senders):
 
 
 class Datagrams(Strict):
-    """UDP flows with Poisson packets, whatever the network does; none answers to loss (ns3)."""
+    """UDP flows of Poisson packets that do not react to loss (ns3)."""
 
-    name: str = Field(pattern=NAME, description="of this group; its flows are NAME-1, NAME-2, ...")
-    hosts: Names = Field(min_length=1, description="groups of hosts that send, in turn")
-    count: int = Field(ge=1, le=2000, description="how many flows")
-    rate: Rate = Field(description="of all together, with IP headers")
-    packet: Size = Field(default=1500, ge=29, le=1500, description="an IP packet")
-    start: Seconds = Field(default=0.0, description="of all flows")
-    stop: Seconds | None = Field(default=None, description="of all flows; default: the end")
+    name: str = Field(pattern=NAME, description="name of the group; flows are NAME-1, NAME-2, ...")
+    hosts: Names = Field(min_length=1, description="groups of sending hosts, taken in turn")
+    count: int = Field(ge=1, le=2000, description="number of flows")
+    rate: Rate = Field(description="rate of all together, with IP headers")
+    packet: Size = Field(default=1500, ge=29, le=1500, description="size of an IP packet")
+    start: Seconds = Field(default=0.0, description="start of all flows")
+    stop: Seconds | None = Field(
+        default=None, description="end of all flows; default: the end of the run"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Datagrams:
@@ -219,12 +232,12 @@ Group = Persistent | OpenLoop | ClosedLoop | Datagrams
 
 
 class Traffic(Strict):
-    """Traffic to send; at least one group."""
+    """At least one group of flows."""
 
     persistent: list[Persistent] = Field(default=[], description="flows without an end")
-    open_loop: list[OpenLoop] = Field(default=[], description="transfers by a Poisson process")
-    closed_loop: list[ClosedLoop] = Field(default=[], description="transfers by thinking users")
-    datagrams: list[Datagrams] = Field(default=[], description="UDP flows with Poisson packets")
+    open_loop: list[OpenLoop] = Field(default=[], description="transfers in a Poisson process")
+    closed_loop: list[ClosedLoop] = Field(default=[], description="transfers of thinking users")
+    datagrams: list[Datagrams] = Field(default=[], description="UDP flows of Poisson packets")
 
     @model_validator(mode="after")
     def _some(self) -> Traffic:

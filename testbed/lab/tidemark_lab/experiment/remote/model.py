@@ -22,33 +22,33 @@ Address = Annotated[str, StringConstraints(pattern=HOST_PORT)]
 
 
 class SshLine(Strict):
-    """How a machine is reached."""
+    """SSH access of a host."""
 
     destination: str = Field(
         pattern=DESTINATION,
-        description="as ssh takes it: USER@HOST, or a name of its configuration",
+        description="USER@HOST, or a name of the SSH configuration",
     )
-    port: int | None = Field(default=None, ge=1, le=65535, description="of its ssh server")
+    port: int | None = Field(default=None, ge=1, le=65535, description="port of the SSH server")
     identity_file: str | None = Field(
-        default=None, description="private key on this machine; no passwords are asked for"
+        default=None, description="private key on this machine; passwords are not asked for"
     )
     options: list[SshOption] = Field(
-        default=[], description='of ssh and scp, as `-o` takes them: `"UserKnownHostsFile=known"`'
+        default=[], description='options of ssh and scp, as for `-o`: `"UserKnownHostsFile=known"`'
     )
 
 
 class SshHost(SshLine):
     """And its address in the network under test."""
 
-    address: IPv4Address = Field(description="of its data, in the network under test")
+    address: IPv4Address = Field(description="data address in the network under test")
 
 
 class SenderHost(SshHost):
-    """A host that sends: one round trip of a group of `topology.hosts`."""
+    """A sending host: one round trip of a group of `topology.hosts`."""
 
-    hosts: str = Field(pattern=NAME, description="the group")
+    hosts: str = Field(pattern=NAME, description="name of the group")
     rtt: Seconds | None = Field(
-        default=None, description="which of the group's round trips; needed where it has several"
+        default=None, description="round trip of the group; needed if it has several"
     )
 
 
@@ -57,55 +57,55 @@ class ReceiverHost(SshHost):
 
 
 class SwitchThere(Strict):
-    """A switch of `topology.switches` as the controller has it. Its rate and delays are those of
-    the file: this command sets limits only."""
+    """A switch of `topology.switches`. Only its limits are set; rate and delays have to be
+    those of the file."""
 
-    name: str = Field(pattern=NAME, description="of the switch in `topology.switches`")
-    node: int = Field(ge=0, le=2**32 - 1, description="its node in reports and in the controller")
-    port: int = Field(ge=0, le=65535, description="its bottleneck port there")
+    name: str = Field(pattern=NAME, description="name in `topology.switches`")
+    node: int = Field(ge=0, le=2**32 - 1, description="its node in reports and the controller")
+    port: int = Field(ge=0, le=65535, description="its bottleneck port")
     node_settings: dict[str, Any] = Field(
         default={}, description="keys of the collector's `[nodes.ID]`: profile, exporters, units"
     )
     port_settings: dict[str, Any] = Field(
-        default={}, description="keys of the collector's `[nodes.ID.ports.PORT]`, besides its rate"
+        default={}, description="keys of the collector's `[nodes.ID.ports.PORT]`; not the rate"
     )
 
 
 class CollectorThere(SshLine):
-    """A collector that is there, and takes the samples of agents (`agents.accept`)."""
+    """A running collector with `agents.accept`."""
 
     capture: str = Field(
         pattern=DIRECTORY,
-        description="the directory that it writes now; what it writes during the run is fetched",
+        description="its capture directory, from which the run's files are fetched",
     )
     rotate: Seconds = Field(
-        default=5.0, description="its `capture.rotate_s`: so long is waited for its last files"
+        default=5.0, description="its `capture.rotate_s`: the wait for its last files"
     )
 
 
 class RemoteCollector(Strict):
-    """The collector: one that runs on this machine for each run (`listen`), or one that is there.
-    The hosts' samples come to it through ssh and this machine."""
+    """A collector on this machine for each run (`listen`), or a running one (`there`). Samples
+    of the hosts reach it over SSH through this machine."""
 
     listen: list[Address] = Field(
-        default=[], description="ADDRESS:PORT here that the switches send their reports to"
+        default=[], description="ADDRESS:PORT on this machine for reports"
     )
-    there: CollectorThere | None = Field(default=None, description="or where it is")
+    there: CollectorThere | None = Field(default=None, description="the running collector")
     grpc: Address = Field(
         default="127.0.0.1:9560",
-        description="its ADDRESS:PORT, as this machine has it, for the controller and the samples",
+        description="its ADDRESS:PORT from this machine, for controller and samples",
     )
     token_file: str | None = Field(
-        default=None, description="of `grpc`; needed where it is not on loopback"
+        default=None, description="token of `grpc`; needed beyond loopback"
     )
     http: Address = Field(
-        default="127.0.0.1:9561", description="ADDRESS:PORT here of its metrics (`listen`)"
+        default="127.0.0.1:9561", description="ADDRESS:PORT of its metrics, with `listen`"
     )
     agents_port: int = Field(
         default=19560,
         ge=1024,
         le=65000,
-        description="TCP port on each sender's loopback, counting up, led to `grpc` by ssh",
+        description="TCP port on each sender's loopback, counting up, forwarded to `grpc`",
     )
 
     @model_validator(mode="after")
@@ -116,16 +116,15 @@ class RemoteCollector(Strict):
 
 
 class ControllerThere(Strict):
-    """A controller that is there, or the configuration of one that is started here for each
-    run."""
+    """A running controller, or the configuration of one that is started for each run."""
 
     url: str | None = Field(
-        default=None, pattern=r"^https?://\S+$", description="of one that is there"
+        default=None, pattern=r"^https?://\S+$", description="URL of the running controller"
     )
     config: str | None = Field(
-        default=None, description="controller.toml of one to be started here; or `url`"
+        default=None, description="controller.toml of one to start; or `url`"
     )
-    token_file: str = Field(description="with its token; of `config`: where it writes it")
+    token_file: str = Field(description="file with its token, or, with `config`, for it")
 
     @model_validator(mode="after")
     def _one(self) -> ControllerThere:
@@ -135,31 +134,32 @@ class ControllerThere(Strict):
 
 
 class RemoteLab(Strict):
-    """Hosts over SSH and switches that are there; for the back end `remote`. Paths of files are
-    from where the command is run."""
+    """Hosts over SSH and existing switches, for the back end `remote`. Paths are relative to
+    the working directory."""
 
     senders: list[SenderHost] = Field(
-        min_length=1, max_length=60, description="a host for each round trip of the groups"
+        min_length=1, max_length=60, description="one host for each round trip of the groups"
     )
-    receiver: ReceiverHost = Field(description="of all data")
+    receiver: ReceiverHost = Field(description="receiver of all data")
     switches: list[SwitchThere] = Field(
-        min_length=1, description="those of the topology, in its order"
+        min_length=1, description="switches of the topology, in its order"
     )
-    collector: RemoteCollector = Field(description="of reports and samples")
-    controller: ControllerThere = Field(description="that sets the limits")
+    collector: RemoteCollector = Field(description="collector of reports and samples")
+    controller: ControllerThere = Field(description="controller that sets the limits")
     directory: str = Field(
         default="/tmp",
         pattern=DIRECTORY,
-        description="of the hosts, where each run makes a directory of its own and removes it",
+        description="directory on the hosts; each run makes one of its own in it and removes it",
     )
     programs: str | None = Field(
         default=None,
         pattern=DIRECTORY,
         description="directory on the hosts with tidemark-traffic and tidemark-collector; "
-        "default: those of this machine are copied there for each run",
+        "default: this machine's are copied for each run",
     )
     most_clock_offset: Seconds = Field(
         default=0.1,
-        description="by which a host's clock may differ from this machine's, with the error of "
-        "measuring it, before and after the run; what is measured is taken off",
+        description="largest difference between a host's clock and this machine's, before and "
+        "after the run, with the error of its measurement; the measured one is "
+        "corrected",
     )
