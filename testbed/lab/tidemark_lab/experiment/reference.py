@@ -32,8 +32,9 @@ HEAD = """# Experiments
 
 Keys of EXPERIMENT.toml ([how to use it](../how-to/experiments.md)). Unknown keys are errors. A
 first line `#:schema experiment.schema.json` lets editors check and complete the file by
-[its JSON Schema](../../testbed/experiments/experiment.schema.json). A key with back ends in
-brackets works on these alone.
+[its JSON Schema](../../testbed/experiments/experiment.schema.json). In
+brackets stand the type of a key and its default, or "needed"; at the end of a line, the back ends
+that know the key.
 
 Quantities are texts with a unit. A bare number is refused if the unit decides its meaning.
 
@@ -92,8 +93,6 @@ TABLE = f"""
 `{SETTING}PATH`. Columns `_low` and `_high` are the ends of an estimate's 90 % range. Unknown values
 are null.
 
-| column | meaning |
-|---|---|
 """
 
 SIZES = """
@@ -130,7 +129,7 @@ def page() -> str:
         parts.append({Experiment: GRID, Switch: AQM}.get(model, ""))
     parts += [SIZES, *sizes, TABLE]
     for about, columns in groupby(COLUMNS, key=lambda c: c.about):
-        parts.append(f"| {', '.join(f'`{c.name}`' for c in columns)} | {about} |\n")
+        parts.append(f"- {', '.join(f'`{c.name}`' for c in columns)}: {about}\n")
     return "".join(parts)
 
 
@@ -156,9 +155,8 @@ def _section(title: str, model: type[BaseModel], bases: list[type[BaseModel]]) -
     head = f"\n## {title}\n\n{_about(model)}\n"
     if not own:
         return head
-    return f"{head}\n| key | type, default | meaning |\n|---|---|---|\n" + "".join(
-        f"| `{name}` | {_value(model, name)} | {field.description} |\n"
-        for name, field in own.items()
+    return f"{head}\n" + "".join(
+        f"- `{name}` ({_value(model, name)}): {field.description}\n" for name, field in own.items()
     )
 
 
@@ -191,7 +189,7 @@ def _words(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         if schema["enum"] == list(get_args(CongestionControl)):
             return "control"
-        return " \\| ".join(f"`{v}`" for v in schema["enum"])
+        return "/".join(f"`{v}`" for v in schema["enum"])
     if "anyOf" in schema:
         kinds = [_words(s) for s in schema["anyOf"] if s.get("type") != "null"]
         if kinds[1:] == [f"list of {kinds[0]}"]:

@@ -108,8 +108,8 @@ class Persistent(Senders):
     congestion_control: Controls = Field(
         default=["cubic"],
         min_length=1,
-        description="one, or several that alternate along flows and rounds of hosts; the lab "
-        "brings `scalable`, `highspeed`, `vegas` and `dctcp` for kernels without them",
+        description="one, or several that alternate along flows and rounds of hosts; `scalable`, "
+        "`highspeed`, `vegas` and `dctcp` need no support of the kernel",
     )
     window: Size | None = Field(
         default=None, description="receive buffer, at least `2048B`: makes the flows window-limited"
