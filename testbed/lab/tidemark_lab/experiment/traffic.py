@@ -109,7 +109,7 @@ class Persistent(Senders):
         default=["cubic"],
         min_length=1,
         description="one, or several that alternate along flows and rounds of hosts; `scalable`, "
-        "`highspeed`, `vegas` and `dctcp` need no support of the kernel",
+        "`highspeed`, `vegas` and `dctcp` also on kernels without them",
     )
     window: Size | None = Field(
         default=None, description="receive buffer, at least `2048B`: makes the flows window-limited"
