@@ -10,7 +10,7 @@ A patch that does not apply is an error, and so is a build that finds something 
 switched on.
 
 Results of a seed are kept next to the build for as long as the build is the same: a run that was
-interrupted goes on where it was. `--write` puts the table into docs/explanation/simulation.md.
+interrupted goes on where it was. `--write` puts the table into mutants/README.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FOUND = re.compile(r"^seed (\d+): (.+?) at ([\d.]+) s: ", re.MULTILINE)
-PAGE = ROOT / "docs" / "explanation" / "simulation.md"
+PAGE = HERE / "mutants" / "README.md"
 BEGIN, END = "<!-- planted bugs: make simulate-mutants -->", "<!-- end of planted bugs -->"
 ACTIVE = 'std::env::var_os("TIDEMARK_MUTANT").is_some_and(|m| m == "{name}")'
 
