@@ -25,15 +25,11 @@ Scheduling = Literal["fifo", "fair"]
 class LimitSettings(Strict):
     """Limit of one switch's port."""
 
-    limit: Limit | None = Field(
-        default=None, description="occupancy from which packets are dropped"
-    )
+    limit: Limit | None = Field(default=None, description="occupancy from which packets drop")
     threshold: Limit | None = Field(
         default=None, description="occupancy from which packets are marked CE; only with `mark_ce`"
     )
-    action: Action | None = Field(
-        default=None, description="drop at the limit, or mark from the threshold on"
-    )
+    action: Action | None = Field(default=None, description="drop, or mark from the threshold on")
 
 
 class Program(Strict):
@@ -66,20 +62,13 @@ class Switch(Strict):
     )
     limit: Limit = Field(default=Limit(1.0, "bdp"), description="limit until a phase sets another")
     threshold: Limit | None = Field(default=None, description="threshold for `mark_ce`")
-    action: Action = Field(
-        default="drop_tail", description="drop at the limit, or mark from the threshold on"
-    )
+    action: Action = Field(default="drop_tail", description="drop, or mark from the threshold on")
     scheduling: Scheduling = Field(
         default="fifo",
         description="`fair`: deficit round robin over flows, drops from the longest (ns3)",
     )
-    aqm: Management = Field(
-        default=None,
-        description="queue management in place of limits, below (embedded)",
-    )
-    program: Program | None = Field(
-        default=None, description="a program in place of Tidemark's (embedded)"
-    )
+    aqm: Management = Field(default=None, description="queue management, below (embedded)")
+    program: Program | None = Field(default=None, description="other than Tidemark's (embedded)")
 
     @model_validator(mode="after")
     def _consistent(self) -> Switch:
@@ -96,9 +85,7 @@ class Hosts(Strict):
     """Sending hosts, one for each round trip."""
 
     name: str = Field(pattern=NAME, description="name of the group")
-    switch: str | None = Field(
-        default=None, description="switch that they enter by; default: the first"
-    )
+    switch: str | None = Field(default=None, description="where they enter; default: the first")
     rtts: Annotated[
         list[Seconds],
         BeforeValidator(one_or_more, json_schema_input_type=Seconds | list[Seconds]),
@@ -124,9 +111,7 @@ class Hosts(Strict):
 class Topology(Strict):
     """A row of 1 to 4 switches, with one receiver behind the last."""
 
-    switches: list[Switch] = Field(
-        min_length=1, max_length=4, description="in the order of the data"
-    )
+    switches: list[Switch] = Field(min_length=1, max_length=4, description="in their order")
     hosts: list[Hosts] = Field(min_length=1, description="sending hosts")
     mtu: int = Field(
         default=MTU,
@@ -160,9 +145,7 @@ class Targets(Strict):
     utilisation: Fraction = Field(default=0.98, description="least utilisation")
     loss: Fraction | None = Field(default=0.01, description="largest share of lost packets")
     delay: Seconds | None = Field(default=None, description="largest queueing delay")
-    confidence: Fraction = Field(
-        default=0.9, ge=0.5, le=0.99, description="probability of meeting each"
-    )
+    confidence: Fraction = Field(default=0.9, ge=0.5, le=0.99, description="chance of meeting each")
     margin: Fraction = Field(default=0.0, lt=1, description="distance from the bounds to aim for")
 
 
@@ -172,14 +155,10 @@ class Phase(Strict):
     name: str = Field(pattern=NAME, description="name in the table")
     settle: Seconds = Field(default=5.0, description="time before the measurement")
     duration: Seconds = Field(description="time of the measurement, at least `1s`")
-    limit: Limit | None = Field(
-        default=None, description="limit of every switch; default: unchanged"
-    )
-    threshold: Limit | None = Field(default=None, description="threshold of every switch")
-    action: Action | None = Field(default=None, description="action of every switch")
-    switches: dict[str, LimitSettings] = Field(
-        default={}, description="settings of single switches, by name"
-    )
+    limit: Limit | None = Field(default=None, description="of every switch; default: unchanged")
+    threshold: Limit | None = Field(default=None, description="of every switch")
+    action: Action | None = Field(default=None, description="of every switch")
+    switches: dict[str, LimitSettings] = Field(default={}, description="single switches, by name")
     mode: Literal["confirm", "recommend", "auto"] | None = Field(
         default=None, description="mode of the controller from here on (not ns3)"
     )
@@ -206,7 +185,7 @@ class Run(Strict):
     warmup: Seconds = Field(default=6.0, description="time before the first phase")
     repetitions: int = Field(default=1, ge=1, le=1000, description="runs of each point of the grid")
     seed: int = Field(
-        default=1, ge=0, le=2**31, description="seed of the first repetition; later ones count up"
+        default=1, ge=0, le=2**31, description="of the first run; later ones count up"
     )
 
 

@@ -99,31 +99,24 @@ class Senders(Strict):
 class Persistent(Senders):
     """Flows that always have data."""
 
-    count: int | None = Field(
-        default=None, ge=0, le=2000, description="number of flows; or `steps`"
-    )
-    steps: list[Step] | None = Field(
-        default=None, min_length=1, description="changing numbers of flows"
-    )
+    count: int | None = Field(default=None, ge=0, le=2000, description="flows; or `steps`")
+    steps: list[Step] | None = Field(default=None, min_length=1, description="changes of `count`")
     congestion_control: Controls = Field(
         default=["cubic"],
         min_length=1,
-        description="one, or several that alternate along flows and rounds of hosts; `scalable`, "
-        "`highspeed`, `vegas` and `dctcp` also on kernels without them",
+        description="one, or several that alternate along flows and rounds of hosts; "
+        "`scalable`, `highspeed`, `vegas` and `dctcp` also on kernels without them",
     )
     window: Size | None = Field(
         default=None, description="receive buffer, at least `2048B`: makes the flows window-limited"
     )
     remote: Remote | None = Field(default=None, description="bottleneck elsewhere")
     bottleneck: str | None = Field(
-        default=None,
-        description="switch that limits the flows; needed if they pass several",
+        default=None, description="switch that limits the flows; needed if they pass several"
     )
     start: Seconds = Field(default=0.0, description="start of the first flow")
     spread: Seconds = Field(default=2.0, description="time within which all start")
-    stop: Seconds | None = Field(
-        default=None, description="end of all flows; default: the end of the run"
-    )
+    stop: Seconds | None = Field(default=None, description="end; default: that of the run")
 
     @model_validator(mode="after")
     def _consistent(self) -> Persistent:
@@ -159,9 +152,7 @@ class Persistent(Senders):
 class OpenLoop(Senders):
     """Transfers in a Poisson process that ignores the network."""
 
-    congestion_control: CongestionControl = Field(
-        default="cubic", description="control of all transfers"
-    )
+    congestion_control: CongestionControl = Field(default="cubic", description="of all transfers")
     arrivals_per_s: float | None = Field(
         default=None, gt=0, le=10_000, description="transfers per second; or `load`"
     )
@@ -170,7 +161,7 @@ class OpenLoop(Senders):
     )
     size: SizeDistribution = Field(description="distribution of sizes")
     start: Seconds = Field(default=0.0, description="start of the process")
-    stop: Seconds | None = Field(default=None, description="its end; default: the end of the run")
+    stop: Seconds | None = Field(default=None, description="end; default: that of the run")
 
     @model_validator(mode="after")
     def _consistent(self) -> OpenLoop:
@@ -187,16 +178,12 @@ class OpenLoop(Senders):
 class ClosedLoop(Senders):
     """Users who wait for a transfer to end, think, and start the next."""
 
-    congestion_control: CongestionControl = Field(
-        default="cubic", description="control of all transfers"
-    )
+    congestion_control: CongestionControl = Field(default="cubic", description="of all transfers")
     users: int = Field(ge=1, le=2000, description="number of users")
     think: Seconds = Field(description="mean of the exponential time between transfers")
     size: SizeDistribution = Field(description="distribution of sizes")
     start: Seconds = Field(default=0.0, description="start; users think first")
-    stop: Seconds | None = Field(
-        default=None, description="last start of a transfer; default: the end of the run"
-    )
+    stop: Seconds | None = Field(default=None, description="of new transfers; default: the end")
 
     @model_validator(mode="after")
     def _consistent(self) -> ClosedLoop:
@@ -217,9 +204,7 @@ class Datagrams(Strict):
     rate: Rate = Field(description="rate of all together, with IP headers")
     packet: Size = Field(default=1500, ge=29, le=1500, description="size of an IP packet")
     start: Seconds = Field(default=0.0, description="start of all flows")
-    stop: Seconds | None = Field(
-        default=None, description="end of all flows; default: the end of the run"
-    )
+    stop: Seconds | None = Field(default=None, description="end; default: that of the run")
 
     @model_validator(mode="after")
     def _consistent(self) -> Datagrams:

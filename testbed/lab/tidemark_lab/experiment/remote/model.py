@@ -24,10 +24,7 @@ Address = Annotated[str, StringConstraints(pattern=HOST_PORT)]
 class SshLine(Strict):
     """SSH access of a host."""
 
-    destination: str = Field(
-        pattern=DESTINATION,
-        description="USER@HOST, or a name of the SSH configuration",
-    )
+    destination: str = Field(pattern=DESTINATION, description="USER@HOST, or a name known to ssh")
     port: int | None = Field(default=None, ge=1, le=65535, description="port of the SSH server")
     identity_file: str | None = Field(
         default=None, description="private key on this machine; passwords are not asked for"
@@ -47,9 +44,7 @@ class SenderHost(SshHost):
     """A sending host: one round trip of a group of `topology.hosts`."""
 
     hosts: str = Field(pattern=NAME, description="name of the group")
-    rtt: Seconds | None = Field(
-        default=None, description="round trip of the group; needed if it has several"
-    )
+    rtt: Seconds | None = Field(default=None, description="of the group; needed if it has several")
 
 
 class ReceiverHost(SshHost):
@@ -78,29 +73,21 @@ class CollectorThere(SshLine):
         pattern=DIRECTORY,
         description="its capture directory, from which the run's files are fetched",
     )
-    rotate: Seconds = Field(
-        default=5.0, description="its `capture.rotate_s`: the wait for its last files"
-    )
+    rotate: Seconds = Field(default=5.0, description="its `capture.rotate_s`, to wait for files")
 
 
 class RemoteCollector(Strict):
     """A collector on this machine for each run (`listen`), or a running one (`there`). Samples
     of the hosts reach it over SSH through this machine."""
 
-    listen: list[Address] = Field(
-        default=[], description="ADDRESS:PORT on this machine for reports"
-    )
+    listen: list[Address] = Field(default=[], description="ADDRESS:PORT here for reports")
     there: CollectorThere | None = Field(default=None, description="the running collector")
     grpc: Address = Field(
         default="127.0.0.1:9560",
         description="its ADDRESS:PORT from this machine, for controller and samples",
     )
-    token_file: str | None = Field(
-        default=None, description="token of `grpc`; needed beyond loopback"
-    )
-    http: Address = Field(
-        default="127.0.0.1:9561", description="ADDRESS:PORT of its metrics, with `listen`"
-    )
+    token_file: str | None = Field(default=None, description="of `grpc`; needed beyond loopback")
+    http: Address = Field(default="127.0.0.1:9561", description="of its metrics, with `listen`")
     agents_port: int = Field(
         default=19560,
         ge=1024,
@@ -121,9 +108,7 @@ class ControllerThere(Strict):
     url: str | None = Field(
         default=None, pattern=r"^https?://\S+$", description="URL of the running controller"
     )
-    config: str | None = Field(
-        default=None, description="controller.toml of one to start; or `url`"
-    )
+    config: str | None = Field(default=None, description="controller.toml to start one; or `url`")
     token_file: str = Field(description="file with its token, or, with `config`, for it")
 
     @model_validator(mode="after")
@@ -141,9 +126,7 @@ class RemoteLab(Strict):
         min_length=1, max_length=60, description="one host for each round trip of the groups"
     )
     receiver: ReceiverHost = Field(description="receiver of all data")
-    switches: list[SwitchThere] = Field(
-        min_length=1, description="switches of the topology, in its order"
-    )
+    switches: list[SwitchThere] = Field(min_length=1, description="of the topology, in its order")
     collector: RemoteCollector = Field(description="collector of reports and samples")
     controller: ControllerThere = Field(description="controller that sets the limits")
     directory: str = Field(
@@ -160,6 +143,5 @@ class RemoteLab(Strict):
     most_clock_offset: Seconds = Field(
         default=0.1,
         description="largest difference between a host's clock and this machine's, before and "
-        "after the run, with the error of its measurement; the measured one is "
-        "corrected",
+        "after the run, with the error of its measurement; the measured one is corrected",
     )
