@@ -15,21 +15,22 @@ impl Exec<'_> {
     /// registers.
     #[inline(never)]
     pub(crate) fn apply(&mut self, t: usize, p: &mut Packet) -> u32 {
-        let program = &self.image.program;
         // Actions apply no tables: meanwhile the state is at hand here.
         let tables = std::mem::take(&mut self.tables);
-        let next = match (program.tables.get(t), tables.get_mut(t)) {
-            (Some(table), Some(state)) => self.apply_to(table, state, p),
-            _ => END,
+        let next = match tables.get_mut(t) {
+            Some(state) => self.apply_to(t, state, p),
+            None => END,
         };
         self.tables = tables;
         next
     }
 
     #[inline(always)]
-    fn apply_to(&mut self, table: &Table, state: &mut TableState, p: &mut Packet) -> u32 {
-        let slot = state.lookup(table, &p.words, p.ingress_bytes, self.now_us);
-        if let Some(s) = slot {
+    fn apply_to(&mut self, t: usize, state: &mut TableState, p: &mut Packet) -> u32 {
+        let slot = state.lookup(&p.words, p.ingress_bytes, self.now_us);
+        if !state.is_plain
+            && let (Some(s), Some(table)) = (slot, self.image.program.tables.get(t))
+        {
             if let Some((meter, target)) = table.direct_meter {
                 self.direct_meter(state, s, meter, target, p);
             }
@@ -38,10 +39,9 @@ impl Exec<'_> {
             }
         }
         let outcome = state.outcome(slot);
-        let action = outcome
-            .action
-            .map(|a| self.image.code.actions.get(a as usize));
-        if let Some(Some(code)) = action {
+        if let Some(action) = outcome.action
+            && let Some(code) = self.image.code.actions.get(action as usize)
+        {
             self.run_list(code, outcome.args, p);
         }
         outcome.next

@@ -22,9 +22,7 @@ impl From<&p4_ir::Calculation> for Calculation {
         Self {
             algorithm: c.algorithm,
             fixed: FixedInput::new(&c.input),
-            sum: (c.algorithm == Algorithm::Csum16)
-                .then(|| OnesComplementSum::new(&c.input))
-                .flatten(),
+            sum: (c.algorithm == Algorithm::Csum16).then(|| OnesComplementSum::new(&c.input)),
             input: c.input.clone(),
         }
     }

@@ -10,58 +10,44 @@ use p4_ir::bits::{mask64, words_for};
 
 #[derive(Debug, Default)]
 pub(crate) struct OnesComplementSum {
-    terms: Vec<Term>,
+    segments: Vec<Segment>,
     /// Fields of variable length.
     variable: Vec<FieldRef>,
 }
 
-/// One term of the sum. Neighbouring inputs that count when one header is valid
-/// form a group. Each group is laid out as if it came first. The sum of what came
-/// before is rotated by the group's length, where that is no multiple of 16 bits.
-#[derive(Debug, Clone, Copy)]
-struct Term {
-    slot: u32,
-    rotate: u8,
-    kind: Kind,
-    /// Of [`Kind::IfValid`]: so many terms and one more are skipped when the word
-    /// is 0.
-    skip: u16,
-    mask: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    /// These bits of the word.
-    Add,
-    IfValid,
-    /// A constant: the mask.
-    Constant,
-    /// After a group.
-    Rotate,
-    /// Number `slot` of the variable fields.
-    Variable,
-    Payload,
-}
-
-/// The inputs of one group.
-#[derive(Default)]
-struct Group {
+/// Neighbouring inputs that count when one header is valid, up to what is rotated. Each is laid out
+/// as if it came first, and the sum is rotated by its length, where that is no multiple of 16 bits.
+#[derive(Debug, Default)]
+struct Segment {
+    /// Slot of the validity bit; none: always.
     valid: Option<u32>,
-    terms: Vec<Term>,
+    /// Sum of the constants.
+    constant: u64,
+    adds: Vec<Add>,
+    end: End,
     bits: u32,
 }
 
-fn term(kind: Kind, slot: u32, rotate: u32, mask: u64) -> Term {
-    Term {
-        slot,
-        rotate: rotate as u8,
-        kind,
-        skip: 0,
-        mask,
-    }
+/// These bits of a word, rotated left.
+#[derive(Debug, Clone, Copy)]
+struct Add {
+    mask: u64,
+    slot: u32,
+    rotate: u8,
 }
 
-impl Group {
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+enum End {
+    #[default]
+    Aligned,
+    /// By so many bits.
+    Rotate(u32),
+    /// Number of a variable field.
+    Variable(u32),
+    Payload,
+}
+
+impl Segment {
     /// Bits that a value of this width is short of a boundary where it ends.
     fn advance(&mut self, width: u32) -> u32 {
         self.bits += width;
@@ -69,9 +55,13 @@ impl Group {
     }
 
     fn piece(&mut self, slot: u32, shift: u32, width: u32) {
-        let rotate = (self.advance(width) + 64 - shift) % 16;
-        self.terms
-            .push(term(Kind::Add, slot, rotate, mask64(width) << shift));
+        let rotate = ((self.advance(width) + 64 - shift) % 16) as u8;
+        let mask = mask64(width) << shift;
+        match self.adds.last_mut() {
+            // Neighbours in a word are added at once.
+            Some(a) if (a.slot, a.rotate) == (slot, rotate) && a.mask & mask == 0 => a.mask |= mask,
+            _ => self.adds.push(Add { mask, slot, rotate }),
+        }
     }
 
     fn wide(&mut self, f: FieldRef) {
@@ -86,10 +76,7 @@ impl Group {
         let mut width = top_bits(width);
         for w in words {
             let short = self.advance(width);
-            let value = (w & mask64(width)).rotate_left(short);
-            if value != 0 {
-                self.terms.push(term(Kind::Constant, 0, 0, value));
-            }
+            self.constant = add(self.constant, (w & mask64(width)).rotate_left(short));
             width = 64;
         }
     }
@@ -110,62 +97,55 @@ fn get(words: &[u64], slot: u32) -> u64 {
 }
 
 impl OnesComplementSum {
-    /// `None` for more fields of one header than can be skipped.
-    pub(crate) fn new(input: &[CalcInput]) -> Option<Self> {
+    pub(crate) fn new(input: &[CalcInput]) -> Self {
         let mut sum = Self::default();
-        let mut group = Group::default();
+        let mut segment = Segment::default();
         for i in input {
             let valid = match i {
                 CalcInput::Run { valid, .. } | CalcInput::Field { valid, .. } => *valid,
                 CalcInput::Const { .. } | CalcInput::Payload => None,
             };
-            if group.valid != valid {
-                sum.close(std::mem::take(&mut group))?;
-                group.valid = valid;
+            if segment.valid != valid {
+                sum.close(&mut segment, End::Aligned);
+                segment.valid = valid;
             }
             match i {
                 CalcInput::Run { pieces, .. } => {
                     for p in pieces {
-                        group.piece(p.slot, p.shift.into(), p.width.into());
+                        segment.piece(p.slot, p.shift.into(), p.width.into());
                     }
                 }
                 CalcInput::Field { field, .. } if field.variable => {
                     let id = sum.variable.len() as u32;
                     sum.variable.push(*field);
-                    sum.rotate(&mut group);
-                    group.terms.push(term(Kind::Variable, id, 0, 0));
+                    sum.close(&mut segment, End::Variable(id));
                 }
-                CalcInput::Field { field, .. } => group.wide(*field),
-                CalcInput::Const { words, width_bits } => group.constant(words, *width_bits),
-                CalcInput::Payload => {
-                    sum.rotate(&mut group);
-                    group.terms.push(term(Kind::Payload, 0, 0, 0));
-                }
+                CalcInput::Field { field, .. } => segment.wide(*field),
+                CalcInput::Const { words, width_bits } => segment.constant(words, *width_bits),
+                CalcInput::Payload => sum.close(&mut segment, End::Payload),
             }
         }
-        sum.close(group)?;
-        Some(sum)
+        sum.close(&mut segment, End::Aligned);
+        sum
     }
 
-    /// Restarts at a 16-bit boundary.
-    fn rotate(&self, g: &mut Group) {
-        if !g.bits.is_multiple_of(16) {
-            g.terms.push(term(Kind::Rotate, 0, g.bits % 16, 0));
+    /// Ends the segment at a 16-bit boundary, where `end` begins; the next one has its header.
+    fn close(&mut self, segment: &mut Segment, end: End) {
+        let valid = segment.valid;
+        let next = || Segment {
+            valid,
+            ..Segment::default()
+        };
+        let mut done = std::mem::replace(segment, next());
+        if !done.bits.is_multiple_of(16) {
+            done.end = End::Rotate(done.bits % 16);
         }
-        g.bits = 0;
-    }
-
-    fn close(&mut self, mut g: Group) -> Option<()> {
-        self.rotate(&mut g);
-        if let (Some(valid), Some(more)) = (g.valid, g.terms.len().checked_sub(1)) {
-            let skip = u16::try_from(more).ok()?;
-            self.terms.push(Term {
-                skip,
-                ..term(Kind::IfValid, valid, 0, 0)
-            });
+        if done.bits > 0 {
+            self.segments.push(done);
         }
-        self.terms.extend(g.terms);
-        Some(())
+        if end != End::Aligned {
+            self.segments.push(Segment { end, ..next() });
+        }
     }
 
     // Alone, so that what its loop needs stays in registers.
@@ -173,43 +153,36 @@ impl OnesComplementSum {
     pub(crate) fn checksum(&self, words: &[u64], payload: &[u8]) -> u64 {
         let mut total = 0;
         let mut turned = 0;
-        let mut rest = self.terms.iter();
-        while let Some(s) = rest.next() {
-            match s.kind {
-                Kind::Add => {
-                    let part = get(words, s.slot) & s.mask;
-                    total = add(total, part.rotate_left(u32::from(s.rotate)));
-                }
-                Kind::IfValid => {
-                    if get(words, s.slot) == 0 {
-                        rest.nth(usize::from(s.skip));
-                    }
-                }
-                _ => {
-                    let more;
-                    (total, more) = self.cold_term(*s, words, payload, total);
-                    turned += more;
-                }
+        for s in &self.segments {
+            if s.valid.is_some_and(|v| get(words, v) == 0) {
+                continue;
+            }
+            total = add(total, s.constant);
+            for a in &s.adds {
+                let part = get(words, a.slot) & a.mask;
+                total = add(total, part.rotate_left(u32::from(a.rotate)));
+            }
+            if s.end != End::Aligned {
+                let more;
+                (total, more) = self.end(s.end, words, payload, total);
+                turned += more;
             }
         }
         folded(total.rotate_right(turned % 64))
     }
 
-    /// The sum after the term, and by how much it has been rotated.
+    /// The sum after it, and by how much it has been rotated.
     #[cold]
-    fn cold_term(&self, s: Term, words: &[u64], payload: &[u8], total: u64) -> (u64, u32) {
-        match s.kind {
-            Kind::Rotate => {
-                let by = u32::from(s.rotate);
-                (total.rotate_left(by), by)
-            }
-            Kind::Variable => self.add_variable(s.slot, words, total),
-            Kind::Payload => {
+    fn end(&self, end: End, words: &[u64], payload: &[u8], total: u64) -> (u64, u32) {
+        match end {
+            End::Aligned => (total, 0),
+            End::Rotate(by) => (total.rotate_left(by), by),
+            End::Variable(id) => self.add_variable(id, words, total),
+            End::Payload => {
                 let total = add_bytes(payload, total);
                 let odd = payload.len() as u32 % 2 * 8;
                 (total.rotate_left(odd), odd)
             }
-            _ => (add(total, s.mask), 0),
         }
     }
 

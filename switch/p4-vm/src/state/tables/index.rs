@@ -136,7 +136,7 @@ impl Index {
 
     /// Slot of the best entry for the packet.
     #[inline(always)]
-    pub(super) fn find(&self, plan: &Plan, t: &Table, words: &[u64]) -> Option<u32> {
+    pub(super) fn find(&self, plan: &Plan, words: &[u64]) -> Option<u32> {
         match self {
             Self::Keyless => None,
             Self::Direct(list) => {
@@ -145,11 +145,11 @@ impl Index {
             }
             Self::One(map) => map.get(&plan.one(words)).copied(),
             Self::Scan(rows) if rows.rows.is_empty() => None,
-            _ => self.find_long(plan, t, words),
+            _ => self.find_long(plan, words),
         }
     }
 
-    fn find_long(&self, plan: &Plan, t: &Table, words: &[u64]) -> Option<u32> {
+    fn find_long(&self, plan: &Plan, words: &[u64]) -> Option<u32> {
         let mut short = [0u64; SHORT_KEY];
         let mut long = Vec::new();
         let key: &mut [u64] = match short.get_mut(..plan.words) {
@@ -163,7 +163,7 @@ impl Index {
         match self {
             Self::Many(map) => map.get(&*key).copied(),
             Self::Lpm(levels) => longest(levels, key),
-            Self::Scan(rows) => rows.find(key, t, words),
+            Self::Scan(rows) => rows.find(key, words),
             Self::Keyless | Self::Direct(_) | Self::One(_) => None,
         }
     }
@@ -199,7 +199,7 @@ impl Rows {
         }
     }
 
-    fn find(&self, key: &[u64], t: &Table, words: &[u64]) -> Option<u32> {
+    fn find(&self, key: &[u64], words: &[u64]) -> Option<u32> {
         let mut data = self.data.as_slice();
         for r in &self.rows {
             let (mask, rest) = data.split_at_checked(self.words)?;
@@ -209,7 +209,7 @@ impl Rows {
                 .iter()
                 .zip(mask.iter().zip(value))
                 .all(|(k, (m, v))| k & m == *v);
-            if hit && r.ranges.iter().all(|x| x.holds(t, words)) {
+            if hit && r.ranges.iter().all(|x| x.holds(words)) {
                 return Some(r.slot);
             }
         }

@@ -4,7 +4,7 @@
 use super::error::TableError;
 use crate::vector::own_words;
 use p4_ir::bits::{mask64, words_for};
-use p4_ir::{MatchKind, MatchValue, Table};
+use p4_ir::{FieldRef, MatchKind, MatchValue, Table};
 
 /// Words of a key that is built without allocation.
 pub(super) const SHORT_KEY: usize = 6;
@@ -95,22 +95,20 @@ pub(super) struct Packed {
 
 #[derive(Debug)]
 pub(super) struct RangeTest {
-    key: usize,
+    field: FieldRef,
     low: Vec<u64>,
     high: Vec<u64>,
 }
 
 impl RangeTest {
-    pub(super) fn holds(&self, t: &Table, words: &[u64]) -> bool {
-        t.keys.get(self.key).is_some_and(|k| {
-            let narrow = [k.field.get(words)];
-            let v = if k.field.width <= 64 {
-                narrow.as_slice()
-            } else {
-                own_words(words, k.field)
-            };
-            v >= self.low.as_slice() && v <= self.high.as_slice()
-        })
+    pub(super) fn holds(&self, words: &[u64]) -> bool {
+        let narrow = [self.field.get(words)];
+        let v = if self.field.width <= 64 {
+            narrow.as_slice()
+        } else {
+            own_words(words, self.field)
+        };
+        v >= self.low.as_slice() && v <= self.high.as_slice()
     }
 }
 
@@ -119,7 +117,7 @@ pub(super) fn pack(t: &Table, matches: &[MatchValue]) -> Result<Packed, TableErr
     let mut mask = vec![0u64; t.key_words];
     let mut ranges = Vec::new();
     let mut prefix = None;
-    for (i, (k, m)) in t.keys.iter().zip(matches).enumerate() {
+    for (k, m) in t.keys.iter().zip(matches) {
         let width = k.field.width;
         let n = words_for(width);
         let (v, b) = match m {
@@ -135,7 +133,7 @@ pub(super) fn pack(t: &Table, matches: &[MatchValue]) -> Result<Packed, TableErr
             }
             MatchValue::Range { low, high } if k.kind == MatchKind::Range => {
                 ranges.push(RangeTest {
-                    key: i,
+                    field: k.field,
                     low: low.clone(),
                     high: high.clone(),
                 });

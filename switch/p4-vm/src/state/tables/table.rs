@@ -42,6 +42,8 @@ pub struct TableState {
     plan: Plan,
     /// A hit changes the entry: of all other tables lookups only read.
     hits_write: bool,
+    /// A hit runs the entry's own action, and no meter.
+    pub(crate) is_plain: bool,
 }
 
 /// Result of a lookup.
@@ -66,6 +68,7 @@ impl TableState {
             index: Index::new(t),
             plan: Plan::new(t),
             hits_write: t.with_counters || t.support_timeout,
+            is_plain: t.direct_meter.is_none() && t.profile.is_none(),
         };
         s.set_default(t, t.default.clone());
         s
@@ -184,14 +187,8 @@ impl TableState {
 
     /// Finds the entry; counts and times the hit. The slot is for [`Self::outcome`].
     #[inline]
-    pub(crate) fn lookup(
-        &mut self,
-        t: &Table,
-        words: &[u64],
-        bytes: u32,
-        now_us: u64,
-    ) -> Option<u32> {
-        let slot = self.index.find(&self.plan, t, words)?;
+    pub(crate) fn lookup(&mut self, words: &[u64], bytes: u32, now_us: u64) -> Option<u32> {
+        let slot = self.index.find(&self.plan, words)?;
         if self.hits_write
             && let Some(Some(e)) = self.entries.get_mut(slot as usize)
         {
