@@ -24,7 +24,7 @@ $(error SWITCH=$(SWITCH): demo and ptf run on BMv2; for $(MAKECMDGOALS) leave SW
 endif
 endif
 # REPRODUCIBLE=1 is to make programs that do not depend on where they are built: no path of this machine
-# in them. In a directory of its own, as other flags would have everything compiled anew.
+# in them. In a directory of its own, as other flags would have everything compiled again.
 ifdef REPRODUCIBLE
 export CARGO_TARGET_DIR := $(CURDIR)/target/reproducible
 CARGO_DIR := $(abspath $(or $(CARGO_HOME),$(HOME)/.cargo))
@@ -77,11 +77,11 @@ experiment: build venv ## An experiment described in a file (FILE=first; EXPERIM
 
 PAPER ?= utb
 .PHONY: paper
-paper: build venv-ns3 ## A paper's figures from own packets, simulated, beside its values (PAPER=utb; FULL=1: the long form, hours)
+paper: build venv-ns3 ## A paper's figures from own packets, simulated, compared with its values (PAPER=utb; FULL=1: the long form, hours)
 	@$(VENV_PYTHON) -m tidemark_lab paper $(PAPER) $(if $(FULL),,--quick) $(PAPER_FLAGS)
 
 .PHONY: truth
-truth: ## Estimates beside the truth of every simulated run, and how often their ranges hold it (TRUTH_FLAGS=--wrong)
+truth: ## Estimates compared with the truth of every simulated run, and how often their ranges hold it (TRUTH_FLAGS=--wrong)
 	@cargo run $(CARGO_FLAGS) -q -p tidemark-estimators --example truth_table -- $(TRUTH_FLAGS)
 
 REPRODUCE_DATA ?= ../shared/data/ifip21
@@ -117,7 +117,7 @@ wheel: $(VENV)/.installed-maturin ## The Python package tidemark-buffer as a whe
 	rm -rf $(WHEEL_DIR)
 	$(abspath $(VENV))/bin/maturin build -q $(CARGO_FLAGS) -m controller/python/Cargo.toml -i $(VENV_PYTHON) -o $(WHEEL_DIR)
 
-# The tool writes one file beside each binary's Cargo.toml.
+# The tool writes one file next to each binary's Cargo.toml.
 .PHONY: sbom
 sbom: console $(TARGET_DIR)/tools/bin/cargo-cyclonedx $(VENV)/.installed-packages ## What is in each program, as CycloneDX, in target/packages
 	mkdir -p target/packages
@@ -352,7 +352,7 @@ bench-controller: ## The controller with 1000 links, generated telemetry (BENCH=
 	cargo bench --locked -p tidemark-controller --bench controller -- $(BENCH)
 
 .PHONY: bench-clickhouse
-bench-clickhouse: ## The inserting client beside the official one
+bench-clickhouse: ## The inserting client compared with the official one
 	cargo bench --locked -p tidemark-clickhouse --features official-client
 
 .PHONY: soak

@@ -103,7 +103,7 @@ def find_assembler(compiler: str) -> str:
     for candidate in candidates:
         if candidate and Path(candidate).is_file():
             return candidate
-    raise SystemExit("bfas not found: put it beside p4c-barefoot or on PATH, or set BFAS")
+    raise SystemExit("bfas not found: put it next to p4c-barefoot or on PATH, or set BFAS")
 
 
 def compile_program(compiler: str, target: Target, out_dir: Path) -> None:

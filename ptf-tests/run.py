@@ -40,7 +40,7 @@ def arguments() -> argparse.Namespace:
         "--program",
         type=Path,
         default=REPOSITORY / "p4src" / "build" / "tidemark.json",
-        help="BMv2 JSON; the P4Info lies beside it",
+        help="BMv2 JSON; the P4Info lies in the same directory",
     )
     parser.add_argument("--logs", type=Path, help="keep logs here (default: only on failure)")
     parser.add_argument(

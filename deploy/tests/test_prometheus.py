@@ -69,7 +69,7 @@ def documented() -> set[str]:
             prefix = found[1]
         elif (found := re.match(r"\| (\w+) \|", line)) and found[1] in SUFFIXES:
             suffixes = SUFFIXES[found[1]]
-        elif found := re.match(r"\| `(\w+)` \|", line):
+        elif found := re.match(r"\| `(\w+)`(?: `[^`]*`)? \|", line):
             names |= {prefix + found[1] + suffix for suffix in suffixes}
     assert len(names) > 100
     return names

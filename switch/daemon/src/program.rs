@@ -36,10 +36,10 @@ pub(crate) fn pipeline_config(
     program: &Path,
     given: Option<&Path>,
 ) -> Result<ForwardingPipelineConfig> {
-    let beside = program.with_extension("p4info.txtpb");
+    let next_to_it = program.with_extension("p4info.txtpb");
     let path = match given {
         Some(p) => Some(p),
-        None => beside.exists().then_some(beside.as_path()),
+        None => next_to_it.exists().then_some(next_to_it.as_path()),
     };
     let read = |p: &Path| std::fs::read(p).with_context(|| format!("{}: cannot read", p.display()));
     let info = path.map(|p| {

@@ -43,7 +43,7 @@ macro_rules! shared_data_test {
         $(
             $(#[$attribute])*
             #[test]
-            #[ignore = "needs ../shared/data beside the repository: see common/test-support/golden/README.md"]
+            #[ignore = "needs ../shared/data next to the repository: see common/test-support/golden/README.md"]
             fn $name() $body
         )+
     };

@@ -129,7 +129,7 @@ impl fmt::Display for SharedDataMissing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "no {}: this test needs the whole data beside the repository \
+            "no {}: this test needs the whole data next to the repository \
              (common/test-support/golden/README.md)",
             self.looked_for.display()
         )

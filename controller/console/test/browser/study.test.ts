@@ -450,7 +450,7 @@ describe('every width', () => {
 });
 
 describe('documentation', () => {
-  it('is served beside the page, and terms are explained where they stand', async () => {
+  it('is served with the page, and terms are explained where they stand', async () => {
     await open();
     const [help] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'Help: What this page shows' }).click()]);
     await help.waitForLoadState();

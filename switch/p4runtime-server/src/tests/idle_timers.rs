@@ -29,7 +29,7 @@ fn an_entry_has_one_timer() {
     timers.set(A, at(30));
     assert!(timers.due(at(29)).is_empty());
     timers.start(A);
-    assert_eq!(timers.next(), None, "written again, it is timed anew");
+    assert_eq!(timers.next(), None, "written again, its time begins again");
     timers.set(A, at(40));
     timers.stop(A);
     timers.stop(B);

@@ -39,18 +39,17 @@ fn tables(docs: &[MetricDoc]) -> Result<String> {
         }
         writeln!(text, "\n| {} | {verb} |\n|---|---|", kind.name())?;
         for doc in docs.iter().filter(|d| d.kind == kind) {
-            writeln!(text, "| `{}` | {}{} |", doc.name, doc.help, labels(doc))?;
+            writeln!(text, "| `{}`{} | {} |", doc.name, labels(doc), doc.help)?;
         }
     }
     Ok(text)
 }
 
+/// As a selector has them.
 fn labels(doc: &MetricDoc) -> String {
-    let names: Vec<String> = doc.labels.iter().map(|l| format!("`{l}`")).collect();
-    match names.len() {
-        0 => String::new(),
-        1 => format!("; label {}", names[0]),
-        _ => format!("; labels {}", names.join(", ")),
+    match doc.labels {
+        [] => String::new(),
+        names => format!(" `{{{}}}`", names.join(",")),
     }
 }
 
@@ -67,9 +66,9 @@ mod tests {
         ];
         assert_eq!(
             tables(&docs).unwrap(),
-            "\n| counter | counts |\n|---|---|\n| `lost` | What is lost; labels `a`, `b` |\n\
+            "\n| counter | counts |\n|---|---|\n| `lost` `{a,b}` | What is lost |\n\
              \n| gauge | shows |\n|---|---|\n| `waiting` | What waits |\n\
-             \n| info | names |\n|---|---|\n| `build_info` | Version; label `version` |\n"
+             \n| info | names |\n|---|---|\n| `build_info` `{version}` | Version |\n"
         );
     }
 }

@@ -10,6 +10,8 @@ use std::path::Path;
 
 const DOCUMENT: &str = "contract/openapi/tidemark-1.json";
 const REFERENCE: &str = "docs/reference/api.md";
+/// Of the routes of a queue.
+const QUEUE: &str = "/{queue}";
 
 /// Makes the document and the tables.
 pub(in crate::codegen) fn generate(_: &Path) -> Result<Vec<Generated>> {
@@ -22,13 +24,23 @@ pub(in crate::codegen) fn generate(_: &Path) -> Result<Vec<Generated>> {
     ])
 }
 
-/// Routes of a method: parameters or body, answer, what it does.
+/// Routes of a method: parameters or body, answer, what it does. A route of a port and that of its
+/// queue share a row.
 fn table(document: &Value, method: &str) -> Result<String> {
     let takes = if method == "get" { "query" } else { "body" };
     let mut out = format!("| route | {takes} | answer | |\n|---|---|---|---|\n");
-    let paths = document["paths"].as_object();
-    for (path, item) in paths.context("no paths")? {
+    let paths = document["paths"].as_object().context("no paths")?;
+    for (path, item) in paths {
         let Some(o) = item.get(method) else { continue };
+        if path.contains(QUEUE) && paths.contains_key(&path.replacen(QUEUE, "", 1)) {
+            continue;
+        }
+        let route = match path.replacen("/{port}", "/{port}/{queue}", 1) {
+            other if other != *path && paths.contains_key(&other) => {
+                path.replacen("/{port}", "/{port}[/{queue}]", 1)
+            }
+            _ => path.clone(),
+        };
         let schemas = |at: &str| {
             Some(format!(
                 "`{}`",
@@ -49,7 +61,7 @@ fn table(document: &Value, method: &str) -> Result<String> {
             .unwrap_or_else(|| "OpenAPI 3.1".into());
         writeln!(
             out,
-            "| `{path}` | {} | {answer} | {} |",
+            "| `{route}` | {} | {answer} | {} |",
             body.unwrap_or_else(|| query.join(", ")),
             o["summary"].as_str().unwrap_or_default(),
         )?;

@@ -189,7 +189,7 @@ fn mirror(lost: u64, received: u64) -> Finding {
     }
     Finding::warning(
         check,
-        format!("{lost} datagrams are missing beside {received} reports"),
+        format!("{lost} datagrams are missing, {received} reports came"),
         MISSING,
     )
 }
@@ -253,8 +253,8 @@ mod tests {
             lossy.found
         );
         // A counter that started again is no loss.
-        let anew = heard("192.0.2.7", 10, &[4_000_000, 4_000_001, 0, 1]);
-        assert_eq!(reports(&anew, &nodes, 3.0).remove(0).verdict, Verdict::Ok);
+        let restarted = heard("192.0.2.7", 10, &[4_000_000, 4_000_001, 0, 1]);
+        assert_eq!(reports(&restarted, &nodes, 3.0).remove(0).verdict, Verdict::Ok);
     }
 
     #[test]
@@ -283,6 +283,6 @@ mod tests {
         );
         let lossy = running(&status(5, 1), &status(25, 1), 2.0);
         assert_eq!(lossy[1].verdict, Verdict::Warning);
-        assert_eq!(lossy[1].found, "60 datagrams are missing beside 20 reports");
+        assert_eq!(lossy[1].found, "60 datagrams are missing, 20 reports came");
     }
 }

@@ -175,13 +175,14 @@ impl Feed {
             let id = LinkId::new(i.node_id, i.port, i.queue);
             let last_ns = self.series.get(&id)?.last_ns;
             let back = i.start_ns.saturating_add(BACK_IN_TIME_NS) < last_ns;
-            let anew = self
+            let from_another_start = self
                 .firsts
                 .get(&id)
                 .is_some_and(|&f| i.first_start_ns > 0 && f != i.first_start_ns);
             // The collector forgets a silent port that is not configured. When that
             // port comes again, no clock has restarted.
-            let again = anew && (self.port(id).is_some() || i.first_start_ns < last_ns);
+            let again =
+                from_another_start && (self.port(id).is_some() || i.first_start_ns < last_ns);
             (back || again).then_some(i.node_id)
         });
         let watermarks = update.watermarks.iter().filter_map(|w| {
