@@ -73,7 +73,7 @@ pub fn nodes_of_hops(payload: &[u8], mut f: impl FnMut(u32)) {
 
 /// Hands on a report, or the records of the hops whose stack its packet carries.
 #[inline(never)]
-pub(crate) fn expand<'a>(report: Report<'a>, f: &mut impl FnMut(Report<'a>)) {
+pub(crate) fn expand<'a>(report: &Report<'a>, f: &mut impl FnMut(&Report<'a>)) {
     let Some(found) = find(&report.inner) else {
         return f(report);
     };
@@ -82,7 +82,7 @@ pub(crate) fn expand<'a>(report: Report<'a>, f: &mut impl FnMut(Report<'a>)) {
             stack: found.stack,
             ..report.inner
         },
-        ..report
+        ..*report
     };
     let hops = || {
         found
@@ -105,7 +105,7 @@ pub(crate) fn expand<'a>(report: Report<'a>, f: &mut impl FnMut(Report<'a>)) {
     };
     let mut emit = |record: Report<'a>, carried_bytes: usize| {
         let carried_bytes = u16::try_from(carried_bytes).unwrap_or(u16::MAX);
-        f(Report {
+        f(&Report {
             hop: Some(Hop {
                 carried_bytes,
                 ..next

@@ -212,7 +212,7 @@ mod tests {
             bytes.extend(more);
             if let Some(u) = fast_path(&bytes) {
                 let mut all = Vec::new();
-                prop_assert_eq!(decode(&bytes, |r| all.push(r)), Ok(1));
+                prop_assert_eq!(decode(&bytes, |r| all.push(*r)), Ok(1));
                 prop_assert_eq!(&all, &[u.report()]);
                 let inner = parse_inner(&all[0].inner).unwrap();
                 prop_assert_eq!(inner, u.inner());

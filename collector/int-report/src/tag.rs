@@ -209,7 +209,7 @@ mod tests {
         assert_eq!((parts.body, parts.code), (&plain[..], &CODE));
         assert_eq!(parts.signed, &payload[..payload.len() - CODE_BYTES]);
         let mut seen = Vec::new();
-        assert_eq!(decode(&payload, |r| seen.push(r)), Ok(1));
+        assert_eq!(decode(&payload, |r| seen.push(*r)), Ok(1));
         assert_eq!(seen, [report]);
     }
 
@@ -273,7 +273,7 @@ mod tests {
             prop_assert_eq!((parts.body, parts.code), (&plain[..], &code));
             prop_assert_eq!(parts.run, run);
             let mut seen = Vec::new();
-            prop_assert_eq!(decode(&payload, |r| seen.push(r)), Ok(count));
+            prop_assert_eq!(decode(&payload, |r| seen.push(*r)), Ok(count));
             prop_assert_eq!(seen, reports);
         }
 

@@ -17,7 +17,7 @@ const RESERVED: u32 = 0x001f_ffc0;
 
 pub(crate) fn decode<'a>(
     payload: &'a [u8],
-    mut f: impl FnMut(Report<'a>),
+    mut f: impl FnMut(&Report<'a>),
 ) -> Result<usize, DecodeError> {
     let mut words = Words(payload);
     let (Some(word), Some(sequence), Some(ingress_ts)) = (words.u32(), words.u32(), words.u32())
@@ -67,7 +67,7 @@ pub(crate) fn decode<'a>(
     if !is_as_announced(&report.inner) || word & needed == 0 && !is_ip(&report.inner) {
         return Err(OTHER_INNER);
     }
-    f(report);
+    f(&report);
     Ok(1)
 }
 

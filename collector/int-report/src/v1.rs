@@ -12,7 +12,7 @@ const RESERVED: u32 = 0x7e00;
 
 pub(crate) fn decode<'a>(
     payload: &'a [u8],
-    mut f: impl FnMut(Report<'a>),
+    mut f: impl FnMut(&Report<'a>),
 ) -> Result<usize, DecodeError> {
     let short = |need_bytes| DecodeError::ShortHeader {
         have_bytes: payload.len(),
@@ -73,7 +73,7 @@ pub(crate) fn decode<'a>(
     if !is_as_announced(&report.inner) || !speaks && !is_ip(&report.inner) {
         return Err(OTHER_INNER);
     }
-    f(report);
+    f(&report);
     Ok(1)
 }
 

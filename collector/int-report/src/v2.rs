@@ -22,7 +22,7 @@ const COLD: u16 = metadata::PORTS2 | SKIPPED | metadata::DROP;
 #[inline]
 pub(crate) fn decode<'a>(
     payload: &'a [u8],
-    mut f: impl FnMut(Report<'a>),
+    mut f: impl FnMut(&Report<'a>),
 ) -> Result<usize, DecodeError> {
     let Some((group, body)) = payload.split_first_chunk::<GROUP_HEADER_BYTES>() else {
         return Err(DecodeError::ShortHeader {
@@ -31,15 +31,7 @@ pub(crate) fn decode<'a>(
         });
     };
     let word = u32::from_be_bytes([group[0], group[1], group[2], group[3]]);
-    let mut template = Report {
-        version: 2,
-        node_id: u32::from_be_bytes([group[4], group[5], group[6], group[7]]),
-        hw_id: ((word >> 22) & 0x3f) as u8,
-        sequence: word & 0x3f_ffff,
-        sequence_bits: 22,
-        first_in_datagram: true,
-        ..Report::default()
-    };
+    let node_id = u32::from_be_bytes([group[4], group[5], group[6], group[7]]);
     let mut rest = body;
     let mut count = 0;
     while let Some((&first, after)) = rest.split_first_chunk::<4>() {
@@ -61,10 +53,19 @@ pub(crate) fn decode<'a>(
         if next.len() < 4 {
             (contents, next) = (after, &[]);
         }
-        let report = individual(&template, first, contents, offset)?;
-        f(report);
+        // Read where it is handed on: a copy waits for every field that was just written.
+        let mut report = Report {
+            version: 2,
+            node_id,
+            hw_id: ((word >> 22) & 0x3f) as u8,
+            sequence: word & 0x3f_ffff,
+            sequence_bits: 22,
+            first_in_datagram: count == 0,
+            ..Report::default()
+        };
+        individual(&mut report, first, contents, offset)?;
+        f(&report);
         count += 1;
-        template.first_in_datagram = false;
         // Who sent it is no report.
         if tag::is_tag(next) {
             break;
@@ -93,25 +94,15 @@ fn words_of(bits: u16) -> usize {
 /// One individual report; `contents` is everything after its first word.
 #[inline(always)]
 fn individual<'a>(
-    template: &Report<'_>,
+    report: &mut Report<'a>,
     first: [u8; 4],
     contents: &'a [u8],
     offset: usize,
-) -> Result<Report<'a>, DecodeError> {
+) -> Result<(), DecodeError> {
     let [types, _, metadata_words, flags] = first;
-    let mut report = Report {
-        dropped: flags & flag::DROPPED != 0,
-        congested: flags & flag::CONGESTED != 0,
-        tracked: flags & flag::TRACKED != 0,
-        inner: Inner::default(),
-        version: template.version,
-        node_id: template.node_id,
-        hw_id: template.hw_id,
-        sequence: template.sequence,
-        sequence_bits: template.sequence_bits,
-        first_in_datagram: template.first_in_datagram,
-        ..Report::default()
-    };
+    report.dropped = flags & flag::DROPPED != 0;
+    report.congested = flags & flag::CONGESTED != 0;
+    report.tracked = flags & flag::TRACKED != 0;
     let mut has_metadata = false;
     let mut is_sound = flags & RESERVED_FLAGS == 0;
     let inner = match types >> 4 {
@@ -136,7 +127,7 @@ fn individual<'a>(
             };
             let domain_id = u16::from_be_bytes([fixed[2], fixed[3]]);
             let domain_bits = u16::from_be_bytes([fixed[4], fixed[5]]);
-            let left = read_metadata(&mut report, items, bits, domain_id, domain_bits)
+            let left = read_metadata(report, items, bits, domain_id, domain_bits)
                 .ok_or(DecodeError::MetadataTooShort { offset })?;
             // Words of other domains are of any number.
             is_sound &= left == 0 || domain_id != 0;
@@ -151,7 +142,7 @@ fn individual<'a>(
         // IOAM: its body is not defined.
         2 if is_sound => {
             report.inner = Inner::new(contents, InnerKind::Opaque);
-            return Ok(report);
+            return Ok(());
         }
         2 => return Err(OTHER_INNER),
     };
@@ -173,7 +164,7 @@ fn individual<'a>(
     if !speaks && !(is_as_announced(&report.inner) && (is_sound || is_ip(&report.inner))) {
         return Err(OTHER_INNER);
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Reads the baseline metadata in ascending bit order, then the domain-specific

@@ -45,7 +45,7 @@ fn push(
         |_, _| {},
     );
     for (rx_ns, payload) in batch.drain(..) {
-        let _ = int_report::decode(payload, |r| single.push_report(EXPORTER, &r, rx_ns));
+        let _ = int_report::decode(payload, |r| single.push_report(EXPORTER, r, rx_ns));
     }
 }
 

@@ -12,7 +12,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut reports: Vec<Report<'_>> = Vec::new();
     let result = decode(data, |r| {
         let _ = parse_inner(&r.inner);
-        reports.push(r);
+        reports.push(*r);
     });
     if let Some(fast) = fast_path(data) {
         assert_eq!(result, Ok(1));

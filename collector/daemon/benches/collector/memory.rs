@@ -113,7 +113,7 @@ fn child(case: &Case) {
                 pipeline.push_event("local", event);
             }
         }
-        let _ = int_report::decode(&report, |r| pipeline.push_report(exporter, &r, rx_ns));
+        let _ = int_report::decode(&report, |r| pipeline.push_report(exporter, r, rx_ns));
         if n % 100_000 == 0 {
             pipeline.sink_mut().flush();
         }

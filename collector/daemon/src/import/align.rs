@@ -42,7 +42,7 @@ pub(super) fn align(pcap: &Path, mut trace: Traces) -> Result<Option<i64>> {
             break;
         };
         let time_ns = packet.time_ns;
-        let mut compare = |r: Report<'_>| {
+        let mut compare = |r: &Report<'_>| {
             if let Ok(p) = parse_inner(&r.inner)
                 && p.payload_bytes > 0
                 && let Some(&t) =

@@ -53,7 +53,7 @@ impl<W: Write> Printer<W> {
             reports += u64::from(report.hop.is_none_or(|hop| !hop.further));
             hops += u64::from(report.hop.is_some());
             if written.is_ok() {
-                written = self.line(&Line::new(exporter, &report));
+                written = self.line(&Line::new(exporter, report));
             }
         });
         written?;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 fn records(payload: &[u8]) -> (usize, Vec<Report<'_>>) {
     let mut found = Vec::new();
-    let count = decode(payload, |r| found.push(r)).unwrap();
+    let count = decode(payload, |r| found.push(*r)).unwrap();
     (count, found)
 }
 

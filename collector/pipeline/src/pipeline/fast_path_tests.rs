@@ -208,7 +208,7 @@ fn push(
         |_, e| panic!("{e}"),
     );
     for (rx_ns, payload) in waiting.drain(..) {
-        int_report::decode(&payload, |r| single.push_report(EXPORTER, &r, rx_ns)).unwrap();
+        int_report::decode(&payload, |r| single.push_report(EXPORTER, r, rx_ns)).unwrap();
     }
 }
 

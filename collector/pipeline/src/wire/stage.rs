@@ -167,7 +167,10 @@ fn decode<'a>(
         {
             *key = Some(PackedKey::of(&inner.flow_key()));
         }
-        decoded.push(Decoded { report, inner });
+        decoded.push(Decoded {
+            report: *report,
+            inner,
+        });
     });
     Contents::Decoded {
         start,

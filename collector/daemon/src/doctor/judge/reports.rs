@@ -34,7 +34,7 @@ impl Heard {
     pub(in crate::doctor) fn datagram(&mut self, from: IpAddr, payload: &[u8]) {
         self.datagrams += 1;
         let nodes = &mut self.nodes;
-        let read = int_report::decode(payload, |report: Report<'_>| {
+        let read = int_report::decode(payload, |report: &Report<'_>| {
             let node = nodes.entry((report.node_id, from)).or_default();
             node.reports += 1;
             node.without_queue += u64::from(report.queue_occupancy.is_none());
