@@ -9,6 +9,7 @@ import pytest
 
 from tidemark_lab import theory
 from tidemark_lab.papers import (
+    authors,
     bscl,
     bscl_mix,
     bscl_table,
@@ -20,8 +21,10 @@ from tidemark_lab.papers import (
     srb,
     utb,
     utb_least,
+    utb_many,
     utb_time,
 )
+from tidemark_lab.papers.paper import Figure
 from tidemark_lab.papers.runs import Packets
 from tidemark_lab.papers.study import Study
 
@@ -253,3 +256,30 @@ def test_the_first_bursts_are_those_of_the_file():
     (point,) = Study(Path("none")).points("srb-short")
     assert point.experiment.traffic.open_loop[0].initial_window == srb.FIRST_BURST
     assert srb.slow_start_bursts(srb.TRANSFER_PACKETS, srb.FIRST_BURST) == [2, 4, 8]
+
+
+def test_the_authors_queue_lies_between_the_buffers_next_to_one():
+    """Of 16 Reno flows they have 155.6 and 177.8 packets, with medians of 129 and 152."""
+    low, high = (authors.queue("reno", 16, b / authors.BDP_PACKETS) for b in (155.556, 177.778))
+    assert low[4] * authors.BDP_PACKETS == pytest.approx(129, abs=0.01)
+    assert high[4] * authors.BDP_PACKETS == pytest.approx(152, abs=0.01)
+    between = authors.queue("reno", 16, 1.0)
+    assert between == pytest.approx((low + high) / 2, abs=1e-4)
+    assert authors.queue("reno", 16, 2.0) is None and authors.queue("vegas", 16, 1.0) is None
+
+
+def test_a_queue_is_held_against_the_authors_quantiles():
+    """Twenty packets off at one of them are more than a tenth of a BDP of 165."""
+    theirs = 165 * authors.queue("reno", 16, 1.0)
+    off = theirs.copy()
+    off[3] -= 20
+    for quantiles, wanted, said in ((theirs, True, ""), (off, False, "quantile of 0.1 is")):
+        figure = Figure("Fig. 4", "", "", ())
+        empty = np.array([])
+        seen = utb_many.Distribution(165, 0, 0, 0, quantiles, theirs, 165, empty, empty)
+        seen.hold(figure, "n = 16")
+        (check,) = figure.checks
+        assert check.agrees is wanted and said in check.why
+    empty_handed = Figure("Fig. 4", "", "", ())
+    utb_many.Distribution(165, 0, 0, 0, theirs, None, 165, empty, empty).hold(empty_handed, "")
+    assert empty_handed.checks == []
