@@ -225,6 +225,13 @@ class Traffic(Strict):
     open_loop: list[OpenLoop] = Field(default=[], description="transfers by a Poisson process")
     closed_loop: list[ClosedLoop] = Field(default=[], description="transfers by thinking users")
     datagrams: list[Datagrams] = Field(default=[], description="UDP flows with Poisson packets")
+    min_rto: Seconds | None = Field(
+        default=None,
+        ge=0.2,
+        le=60,
+        description="no TCP sender retransmits sooner than that after silence; default: 200 ms, as "
+        "Linux has it (not remote)",
+    )
 
     @model_validator(mode="after")
     def _some(self) -> Traffic:

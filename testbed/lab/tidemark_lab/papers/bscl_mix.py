@@ -111,8 +111,8 @@ def _why(run: RunData, phase: str) -> str:
         return ""
     constant = math.sqrt(run.row(phase)["loss_rate"]) * (packets + known.c_te) / known.n_b
     return (
-        f"the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}; C_e·T_e is "
-        f"{known.c_te:.0f} packets, a full buffer's share of a flow {packets / known.n_b:.1f}"
+        f"not known; the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}; C_e·T_e "
+        f"is {known.c_te:.0f} packets, a full buffer's share of a flow {packets / known.n_b:.1f}"
     )
 
 

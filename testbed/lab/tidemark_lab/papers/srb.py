@@ -135,10 +135,10 @@ def oc3(found: Sequence[RunData]) -> Figure:
 def _why(run: RunData, phase: str) -> str:
     together, apart = variation(run.packets(phase))
     return (
-        f"{runs.seconds([run], [phase])} of a seed; the sum of the windows has a standard "
-        f"deviation of {together:.0f} packets, of independent windows it would be {apart:.0f}: the "
-        "paper has some synchronisation of 100 and 200 flows, how much it does not print, nor its "
-        "round trips"
+        f"not known; {runs.seconds([run], [phase])} of a seed; the sum of the windows has a "
+        f"standard deviation of {together:.0f} packets, of independent windows it would be "
+        f"{apart:.0f}: the paper has some synchronisation of 100 and 200 flows, how much it does "
+        "not print, nor its round trips"
     )
 
 
@@ -209,8 +209,7 @@ def short_flows(run: RunData) -> Figure:
                 f"{model:.0f} (M/G/1)",
                 why=f"the bursts that came have {came.mean():.1f} packets on average and at most "
                 f"{came.max()}{delayed}. With them M/G/1 has "
-                f"{length_at(load, came, probability):.0f} packets; a transfer's bursts follow "
-                "each other by a round trip, where the model has independent ones",
+                f"{length_at(load, came, probability):.0f} packets",
             )
         )
     return figure

@@ -116,7 +116,7 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
             exponent(smallest),
             EXPONENT_OFF,
             "-0.5 (√n rule)",
-            why=f"flows lose together, as in Fig. 4{outside}",
+            why=f"not known{outside}",
         ),
         within(
             "idle share with 20 packets as n to the power of",
@@ -124,8 +124,7 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
             exponent(idle),
             EXPONENT_OFF,
             "-0.5 (1/√n)",
-            why="the theorem leaves the buffer out: the 20 packets, 12 % of a BDP, cover as much "
-            f"of a dip that becomes smaller with n ({', '.join(losing)} flows lose together)",
+            why=f"not known; {', '.join(losing)} flows lose together",
         ),
     ]
     return figure
