@@ -125,6 +125,11 @@ def test_a_smallest_rto_is_a_record_that_stands_before_the_flows():
     assert not any(line.startswith("rto") for line in text(document()).splitlines())
 
 
+def test_a_control_that_ns3_has_not_is_refused():
+    doc = document(traffic__persistent__0__congestion_control=["random_reno", "cubic"])
+    assert Ns3().refuse(plan(doc)) == ["traffic: ns-3 has no random_reno: take embedded"]
+
+
 def test_what_only_the_simulation_has_is_refused_elsewhere():
     doc = document(traffic__datagrams=[DATAGRAMS], topology__switches__0__scheduling="fair")
     doc["traffic"]["persistent"][0]["congestion_control"] = "newreno"

@@ -18,6 +18,7 @@ CongestionControl = Literal[
     "bbr",
     "scalable",
     "highspeed",
+    "random_reno",
     "htcp",
     "dctcp",
     "vegas",
@@ -106,7 +107,8 @@ class Persistent(_Senders):
         default=["cubic"],
         min_length=1,
         description="one, or several that alternate along the flows and the rounds of hosts; "
-        "`scalable`, `highspeed`, `vegas` and `dctcp` are the lab's own where the kernel has none",
+        "`scalable`, `highspeed`, `vegas` and `dctcp` are the lab's own where the kernel has none, "
+        "and so is `random_reno`, UTB's (§4.5; not ns3)",
     )
     window: Size | None = Field(
         default=None, description="receive buffer: the flows are window-limited"
