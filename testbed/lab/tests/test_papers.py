@@ -151,6 +151,13 @@ def test_srbs_buffers_are_multiples_of_the_papers_bdp():
         assert multiple * 1291 / math.sqrt(n) == pytest.approx(packets_, abs=2)
 
 
+def test_srbs_model_is_the_printed_one_with_the_line_cards_fifo():
+    off = [abs(srb.gaussian(n, b) - model) for n, _, b, model, *_ in srb.FIG_14]
+    assert max(off) < 0.1 and sum(v <= 0.05 for v in off) == 14
+    # Without the FIFO it is far from it.
+    assert srb.gaussian(100, 64 - srb.FIFO_PACKETS) < 81
+
+
 def test_srbs_windows_vary_together_or_apart():
     """Two sawtooths in step have twice the deviation of one, in opposition none."""
     at = np.arange(0, 20, 0.005)
