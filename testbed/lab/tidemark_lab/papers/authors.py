@@ -72,6 +72,22 @@ def queue(algorithm: str, flows: int, buffer_bdp: float) -> np.ndarray | None:
     )
 
 
+def largest(algorithm: str, flows: int, buffer_bdp: float) -> float | None:
+    """Worst flow's 95th percentile over BDP/n: between the buffers next to one; None outside
+    them."""
+    table = _deltas()
+    points = sorted((b, v[2]) for (a, n, b), v in table.items() if (a, n) == (algorithm, flows))
+    if not points or not points[0][0] <= buffer_bdp * BDP_PACKETS <= points[-1][0]:
+        return None
+    buffers, values = zip(*points, strict=True)
+    return float(np.interp(buffer_bdp * BDP_PACKETS, buffers, values))
+
+
+@cache
+def _deltas() -> dict[FairKey, tuple[float, ...]]:
+    return fairness()
+
+
 def fairness(path: Path = FOLDER / "calculated_deltas.csv") -> dict[FairKey, tuple[float, ...]]:
     """Worst flow's largest window over BDP/n, BDP/n over its 5th percentile, and its 95th
     percentile over BDP/n (Fig. 11)."""

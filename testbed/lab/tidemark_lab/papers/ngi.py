@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..report.style import DROP, GREY, WATER
-from . import ngi_protocols, runs
+from . import ngi_packets, ngi_protocols, runs
 from .draw import Drawing, Rows, column, curves
 from .ngi_runs import residual_share, traced
 from .paper import Check, Figure, within
@@ -44,6 +44,7 @@ def figures(study: Study) -> list[Figure]:
     if small:
         large = study.find("ngi-buffer")[:1]
         made.append(over_buffer([(small, "b20"), *((r, p) for r in large for p in LARGER)]))
+        made.append(ngi_packets.around_a_loss(small))
         if more := study.by_number("ngi-flows", COUNT):
             made.append(over_flows([small, *more]))
     four = {str(r.setting(SCHEDULING)): r for r in study.find("ngi-four")}

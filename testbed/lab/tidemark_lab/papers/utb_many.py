@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Updating the Theory of Buffer Sizing, Figs. 4, 6: distributions of many flows."""
+"""Updating the Theory of Buffer Sizing, Fig. 4: distributions of many flows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .draw import Drawing, Rows, column
 from .paper import Figure
 from .runs import RunData
 from .study import Study
-from .utb import ALGORITHM, SCALED
+from .utb import SCALED
 from .utb_fairness import COLOURS, COUNT
 
 # How far a quantile may be from the authors', of a BDP: of their own Reno rows nine in ten are so
@@ -35,11 +35,7 @@ AUTHORS = (
 def figures(study: Study) -> list[Figure]:
     """Figures whose runs are there."""
     reno = study.by_number("utb-many", COUNT)
-    others = sorted(
-        study.find("utb-others"), key=lambda r: (r.setting(ALGORITHM), int(r.setting(COUNT)))
-    )
     made = [distributions(reno)] if reno else []
-    made += [other_distributions(others)] if others else []
     made += [utb_time.marks_against_drops(run) for run in study.find("utb-ecn")[:1]]
     made += [utb_time.unfair(r) for r in reno if int(r.setting(COUNT)) == 4][:1]
     made += [utb_time.window_distributions(r) for r in reno if int(r.setting(COUNT)) == 16][:1]
@@ -93,7 +89,7 @@ class Distribution:
         return [(*key, int(a), round(float(s), 6)) for a, s in pairs]
 
 
-def _distribution(run: RunData, phase: str, algorithm: str, spare: float) -> Distribution:
+def distribution(run: RunData, phase: str, algorithm: str, spare: float) -> Distribution:
     limit, bdp, n = run.limit(phase), run.bdp(phase), int(run.row(phase)["true_n_b"])
     least = limit - spare * bdp / math.sqrt(n)
     queue = run.packets(phase).queue
@@ -111,7 +107,7 @@ def _distribution(run: RunData, phase: str, algorithm: str, spare: float) -> Dis
     )
 
 
-def _draw_authors(axis: Any, found: Sequence[Distribution], colours: Sequence[str]) -> None:
+def draw_authors(axis: Any, found: Sequence[Distribution], colours: Sequence[str]) -> None:
     """Their 5th percentile, median and 95th, on a line for each number of flows."""
     for number, (one, colour) in enumerate(zip(found, colours, strict=False)):
         if one.authors is not None:
@@ -137,7 +133,7 @@ def distributions(reno: Sequence[RunData]) -> Figure:
             for n, colour in zip(counts, COLOURS, strict=False):
                 own = [r for r in rows if (r[0], r[1]) == (n, phase)]
                 found[n, phase].draw(axis, own, colour, f"n = {n}")
-            _draw_authors(axis, [found[n, phase] for n in counts], COLOURS)
+            draw_authors(axis, [found[n, phase] for n in counts], COLOURS)
             axis.set_title(f"B = {reno[0].limit_bdp(phase):.2g} BDP", loc="left")
 
     figure = Figure(
@@ -151,50 +147,10 @@ def distributions(reno: Sequence[RunData]) -> Figure:
     )
     for phase in phases:
         for n, run in zip(counts, reno, strict=True):
-            seen = found[n, phase] = _distribution(run, phase, "reno", 1.0)
+            seen = found[n, phase] = distribution(run, phase, "reno", 1.0)
             figure.rows += seen.rows(n, phase)
             seen.hold(figure, f"n = {n}, {phase}")
         narrower = found[counts[-1], phase].width / found[counts[0], phase].width
         what = f"{phase}: width of the distribution, most flows over fewest"
         figure.check(what, "narrower", narrower, 0.0, 0.9, why=_runs_empty(reno[0], phase))
-    return figure
-
-
-def other_distributions(others: Sequence[RunData]) -> Figure:
-    """Fig. 6: CUBIC and BBR at 0.8 BDP."""
-    names = list(dict.fromkeys(str(r.setting(ALGORITHM)) for r in others))
-    found: dict[tuple[str, int], Distribution] = {}
-
-    def fill(axes: Any, rows: Rows) -> None:
-        for axis, name in zip(axes, names, strict=True):
-            own = [k for k in found if k[0] == name]
-            for key, colour in zip(own, COLOURS[1:], strict=False):
-                data = [r for r in rows if (r[0], r[1]) == key]
-                found[key].draw(axis, data, colour, f"n = {key[1]}")
-            _draw_authors(axis, [found[k] for k in own], COLOURS[1:])
-            axis.set_title(name, loc="left")
-            axis.legend()
-
-    figure = Figure(
-        "Fig. 6",
-        "Queue distributions of other algorithms, B = 0.8 BDP",
-        Drawing("utb-6", len(names), 2.2, fill, "queue (packets)", "share of packets"),
-        ("algorithm", "flows", "queue_packets", "share"),
-        note=SCALED + f" BBR is version 1. Dashed: B - 2·BDP/√n of each n.{AUTHORS}",
-        keys=3,
-    )
-    for run in others:
-        name, n = str(run.setting(ALGORITHM)), int(run.setting(COUNT))
-        # The figure's unshaded area: 2·BDP/√n.
-        seen = found[name, n] = _distribution(run, "b80", name, 2.0)
-        figure.rows += seen.rows(name, n)
-        figure.check(
-            f"{name}, n = {n}: packets below B - 2·BDP/√n",
-            "about none",
-            seen.below,
-            0.0,
-            MOST_BELOW,
-            why=runs.disturbance(run.packets("b80"), name, run.simulated),
-        )
-        seen.hold(figure, f"{name}, n = {n}")
     return figure
