@@ -39,9 +39,7 @@ def figures(study: Study) -> list[Figure]:
     made += [utb_time.marks_against_drops(run) for run in study.find("utb-ecn")[:1]]
     made += [utb_time.unfair(r) for r in reno if int(r.setting(COUNT)) == 4][:1]
     made += [utb_time.window_distributions(r) for r in reno if int(r.setting(COUNT)) == 16][:1]
-    return made + (
-        [utb_fairness.flows_with_loss(reno), utb_fairness.fairness(reno)] if reno else []
-    )
+    return made + ([utb_fairness.flows_with_loss(reno)] if reno else [])
 
 
 @dataclass(frozen=True)
@@ -123,34 +121,54 @@ def _runs_empty(run: RunData, phase: str) -> str:
     return f"with {run.setting(COUNT)} flows the queue runs empty: the buffer is its whole width"
 
 
-def distributions(reno: Sequence[RunData]) -> Figure:
-    """Fig. 4: queue of Reno flows over n at three buffers."""
-    phases, counts = reno[0].phases, [int(r.setting(COUNT)) for r in reno]
-    found: dict[tuple[int, str], Distribution] = {}
+# Run, phase, its control, and how many times BDP/√n the dashed line lies below the limit.
+Case = tuple[RunData, str, str, float]
+
+
+def drawn(
+    said: tuple[str, str, str], columns: dict[str, list[Case]], more: str
+) -> tuple[Figure, dict[tuple[str, int], Distribution]]:
+    """A column of axes for each title, a line in it for each number of flows, and how far each is
+    from the authors' quantiles. `said`: name, title, and the titles' column in the data."""
+    found = {
+        (title, int(case[0].setting(COUNT))): distribution(*case)
+        for title, cases in columns.items()
+        for case in cases
+    }
+    counts = sorted({n for _, n in found})
 
     def fill(axes: Any, rows: Rows) -> None:
-        for axis, phase in zip(axes, phases, strict=True):
-            for n, colour in zip(counts, COLOURS, strict=False):
-                own = [r for r in rows if (r[0], r[1]) == (n, phase)]
-                found[n, phase].draw(axis, own, colour, f"n = {n}")
-            draw_authors(axis, [found[n, phase] for n in counts], COLOURS)
-            axis.set_title(f"B = {reno[0].limit_bdp(phase):.2g} BDP", loc="left")
+        for axis, title in zip(axes, columns, strict=True):
+            own = [(n, c) for n, c in zip(counts, COLOURS, strict=False) if (title, n) in found]
+            for n, colour in own:
+                data = [r for r in rows if (r[0], r[1]) == (title, n)]
+                found[title, n].draw(axis, data, colour, f"n = {n}")
+            draw_authors(axis, [found[title, n] for n, _ in own], [c for _, c in own])
+            axis.set_title(title, loc="left")
 
-    figure = Figure(
-        "Fig. 4",
-        "Queue distributions of Reno flows with decreasing buffers",
-        Drawing("utb-4", len(phases), 2.2, fill, "queue (packets)", "share of packets"),
-        ("flows", "phase", "queue_packets", "share"),
-        note=SCALED + " Dotted: the limit; dashed: B - BDP/√n of each n, below which Theorem 4 has "
-        f"2 % of the packets where n → ∞.{AUTHORS}",
-        keys=3,
+    name, title, key = said
+    drawing = Drawing(
+        f"utb-{name.split()[1]}", len(columns), 2.2, fill, "queue (packets)", "share of packets"
     )
-    for phase in phases:
-        for n, run in zip(counts, reno, strict=True):
-            seen = found[n, phase] = distribution(run, phase, "reno", 1.0)
-            figure.rows += seen.rows(n, phase)
-            seen.hold(figure, f"n = {n}, {phase}")
-        narrower = found[counts[-1], phase].width / found[counts[0], phase].width
-        what = f"{phase}: width of the distribution, most flows over fewest"
-        figure.check(what, "narrower", narrower, 0.0, 0.9, why=_runs_empty(reno[0], phase))
+    figure = Figure(name, title, drawing, (key, "flows", "queue_packets", "share"), keys=3)
+    figure.note = SCALED + more
+    for (column_title, n), seen in found.items():
+        figure.rows += seen.rows(column_title, n)
+        seen.hold(figure, f"{column_title}, n = {n}")
+    return figure, found
+
+
+def distributions(reno: Sequence[RunData]) -> Figure:
+    """Fig. 4: queue of Reno flows over n at three buffers."""
+    titles = {f"B = {reno[0].limit_bdp(p):.2g} BDP": p for p in reno[0].phases}
+    figure, found = drawn(
+        ("Fig. 4", "Queue distributions of Reno flows with decreasing buffers", "buffer"),
+        {title: [(r, phase, "reno", 1.0) for r in reno] for title, phase in titles.items()},
+        " Dotted: the limit; dashed: B - BDP/√n of each n, below which Theorem 4 has 2 % of the "
+        f"packets where n → ∞.{AUTHORS}",
+    )
+    for title, phase in titles.items():
+        few, many = (found[title, int(r.setting(COUNT))].width for r in (reno[0], reno[-1]))
+        what = f"{title}: width of the distribution, most flows over fewest"
+        figure.check(what, "narrower", many / few, 0.0, 0.9, why=_runs_empty(reno[0], phase))
     return figure

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from ..report.style import DROP, GREY, LIMIT, WATER
-from . import authors, runs
+from . import authors, runs, utb_fairness
 from .bscl import crossing
 from .draw import Drawing, Rows, curves
 from .paper import Figure, within_factor
 from .runs import RunData
 from .study import Study
 from .utb import ALGORITHM, SCALED
-from .utb_fairness import AUTHORS_FLOWS, COLOURS, COUNT, DELTA_FACTOR
-from .utb_many import AUTHORS, MOST_BELOW, Distribution, distribution, draw_authors
+from .utb_fairness import COUNT
+from .utb_many import AUTHORS, MOST_BELOW, distribution, drawn
 
 # Of the paper's Fig. 6 there is no BBR version 2 here; §4.5's Reno has a figure of its own.
 SHOWN = ("cubic", "bbr")
@@ -42,7 +42,10 @@ def figures(study: Study) -> list[Figure]:
     held = {a: named[a] for a in HELD if named[a]}
     reno = {int(r.setting(COUNT)): r for r in study.find("utb-many")}
     pairs = [(reno[n], r) for r in named[RANDOM] if (n := int(r.setting(COUNT))) in reno]
-    made = [smallest_buffers(held), fairness(held)] if held else []
+    made = [smallest_buffers(held)] if held else []
+    if reno or held:
+        of_reno = [reno[n] for n in sorted(reno)]
+        made.append(utb_fairness.fairness({"reno": of_reno, **held} if reno else held))
     if shown := {a: held[a] for a in SHOWN if a in held}:
         made.append(distributions(shown))
     return made + ([halved_by_chance(pairs)] if pairs else [])
@@ -92,92 +95,23 @@ def smallest_buffers(held: dict[str, list[RunData]]) -> Figure:
     return figure
 
 
-def fairness(held: dict[str, list[RunData]]) -> Figure:
-    """Fig. 11: Δ-almost fairness over n at 1 BDP, and over the buffer."""
-
-    def fill(axes: Any, rows: Rows) -> None:
-        for name, colour in zip(held, COLOURS, strict=False):
-            full = [r for r in rows if (r[0], r[2]) == (name, 1.0)]
-            of_16 = [r for r in rows if (r[0], r[1]) == (name, AUTHORS_FLOWS)]
-            of_16.sort(key=lambda r: float(str(r[2])))
-            for axis, own, x in ((axes[0], full, 1), (axes[1], of_16, 2)):
-                ours, theirs = (3, "o-", colour, name), (5, "s:", colour, None)
-                curves(axis, own, ours, theirs, x=x)
-        axes[0].set_xscale("log", base=2)
-        axes[0].set_xlabel("flows")
-        axes[1].set_xlabel("B / BDP")
-
-    figure = Figure(
-        "Fig. 11 others",
-        "Worst-case Δ-almost fairness of other controls",
-        Drawing("utb-11-others", 2, 2.2, fill, y="window over BDP/n"),
-        (
-            *("algorithm", "flows", "buffer_bdp", "largest_over_fair", "smallest_over_fair"),
-            "authors_largest",
-        ),
-        note=SCALED + f" Right: n = {AUTHORS_FLOWS}. Dotted: authors' calculated_deltas.csv, "
-        "95th percentile, between the buffers next to ours. Windows in flight.",
-        keys=3,
-    )
-    for name, found in held.items():
-        for run in found:
-            n = int(run.setting(COUNT))
-            for phase in run.phases:
-                part, estimates = run.limit_bdp(phase), run.estimates(phase)
-                low, high = estimates.get("delta_low"), estimates.get("delta_high")
-                theirs = authors.largest(name, n, part)
-                figure.row(name, n, part, high, None if not low else 1 / low, theirs)
-                if theirs is not None and (part == 1.0 or n == AUTHORS_FLOWS):
-                    what = f"{name}, n = {n}, B = {part:.2g} BDP: largest window over BDP/n"
-                    check = within_factor(
-                        what,
-                        theirs,
-                        high,
-                        DELTA_FACTOR,
-                        f"{theirs:.3g} (authors' table)",
-                        "not known",
-                    )
-                    figure.checks.append(check)
-    return figure
-
-
 def distributions(shown: dict[str, list[RunData]]) -> Figure:
-    """Fig. 6: CUBIC and BBR at 0.8 BDP."""
-    found: dict[tuple[str, int], Distribution] = {}
-
-    def fill(axes: Any, rows: Rows) -> None:
-        for axis, name in zip(axes, shown, strict=True):
-            own = [k for k in found if k[0] == name]
-            for key, colour in zip(own, COLOURS[1:], strict=False):
-                data = [r for r in rows if (r[0], r[1]) == key]
-                found[key].draw(axis, data, colour, f"n = {key[1]}")
-            draw_authors(axis, [found[k] for k in own], COLOURS[1:])
-            axis.set_title(name, loc="left")
-            axis.legend()
-
-    figure = Figure(
-        "Fig. 6",
-        "Queue distributions of other algorithms, B = 0.8 BDP",
-        Drawing("utb-6", len(shown), 2.2, fill, "queue (packets)", "share of packets"),
-        ("algorithm", "flows", "queue_packets", "share"),
-        note=SCALED + f" BBR is version 1. Dashed: B - 2·BDP/√n of each n.{AUTHORS}",
-        keys=3,
+    """Fig. 6: CUBIC and BBR at 0.8 BDP. Dashed in it is the figure's unshaded area."""
+    figure, found = drawn(
+        ("Fig. 6", "Queue distributions of other algorithms, B = 0.8 BDP", "algorithm"),
+        {a: [(r, "b80", a, 2.0) for r in of_a] for a, of_a in shown.items()},
+        f" BBR is version 1. Dashed: B - 2·BDP/√n of each n.{AUTHORS}",
     )
-    for name, runs_of in shown.items():
-        for run in runs_of:
-            n = int(run.setting(COUNT))
-            # The figure's unshaded area: 2·BDP/√n.
-            seen = found[name, n] = distribution(run, "b80", name, 2.0)
-            figure.rows += seen.rows(name, n)
-            figure.check(
-                f"{name}, n = {n}: packets below B - 2·BDP/√n",
-                "about none",
-                seen.below,
-                0.0,
-                MOST_BELOW,
-                why=runs.disturbance(run.packets("b80"), name, run.simulated),
-            )
-            seen.hold(figure, f"{name}, n = {n}")
+    for (name, n), seen in found.items():
+        run = next(r for r in shown[name] if int(r.setting(COUNT)) == n)
+        figure.check(
+            f"{name}, n = {n}: packets below B - 2·BDP/√n",
+            "about none",
+            seen.below,
+            0.0,
+            MOST_BELOW,
+            why=runs.disturbance(run.packets("b80"), name, run.simulated),
+        )
     return figure
 
 
