@@ -45,7 +45,7 @@ def around_a_loss(run: RunData) -> Figure:
             axes[0].plot(x, y, color=colour, linewidth=1, label=kind)
         lost = [r for r in rows if r[2]]
         height = [1.95 if r[1] == "flow" else 0.95 for r in lost]
-        axes[0].plot(column(lost, 0), height, "s", color=DROP, markersize=3, label="lost")
+        axes[0].plot(column(lost, 0), height, "x", color=DROP, markersize=4, label="lost")
         axes[0].set_yticks([])
 
     return Figure(
@@ -75,7 +75,7 @@ def around_a_loss(run: RunData) -> Figure:
                 why="not known",
             ),
         ],
-        scaled([("", run, PHASE)]) + " Heights mean nothing, as in the paper; squares are lost.",
+        scaled([("", run, PHASE)]) + " Heights mean nothing, as in the paper; crosses are lost packets.",
     )
 
 

@@ -105,7 +105,7 @@ def oc3(found: Sequence[RunData]) -> Figure:
 
     def fill(axes: Any, rows: Rows) -> None:
         lines: list[Line] = [
-            (4, "x", GREY, "model, printed"),
+            (4, "s", GREY, "model, printed"),
             (6, "s-", LIMIT, "router"),
             (7, "o-", WATER, "ours"),
         ]
