@@ -75,7 +75,7 @@ def around_a_loss(run: RunData) -> Figure:
                 why="not known",
             ),
         ],
-        scaled([("", run, PHASE)]) + " Heights mean nothing, as in the paper; crosses are lost packets.",
+        scaled([("", run, PHASE)]) + " Heights mean nothing, as in the paper; crosses: lost.",
     )
 
 

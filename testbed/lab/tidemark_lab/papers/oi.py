@@ -137,8 +137,7 @@ def _why(run: RunData, phase: str) -> str:
     there, row = flows.offered(run, phase), run.row(phase)
     return (
         f"not known; {there.under_way:.0f} transfers are under way on average, those that begin in "
-        f"these {row['seconds']:.0f} s are {there.load:.0%} of the rate without headers; the paper "
-        "prints neither"
+        f"these {row['seconds']:.0f} s are {there.load:.0%} of the rate without headers"
     )
 
 

@@ -60,20 +60,20 @@ def smallest_buffer(phases: Sequence[tuple[RunData, str]]) -> tuple[float | None
 
 def smallest_buffers(held: dict[str, list[RunData]]) -> Figure:
     """Fig. 5a: smallest full buffer over n."""
-    names = list(held)
 
     def fill(axes: Any, rows: Rows) -> None:
-        for axis, name in zip(axes, names, strict=True):
+        for axis, name in zip(axes, held, strict=True):
             own = [r for r in rows if r[0] == name]
             ours, theirs = (2, "o", WATER, "ours"), (4, "s", LIMIT, "authors' table")
             curves(axis, own, ours, theirs, (5, "--", GREY, "BDP/√n"), x=1)
-            axis.set(yscale="log", title=name)
+            axis.set_yscale("log")
+            axis.set_title(name, loc="left")
             axis.set_xscale("log", base=2)
 
     figure = Figure(
         "Fig. 5 others",
         "Smallest buffer over flows of other controls",
-        Drawing("utb-5-others", len(names), 2.2, fill, "flows", "smallest buffer (packets)"),
+        Drawing("utb-5-others", len(held), 2.2, fill, "flows", "smallest buffer (packets)"),
         ("algorithm", "flows", "smallest_buffer_packets", "not_enclosed", "authors", "bdp_sqrt_n"),
         note=SCALED + " 99 % of the packets find a queue, between two of five buffers, if they "
         "enclose it; authors: their smallest limit, times our BDP over theirs.",
