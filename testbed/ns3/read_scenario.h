@@ -112,6 +112,10 @@ ReadScenario(const std::string& path)
                 s.run.seed = static_cast<uint32_t>(r.Number("seed"));
                 s.run.jitterPackets = r.Number("jitter_packets");
             }
+            else if (r.Name() == "rto")
+            {
+                s.run.leastRtoS = r.Number("least_s");
+            }
             else if (r.Name() == "tcp" || r.Name() == "udp")
             {
                 s.flows.push_back(ReadFlow(r, r.Name() == "udp"));
@@ -154,7 +158,7 @@ ReadScenario(const std::string& path)
             }
             else if (!r.Name().empty())
             {
-                r.Fail("is no record: link, fair, change, run, tcp, udp, opens, after, enters");
+                r.Fail("is no record: link, fair, change, run, rto, tcp, udp, opens, after, enters");
             }
             r.End();
         }

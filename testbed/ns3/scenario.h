@@ -66,6 +66,8 @@ struct Run
     // Delay of each packet on its way to its first link: uniform up to so many of that link's
     // packet times.
     double jitterPackets = 1;
+    // No sender's RTO is shorter.
+    double leastRtoS = 0;
 };
 
 // As Linux begins (RFC 6928).

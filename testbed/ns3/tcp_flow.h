@@ -84,14 +84,16 @@ class TcpFlow
         ns3::Simulator::Schedule(ns3::Seconds(seconds), &TcpFlow::Start, this);
     }
 
-    // Linux waits 200 ms longer than the round trips that it sees. Where the RTT exceeds the RTO,
-    // ns-3 never takes a sample of it again: it is the longest that the limits in force allow.
+    // Linux waits 200 ms longer than the round trips that it sees; a scenario may ask for more.
+    // If the RTT exceeds the RTO, ns-3 never takes a sample of it again: it is the longest that
+    // the limits in force allow.
     void SetSmallestRto()
     {
         if (m_socket)
         {
             double longestS = m_scenario.LongestQueuesS(m_flow, ns3::Simulator::Now().GetSeconds());
-            m_socket->SetMinRto(ns3::Seconds(0.2 + m_flow.rttS + longestS));
+            double leastS = std::max(0.2 + m_flow.rttS + longestS, m_scenario.run.leastRtoS);
+            m_socket->SetMinRto(ns3::Seconds(leastS));
         }
     }
 

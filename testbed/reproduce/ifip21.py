@@ -16,7 +16,6 @@ DIR of --data holds generalized_test.csv, drops_per_2ms.csv and calculated_delta
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import sys
@@ -26,17 +25,21 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 from tidemark_lab.markdown import table as markdown_table
+from tidemark_lab.papers.authors import (
+    BDP_PACKETS,
+    FairKey,
+    Key,
+    fairness,
+    rows,
+    smallest_full_buffer,
+)
 from tidemark_lab.theory import BBR_DRAIN, BETA, most_with_loss
 
 # Without a display.
 plt.switch_backend("Agg")
 
-BDP_PKTS = 10e9 / 8 * 1.2e-3 / 9000
-"""10 Gb/s, 1.2 ms, 9000 bytes."""
 DROPS_BUFFER_PKTS = 15_000 * 80 / 9000
 """Limit of the runs in drops_per_2ms.csv: 15 000 cells of 80 bytes."""
-FULL_DEPTH_PKTS = 2
-"""The paper counts a run as full when 99 % of its packets met more than this."""
 INTERVAL_MS = 5
 """Length of the intervals of drops_per_2ms.csv, in spite of its name."""
 FAIRNESS_FLOWS = 16
@@ -51,36 +54,6 @@ SMALLEST_FACTOR = 2.0
 LABEL = {"reno": "Reno", "cubic": "CUBIC", "scalable": "Scalable", "bbr": "BBR"}
 COLOUR = {"reno": "#1b6ca8", "cubic": "#d1495b", "scalable": "#66a182", "bbr": "#8d6a9f"}
 
-Key = tuple[str, int]
-FairKey = tuple[str, int, float]
-"""Algorithm, flows, buffer in packets."""
-
-
-def rows(path: Path, columns: list[str]) -> list[dict[str, str]]:
-    """The rows of a table that has at least these columns."""
-    with path.open(newline="") as file:
-        reader = csv.DictReader(file)
-        missing = [c for c in columns if c not in (reader.fieldnames or [])]
-        if missing:
-            raise ValueError(f"{path}: no column {', '.join(missing)}")
-        return list(reader)
-
-
-def smallest_full_buffer(path: Path) -> dict[Key, float]:
-    """Packets: the smallest limit from which on every run was full."""
-    columns = ["algorithm", "num_flows", "max_queue_depth_packets", "depth_p01"]
-    runs: dict[Key, list[tuple[float, float]]] = defaultdict(list)
-    for row in rows(path, columns):
-        key = (row["algorithm"], int(float(row["num_flows"])))
-        runs[key].append((float(row["max_queue_depth_packets"]), float(row["depth_p01"])))
-    found = {}
-    for key, all_runs in runs.items():
-        largest_not_full = max((b for b, d in all_runs if d <= FULL_DEPTH_PKTS), default=0.0)
-        full = [b for b, d in all_runs if d > FULL_DEPTH_PKTS and b > largest_not_full]
-        if full:
-            found[key] = min(full)
-    return found
-
 
 def flows_with_loss(path: Path) -> dict[Key, float]:
     """Mean number of flows that lost, over the intervals in which one did (drop-tail runs)."""
@@ -93,29 +66,15 @@ def flows_with_loss(path: Path) -> dict[Key, float]:
     return {key: sum(v) / len(v) for key, v in counts.items()}
 
 
-def fairness(path: Path) -> dict[FairKey, tuple[float, float]]:
-    """Worst flow's largest window over BDP/n, and BDP/n over the smallest (5th percentile)."""
-    columns = ["algorithm", "num_flows", "buff_size", "abs_delta_r", "abs_delta_l_tail"]
-    return {
-        (row["algorithm"].lower(), int(float(row["num_flows"])), float(row["buff_size"])): (
-            float(row["abs_delta_r"]),
-            float(row["abs_delta_l_tail"]),
-        )
-        for row in rows(path, columns)
-    }
-
-
-def over_buffer(
-    found: dict[FairKey, tuple[float, float]], algorithm: str
-) -> list[tuple[float, float, float]]:
-    """Buffer and both values, of the flows of Figure 11b."""
+def over_buffer(found: dict[FairKey, tuple[float, ...]], algorithm: str) -> list[tuple[float, ...]]:
+    """Buffer and the values, of the flows of Figure 11b."""
     return sorted(
         (b, *v) for (a, n, b), v in found.items() if (a, n) == (algorithm, FAIRNESS_FLOWS)
     )
 
 
 def said_of_fairness(
-    found: dict[FairKey, tuple[float, float]],
+    found: dict[FairKey, tuple[float, ...]],
 ) -> list[tuple[str, str, float, bool]]:
     """Statements of section 5.6 on Figure 11b: what, the paper's words, the table's value, whether
     it is within its factor."""
@@ -140,13 +99,13 @@ def said_of_fairness(
     return checks
 
 
-def draw_fairness(found: dict[FairKey, tuple[float, float]], out: Path) -> list[Path]:
+def draw_fairness(found: dict[FairKey, tuple[float, ...]], out: Path) -> list[Path]:
     """Figure 11: over flows with a full buffer, and over the buffer."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.0), layout="constrained")
     for algorithm, label in LABEL.items():
         # The buffer nearest to a BDP.
         sizes = {b for a, _, b in found if a == algorithm}
-        full = min(sizes, key=lambda b: abs(b - BDP_PKTS), default=0.0)
+        full = min(sizes, key=lambda b: abs(b - BDP_PACKETS), default=0.0)
         points = sorted((n, *v) for (a, n, b), v in found.items() if (a, b) == (algorithm, full))
         for axes, seen in ((left, points), (right, over_buffer(found, algorithm))):
             x = [p[0] for p in seen]
@@ -162,12 +121,12 @@ def draw_fairness(found: dict[FairKey, tuple[float, float]], out: Path) -> list[
 
 def sqrt_rule_pkts(flows: float, delta: float = 1.0) -> float:
     """Delta*BDP/sqrt(n) (Theorems 5-6)."""
-    return delta * BDP_PKTS / math.sqrt(flows)
+    return delta * BDP_PACKETS / math.sqrt(flows)
 
 
 def single_flow_pkts(algorithm: str) -> float:
     """Buffer for full utilisation of one flow (section 3.5)."""
-    return BDP_PKTS * (BBR_DRAIN if algorithm == "bbr" else 1 / BETA[algorithm] - 1)
+    return BDP_PACKETS * (BBR_DRAIN if algorithm == "bbr" else 1 / BETA[algorithm] - 1)
 
 
 def allowed_flows(flows: float, buffer_pkts: float = DROPS_BUFFER_PKTS) -> float:

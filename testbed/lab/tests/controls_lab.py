@@ -43,6 +43,11 @@ def packets(run_dir, *columns):
 
 
 def reductions(run_dir):
+    """Thresholds below the window before them."""
+    return [(window, threshold) for window, threshold in thresholds(run_dir) if threshold < window]
+
+
+def thresholds(run_dir):
     """Of each loss or mark: the window as last seen before it, and the new threshold.
 
     Outside a recovery the kernel tells at least 3/4 of the window, which follows its growth.
@@ -56,5 +61,5 @@ def reductions(run_dir):
         (window, threshold)
         for states in seen.values()
         for (window, before), (then, threshold) in pairwise(states)
-        if threshold not in (before, (then >> 1) + (then >> 2)) and threshold < window
+        if threshold not in (before, (then >> 1) + (then >> 2))
     ]

@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from controls_lab import need_bpf, reductions, run
+from controls_lab import need_bpf, reductions, run, thresholds
 from experiment_files import document
 
 from tidemark_lab import controls
@@ -146,6 +146,21 @@ def test_a_loss_takes_what_the_law_says(control, tmp_path, binary):
     assert '"tm_' in (run_dir / "truth.json").read_text()
     assert record["rows"][0]["drops"] > 0
     assert not any(c.startswith(controls.PREFIX) for c in controls.of_kernel())
+
+
+@pytest.mark.root
+def test_random_reno_halves_seldom_and_otherwise_keeps_its_window(tmp_path, binary):
+    need_bpf()
+    binary("tidemark-traffic")
+    doc = one_control("random_reno", 3, {"limit": "0.5bdp"}, topology__hosts__0__rtts=["40ms"])
+    run_dir, record = run(doc, tmp_path)
+    assert record["rows"][0]["drops"] > 100
+    kept, halved = [], []
+    # The first of each flow ends its slow start.
+    for window, threshold in thresholds(run_dir):
+        (halved if threshold <= 0.6 * window else kept).append(window)
+    assert len(halved) > 5 and len(kept) > 20
+    assert all(w > 2 for w in kept)
 
 
 @pytest.mark.root

@@ -117,6 +117,19 @@ def test_an_initial_window_is_that_of_every_flow_of_its_group():
     assert "opens id=0 packets=4" in text(doc).splitlines()
 
 
+def test_a_smallest_rto_is_a_record_that_stands_before_the_flows():
+    lines = text(document(traffic__min_rto="1s")).splitlines()
+    assert lines.index("rto least_s=1") < next(
+        k for k, line in enumerate(lines) if line.startswith("tcp ")
+    )
+    assert not any(line.startswith("rto") for line in text(document()).splitlines())
+
+
+def test_a_control_that_ns3_has_not_is_refused():
+    doc = document(traffic__persistent__0__congestion_control=["random_reno", "cubic"])
+    assert Ns3().refuse(plan(doc)) == ["traffic: ns-3 has no random_reno: take embedded"]
+
+
 def test_what_only_the_simulation_has_is_refused_elsewhere():
     doc = document(traffic__datagrams=[DATAGRAMS], topology__switches__0__scheduling="fair")
     doc["traffic"]["persistent"][0]["congestion_control"] = "newreno"

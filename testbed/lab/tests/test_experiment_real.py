@@ -3,6 +3,8 @@
 
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -22,17 +24,57 @@ from tidemark_lab.experiment.embedded.network import build
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.links import link_exists
 from tidemark_lab.state import RunState, recorded
-from tidemark_lab.wiring import HOST_INTERFACE
+from tidemark_lab.wiring import HOST_INTERFACE, PREFIX, End, connect, make_namespace, set_route
 
 pytestmark = pytest.mark.root
 
 
-def initial_window(namespace):
+def metric(namespace, name):
     """As the kernel has it for flows from there to the receiver; None: its own choice."""
     with IPRoute(netns=namespace) as ipr:
         (route,) = ipr.route("get", dst=RECEIVER_ADDRESS)
     metrics = route.get_attr("RTA_METRICS")
-    return metrics and metrics.get_attr("RTAX_INITCWND")
+    return metrics and metrics.get_attr(name)
+
+
+def initial_window(namespace):
+    return metric(namespace, "RTAX_INITCWND")
+
+
+# Offset of tcpi_rto in struct tcp_info, microseconds.
+TCPI_RTO = 8
+
+
+@pytest.mark.parametrize("least_s", [None, 1.0])
+def test_a_route_has_the_smallest_rto_of_its_flows(tmp_path, least_s):
+    """A connection between two namespaces, whose round trip is far below 200 ms."""
+    state = RunState.begin(f"r{os.getpid() % 0xFFF:03x}", tmp_path)
+    near, far = (f"{PREFIX}{state.run_id}-{name}" for name in ("near", "far"))
+    try:
+        for name in (near, far):
+            make_namespace(state, name)
+        with IPRoute(netns=near) as ipr:
+            connect(ipr, HOST_INTERFACE, End(far, HOST_INTERFACE))
+        for name, address in ((near, "10.99.0.1"), (far, "10.99.0.2")):
+            with IPRoute(netns=name) as ipr:
+                index = ipr.link_lookup(ifname=HOST_INTERFACE)[0]
+                ipr.addr("add", index=index, address=address, prefixlen=24)
+                ipr.link("set", index=index, state="up")
+        set_route(near, "10.99.0.2", None, least_s)
+        with netns.entered(far):
+            listener = socket.create_server(("10.99.0.2", 5001))
+        with netns.entered(near):
+            sender = socket.create_connection(("10.99.0.2", 5001), timeout=5)
+        with listener, sender, listener.accept()[0] as receiver:
+            for _ in range(3):
+                sender.sendall(b"x")
+                assert receiver.recv(1) == b"x"
+            info = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+        (rto_us,) = struct.unpack_from("I", info, TCPI_RTO)
+        least_us = 1e6 * (least_s or 0.2)
+        assert least_us <= rto_us < least_us + 150_000
+    finally:
+        assert state.clean() == [] and state.leftovers() == []
 
 
 @pytest.mark.parametrize("offloads", [True, False])
@@ -42,6 +84,7 @@ def test_two_switches_and_flows_with_links_of_their_own(tmp_path, offloads):
         {"name": "slow", "count": 3, "hosts": "near", "ecn": True, "remote": {"rate": "1mbit"}}
     )
     doc["traffic"]["persistent"][-1]["initial_window"] = 3
+    doc["traffic"]["min_rto"] = "1s"
     layout = Layout(Plan.of(load.check(doc, "x"), 1), f"e{os.getpid() % 0xFFF:03x}")
     state = RunState.begin(layout.run_id, tmp_path)
     try:
@@ -54,7 +97,9 @@ def test_two_switches_and_flows_with_links_of_their_own(tmp_path, offloads):
         for host in layout.plan.hosts:
             begins = initial_window(layout.namespace(host.name))
             assert begins == (3 if host is ecn_host else None)
+            assert metric(layout.namespace(host.name), "RTAX_RTO_MIN") == 1000
         assert {initial_window(a.namespace) for a in layout.access.values()} == {3}
+        assert {metric(a.namespace, "RTAX_RTO_MIN") for a in layout.access.values()} == {1000}
         assert all(link_exists(layout.report_link(k).collector_interface) for k in (0, 1))
         # Hosts, and the switches' ends of their links.
         names = [layout.namespace(h.name) for h in layout.plan.hosts]

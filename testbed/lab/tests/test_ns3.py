@@ -183,6 +183,32 @@ def test_timeouts_go_by_the_limit_in_force(tmp_path: Path):
     assert changed["loss_rate"] == pytest.approx(steady["loss_rate"], rel=0.12)
 
 
+def silences_s(rows: list[Report]) -> list[float]:
+    """Between the packets of each flow."""
+    last: dict[bytes, int] = {}
+    found = []
+    for r in rows:
+        port = r.ip[22:24]
+        found.append((r.arrival_ns - last.get(port, r.arrival_ns)) / 1e9)
+        last[port] = r.arrival_ns
+    return found
+
+
+def test_no_sender_retransmits_sooner_than_the_scenario_says(tmp_path: Path):
+    """Sixteen flows through a queue of three packets live by their timers."""
+    network = Network(capacity_bps=5e6, rtts_s=(0.02,), lbp={"LinuxReno": 16})
+    plain = scenario_text(network, 3, 20, 5, 1)
+    later = plain.replace("tcp id=0 ", "rto least_s=1\ntcp id=0 ", 1)
+    silent = {}
+    for name, scenario in (("plain", plain), ("later", later)):
+        found = silences_s(simulated(tmp_path / name, scenario)[1])
+        silent[name] = [sum(0.1 < s < 0.4 for s in found), sum(0.9 < s < 1.1 for s in found)]
+    # A packet that is sent while the timer runs makes a silence shorter than it.
+    short, long = zip(silent["plain"], silent["later"], strict=True)
+    assert short[0] > 100 and short[1] < 0.1 * short[0]
+    assert long[1] > 50 and long[1] > 3 * long[0]
+
+
 def test_marks_above_the_threshold_and_refuses_what_cannot_be_marked(tmp_path: Path):
     threshold = 15
     network = Network(

@@ -26,8 +26,9 @@ from tidemark_lab.papers import (
     command,
     flows,
     runs,
+    utb,
 )
-from tidemark_lab.papers.study import FILES, Study
+from tidemark_lab.papers.study import FILES, REPETITIONS, Study
 
 
 def test_every_experiment_of_a_paper_is_there():
@@ -163,11 +164,11 @@ class NoTwo:
 def test_real_tcp_leaves_out_what_it_cannot_run_and_says_so(tmp_path):
     simulated = Study(tmp_path / "runs", files=tiny(tmp_path / "files"))
     real = replace(simulated, back_end=NoTwo())
-    assert [len(s.points("tiny")) for s in (simulated, real)] == [2, 1]
+    assert [len(s.points("tiny")) for s in (simulated, real)] == [2, REPETITIONS]
     assert real.left_out("tiny") == ["tiny: two flows: take ns3"]
     assert simulated.left_out("tiny") == []
     # Runs of one are not taken for runs of the other.
-    (one,) = real.points("tiny")
+    one = real.points("tiny")[0]
     assert one.experiment.run.back_end == "embedded"
     assert one.run_id not in {p.run_id for p in simulated.points("tiny")}
     paper = command.Paper("Tiny", ("tiny",), lambda _: [])
@@ -178,12 +179,36 @@ def test_real_tcp_leaves_out_what_it_cannot_run_and_says_so(tmp_path):
     assert "trusted" not in command._about(paper, simulated)
 
 
-def test_a_paper_of_which_nothing_runs_on_real_tcp_is_refused(tmp_path, capsys):
-    argv = ["paper", "oi", "--quick", "--back-end", "embedded", "--out", str(tmp_path)]
+def test_a_paper_of_which_nothing_runs_on_real_tcp_is_refused(tmp_path, capsys, monkeypatch):
+    paper = command.Paper("Four", ("ngi-four",), lambda _: [])
+    monkeypatch.setitem(command.PAPERS, "ngi", paper)
+    argv = ["paper", "ngi", "--quick", "--back-end", "embedded", "--out", str(tmp_path)]
     assert main(argv) == EXIT_PREFLIGHT
     said = capsys.readouterr().err
-    assert "left out: oi-open: traffic: newreno is ns-3's" in said
-    assert "paper oi: nothing of it runs on embedded: take ns3" in said
+    assert "left out: ngi-four: traffic.datagrams: only ns3" in said
+    assert "paper ngi: nothing of it runs on embedded: take ns3" in said
+
+
+def test_on_real_tcp_the_short_form_has_several_seeds_and_the_kernels_reno():
+    for experiment, groups in (("oi-persistent", 2), ("bscl-lbp", 1)):
+        simulated = Study(Path("none")).points(experiment)
+        real = Study(Path("none"), back_end=Embedded()).points(experiment)
+        assert len(real) == REPETITIONS * len(simulated)
+        assert {p.seed for p in real} == {1, 2, 3}
+        traffic = real[0].experiment.traffic
+        sending = [*traffic.persistent, *traffic.open_loop]
+        assert len(sending) == groups
+        assert all(g.congestion_control in ("reno", ["reno"]) for g in sending)
+    long = Study(Path("none"), full=True, back_end=Embedded()).points("bscl-lbp")
+    assert len(long) == len(Study(Path("none"), full=True).points("bscl-lbp"))
+
+
+def test_a_control_of_real_tcp_alone_is_not_simulated():
+    study = Study(Path("none"))
+    controls = {p.settings[utb.ALGORITHM] for p in study.points("utb-others")}
+    assert controls == {"cubic", "bbr", "scalable"}
+    (said,) = study.left_out("utb-others")
+    assert "ns-3 has no random_reno" in said
 
 
 def test_pages_of_both_back_ends_link_to_each_other(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 """The theory of the papers, and the values that it needs from the packets."""
 
 import math
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,19 +10,24 @@ import pytest
 
 from tidemark_lab import theory
 from tidemark_lab.papers import (
+    authors,
     bscl,
     bscl_mix,
     bscl_table,
     flows,
     ngi,
+    ngi_packets,
     oi,
     oi_flows,
     runs,
     srb,
     utb,
     utb_least,
+    utb_many,
+    utb_others,
     utb_time,
 )
+from tidemark_lab.papers.paper import Figure
 from tidemark_lab.papers.runs import Packets
 from tidemark_lab.papers.study import Study
 
@@ -148,6 +154,13 @@ def test_srbs_buffers_are_multiples_of_the_papers_bdp():
         assert multiple * 1291 / math.sqrt(n) == pytest.approx(packets_, abs=2)
 
 
+def test_srbs_model_is_the_printed_one_with_the_line_cards_fifo():
+    off = [abs(srb.gaussian(n, b) - model) for n, _, b, model, *_ in srb.FIG_14]
+    assert max(off) < 0.1 and sum(v <= 0.05 for v in off) == 14
+    # Without the FIFO it is far from it.
+    assert srb.gaussian(100, 64 - srb.FIFO_PACKETS) < 81
+
+
 def test_srbs_windows_vary_together_or_apart():
     """Two sawtooths in step have twice the deviation of one, in opposition none."""
     at = np.arange(0, 20, 0.005)
@@ -253,3 +266,113 @@ def test_the_first_bursts_are_those_of_the_file():
     (point,) = Study(Path("none")).points("srb-short")
     assert point.experiment.traffic.open_loop[0].initial_window == srb.FIRST_BURST
     assert srb.slow_start_bursts(srb.TRANSFER_PACKETS, srb.FIRST_BURST) == [2, 4, 8]
+
+
+def test_the_authors_queue_lies_between_the_buffers_next_to_one():
+    """Of 16 Reno flows they have 155.6 and 177.8 packets, with medians of 129 and 152."""
+    low, high = (authors.queue("reno", 16, b / authors.BDP_PACKETS) for b in (155.556, 177.778))
+    assert low[4] * authors.BDP_PACKETS == pytest.approx(129, abs=0.01)
+    assert high[4] * authors.BDP_PACKETS == pytest.approx(152, abs=0.01)
+    between = authors.queue("reno", 16, 1.0)
+    assert between == pytest.approx((low + high) / 2, abs=1e-4)
+    assert authors.queue("reno", 16, 2.0) is None and authors.queue("vegas", 16, 1.0) is None
+
+
+def test_a_queue_is_held_against_the_authors_quantiles():
+    """Twenty packets off at one of them are more than a tenth of a BDP of 165."""
+    theirs = 165 * authors.queue("reno", 16, 1.0)
+    off = theirs.copy()
+    off[3] -= 20
+    for quantiles, wanted, said in ((theirs, True, ""), (off, False, "quantile of 0.1 is")):
+        figure = Figure("Fig. 4", "", "", ())
+        empty = np.array([])
+        seen = utb_many.Distribution(165, 0, 0, 0, quantiles, theirs, 165, empty, empty)
+        seen.hold(figure, "n = 16")
+        (check,) = figure.checks
+        assert check.agrees is wanted and said in check.why
+    empty_handed = Figure("Fig. 4", "", "", ())
+    utb_many.Distribution(165, 0, 0, 0, theirs, None, 165, empty, empty).hold(empty_handed, "")
+    assert empty_handed.checks == []
+
+
+class Phases:
+    """A run of one setting: a queue for each phase, limits in packets, and a BDP of 165."""
+
+    simulated = True
+
+    def __init__(self, queues, flows=16, window=20.0):
+        self.queues = {k: np.array(v, dtype=float) for k, v in queues.items()}
+        self.flows, self.window = flows, window
+
+    @property
+    def phases(self):
+        return list(self.queues)
+
+    def setting(self, _):
+        return self.flows
+
+    def limit(self, phase):
+        return float(phase)
+
+    def limit_bdp(self, phase):
+        return float(phase) / 165
+
+    def bdp(self, _):
+        return 165.0
+
+    def row(self, _):
+        return {"true_n_b": self.flows, "loss_rate": 0.01, "rate_bps": 50e6, "seconds": 9}
+
+    def packets(self, phase):
+        n = len(self.queues[phase])
+        observed_ = observed(np.arange(n) / 1e3, np.zeros(n), np.full(n, self.window))
+        return replace(observed_, queue=self.queues[phase])
+
+
+def test_the_smallest_buffer_is_where_hardly_a_packet_finds_no_queue():
+    """At 20 packets a tenth of them find none, at 80 none: 99 % lie between."""
+    run = Phases({"20": [0] + 9 * [5], "80": 10 * [5]})
+    found, why = utb_others.smallest_buffer([(run, p) for p in run.phases])
+    assert found == pytest.approx(20 * 4**0.9) and why == ""
+    assert utb_others.smallest_buffer([(run, "80")]) == (None, "at most 80")
+
+
+def test_the_largest_window_of_the_authors_is_between_their_buffers():
+    assert authors.largest("reno", 16, 166 / authors.BDP_PACKETS) == pytest.approx(4.032)
+    assert authors.largest("bbr", 16, 2.0) is None and authors.largest("vegas", 16, 1.0) is None
+
+
+def test_a_reno_that_seldom_halves_keeps_a_longer_queue():
+    reno, other = (Phases({"full": 100 * [v]}) for v in (40, 120))
+    for run in (reno, other):
+        run.limit = run.limit_bdp = lambda _: 1.0
+    figure = utb_others.halved_by_chance([(reno, other)])
+    (check,) = figure.checks
+    assert check.ours == pytest.approx(80 / 165) and check.agrees
+    (worse,) = utb_others.halved_by_chance([(other, reno)]).checks
+    assert worse.agrees is False
+
+
+def test_the_packets_around_a_loss_are_the_flows_and_the_backgrounds():
+    """Of the flow every second packet comes right after the one before; at 500 ms it loses one,
+    and halves its window 150 ms later."""
+    at = np.repeat(np.arange(0, 1, 0.01), 2) + np.tile([0, 1e-4], 100)
+    flow_at = observed(at, np.ones(200), np.where(at < 0.65, 40.0, 20.0))
+    flow_at.dropped[100] = True
+    silent = observed(at + 5e-3, np.full(200, 2), np.full(200, np.nan))
+    both = [np.concatenate(v) for v in zip(_fields(flow_at), _fields(silent), strict=True)]
+    order = np.argsort(both[0])
+    run = Phases({"20": []})
+    run.packets = lambda _: Packets(*(v[order] for v in both))
+    run.limit = lambda _: 20.0
+    figure = ngi_packets.around_a_loss(run)
+    bursts, halving = figure.checks
+    assert bursts.ours == pytest.approx(100 / 199) and halving.ours == 0.5
+    assert [(r[1], r[2]) for r in figure.rows if r[2]] == [("flow", True)]
+    assert {r[1] for r in figure.rows} == {"flow", "background"}
+    assert min(r[0] for r in figure.rows) >= -30 and max(r[0] for r in figure.rows) <= 190
+    assert "<svg" in figure.svg
+
+
+def _fields(packets_):
+    return [getattr(packets_, f.name) for f in fields(packets_)]

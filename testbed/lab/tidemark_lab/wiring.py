@@ -22,6 +22,8 @@ _SHAPED_CLASS = 0x0001_0010
 _LEAF_HANDLE = 0x0020_0000
 _ETH_P_IP = 0x0800
 _IP_SOURCE_OFFSET = 12
+# Number of that metric of a route, linux/rtnetlink.h.
+RTAX_RTO_MIN = 13
 
 
 @dataclass(frozen=True)
@@ -85,15 +87,25 @@ def connect(ipr: IPRoute, interface: str, other: End, mac: str | None = None) ->
     ipr.link("add", ifname=interface, kind="veth", peer=peer, **address)
 
 
-def set_initial_window(namespace: str, destination: str, packets: int) -> None:
-    """TCP flows from a namespace to an address begin with so many packets; the kernel's own choice
-    is 10 (RFC 6928)."""
+def set_route(
+    namespace: str, destination: str, initial_window: int | None, min_rto_s: float | None
+) -> None:
+    """Of TCP flows from a namespace to an address: packets that they begin with, and their smallest
+    RTO; None: the kernel's own, 10 (RFC 6928) and 200 ms."""
+    metrics: dict[str, int] = {}
+    if initial_window is not None:
+        metrics["initcwnd"] = initial_window
+    if min_rto_s is not None:
+        # The kernel takes a route's only where it is locked.
+        metrics |= {"lock": 1 << RTAX_RTO_MIN, "rto_min": round(1e3 * min_rto_s)}
+    if not metrics:
+        return
     with IPRoute(netns=namespace) as ipr:
         (route,) = ipr.route("get", dst=destination)
         way = {"oif": route.get_attr("RTA_OIF")}
         if gateway := route.get_attr("RTA_GATEWAY"):
             way["gateway"] = gateway
-        ipr.route("add", dst=f"{destination}/32", metrics={"initcwnd": packets}, **way)
+        ipr.route("add", dst=f"{destination}/32", metrics=metrics, **way)
 
 
 def connect_switches(one: End, other: End, offloads: bool, mtu: int = MTU) -> None:

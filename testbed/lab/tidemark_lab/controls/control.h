@@ -41,6 +41,7 @@ struct tcp_sock {
     u32 max_packets_out;
     u32 delivered;
     u32 delivered_ce;
+    u32 lost;
     u8 ecn_flags;
     u8 is_cwnd_limited : 1;
 } IN_KERNEL;

@@ -71,6 +71,8 @@ def scenario_text(
             "jitter_packets": 1,
         }
     )
+    if experiment.traffic.min_rto is not None:
+        out.append({"record": "rto", "least_s": experiment.traffic.min_rto})
     out += [record for _, of_flow in records for record in of_flow]
     return "".join(line(r) for r in out)
 

@@ -82,11 +82,11 @@ class Plan:
         return self.queue_packets * self.frame_bytes // 2
 
     @property
-    def initial_windows(self) -> list[str]:
-        """The groups that say with how many packets their flows begin."""
-        traffic = self.experiment.traffic
-        groups = [*traffic.persistent, *traffic.open_loop, *traffic.closed_loop]
-        return [g.name for g in groups if g.initial_window is not None]
+    def stack_settings(self) -> list[str]:
+        """Keys of the traffic by which senders' stacks differ from Linux."""
+        begins = any(h.initial_window is not None for h in self.hosts)
+        said = {"initial_window": begins, "min_rto": self.experiment.traffic.min_rto is not None}
+        return [key for key, there in said.items() if there]
 
     def limited_by(self, switch: int) -> list[Flow]:
         """Every flow once, whatever steps it is there in."""

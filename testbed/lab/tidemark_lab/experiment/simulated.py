@@ -18,10 +18,11 @@ from ..processes import run_within
 from ..progress import Progress
 from . import ns3
 from .backend import BackEnd, MeasuredPhase, Place, Window, without_aqm
-from .ns3_scenario import IP_BYTES, flow_records, scenario_text
+from .ns3_scenario import CONGESTION_CONTROLS, IP_BYTES, flow_records, scenario_text
 from .pace import patience_s
 from .plan import FIRST_NODE, Plan
 from .quantities import FRAME_BYTES, MTU, WIRE_BYTES
+from .traffic import ClosedLoop, OpenLoop, Persistent, Traffic, one_or_more
 
 # Towards the next switch, or the receiver; of every node.
 PORT = 1
@@ -54,7 +55,9 @@ class Ns3(BackEnd):
             found.append("traffic: transport: ns-3 has TCP only: take embedded")
         if experiment.topology.mtu != MTU or any(h.mtu != MTU for h in plan.hosts):
             found.append(f"topology: mtu: is {MTU} in ns-3: take embedded")
-        if (count := len(flow_records(plan))) > MOST_FLOWS:
+        if unknown := unknown_controls(experiment.traffic):
+            found += unknown
+        elif (count := len(flow_records(plan))) > MOST_FLOWS:
             found.append(f"traffic: {count} flows and transfers, at most {MOST_FLOWS}")
         return found
 
@@ -102,6 +105,16 @@ class Ns3(BackEnd):
         # They are in the capture now, a tenth as large.
         reports.unlink()
         windows.unlink()
+
+
+def unknown_controls(traffic: Traffic) -> list[str]:
+    """Why ns-3 cannot send it."""
+    groups: list[Persistent | OpenLoop | ClosedLoop] = [*traffic.persistent, *traffic.open_loop]
+    groups += traffic.closed_loop
+    wanted = {c for g in groups for c in one_or_more(g.congestion_control)}
+    return [
+        f"traffic: ns-3 has no {c}: take embedded" for c in sorted(wanted - {*CONGESTION_CONTROLS})
+    ]
 
 
 def described_nodes(plan: Plan) -> JsonObject:

@@ -18,6 +18,7 @@ CongestionControl = Literal[
     "bbr",
     "scalable",
     "highspeed",
+    "random_reno",
     "htcp",
     "dctcp",
     "vegas",
@@ -105,7 +106,8 @@ class Persistent(Senders):
         default=["cubic"],
         min_length=1,
         description="one, or several that alternate along flows and rounds of hosts; "
-        "`scalable`, `highspeed`, `vegas` and `dctcp` also on kernels without them",
+        "`scalable`, `highspeed`, `vegas` and `dctcp` also on kernels without them, "
+        "`random_reno` (UTB §4.5) always by the lab; not ns3",
     )
     window: Size | None = Field(
         default=None, description="receive buffer, at least `2048B`: makes the flows window-limited"
@@ -223,6 +225,12 @@ class Traffic(Strict):
     open_loop: list[OpenLoop] = Field(default=[], description="transfers in a Poisson process")
     closed_loop: list[ClosedLoop] = Field(default=[], description="transfers of thinking users")
     datagrams: list[Datagrams] = Field(default=[], description="UDP flows of Poisson packets")
+    min_rto: Seconds | None = Field(
+        default=None,
+        ge=0.2,
+        le=60,
+        description="least retransmission timeout of TCP senders; default: 200 ms, as Linux has it; not remote",
+    )
 
     @model_validator(mode="after")
     def _some(self) -> Traffic:

@@ -8,11 +8,12 @@
 | `runs` | reading captures of experiments |
 | `repetitions` | the figures of several repetitions as one |
 | `flows` | what single flows and transfers got |
-| `utb`, `utb_many`, `utb_time`, `utb_fairness` | Updating the Theory of Buffer Sizing |
+| `utb` and those that begin with it | Updating the Theory of Buffer Sizing |
+| `authors` | the tables that its authors published |
 | `bscl`, `bscl_mix`, `bscl_few`, `bscl_table` | Buffer Sizing for Congested Links |
 | `srb` | Sizing Router Buffers |
 | `oi`, `oi_flows` | Open Issues in Router Buffer Sizing |
-| `ngi`, `ngi_runs`, `ngi_protocols` | NGI 2006: buffers for non-bottlenecked and elastic flows |
+| `ngi` and those that begin with it | NGI 2006: buffers for non-bottlenecked and elastic flows |
 | `report` | report.html, figures as SVG, their data as CSV |
 | `command` | `paper NAME`: the experiments, then the report |
 """

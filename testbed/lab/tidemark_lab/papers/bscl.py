@@ -40,7 +40,7 @@ def scaled(found: Sequence[RunData]) -> str:
     """Differences from the paper's setup, and common parts."""
     return (
         f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} of each setting (the "
-        f"paper: {PAPER_S} s, {PAPER_RUNS} seeds)."
+        f"paper: {PAPER_S} s, {PAPER_RUNS} seeds){runs.growth(found)}."
     )
 
 
@@ -147,10 +147,10 @@ def crossing(
 
 
 def _why(run: RunData, n: int, c_te: float, loss_decides: bool) -> str:
-    """Assumptions of the model that do not hold in these runs."""
+    """Assumptions of the model that do not hold in these runs, as far as they are known."""
     if loss_decides:
         constant = math.sqrt(run.row("b300")["loss_rate"]) * (run.limit("b300") + c_te) / n
-        return f"the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}"
+        return f"not known; the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}"
     low = run.row("b25")["loss_rate"]
     if low > MOST_LOSS:
         return f"{low:.1%} are lost at 25 packets; the paper holds the model up to 4-5 %"

@@ -40,7 +40,7 @@ def scaled(found: Sequence[RunData]) -> str:
     return (
         f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} of each setting (the "
         f"paper: {bscl.PAPER_S} s); loss at BSCL's buffer between two of {len(found[0].phases)} "
-        "measured ones, its estimates from the rule of thumb's phase."
+        f"measured ones, its estimates from the rule of thumb's phase{runs.growth(found)}."
     )
 
 
@@ -111,8 +111,8 @@ def _why(run: RunData, phase: str) -> str:
         return ""
     constant = math.sqrt(run.row(phase)["loss_rate"]) * (packets + known.c_te) / known.n_b
     return (
-        f"the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}; C_e·T_e is "
-        f"{known.c_te:.0f} packets, a full buffer's share of a flow {packets / known.n_b:.1f}"
+        f"not known; the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}; C_e·T_e "
+        f"is {known.c_te:.0f} packets, a full buffer's share of a flow {packets / known.n_b:.1f}"
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..report.style import DROP, GREY, WATER
-from . import ngi_protocols, runs
+from . import ngi_packets, ngi_protocols, runs
 from .draw import Drawing, Rows, column, curves
 from .ngi_runs import residual_share, traced
 from .paper import Check, Figure, within
@@ -44,6 +44,7 @@ def figures(study: Study) -> list[Figure]:
     if small:
         large = study.find("ngi-buffer")[:1]
         made.append(over_buffer([(small, "b20"), *((r, p) for r in large for p in LARGER)]))
+        made.append(ngi_packets.around_a_loss(small))
         if more := study.by_number("ngi-flows", COUNT):
             made.append(over_flows([small, *more]))
     four = {str(r.setting(SCHEDULING)): r for r in study.find("ngi-four")}
@@ -98,7 +99,7 @@ def under_way(run: RunData) -> Figure:
         figure.row(k, float(np.mean(count == k)), sharing(load, k), sharing(LOAD_OF_TEXT, k))
     what = f"probability of more than {MANY_FLOWS} transfers at a load of 0.5"
     more = float(np.mean(count > MANY_FLOWS))
-    why = f"the load is {load:.2f} in {length}; in slow start transfers share nothing"
+    why = f"not known; the load is {load:.2f} in {length}"
     figure.checks.append(within(what, MANY_PROBABILITY, more, MANY_OFF, why=why))
     return figure
 
@@ -135,7 +136,7 @@ def over_buffer(found: Sequence[tuple[RunData, str]]) -> Figure:
     """Fig. 3: one Reno flow over the background."""
     shares = {phase: residual_share(run, phase) for run, phase in found}
     cases = [(f"{phase[1:]} packets", run, phase) for run, phase in found]
-    why = f"{runs.seconds([found[0][0]])} of a seed: few sawteeth"
+    why = f"not known; {runs.seconds([found[0][0]])} of a seed"
     checks = [
         within(
             "20 packets: share of the residual bandwidth",
@@ -183,7 +184,7 @@ def over_flows(found: Sequence[RunData]) -> Figure:
             found[-1].row("b20")["jain"],
             LEAST_JAIN,
             1.0,
-            why=f"in {runs.seconds(found[-1:])}, a few sawteeth of each",
+            why=f"not known; {runs.seconds(found[-1:])} of a seed",
         ),
     ]
     told = ", ".join(f"n = {n} {s:.2f}" for n, s in zip(counts, shares, strict=True))

@@ -104,8 +104,8 @@ def _fifo(one: One, mixed: dict[str, RunData]) -> list[Check]:
             shares["highspeed"] / shares["reno"],
             1.0,
             inf,
-            why=f"HSTCP loses {_drops(one[('highspeed', 'fifo')])} packets, Reno "
-            f"{_drops(one[('reno', 'fifo')])}: with a queue this short growing faster does not pay",
+            why=f"not known; HSTCP loses {_drops(one[('highspeed', 'fifo')])} packets, Reno "
+            f"{_drops(one[('reno', 'fifo')])}",
         ),
         Check(
             "625 packets: rate of HSTCP over that of Reno",
@@ -113,7 +113,7 @@ def _fifo(one: One, mixed: dict[str, RunData]) -> list[Check]:
             rate_ratio(mixed["fifo"], "b625"),
             UNFAIR,
             inf,
-            why=f"{runs.seconds([mixed['fifo']])} from a common start",
+            why=f"not known; {runs.seconds([mixed['fifo']])} from a common start",
         ),
     ]
 
@@ -136,7 +136,7 @@ def _fair(one: One, mixed: dict[str, RunData], four: dict[str, RunData]) -> list
             shares["fair"] / shares["fifo"],
             1 / BARELY,
             BARELY,
-            why="a full queue drops from the longest: the flow loses only what it has itself there",
+            why="not known",
         ),
         Check(
             "loss of the background, largest of the three",

@@ -49,7 +49,8 @@ def scaled(found: Sequence[RunData]) -> str:
     return (
         "50 Mb/s, 18 round trips of 20 to 530 ms; "
         f"{runs.seconds(found, shown)} with the small and the large buffer, "
-        f"{runs.seconds(found, others)} with others. A sender's first burst has 2 packets."
+        f"{runs.seconds(found, others)} with others{runs.growth(found)}. A sender's "
+        "first burst has 2 packets."
     )
 
 
@@ -108,7 +109,7 @@ def loss_over_buffer(found: dict[str, RunData]) -> Figure:
                 loss,
                 low / LOSS_FACTOR,
                 high * LOSS_FACTOR,
-                why=_why(run, name, phase),
+                why=_why(run, phase),
             )
             figure.check(
                 f"{what}: utilisation",
@@ -116,7 +117,7 @@ def loss_over_buffer(found: dict[str, RunData]) -> Figure:
                 utilisation,
                 LEAST_UTILISATION,
                 1.01,
-                why=_why_idle(run, phase),
+                why=_why(run, phase),
             )
     if {"oi-open", "oi-closed"} <= set(found):
         falls = {
@@ -132,26 +133,11 @@ def loss_over_buffer(found: dict[str, RunData]) -> Figure:
     return figure
 
 
-def _why(run: RunData, name: str, phase: str) -> str:
-    if name == "oi-persistent":
-        return (
-            "windows are of 1 to 3 packets: how often senders time out decides. Ours wait at least "
-            "0.2 s and a round trip with a full queue; ns-2's settings are not printed"
-        )
-    there = flows.offered(run, phase)
-    return (
-        "the paper does not print the arrival rates of its three sizes; "
-        f"{there.under_way:.0f} transfers are under way here on average, and offer "
-        f"{there.load:.0%} of the rate without headers"
-    )
-
-
-def _why_idle(run: RunData, phase: str) -> str:
+def _why(run: RunData, phase: str) -> str:
     there, row = flows.offered(run, phase), run.row(phase)
     return (
-        f"transfers that begin in these {row['seconds']:.0f} s are {there.load:.0%} of the rate "
-        f"without headers; {row['loss_rate']:.0%} of the packets are lost, and of "
-        f"{there.under_way:.0f} transfers under way those with a timeout send nothing"
+        f"not known; {there.under_way:.0f} transfers are under way on average, those that begin in "
+        f"these {row['seconds']:.0f} s are {there.load:.0%} of the rate without headers"
     )
 
 

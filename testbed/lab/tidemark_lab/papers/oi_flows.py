@@ -46,13 +46,11 @@ def figures(run: RunData, name: str) -> list[Figure]:
 
 
 def _why_not_more(run: RunData) -> str:
-    """Why large flows get no more with the large buffer."""
     large, small = run.row(LARGE), run.row(SMALL)
     delay = large["delay_p50_ms"] - small["delay_p50_ms"]
     return (
-        f"loss falls from {small['loss_rate']:.1%} to {large['loss_rate']:.1%}, and each round "
-        f"trip becomes {delay:.0f} ms longer, of 60 ms (harmonic mean); a timeout, which the large "
-        "buffer saves, costs at least 0.2 s here, in ns-2 1 s by default"
+        f"not known; loss falls from {small['loss_rate']:.1%} to {large['loss_rate']:.1%}, each "
+        f"round trip becomes {delay:.0f} ms longer, of 60 ms (harmonic mean)"
     )
 
 
@@ -60,9 +58,9 @@ def _why_faster(run: RunData, phase: str) -> str:
     there = flows.offered(run, phase).under_way
     mean = float(run.row(phase)["utilisation"]) * float(run.row(phase)["rate_bps"]) / 8 / there
     return (
-        f"{there:.0f} transfers are under way here on average, each gets {mean:.0f} bytes/s; the "
-        "paper does not print how many are in its own, nor the arrival rates of its three sizes. "
-        f"Of ours those count that begin and end in {runs.seconds([run], [phase])}"
+        f"not known; {there:.0f} transfers are under way on average, each gets {mean:.0f} bytes/s, "
+        "the paper does not print how many are in its own, nor the arrival rates of its three "
+        f"sizes; of ours those count that begin and end in {runs.seconds([run], [phase])}"
     )
 
 

@@ -166,6 +166,11 @@ def seconds(found: Sequence[RunData], phases: Sequence[str] = ()) -> str:
     return f"{low} s" if low == high else f"{low} to {high} s"
 
 
+def growth(found: Sequence[RunData]) -> str:
+    """Of Reno, where the simulation has ns-2's."""
+    return "" if found[0].simulated else "; Reno grows a segment a round trip, ns-2's half of one"
+
+
 def histogram(queue: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
     """Share of packets that met each whole number of packets; 0 to `most`."""
     edges = np.arange(0, np.ceil(most) + 2)

@@ -10,11 +10,14 @@ from ..experiment import grid, load
 from ..experiment.backend import BackEnd
 from ..experiment.grid import Point
 from ..experiment.plan import Plan
-from ..experiment.simulated import Ns3
+from ..experiment.simulated import Ns3, unknown_controls
 from ..experiment.store import Store
+from ..json_types import JsonObject
 from .runs import RunData
 
 FILES = load.FILES / "papers"
+# Of a setting on real TCP in the short form.
+REPETITIONS = 3
 
 
 @dataclass(frozen=True)
@@ -30,8 +33,7 @@ class Study:
 
     def points(self, experiment: str) -> list[Point]:
         """The runs that there are to be, by the file as it is now."""
-        found = self._all(experiment)
-        return [p for p in found if self.as_filed or not self._refused(p)]
+        return [p for p in self._all(experiment) if not self._refused(p)]
 
     @property
     def as_filed(self) -> bool:
@@ -45,18 +47,31 @@ class Study:
 
     def left_out(self, experiment: str) -> list[str]:
         """Runs that the back end cannot do, and why; every reason once."""
-        if self.as_filed:
-            return []
         found = [why for p in self._all(experiment) for why in self._refused(p)]
         return [f"{experiment}: {why}" for why in dict.fromkeys(found)]
 
     def _all(self, experiment: str) -> list[Point]:
         path = self.files / f"{experiment}.toml"
-        other = None if self.as_filed else {"run.back_end": self.back_end.name}
-        found = grid.points(load.read(path), str(path), other, self.full)
+        document = load.read(path)
+        other = None if self.as_filed else self._elsewhere(document)
+        found = grid.points(document, str(path), other, self.full)
         return [p for p in found if self.repetition in (None, p.repetition)]
 
+    def _elsewhere(self, document: JsonObject) -> JsonObject:
+        """Values of a file that are others on real TCP: the short form has several seeds, and the
+        kernel no Reno that grows half a segment a round trip."""
+        other: JsonObject = {"run.back_end": self.back_end.name}
+        if not self.full:
+            other["run.repetitions"] = REPETITIONS
+        for kind in ("persistent", "open_loop", "closed_loop"):
+            for group in document["traffic"].get(kind, []):
+                if group.get("congestion_control") == "newreno":
+                    other[f"traffic.{kind}.{group['name']}.congestion_control"] = "reno"
+        return other
+
     def _refused(self, point: Point) -> list[str]:
+        if self.as_filed:
+            return unknown_controls(point.experiment.traffic)
         return self.back_end.refuse(Plan.of(point.experiment, point.seed))
 
     def captures(self, experiment: str) -> bool:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..report.style import GREY, LIMIT, WATER
-from . import runs
-from .bscl import crossing
+from . import runs, utb_others
 from .draw import Drawing, Rows, curves
 from .paper import Figure, within
 from .runs import RunData
@@ -20,19 +19,18 @@ from .study import Study
 from .utb import SCALED
 from .utb_fairness import COUNT
 
-# §5.1: 99 % of the packets find a queue.
-NOT_EMPTY = 0.99
 SMALLEST = "b20"
 # "Follows a square-root of n rule", "increases at a rate of 1/√n": the exponent.
 EXPONENT, EXPONENT_OFF = -0.5, 0.25
 
 
 def figures(study: Study) -> list[Figure]:
-    """Figures whose runs are there."""
+    """Figures whose runs are there, of other controls too."""
     many = {int(r.setting(COUNT)): r for r in study.find("utb-many")}
     least = {int(r.setting(COUNT)): r for r in study.find("utb-least")}
     both = sorted(set(many) & set(least))
-    return [smallest_buffers([(n, many[n], least[n]) for n in both])] if len(both) > 1 else []
+    made = [smallest_buffers([(n, many[n], least[n]) for n in both])] if len(both) > 1 else []
+    return made + utb_others.figures(study)
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> float | None:
@@ -42,11 +40,6 @@ def exponent(points: Sequence[tuple[float, float]]) -> float | None:
         return None
     x, y = zip(*known, strict=True)
     return float(np.polyfit(x, y, 1)[0])
-
-
-def _with_queue(run: RunData, phase: str) -> tuple[float, float]:
-    """The buffer in packets, and the share of packets that found a queue."""
-    return run.limit(phase), float(np.mean(run.packets(phase).queue > 0))
 
 
 def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
@@ -82,8 +75,9 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
     )
     idle, smallest, losing, outside = [], [], [], ""
     for n, many, least in found:
-        with_queue = [*(_with_queue(many, p) for p in many.phases), _with_queue(least, SMALLEST)]
-        buffer, why = crossing(sorted(with_queue), lambda share: share >= NOT_EMPTY, NOT_EMPTY)
+        buffer, why = utb_others.smallest_buffer(
+            [*((many, p) for p in many.phases), (least, SMALLEST)]
+        )
         delta, bdp = many.estimates("full").get("delta_high"), many.bdp("full")
         bound = delta * bdp / math.sqrt(n) if delta else None
         lowest = float(least.link(SMALLEST)["utilisation_parts"]["p01"])
@@ -116,7 +110,7 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
             exponent(smallest),
             EXPONENT_OFF,
             "-0.5 (√n rule)",
-            why=f"flows lose together, as in Fig. 4{outside}",
+            why=f"not known{outside}",
         ),
         within(
             "idle share with 20 packets as n to the power of",
@@ -124,8 +118,7 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
             exponent(idle),
             EXPONENT_OFF,
             "-0.5 (1/√n)",
-            why="the theorem leaves the buffer out: the 20 packets, 12 % of a BDP, cover as much "
-            f"of a dip that becomes smaller with n ({', '.join(losing)} flows lose together)",
+            why=f"not known; {', '.join(losing)} flows lose together",
         ),
     ]
     return figure

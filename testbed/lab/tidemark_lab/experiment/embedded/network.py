@@ -5,12 +5,18 @@ from __future__ import annotations
 
 from ... import wiring
 from ...state import RunState
+from ..senders import Host
 from .layout import RECEIVER_ADDRESS, RECEIVER_MAC, Layout
 
 
 def build(layout: Layout, state: RunState) -> None:
     """Makes everything, recording each thing first."""
     offloads, mtu = layout.plan.experiment.topology.offloads, layout.plan.experiment.topology.mtu
+    min_rto_s = layout.plan.experiment.traffic.min_rto
+
+    def set_route(namespace: str, host: Host) -> None:
+        wiring.set_route(namespace, RECEIVER_ADDRESS, host.initial_window, min_rto_s)
+
     for switch in layout.switches:
         wiring.make_switch_namespace(state, layout.switch_namespace(switch))
     names = [layout.namespace(h.name) for h in layout.plan.hosts]
@@ -23,8 +29,7 @@ def build(layout: Layout, state: RunState) -> None:
         wiring.connect_host(
             namespace, layout.address(host), layout.mac(host), end, host.ecn, offloads, host.mtu
         )
-        if host.initial_window is not None:
-            wiring.set_initial_window(namespace, RECEIVER_ADDRESS, host.initial_window)
+        set_route(namespace, host)
     last = layout.switches[-1]
     wiring.connect_host(
         layout.receiver_namespace,
@@ -47,8 +52,7 @@ def build(layout: Layout, state: RunState) -> None:
         if access := layout.access.get(flow.name):
             host = flow.host
             wiring.connect_access(access, layout.receiver_namespace, host.ecn, offloads, host.mtu)
-            if host.initial_window is not None:
-                wiring.set_initial_window(access.namespace, RECEIVER_ADDRESS, host.initial_window)
+            set_route(access.namespace, host)
     for switch in layout.switches:
         link = layout.report_link(switch)
         end = layout.end(switch, layout.report_port(switch))

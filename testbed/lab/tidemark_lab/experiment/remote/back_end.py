@@ -173,8 +173,10 @@ def _not_done(plan: Plan, lab: RemoteLab) -> list[str]:
         found.append("topology: mtu: remote hosts keep theirs: set it there and leave it out")
     if plan.datagrams:
         found.append("traffic.datagrams: only ns3 sends them so far")
-    if plan.initial_windows:
-        found.append("traffic: initial_window: the kernel has its own, 10 packets: take ns3")
+    found += [
+        f"traffic: {key}: remote hosts keep their kernel's: take embedded or ns3"
+        for key in plan.stack_settings
+    ]
     for number, switch in enumerate(experiment.topology.switches):
         if switch.scheduling != "fifo":
             found.append(
