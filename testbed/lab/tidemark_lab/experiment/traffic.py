@@ -229,7 +229,7 @@ class Traffic(Strict):
         default=None,
         ge=0.2,
         le=60,
-        description="least retransmission timeout of TCP senders; default: 200 ms, as Linux has it; not remote",
+        description="least retransmission timeout; default: 200 ms, Linux's; not remote",
     )
 
     @model_validator(mode="after")
