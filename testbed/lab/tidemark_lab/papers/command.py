@@ -246,7 +246,11 @@ def _about(paper: Paper, study: Study) -> str:
     if doubted := [r for e in paper.experiments for r in study.doubted(e)]:
         text += f" Not to be trusted: {'; '.join(doubted)}."
     if lines := [line for e in paper.experiments for line in study.left_out(e)]:
-        text += f" Left out, as it does not run there: {'; '.join(lines)}."
+        why: dict[str, list[str]] = {}
+        for name, _, reason in (line.partition(": ") for line in lines):
+            why.setdefault(reason, []).append(name)
+        reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in why.items())
+        text += f" Left out, as it does not run there: {reasons}."
     if missing := [e for e in paper.experiments if study.points(e) and not study.find(e)]:
         text += f" There are no runs yet of {', '.join(missing)}: their figures are missing."
     if partly := [said for e in paper.experiments if (said := study.partly(e))]:
