@@ -119,6 +119,7 @@ def test_a_short_run_has_rows_that_say_what_came(tmp_path, binary):
         run__warmup="3s",
         traffic__persistent__0__count=2,
         traffic__persistent__0__congestion_control="reno",
+        traffic__datagrams=[{"name": "udp", "hosts": "near", "count": 2, "rate": "1mbit"}],
         phases=[
             {"name": "full", "limit": "1bdp", "settle": "1s", "duration": "6s"},
             {"name": "half", "limit": "0.5bdp", "settle": "2s", "duration": "6s"},
@@ -145,7 +146,18 @@ def test_a_short_run_has_rows_that_say_what_came(tmp_path, binary):
         assert row["trusted"] == (not row["why_not_trusted"])
         assert row["traffic_cpu"] < 0.5
     assert full["occupancy_max_bytes"] > 18_750
-    assert (run_dir / "links" / "half-s1.json").exists()
+    udp = [f for f in json.loads((run_dir / "truth.json").read_text())["flows"] if "udp" in f]
+    assert [f["udp"]["packets_refused"] for f in udp] == [0, 0]
+    seen = json.loads((run_dir / "links" / "half-s1.json").read_text())["flows"]
+    ports = {f["key"]["src_port"]: f for f in seen if f["key"]["protocol"] == 17}
+    for flow in udp:
+        sent = flow["udp"]["packets_sent"]
+        lasted_s = (flow["stop"]["unix_ns"] - flow["start"]["unix_ns"]) / 1e9
+        # Half of 1 Mb/s in packets of 1500 bytes, 42 a second.
+        assert 0.7 < sent / (lasted_s * 5e5 / 12e3) < 1.3
+        found = ports[int(flow["source"].rsplit(":", 1)[1])]
+        assert found["class"] != "LBP"
+        assert found["packets"] > 100 or not half["trusted"]
     # It is there: nothing runs again.
     assert main(argv) == 0
     assert main(["table", str(tmp_path)]) == 0

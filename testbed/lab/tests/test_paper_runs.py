@@ -73,22 +73,40 @@ def test_all_papers_go_one_by_one_and_an_interruption_ends_them(tmp_path, monkey
 
 
 def test_what_transfers_offer_is_of_the_phase_alone(tmp_path):
-    """Two transfers, each half within a phase of 10 s; one begins in it."""
-    half = {"bytes_wanted": 1_000_000, "kind": "short"}
-    times = [(0, 10), (15, 25)]
+    """Three transfers to one port in a phase of 15 s, two of them half within it: one of them
+    begins in it. The switch's clock is another than the senders'."""
+    half = {"bytes_wanted": 1_000_000, "kind": "short", "complete": True}
+    times = [(0, 10), (15, 25), (30, 40), (8, 12)]
     truth = [
-        {**half, "start": {"unix_ns": b * 10**9}, "stop": {"unix_ns": e * 10**9}} for b, e in times
+        {
+            **half,
+            "name": f"t{begin}",
+            "source": f"10.0.0.1:{port}",
+            "destination": "10.0.0.9:5002",
+            "start": {"unix_ns": begin * 10**9},
+            "stop": {"unix_ns": end * 10**9},
+        }
+        # The port of the first serves once more, after the phase.
+        for port, (begin, end) in zip((41, 42, 41, 43), times, strict=True)
     ]
     (tmp_path / "truth.json").write_text(json.dumps({"flows": truth}))
-    window = {"start_ns": 5 * 10**9, "end_ns": 20 * 10**9}
+    window = {"start_ns": 5, "end_ns": 20, "start_unix_ns": 5 * 10**9, "end_unix_ns": 20 * 10**9}
     record = {
         "phases": [{"name": "one", "windows": [window]}],
-        "rows": [{"phase": "one", "rate_bps": 16e6}],
+        "rows": [{"phase": "one", "switch": "s1", "rate_bps": 16e6}],
     }
     (tmp_path / "run.json").write_text(json.dumps(record))
     offered = flows.offered(runs.RunData(tmp_path), "one")
-    assert offered.under_way == pytest.approx(10 / 15)
-    assert offered.load == pytest.approx(8e6 / (15 * 16e6))
+    assert offered.under_way == pytest.approx(14 / 15)
+    assert offered.load == pytest.approx(2 * 8e6 / (15 * 16e6))
+    (tmp_path / "links").mkdir()
+    keys = [
+        {"src": "10.0.0.1", "src_port": p, "dst": "10.0.0.9", "dst_port": 5002} for p in (41, 43)
+    ]
+    seen = [{"key": k, "packets": 9, "drops": 1} for k in keys]
+    (tmp_path / "links" / "one-s1.json").write_text(json.dumps({"flows": seen}))
+    found = flows.of_phase(runs.RunData(tmp_path), "one")
+    assert [(f.name, f.bytes_per_s) for f in found] == [("t0", None), ("t8", 250_000.0)]
 
 
 def add_run(root, point, rows=()):
@@ -182,10 +200,11 @@ def test_real_tcp_leaves_out_what_it_cannot_run_and_says_so(tmp_path):
 def test_a_paper_of_which_nothing_runs_on_real_tcp_is_refused(tmp_path, capsys, monkeypatch):
     paper = command.Paper("Four", ("ngi-four",), lambda _: [])
     monkeypatch.setitem(command.PAPERS, "ngi", paper)
+    monkeypatch.setattr(Embedded, "refuse", lambda self, plan: ["two queues: take ns3"])
     argv = ["paper", "ngi", "--quick", "--back-end", "embedded", "--out", str(tmp_path)]
     assert main(argv) == EXIT_PREFLIGHT
     said = capsys.readouterr().err
-    assert "left out: ngi-four: traffic.datagrams: only ns3" in said
+    assert "left out: ngi-four: two queues: take ns3" in said
     assert "paper ngi: nothing of it runs on embedded: take ns3" in said
 
 

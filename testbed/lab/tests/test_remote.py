@@ -90,7 +90,7 @@ def test_an_error_of_the_table_has_its_key(changes, says):
         ({"controller": {"window_s": 3}}, "controller: the keys"),
         (
             {"traffic__datagrams": [{"name": "u", "hosts": "near", "count": 1, "rate": "1mbit"}]},
-            "traffic.datagrams: only ns3",
+            "traffic.datagrams: not between remote hosts",
         ),
     ],
 )

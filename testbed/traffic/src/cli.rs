@@ -16,7 +16,7 @@ pub fn command() -> clap::Command {
     with_examples(Cli::command(), EXAMPLES)
 }
 
-/// TCP and QUIC traffic with known truth.
+/// TCP, QUIC and UDP traffic with known truth.
 #[derive(Debug, Parser)]
 #[command(name = "tidemark-traffic", version)]
 pub struct Cli {
@@ -57,7 +57,7 @@ pub struct RunArgs {
 /// Of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// ADDRESS:PORT[,quic][,control=NAME][,rcvbuf=BYTES][,netns=NAME]; may be repeated.
+    /// ADDRESS:PORT[,quic|udp][,control=NAME][,rcvbuf=BYTES][,netns=NAME]; may be repeated.
     #[arg(long = "listen", required = true, value_name = "LISTENER", value_parser = listener)]
     pub listen: Vec<Listener>,
     /// File for the bytes received (JSON).
@@ -93,9 +93,10 @@ fn listener(text: &str) -> anyhow::Result<Listener> {
             Some(("netns", value)) => listener.netns = Some(value.to_owned()),
             Some(("control", name)) => listener.congestion_control = Some(name.to_owned()),
             None if part == "quic" => listener.transport = Transport::Quic,
+            None if part == "udp" => listener.transport = Transport::Udp,
             _ => {
                 return Err(anyhow!(
-                    "{part}: quic, control=NAME, rcvbuf=BYTES or netns=NAME expected"
+                    "{part}: quic, udp, control=NAME, rcvbuf=BYTES or netns=NAME expected"
                 ));
             }
         }

@@ -47,7 +47,8 @@ pub fn refused(flow: &Flow, max_open: usize) -> FlowTruth {
     truth
 }
 
-fn blank(flow: &Flow) -> FlowTruth {
+/// The truth of a flow that has not begun.
+pub(crate) fn blank(flow: &Flow) -> FlowTruth {
     let now = Moment::now();
     FlowTruth {
         name: flow.name.clone(),
@@ -60,7 +61,7 @@ fn blank(flow: &Flow) -> FlowTruth {
         destination: flow.destination,
         protocol: match flow.transport {
             Transport::Tcp => 6,
-            Transport::Quic => 17,
+            Transport::Quic | Transport::Udp => 17,
         },
         start: now,
         stop: now,
@@ -70,6 +71,7 @@ fn blank(flow: &Flow) -> FlowTruth {
         error: None,
         tcp: (flow.transport == Transport::Tcp).then(TcpState::default),
         quic: None,
+        udp: None,
     }
 }
 

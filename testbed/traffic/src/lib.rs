@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! TCP and QUIC traffic whose truth is known: locally bottlenecked (LBP), remotely
-//! bottlenecked (RBP), window-limited (WL) flows, and transfers that come as a
-//! Poisson process or from users who think between them.
+//! bottlenecked (RBP), window-limited (WL) flows, transfers that come as a Poisson process
+//! or from users who think between them, and UDP flows that react to nothing.
 //!
 //! A [`spec::Spec`] says what to run; [`run::run`] runs it on one thread and
 //! returns a [`truth::Truth`]: which flow was what, from when to when, and how
@@ -15,6 +15,7 @@ pub mod cli;
 mod clock;
 mod closed_loop;
 mod counters;
+pub mod datagrams;
 mod examples;
 pub mod flow;
 mod netns;

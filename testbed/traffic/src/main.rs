@@ -68,6 +68,7 @@ fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         flows: Vec::new(),
         poisson: Vec::new(),
         closed_loop: Vec::new(),
+        datagrams: Vec::new(),
     };
     spec.check()
         .map_err(|(field, problem)| Usage::new(format!("{field}: {problem}")))?;

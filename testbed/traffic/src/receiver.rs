@@ -9,7 +9,7 @@ use nix::sys::socket::{MsgFlags, recv};
 use quinn::Endpoint;
 use std::os::fd::AsRawFd;
 use tokio::io::Interest;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
 use crate::counters::Counters;
 use crate::netns;
@@ -24,6 +24,7 @@ const DISCARD_BYTES: usize = 256 * 1024;
 enum Listening {
     Tcp(TcpListener),
     Quic(Endpoint),
+    Udp(UdpSocket),
 }
 
 /// A listener that is bound; [`Bound::serve`] accepts.
@@ -55,6 +56,13 @@ pub(crate) fn bind(listener: &Listener) -> Result<Bound, String> {
             let address = endpoint.local_addr();
             (Listening::Quic(endpoint), address)
         }
+        Transport::Udp => {
+            let socket = netns::within(netns, || socket::datagrams(Some(listener.address), None));
+            let socket = socket.map_err(named)?.map_err(named)?;
+            let bound = UdpSocket::from_std(socket.into()).map_err(|e| named(e.to_string()))?;
+            let address = bound.local_addr();
+            (Listening::Udp(bound), address)
+        }
     };
     Ok(Bound {
         // The port is known even if 0 was asked for.
@@ -71,6 +79,7 @@ impl Bound {
         let listener = match self.listener {
             Listening::Tcp(listener) => listener,
             Listening::Quic(endpoint) => return quic::serve(endpoint, self.counters).await,
+            Listening::Udp(socket) => return count(&socket, &self.counters).await,
         };
         loop {
             match listener.accept().await {
@@ -90,6 +99,17 @@ impl Bound {
                     tokio::time::sleep(std::time::Duration::from_millis(10)).await;
                 }
             }
+        }
+    }
+}
+
+/// Counts datagrams for ever.
+async fn count(socket: &UdpSocket, counters: &Counters) {
+    let mut buffer = vec![0_u8; usize::from(u16::MAX)];
+    loop {
+        match socket.recv(&mut buffer).await {
+            Ok(bytes) => counters.received(bytes),
+            Err(_) => counters.failed(),
         }
     }
 }

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::clock::Moment;
 use crate::closed_loop::User;
+use crate::datagrams::{self, Source};
 use crate::flow;
 use crate::poisson::Arrivals;
 use crate::receiver;
@@ -83,6 +84,17 @@ pub async fn run(
                 senders.spawn(out.clone().transfers(source.clone(), number, user));
             }
         }
+    }
+    let mut sources = Vec::new();
+    for (index, flow) in spec.datagrams.iter().enumerate().filter(|_| sends) {
+        match Source::open(flow, spec.seed, index) {
+            Ok(source) => sources.push(source),
+            Err(truth) => drop(truths.send(*truth)),
+        }
+    }
+    if !sources.is_empty() {
+        let (origin, stop, truths) = (origin.into_std(), stop.clone(), truths.clone());
+        std::thread::spawn(move || datagrams::run(sources, origin, &stop, &truths));
     }
     drop(out);
     // Kept by a receiver so that it does not end for want of senders.

@@ -51,6 +51,24 @@ pub(crate) fn connecting(flow: &Flow) -> Result<Socket, String> {
     }
 }
 
+/// A UDP socket that does not block, bound and connected where addresses are given.
+pub(crate) fn datagrams(
+    bound: Option<SocketAddr>,
+    connected: Option<SocketAddr>,
+) -> Result<Socket, String> {
+    let either = bound.or(connected).ok_or("a socket without an address")?;
+    let kind = Type::DGRAM.nonblocking().cloexec();
+    let socket = Socket::new(Domain::for_address(either), kind, Some(Protocol::UDP))
+        .map_err(failed("socket"))?;
+    if let Some(address) = bound {
+        (socket.bind(&address.into())).map_err(failed(format_args!("bind {address}")))?;
+    }
+    if let Some(address) = connected {
+        (socket.connect(&address.into())).map_err(failed(format_args!("connect {address}")))?;
+    }
+    Ok(socket)
+}
+
 fn set_congestion_control(socket: &Socket, name: Option<&str>) -> Result<(), String> {
     let Some(name) = name else { return Ok(()) };
     socket.set_tcp_congestion(name.as_bytes()).map_err(|e| {

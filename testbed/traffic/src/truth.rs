@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Moment;
+use crate::datagrams::DatagramState;
 use crate::quic::QuicState;
 use crate::socket::TcpState;
 use crate::spec::Kind;
@@ -80,6 +81,9 @@ pub struct FlowTruth {
     /// Its like, of QUIC; absent where it was never connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quic: Option<QuicState>,
+    /// Packets sent, of datagrams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<DatagramState>,
 }
 
 impl FlowTruth {

@@ -198,7 +198,7 @@ class ClosedLoop(Senders):
 
 
 class Datagrams(Strict):
-    """UDP flows of Poisson packets that do not react to loss (ns3)."""
+    """UDP flows of Poisson packets that do not react to loss (not remote)."""
 
     name: str = Field(pattern=NAME, description="name of the group; flows are NAME-1, NAME-2, ...")
     hosts: Names = Field(min_length=1, description="groups of sending hosts, taken in turn")

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from ..json_types import JsonObject
 from .plan import Plan
-from .senders import Flow, Host, Transfers
+from .senders import DatagramFlow, Flow, Host, Transfers
 from .sizes import as_traffic
 from .traffic import ClosedLoop, OpenLoop
 
@@ -20,7 +20,7 @@ Carried = tuple[JsonObject, int]
 BULK_TCP_PORT, SHORT_TCP_PORT, CLOSED_TCP_PORT, FIRST_WINDOW_TCP_PORT = 5001, 5002, 5003, 5100
 # DCTCP's receiver takes part, so it has a listener of its own.
 DCTCP, DCTCP_PORT = "dctcp", 5004
-QUIC_UDP_PORT = 5005
+QUIC_UDP_PORT, DATAGRAM_UDP_PORT = 5005, 5006
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ def listeners(
         more.append((DCTCP, DCTCP_PORT, {"congestion_control": control}))
     if plan.congestion_controls("quic"):
         more.append(("quic", QUIC_UDP_PORT, {"transport": "quic"}))
+    if plan.datagrams:
+        more.append(("udp", DATAGRAM_UDP_PORT, {"transport": "udp"}))
     return [
         {
             "name": name,
@@ -95,6 +97,7 @@ def spec(
         for t in own
         if isinstance(t.source, ClosedLoop)
     ]
+    datagrams = [_datagrams(endpoints, d) for d in plan.datagrams if only in (None, d.host)]
     return {
         "version": 1,
         "seed": plan.seed,
@@ -108,6 +111,22 @@ def spec(
             if not isinstance(t.source, ClosedLoop)
         ],
         **({"closed_loop": users} if users else {}),
+        **({"datagrams": datagrams} if datagrams else {}),
+    }
+
+
+def _datagrams(endpoints: Endpoints, flow: DatagramFlow) -> JsonObject:
+    at = endpoints.of_host(flow.host)
+    return {
+        "name": flow.name,
+        **at.document(),
+        "source": f"{at.address}:0",
+        "destination": f"{endpoints.receiver().address}:{DATAGRAM_UDP_PORT}",
+        "rate_bps": flow.rate_bps,
+        "packet_bytes": flow.packet_bytes,
+        "base_rtt_ms": 1e3 * flow.host.rtt_s,
+        "start_s": flow.start_s,
+        **({"stop_s": flow.stop_s} if flow.stop_s is not None else {}),
     }
 
 

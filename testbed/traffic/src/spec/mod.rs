@@ -33,6 +33,9 @@ pub struct Spec {
     /// Users who transfer, think and transfer again.
     #[serde(default)]
     pub closed_loop: Vec<ClosedLoop>,
+    /// UDP flows.
+    #[serde(default)]
+    pub datagrams: Vec<Datagrams>,
 }
 
 /// Intended class of a flow (BSCL §II).
@@ -47,6 +50,8 @@ pub enum Kind {
     Wl,
     /// Ends within slow start.
     Short,
+    /// Datagrams that react to nothing.
+    Udp,
 }
 
 /// How a flow is carried.
@@ -58,6 +63,8 @@ pub enum Transport {
     Tcp,
     /// QUIC in this process; it always asks for ECN.
     Quic,
+    /// Datagrams alone: of a listener, for [`Datagrams`].
+    Udp,
 }
 
 /// Accepts connections, counts and discards what they carry.
@@ -73,10 +80,10 @@ pub struct Listener {
     /// Of its connections.
     #[serde(default)]
     pub transport: Transport,
-    /// SO_RCVBUF of its connections; absent: the kernel tunes it. Not QUIC.
+    /// SO_RCVBUF of its connections; absent: the kernel tunes it. TCP alone.
     pub receive_buffer_bytes: Option<u32>,
     /// Of its connections, for one whose receiver takes part (DCTCP); absent: the namespace's
-    /// default. Not QUIC.
+    /// default. TCP alone.
     pub congestion_control: Option<String>,
 }
 
@@ -182,6 +189,56 @@ pub struct ClosedLoop {
     pub base_rtt_ms: Option<f64>,
 }
 
+/// A UDP flow of Poisson packets, which reacts to nothing.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Datagrams {
+    /// Its name in the truth.
+    pub name: String,
+    /// Address and port of a listener for UDP.
+    pub destination: SocketAddr,
+    /// Address and port to send from; absent: the kernel chooses.
+    pub source: Option<SocketAddr>,
+    /// Network namespace; absent: that of the process.
+    pub netns: Option<String>,
+    /// Mean rate, bit/s, with IP headers.
+    pub rate_bps: f64,
+    /// Bytes of each packet, with IP and UDP headers.
+    pub packet_bytes: u16,
+    /// After the start of the run.
+    #[serde(default)]
+    pub start_s: f64,
+    /// After the start of the run; absent: its end.
+    pub stop_s: Option<f64>,
+    /// Only copied into the truth.
+    pub base_rtt_ms: Option<f64>,
+}
+
+impl Datagrams {
+    /// Bytes of the IP and UDP headers.
+    pub(crate) fn header_bytes(&self) -> u16 {
+        if self.destination.is_ipv4() { 28 } else { 48 }
+    }
+
+    /// As a flow, for its truth.
+    pub(crate) fn flow(&self) -> Flow {
+        Flow {
+            name: self.name.clone(),
+            kind: Kind::Udp,
+            destination: self.destination,
+            source: self.source,
+            netns: self.netns.clone(),
+            transport: Transport::Udp,
+            congestion_control: None,
+            priority: None,
+            start_s: self.start_s,
+            stop_s: self.stop_s,
+            bytes: None,
+            base_rtt_ms: self.base_rtt_ms,
+        }
+    }
+}
+
 impl Spec {
     /// Reads and checks a file.
     ///
@@ -209,7 +266,8 @@ impl Spec {
         let all_names = (self.listeners.iter().map(|l| ("listeners", &l.name)))
             .chain(self.flows.iter().map(|f| ("flows", &f.name)))
             .chain(self.poisson.iter().map(|p| ("poisson", &p.name)))
-            .chain(self.closed_loop.iter().map(|c| ("closed_loop", &c.name)));
+            .chain(self.closed_loop.iter().map(|c| ("closed_loop", &c.name)))
+            .chain(self.datagrams.iter().map(|d| ("datagrams", &d.name)));
         for (list, name) in all_names {
             if !names.insert((list, name)) {
                 return Err((format!("{list}.name"), format!("{name} is used twice")));
@@ -226,7 +284,7 @@ impl Spec {
             require(
                 listener.transport == Transport::Tcp || of_tcp,
                 field,
-                "quic has no receive_buffer_bytes and no congestion_control",
+                "tcp alone has receive_buffer_bytes and congestion_control",
             )?;
         }
         for flow in &self.flows {
@@ -234,6 +292,7 @@ impl Spec {
             check_times(at, flow.start_s, flow.stop_s)?;
             check_families(at, flow.source, flow.destination)?;
             require(flow.bytes != Some(0), || at("bytes"), "must be above 0")?;
+            require(flow.kind != Kind::Udp, || at("kind"), "is of datagrams")?;
             check_control(at, flow.transport, flow.congestion_control.as_deref())?;
             let tells = flow.transport == Transport::Tcp || flow.priority.is_none();
             require(tells, || at("priority"), "is TCP's only")?;
@@ -249,6 +308,19 @@ impl Spec {
             source.check_connections(at)?;
             require(above_0(source.think_s), || at("think_s"), "must be above 0")?;
             require(source.users > 0, || at("users"), "must be above 0")?;
+        }
+        for source in &self.datagrams {
+            let at = |field: &str| format!("datagrams.{}.{field}", source.name);
+            check_times(at, source.start_s, source.stop_s)?;
+            check_families(at, source.source, source.destination)?;
+            require(
+                above_0(source.rate_bps),
+                || at("rate_bps"),
+                "must be above 0",
+            )?;
+            let carries = source.packet_bytes > source.header_bytes();
+            let problem = "must be above that of the IP and UDP headers: 28, of IPv6 48";
+            require(carries, || at("packet_bytes"), problem)?;
         }
         Ok(())
     }
@@ -322,6 +394,8 @@ fn check_control(
     transport: Transport,
     name: Option<&str>,
 ) -> Result<(), Problem> {
+    let problem = "udp is a listener's; its senders are `datagrams`";
+    require(transport != Transport::Udp, || at("transport"), problem)?;
     let known = name.is_none_or(|n| quic::CONGESTION_CONTROLS.contains(&n));
     require(
         transport == Transport::Tcp || known,

@@ -254,3 +254,36 @@ fn a_quic_flow_that_nobody_answers_says_so() {
     assert!(error.contains("not connected"), "{error}");
     assert!(truth.flows[0].quic.is_none());
 }
+
+#[test]
+fn datagrams_are_sent_at_their_rate_and_counted() {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    drop(socket);
+    let spec: Spec = serde_json::from_str(&format!(
+        r#"{{"version": 1, "seed": 5, "duration_s": 1.5,
+            "listeners": [{{"name": "udp", "address": "{address}", "transport": "udp"}}],
+            "datagrams": [
+              {{"name": "a", "destination": "{address}", "rate_bps": 4e6, "packet_bytes": 500,
+                "stop_s": 1.0}},
+              {{"name": "b", "destination": "{address}", "rate_bps": 4e5, "packet_bytes": 100}}]}}"#
+    ))
+    .unwrap();
+    spec.check().unwrap();
+    let truth = go(&spec, Part::All, pending()).unwrap();
+    assert!(!truth.interrupted);
+    let state = |name: &str| {
+        let flow = truth.flows.iter().find(|f| f.name == name).unwrap();
+        assert_eq!((flow.kind, flow.protocol, &flow.error), (Kind::Udp, 17, &None));
+        assert!(flow.stop.mono_raw_ns > flow.start.mono_raw_ns);
+        flow.udp.unwrap()
+    };
+    let (a, b) = (state("a"), state("b"));
+    // 1000 and 750 expected.
+    assert!(a.packets_sent.abs_diff(1000) < 200, "{a:?}");
+    assert!(b.packets_sent.abs_diff(750) < 200, "{b:?}");
+    assert_eq!(a.ip_bytes_sent, 500 * a.packets_sent);
+    assert_eq!((a.packets_refused, b.packets_refused), (0, 0));
+    let received = truth.listeners["udp"].bytes_received;
+    assert_eq!(received, 472 * a.packets_sent + 72 * b.packets_sent);
+}

@@ -45,8 +45,6 @@ class Embedded(BackEnd):
         if "newreno" in controls:
             found.append("traffic: newreno is ns-3's, half a segment a round trip: take reno")
             controls.discard("newreno")
-        if plan.datagrams:
-            found.append("traffic.datagrams: only ns3 sends them so far")
         found += self._programs(plan)
         if any(s.scheduling != "fifo" for s in plan.experiment.topology.switches):
             found.append("topology.switches: scheduling: this back end has fifo only: take ns3")

@@ -103,7 +103,7 @@ def program_files(paths: Paths) -> JsonObject:
 
 def _protocols(plan: Plan) -> list[int]:
     """TCP, and UDP where there are flows of it."""
-    return [6, 17] if plan.congestion_controls("quic") else [6]
+    return [6, 17] if plan.congestion_controls("quic") or plan.datagrams else [6]
 
 
 def provision(layout: Layout, switch: int, paths: Paths) -> JsonObject:

@@ -172,7 +172,7 @@ def _not_done(plan: Plan, lab: RemoteLab) -> list[str]:
     if experiment.topology.mtu != MTU or any(h.mtu != MTU for h in plan.hosts):
         found.append("topology: mtu: remote hosts keep theirs: set it there and leave it out")
     if plan.datagrams:
-        found.append("traffic.datagrams: only ns3 sends them so far")
+        found.append("traffic.datagrams: not between remote hosts: take ns3 or embedded")
     found += [
         f"traffic: {key}: remote hosts keep their kernel's: take embedded or ns3"
         for key in plan.stack_settings
