@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from .. import summary
 from .runs import RunData
 
 # OI §4.3: what is larger is a large flow.
@@ -17,7 +18,7 @@ class Flow:
     """A flow at the link in one phase."""
 
     kind: str
-    port: int
+    name: str
     large: bool
     # Of packets that came, and of those dropped.
     packets: int
@@ -41,7 +42,7 @@ class Offered:
 
 
 def offered(run: RunData, phase: str) -> Offered:
-    start, end = run.window_ns(phase)
+    start, end = run.unix_ns(phase)
     truth = json.loads((run.path / "truth.json").read_text())["flows"]
     transfers = [f for f in truth if f["bytes_wanted"]]
     there = sum(
@@ -55,13 +56,13 @@ def offered(run: RunData, phase: str) -> Offered:
 
 def of_phase(run: RunData, phase: str) -> list[Flow]:
     """Every flow with a packet in the phase, persistent ones and transfers."""
-    start, end = run.window_ns(phase)
+    start, end = run.unix_ns(phase)
     truth = json.loads((run.path / "truth.json").read_text())["flows"]
-    told = {_port(f["destination"]): f for f in truth if f["destination"]}
+    # A port of a sender may serve again, in another phase.
+    there = [f for f in truth if f["start"]["unix_ns"] < end and f["stop"]["unix_ns"] > start]
     out = []
-    for seen in run.link(phase)["flows"]:
-        flow = told.get(seen["key"]["dst_port"])
-        if flow is None:
+    for flow, seen in summary.matched(run.link(phase)["flows"], [f for f in there if f["source"]]):
+        if seen is None:
             continue
         size, rate = flow["bytes_wanted"], None
         begin, stop = flow["start"]["unix_ns"], flow["stop"]["unix_ns"]
@@ -73,7 +74,7 @@ def of_phase(run: RunData, phase: str) -> list[Flow]:
         out.append(
             Flow(
                 flow["kind"],
-                seen["key"]["dst_port"],
+                flow["name"],
                 large,
                 seen["packets"] + seen["drops"],
                 seen["drops"],
@@ -81,10 +82,6 @@ def of_phase(run: RunData, phase: str) -> list[Flow]:
             )
         )
     return out
-
-
-def _port(address: str) -> int:
-    return int(address.rpartition(":")[2])
 
 
 def rates(flows: list[Flow], large: bool) -> list[float]:

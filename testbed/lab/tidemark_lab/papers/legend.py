@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Legends of the papers' figures: the paper in ink and with squares, ours in colour with dots."""
+"""Legends of the papers' figures: the paper in ink and with squares, which are hollow where no line
+joins them, ours in colour with dots."""
 
 from __future__ import annotations
 
@@ -52,6 +53,8 @@ def _entries(axis: Any, lines: Sequence[Any]) -> dict[str, Any]:
         if line in handles or line.get_color() == GREY:
             line.set_color(INK)
         line.set_marker({"o": "s"}.get(line.get_marker(), line.get_marker()))
+        if line.get_linestyle() == "None":
+            line.set_fillstyle("none")
     for name, colour in ((PAPER, INK), (OURS, WATER)):
         for patch in getattr(found.get(name), "patches", ()):
             patch.set_color(colour)

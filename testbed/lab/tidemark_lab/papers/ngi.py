@@ -67,7 +67,7 @@ def transparent_loss(load: float, buffer_packets: float) -> float:
 
 def in_progress(run: RunData, phase: str, step_s: float = 0.01) -> np.ndarray:
     """Transfers under way, by the truth, at instants of a phase."""
-    start, end = run.window_ns(phase)
+    start, end = run.unix_ns(phase)
     flows = json.loads((run.path / "truth.json").read_text())["flows"]
     at = np.arange(start, end, round(step_s * 1e9))
     began = np.sort([f["start"]["unix_ns"] for f in flows])
@@ -97,10 +97,12 @@ def under_way(run: RunData) -> Figure:
     )
     for k in range(11):
         figure.row(k, float(np.mean(count == k)), sharing(load, k), sharing(LOAD_OF_TEXT, k))
-    what = f"probability of more than {MANY_FLOWS} transfers at a load of 0.5"
+    # The load is random too in so short a time: the text's formula has it as measured.
+    wanted = load ** (MANY_FLOWS + 1)
+    said = f"{wanted:.2g} (r^5 at r = {load:.2f}; {MANY_PROBABILITY} at {LOAD_OF_TEXT})"
+    what = f"probability of more than {MANY_FLOWS} transfers"
     more = float(np.mean(count > MANY_FLOWS))
-    why = f"not known; the load is {load:.2f} in {length}"
-    figure.checks.append(within(what, MANY_PROBABILITY, more, MANY_OFF, why=why))
+    figure.checks.append(within(what, wanted, more, MANY_OFF, said, why=f"not known; {length}"))
     return figure
 
 

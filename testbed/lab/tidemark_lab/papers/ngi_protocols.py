@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 
+from .. import summary
 from . import ngi_runs, runs
 from .paper import Check, Figure
 from .runs import RunData
@@ -31,18 +32,10 @@ def rate_ratio(run: RunData, phase: str) -> float | None:
 
 
 def _named(run: RunData, phase: str) -> dict[str, float]:
-    """Rate of each TCP flow by its group, from the truth's ports."""
+    """Rate of each TCP flow by its group."""
     truth = json.loads((run.path / "truth.json").read_text())["flows"]
-    ports = {
-        int(f["destination"].rpartition(":")[2]): f["name"].rpartition("-")[0]
-        for f in truth
-        if f["destination"]
-    }
-    return {
-        ports[f["key"]["dst_port"]]: f["rate_bps"]
-        for f in run.link(phase)["flows"]
-        if f["key"]["protocol"] == 6 and f["key"]["dst_port"] in ports
-    }
+    pairs = summary.matched(run.link(phase)["flows"], [f for f in truth if f["protocol"] == 6])
+    return {f["name"].rpartition("-")[0]: seen["rate_bps"] for f, seen in pairs if seen}
 
 
 def _in_turn(run: RunData, phase: str) -> str:

@@ -56,6 +56,8 @@ def _why_not_more(run: RunData) -> str:
 
 def _why_faster(run: RunData, phase: str) -> str:
     there = flows.offered(run, phase).under_way
+    if not there:
+        return "no transfer is under way"
     mean = float(run.row(phase)["utilisation"]) * float(run.row(phase)["rate_bps"]) / 8 / there
     return (
         f"not known; {there:.0f} transfers are under way on average, each gets {mean:.0f} bytes/s, "
@@ -66,11 +68,11 @@ def _why_faster(run: RunData, phase: str) -> str:
 
 def better_with_large(found: dict[str, list[Flow]]) -> float | None:
     """Share of the persistent flows that the large buffer gives more."""
-    small = {f.port: f.bytes_per_s for f in found[SMALL] if f.kind == "lbp" and f.bytes_per_s}
+    small = {f.name: f.bytes_per_s for f in found[SMALL] if f.kind == "lbp" and f.bytes_per_s}
     both = [
-        f.bytes_per_s > small[f.port]
+        f.bytes_per_s > small[f.name]
         for f in found[LARGE]
-        if f.kind == "lbp" and f.bytes_per_s and f.port in small
+        if f.kind == "lbp" and f.bytes_per_s and f.name in small
     ]
     return sum(both) / len(both) if both else None
 
