@@ -105,9 +105,8 @@ class Persistent(Senders):
     congestion_control: Controls = Field(
         default=["cubic"],
         min_length=1,
-        description="one, or several that alternate along flows and rounds of hosts; "
-        "`scalable`, `highspeed`, `vegas` and `dctcp` also on kernels without them, "
-        "`random_reno` (UTB §4.5) always by the lab; not ns3",
+        description="one, or several in turn over flows and rounds of hosts; `scalable`, `highspeed`, "
+        "`vegas`, `dctcp` and `random_reno` (UTB §4.5, not ns3) need no module",
     )
     window: Size | None = Field(
         default=None, description="receive buffer, at least `2048B`: makes the flows window-limited"

@@ -2,6 +2,8 @@
 //! UDP flows of Poisson packets, which react to nothing. All of a run are sent by one thread: the
 //! runtime's timer has steps of a millisecond, in which packets of many flows would bunch.
 
+mod state;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::UdpSocket;
@@ -11,7 +13,6 @@ use std::time::{Duration, Instant};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand_distr::{Distribution, Exp};
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::clock::Moment;
@@ -22,19 +23,10 @@ use crate::socket;
 use crate::spec::Datagrams;
 use crate::truth::FlowTruth;
 
+pub use state::DatagramState;
+
 /// How long a stop may go unseen.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
-
-/// Packets of a UDP flow.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DatagramState {
-    /// Packets handed to the kernel.
-    pub packets_sent: u64,
-    /// Their bytes, with IP and UDP headers.
-    pub ip_bytes_sent: u64,
-    /// Packets not taken by the kernel: no room in the socket, or nobody listens.
-    pub packets_refused: u64,
-}
 
 /// Gaps of a Poisson process: equal for equal seed and index, whatever the timing of the run.
 #[derive(Debug)]
