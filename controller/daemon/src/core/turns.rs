@@ -6,10 +6,11 @@ use std::time::Duration;
 use tidemark_control::LinkControl;
 use tidemark_estimators::LinkId;
 
-/// A pass over the links that takes longer makes the turns fewer; a pass of less than
-/// [`SHORT`] makes them more.
+/// A pass over the links that takes longer makes the turns fewer. So many passes in a row that would
+/// take less than [`ROOMY`] with a turn more give each link one more.
 const LONG: Duration = Duration::from_millis(800);
-const SHORT: Duration = Duration::from_millis(300);
+const ROOMY: Duration = Duration::from_millis(700);
+const PASSES: u32 = 3;
 /// Each link has its turn within so many seconds, however long a pass takes.
 const MOST_S: u32 = 10;
 
@@ -18,6 +19,7 @@ const MOST_S: u32 = 10;
 pub struct Turns {
     every_s: AtomicU32,
     second: AtomicU32,
+    roomy: AtomicU32,
 }
 
 impl Default for Turns {
@@ -25,6 +27,7 @@ impl Default for Turns {
         Self {
             every_s: AtomicU32::new(1),
             second: AtomicU32::new(0),
+            roomy: AtomicU32::new(0),
         }
     }
 }
@@ -47,13 +50,16 @@ impl Turns {
         let every_s = self.every_s();
         // Turns that a pass over all links takes, as far as this part of them tells.
         let needed = (took.as_secs_f64() * f64::from(every_s) / LONG.as_secs_f64()).ceil();
+        let is_roomy = every_s > 1 && took * every_s / (every_s - 1) < ROOMY;
+        let roomy = u32::from(is_roomy) * (self.roomy.load(Ordering::Relaxed) + 1);
         let next = if took > LONG {
             (needed as u32).clamp(every_s, MOST_S)
-        } else if every_s > 1 && took * every_s / (every_s - 1) < SHORT {
+        } else if roomy == PASSES {
             every_s - 1
         } else {
             every_s
         };
+        (self.roomy).store(if next == every_s { roomy } else { 0 }, Ordering::Relaxed);
         if next != every_s {
             tracing::warn!(
                 "estimates took {:.2} s of a second: each link that is only observed is estimated every {next} s",
@@ -91,6 +97,20 @@ mod tests {
             turns.ended(Duration::from_secs(60));
         }
         assert_eq!(turns.every_s(), MOST_S);
+    }
+
+    /// As when the past of a collector has been taken, and passes are short again.
+    #[test]
+    fn each_link_has_every_second_again_where_that_suffices() {
+        let turns = Turns::default();
+        turns.ended(Duration::from_secs(60));
+        assert_eq!(turns.every_s(), MOST_S);
+        for _ in 0..PASSES * (MOST_S - 1) {
+            turns.ended(Duration::from_millis(650) / turns.every_s());
+        }
+        assert_eq!(turns.every_s(), 1);
+        turns.ended(Duration::from_millis(750));
+        assert_eq!(turns.every_s(), 1);
     }
 
     #[test]
