@@ -72,10 +72,7 @@ pub const DEFAULT_PORT: u16 = 32766;
 /// Says by reason why the payload is malformed. Reports before the malformed
 /// one have been delivered already; nothing after it is looked at.
 #[inline]
-pub fn decode<'a>(
-    payload: &'a [u8],
-    mut f: impl FnMut(&Report<'a>),
-) -> Result<usize, DecodeError> {
+pub fn decode<'a>(payload: &'a [u8], mut f: impl FnMut(&Report<'a>)) -> Result<usize, DecodeError> {
     let f = |report: &Report<'a>| match report.limit {
         // Tidemark's switches tell of themselves alone.
         Some(_) => f(report),

@@ -274,7 +274,10 @@ fn datagrams_are_sent_at_their_rate_and_counted() {
     assert!(!truth.interrupted);
     let state = |name: &str| {
         let flow = truth.flows.iter().find(|f| f.name == name).unwrap();
-        assert_eq!((flow.kind, flow.protocol, &flow.error), (Kind::Udp, 17, &None));
+        assert_eq!(
+            (flow.kind, flow.protocol, &flow.error),
+            (Kind::Udp, 17, &None)
+        );
         assert!(flow.stop.mono_raw_ns > flow.start.mono_raw_ns);
         flow.udp.unwrap()
     };

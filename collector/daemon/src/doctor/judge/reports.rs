@@ -254,7 +254,10 @@ mod tests {
         );
         // A counter that started again is no loss.
         let restarted = heard("192.0.2.7", 10, &[4_000_000, 4_000_001, 0, 1]);
-        assert_eq!(reports(&restarted, &nodes, 3.0).remove(0).verdict, Verdict::Ok);
+        assert_eq!(
+            reports(&restarted, &nodes, 3.0).remove(0).verdict,
+            Verdict::Ok
+        );
     }
 
     #[test]
