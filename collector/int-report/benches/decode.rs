@@ -85,7 +85,7 @@ fn run(bencher: Bencher<'_, '_>, payloads: &[Vec<u8>], each: impl Fn(u64, &Repor
     bencher.counter(ItemsCount::new(reports)).bench_local(|| {
         let mut sum = 0;
         for payload in payloads {
-            let _ = decode(black_box(payload), |r| sum = each(sum, &r));
+            let _ = decode(black_box(payload), |r| sum = each(sum, r));
         }
         sum
     });
@@ -131,7 +131,7 @@ fn v2_with_inner_packet_and_sequence(bencher: Bencher<'_, '_>) {
                 }
                 let _ = decode(payload, |r| {
                     let inner = parse_inner(&r.inner).map_or(0, |p| u64::from(p.tcp_seq));
-                    sum = use_report(sum, &r).wrapping_add(inner);
+                    sum = use_report(sum, r).wrapping_add(inner);
                 });
             }
             (sum, streams.total())

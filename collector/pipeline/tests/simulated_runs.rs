@@ -58,7 +58,7 @@ fn run(run: Run, shared_clock: bool) -> Outcome {
             pipeline.push_event("ns3", e);
         }
         int_report::decode(&report.payload, |r| {
-            pipeline.push_report(exporter, &r, time)
+            pipeline.push_report(exporter, r, time)
         })
         .unwrap();
     }

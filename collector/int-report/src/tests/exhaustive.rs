@@ -117,7 +117,7 @@ fn sound(payload: &[u8]) {
                 assert!(inner.payload_bytes <= inner.ip_bytes);
             }
         }
-        last = report;
+        last = *report;
     });
     if let Ok(count) = result {
         assert_eq!(count, seen);
@@ -295,7 +295,7 @@ fn every_set_of_metadata() {
                 payload[10] = words as u8;
                 payload.truncate(20 + 4 * words);
                 let mut seen = None;
-                let result = decode(&payload, |r| seen = Some(r));
+                let result = decode(&payload, |r| seen = Some(*r));
                 if words < needed {
                     let short = DecodeError::MetadataTooShort { offset: 8 };
                     assert_eq!(

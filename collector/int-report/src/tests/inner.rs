@@ -277,7 +277,7 @@ fn a_report_of_a_frame_with_llc_is_one() {
         );
         let payload = super::hex(&report);
         let mut seen = None;
-        crate::decode(&payload, |r| seen = Some(r)).unwrap();
+        crate::decode(&payload, |r| seen = Some(*r)).unwrap();
         let error = parse_inner(&seen.unwrap().inner).unwrap_err();
         assert!(matches!(error, InnerError::NotIp { .. }), "{error}");
     }

@@ -28,7 +28,7 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
 /// All reports of a payload.
 pub(crate) fn all(payload: &[u8]) -> Result<Vec<Report<'_>>, DecodeError> {
     let mut found = Vec::new();
-    let count = decode(payload, |report| found.push(report))?;
+    let count = decode(payload, |report| found.push(*report))?;
     assert_eq!(count, found.len());
     Ok(found)
 }

@@ -263,7 +263,7 @@ pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
             continue;
         }
         int_report::decode(&report.payload, |r| {
-            let mut r = r;
+            let mut r = *r;
             let inner = as_datagram(&r, view.datagrams);
             if let Some(packet) = &inner {
                 r.inner.packet = packet;
