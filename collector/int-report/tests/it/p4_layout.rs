@@ -197,7 +197,7 @@ fn check(kind: &str, data: &[u8], values: &Values) {
             assert_eq!(value, some(name).unwrap_or(0), "{kind}: {name}");
         }
         // And back.
-        assert_eq!(encode(&[r]).unwrap(), data, "{kind}");
+        assert_eq!(encode(&[*r]).unwrap(), data, "{kind}");
     })
     .unwrap();
     assert_eq!((decoded, count), (1, 1), "{kind}");
