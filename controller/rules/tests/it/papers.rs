@@ -14,6 +14,11 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbed/reproduce/fixtures")
 }
 
+/// Of the depths, every row.
+fn excerpt() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbed/lab/tidemark_lab/papers/ifip21")
+}
+
 fn table(path: &Path) -> Vec<BTreeMap<String, String>> {
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines();
@@ -120,7 +125,7 @@ fn buffers_follow_the_rules(found: &BTreeMap<Key, f64>) {
 
 #[test]
 fn smallest_full_buffers_of_the_excerpt() {
-    let found = smallest_full(&fixtures());
+    let found = smallest_full(&excerpt());
     assert!((found[&("reno".into(), 1)] - 177.8).abs() < 0.1);
     assert!((found[&("reno".into(), 16)] - 66.7).abs() < 0.1);
     assert!((found[&("cubic".into(), 1)] - 111.1).abs() < 0.1);
