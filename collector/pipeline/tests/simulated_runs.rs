@@ -57,10 +57,7 @@ fn run(run: Run, shared_clock: bool) -> Outcome {
         while let Some(e) = samples.next_if(|e| time_of(e) <= time) {
             pipeline.push_event("ns3", e);
         }
-        int_report::decode(&report.payload, |r| {
-            pipeline.push_report(exporter, r, time)
-        })
-        .unwrap();
+        int_report::decode(&report.payload, |r| pipeline.push_report(exporter, r, time)).unwrap();
     }
     for e in samples {
         pipeline.push_event("ns3", e);
