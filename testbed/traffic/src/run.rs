@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -17,7 +16,7 @@ use crate::datagrams::{self, Source};
 use crate::flow;
 use crate::poisson::Arrivals;
 use crate::receiver;
-use crate::sending::Stop;
+use crate::sending::{Stop, span};
 use crate::spec::{ClosedLoop, Flow, Poisson, Spec};
 use crate::truth::{FlowTruth, MAX_FLOWS, Truth, VERSION};
 
@@ -104,7 +103,7 @@ pub async fn run(
     let mut kept = FlowLog::default();
     let deadline = async {
         match spec.duration_s {
-            Some(seconds) => sleep_until(origin + Duration::from_secs_f64(seconds)).await,
+            Some(seconds) => sleep_until(origin + span(seconds)).await,
             None => std::future::pending().await,
         }
     };
@@ -186,7 +185,7 @@ struct Sending {
 
 impl Sending {
     fn at(&self, seconds: f64) -> Instant {
-        self.origin + Duration::from_secs_f64(seconds)
+        self.origin + span(seconds)
     }
 
     /// False where the run ends before.
@@ -202,7 +201,7 @@ impl Sending {
         if !self.until(self.at(flow.start_s)).await {
             return;
         }
-        let lasts = (flow.stop_s).map(|s| Duration::from_secs_f64(s - flow.start_s));
+        let lasts = (flow.stop_s).map(|s| span(s - flow.start_s));
         let _ = (self.truths).send(flow::run(&flow, lasts, self.stop).await);
     }
 
@@ -235,7 +234,7 @@ impl Sending {
         let last = source.stop_s.map(|s| self.at(s));
         let mut free = self.at(source.start_s);
         for (transfer, turn) in user.enumerate() {
-            let at = free + Duration::from_secs_f64(turn.think_s);
+            let at = free + span(turn.think_s);
             if last.is_some_and(|last| at >= last) || !self.until(at).await {
                 return;
             }

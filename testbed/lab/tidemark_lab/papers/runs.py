@@ -100,14 +100,17 @@ class RunData:
         found: JsonObject = json.loads(path.read_text())
         return found
 
-    def window_ns(self, phase: str, clock: str = "") -> tuple[int, int]:
-        """Start and end of a phase by the switch's clock."""
+    def _times(self, phase: str, clock: str) -> tuple[int, int]:
         window = next(p for p in self.record["phases"] if p["name"] == phase)["windows"][0]
-        return int(window[f"start{clock}_ns"]), int(window[f"end{clock}_ns"])
+        return int(window[f"start_{clock}"]), int(window[f"end_{clock}"])
+
+    def window_ns(self, phase: str) -> tuple[int, int]:
+        """Start and end of a phase by the switch's clock."""
+        return self._times(phase, "ns")
 
     def unix_ns(self, phase: str) -> tuple[int, int]:
         """Start and end of a phase by the senders' clock, that of the truth."""
-        return self.window_ns(phase, "_unix")
+        return self._times(phase, "unix_ns")
 
     def utilisation(self, phase: str, part_s: float) -> np.ndarray:
         """Of each whole part of a phase, by departures."""

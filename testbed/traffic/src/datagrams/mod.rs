@@ -18,7 +18,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::clock::Moment;
 use crate::flow;
 use crate::netns;
-use crate::sending::{PAYLOAD, Stop};
+use crate::sending::{PAYLOAD, Stop, span};
 use crate::socket;
 use crate::spec::Datagrams;
 use crate::truth::FlowTruth;
@@ -57,7 +57,7 @@ impl Iterator for Gaps {
     /// Since the start of the run.
     fn next(&mut self) -> Option<Duration> {
         self.next_s += self.gap_s.sample(&mut self.random);
-        (self.next_s < self.stop_s).then(|| Duration::from_secs_f64(self.next_s))
+        (self.next_s < self.stop_s).then(|| span(self.next_s))
     }
 }
 
@@ -89,7 +89,9 @@ impl Source {
                 Ok(Self {
                     socket: socket.into(),
                     gaps,
-                    payload_bytes: usize::from(spec.packet_bytes - spec.header_bytes()),
+                    payload_bytes: usize::from(
+                        spec.packet_bytes.saturating_sub(spec.header_bytes()),
+                    ),
                     packet_bytes: u64::from(spec.packet_bytes),
                     state: DatagramState::default(),
                     truth,
@@ -181,18 +183,22 @@ fn wait(until: Instant, stop: &Stop) -> bool {
 mod tests {
     use super::*;
 
-    fn gaps(seed: u64, index: usize) -> Vec<Duration> {
-        let spec = Datagrams {
+    fn spec(rate_bps: f64, stop_s: Option<f64>) -> Datagrams {
+        Datagrams {
             name: "u".into(),
             destination: "127.0.0.1:1".parse().unwrap(),
             source: None,
             netns: None,
-            rate_bps: 12e6,
+            rate_bps,
             packet_bytes: 1500,
             start_s: 2.0,
-            stop_s: Some(22.0),
+            stop_s,
             base_rtt_ms: None,
-        };
+        }
+    }
+
+    fn gaps(seed: u64, index: usize) -> Vec<Duration> {
+        let spec = spec(12e6, Some(22.0));
         Gaps::new(&spec, seed, index).unwrap().collect()
     }
 
@@ -210,6 +216,12 @@ mod tests {
             (share - 0.5).abs() < 0.03,
             "half of the gaps below ln 2 of their mean: {share}"
         );
+    }
+
+    #[test]
+    fn a_rate_of_almost_nothing_sends_nothing_and_ends_nothing() {
+        let wait = Gaps::new(&spec(1e-300, None), 1, 0).unwrap().next();
+        assert!(wait.unwrap() > Duration::from_secs(900_000_000));
     }
 
     #[test]

@@ -73,6 +73,33 @@ fn bad_values_name_their_field() {
 }
 
 #[test]
+fn datagrams_name_the_field_at_fault() {
+    let good =
+        r#"{"name": "u", "destination": "127.0.0.1:9", "rate_bps": 1e6, "packet_bytes": 1500}"#;
+    let check = |from: &str, to: &str| {
+        let one = good.replacen(from, to, 1);
+        let text = format!(r#"{{"version": 1, "seed": 1, "datagrams": [{one}]}}"#);
+        serde_json::from_str::<Spec>(&text).unwrap().check()
+    };
+    assert_eq!(check("", ""), Ok(()));
+    for (from, to, field) in [
+        ("1e6", "0", "datagrams.u.rate_bps"),
+        ("1500", "28", "datagrams.u.packet_bytes"),
+        ("1500", "1500, \"stop_s\": 0", "datagrams.u.stop_s"),
+        (
+            "1500",
+            "1500, \"source\": \"[::1]:0\"",
+            "datagrams.u.source",
+        ),
+    ] {
+        assert_eq!(check(from, to).unwrap_err().0, field);
+    }
+    let udp = GOOD.replacen("\"base_rtt_ms\": 10", "\"transport\": \"udp\"", 1);
+    let error = read(&udp).unwrap_err();
+    assert!(error.contains("flows.a.transport"), "{error}");
+}
+
+#[test]
 fn a_name_twice_is_an_error() {
     let mut spec = read(GOOD).unwrap();
     spec.flows.push(spec.flows[0].clone());
