@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From the measured traffic and the operator's targets to one limit.
 //!
-//! [`crate::search`] finds what each target asks for, `priorities` reconciles the
-//! targets, `fit` keeps the limit within what the switch can hold, `direction` holds it
-//! against what was measured at the limit in force. Each step gives the reason of its
-//! decision where it takes it, as a sentence.
+//! [`crate::search`] finds the limit that each target needs, `priorities` reconciles the targets,
+//! `fit` keeps the limit within what the switch can hold, and `direction` compares it with the
+//! measurement at the limit in force. Each step adds the reason of its decision as a sentence.
 
 mod direction;
 
@@ -16,11 +15,10 @@ use crate::{confidence, marking, moved, preconditions, priorities, rationale};
 use tidemark_rules::rule::{RuleResult, Situation};
 use tidemark_rules::{Goal, Options, Targets, Traffic, evaluate};
 
-/// Advises a limit: the smallest that meets the targets with the confidence asked for;
-/// where they cannot hold together the operator's priority says which is given up
-/// (BSCL §V). Never a smaller limit while utilisation or loss is missed by measurement,
-/// never a larger one while all targets are met, and the limit in force where a change
-/// would gain little.
+/// Advises a limit: the smallest that meets the targets with the requested confidence. If the
+/// targets cannot all hold, the operator's priority says which is given up (BSCL §V). Never advises
+/// a smaller limit while measured utilisation or loss misses its target, nor a larger one while all
+/// targets are met, and keeps the limit in force if a change would gain little.
 pub fn advise(traffic: &Traffic, targets: &Targets, options: &Options) -> Advice {
     let mut advice = answer(traffic, targets, options);
     let (targets, options) = (targets.clone(), options.clone());
@@ -29,7 +27,7 @@ pub fn advise(traffic: &Traffic, targets: &Targets, options: &Options) -> Advice
     advice
 }
 
-/// The advice without its sensitivity.
+/// Returns the advice without its sensitivity.
 pub(crate) fn answer(traffic: &Traffic, targets: &Targets, options: &Options) -> Advice {
     let targets = &targets.aimed();
     let situation = Situation {
@@ -142,7 +140,7 @@ fn decide(
     }
 }
 
-/// The limits that utilisation and loss ask for, bytes.
+/// Returns the limits that utilisation and loss need, bytes.
 fn floors(needs: &Needs) -> impl Iterator<Item = f64> {
     [&needs.utilisation, &needs.loss]
         .into_iter()
@@ -161,10 +159,10 @@ impl Advice {
     }
 }
 
-/// Probability of a target below which it is not expected to hold: a limit in force that is
-/// near enough to be kept may be a little on the other side.
+/// Probability of a target below which it is not expected to hold; less than 0.5, because a limit
+/// in force that is near enough to be kept may be slightly too small.
 const EXPECTED: f64 = 0.4;
-/// Factor between the advised limit and the one in force that is worth a word.
+/// Ratio of the advised limit and the one in force from which a reason mentions it.
 const FAR: f64 = 8.0;
 
 fn far_from_limit_in_force(traffic: &Traffic, bytes: f64) -> Option<String> {

@@ -64,7 +64,7 @@ fn many_flows_are_decided_by_loss() {
 fn priority_decides_what_is_given_up() {
     let mut m = demo();
     m.n_b = Range::exact(70.0);
-    // Loss needs some 55 ms, delay allows 5 ms.
+    // Loss needs about 55 ms of buffer, delay allows 5 ms.
     let a = advise(&m, &targets(0.01, 5.0, &[U, L, D]), &Options::default());
     let i = a.infeasible.unwrap();
     assert_eq!(i.given_up, [D]);
@@ -80,10 +80,8 @@ fn priority_decides_what_is_given_up() {
     assert!(a.reasons.iter().any(|r| r.contains("cannot hold together")));
 }
 
-/// If nothing asks for a buffer, and the delay bound allows fewer packets than the
-/// smallest limit has, the advice is the buffer it allows, not none.
-/// SRB's example (§1): windows of a few segments lose more than 0.01 % whatever the buffer,
-/// so that a second of queueing is no answer.
+/// SRB's example (§1): windows of a few segments lose more than 0.01 % whatever the buffer, so a
+/// second of queueing is no answer.
 #[test]
 fn no_buffer_is_spent_on_a_loss_that_none_reaches() {
     let m = Traffic::described(10e9, 0.25, 50_000.0, 1514.0);
@@ -102,7 +100,7 @@ fn no_buffer_is_spent_on_a_loss_that_none_reaches() {
         assert_eq!(a.limit_bytes, alone.limit_bytes, "{:#?}", a.reasons);
         assert_eq!(a.infeasible.unwrap().given_up, [Goal::Loss]);
     }
-    // A loss that some limit keeps goes before delay, as the priority says.
+    // A loss bound that some limit meets goes before delay, by priority.
     assert_eq!(
         asked(Some(0.01), Some(30.0)).infeasible.unwrap().given_up,
         [Goal::Delay]
@@ -151,7 +149,7 @@ fn transparent_link_needs_burst_absorption_only() {
     assert!(a.feasible, "{:#?}", a.reasons);
     assert!(a.limit_packets.unwrap() < 60.0);
     assert!(a.reasons[0].contains("transparent"));
-    // The load, less what is lost.
+    // The load minus the losses.
     let p = a.predicted.unwrap();
     assert!((p.utilisation.value - 0.6 * (1.0 - p.loss_rate.value)).abs() < 1e-9);
     assert!((p.utilisation.value - 0.6).abs() < 0.007);
@@ -239,7 +237,7 @@ proptest! {
         let p = a.predicted.unwrap();
         let given_up = a.infeasible.map(|i| i.given_up).unwrap_or_default();
         prop_assert_eq!(a.feasible, given_up.is_empty());
-        // A goal kept holds, except where the smallest limit overrides the delay.
+        // A goal that is kept holds, unless the smallest limit overrides the delay.
         if !given_up.contains(&L) && share >= 0.8 {
             prop_assert!(p.loss_rate.value <= loss * 1.001 + 1e-9);
         }

@@ -10,37 +10,36 @@ use tidemark_rules::rule::{RuleId, RuleResult};
 use tidemark_rules::targets::Goal;
 use tidemark_rules::traffic::{Observed, Regime};
 
-/// A rule that was set aside.
+/// A rule that was not used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "RejectedRule")]
 pub struct Rejected {
-    /// Which rule.
+    /// Identifier of the rule.
     #[schemars(with = "String")]
     pub id: RuleId,
-    /// Its name for people.
+    /// Display name of the rule.
     pub name: String,
     /// The conditions that fail, or what is missing.
     pub reasons: Vec<String>,
 }
 
-/// The nearest value of each target when they cannot hold together.
+/// The nearest feasible values if the targets cannot all hold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Nearest {
-    /// Utilisation expected at the advised limit.
+    /// Expected utilisation at the advised limit.
     pub utilisation: f64,
-    /// Loss rate expected at the advised limit.
+    /// Expected loss rate at the advised limit.
     pub loss_rate: f64,
-    /// Smallest delay bound with which utilisation and loss both hold
-    /// (BSCL eq. 25), ms.
+    /// Smallest delay bound with which utilisation and loss both hold (BSCL eq. 25), ms.
     pub delay_ms: f64,
 }
 
-/// Targets that cannot hold together.
+/// Targets that cannot all hold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Infeasibility {
-    /// Given up, by the operator's priority.
+    /// Targets given up, by the operator's priority.
     pub given_up: Vec<Goal>,
-    /// Their nearest values.
+    /// Nearest feasible values.
     pub nearest: Nearest,
 }
 
@@ -51,9 +50,9 @@ pub struct Present {
     pub limit_bytes: f64,
     /// Prediction from models and measurements.
     pub predicted: Option<Prediction>,
-    /// Measurement there.
+    /// Measurement at the limit in force.
     pub measured: Option<Observed>,
-    /// Targets missed there by measurement, by more than estimates move.
+    /// Targets missed by the measurement, by more than estimates fluctuate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<Goal>,
 }
@@ -63,68 +62,65 @@ pub struct Present {
 pub struct Advice {
     /// Regime of the link.
     pub regime: Regime,
-    /// The limit to set (of a port that marks, its threshold), bytes as the queue
-    /// counts them; null when too little is known (`reasons` says what).
+    /// The limit to set (for a port that marks, its threshold), bytes as the queue counts them;
+    /// null if too little is known (`reasons` says what).
     pub limit_bytes: Option<u64>,
     /// This limit in segments of M bytes.
     pub limit_packets: Option<f64>,
     /// Delay of the full queue, ms.
     pub limit_ms: Option<f64>,
-    /// For a port that marks: `limit_bytes` is its threshold, and this the limit
-    /// above it.
+    /// For a port that marks, whose threshold is `limit_bytes`: the limit above the threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking: Option<Marking>,
-    /// Identifier of what decided: a model, a rule of the list (for delay), or the
-    /// advisor's word for its own decision.
+    /// Identifier of the deciding model or, for delay, rule of the list, or the advisor's name for
+    /// its own decision.
     #[schemars(with = "Option<String>")]
     pub rule: Option<RuleId>,
-    /// The target that decided; null for the smallest or the largest limit.
+    /// The deciding target; null for the smallest or the largest limit.
     pub decided_by: Option<Goal>,
-    /// Limits between which one serves, bytes: from where the targets are as likely met
-    /// as not to where less buffer would be worth a change.
+    /// Interval of acceptable limits, bytes: from the limit at which the targets are as likely met
+    /// as not to the one above which less buffer would be worth a change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_bytes: Option<[f64; 2]>,
-    /// Probability asked for, with which each target is to be met.
+    /// Requested probability with which each target is to be met.
     #[serde(default)]
     pub confidence_asked: f64,
-    /// Probability that each target is met at `limit_bytes`: the smallest of them.
+    /// Smallest of the targets' probabilities of being met at `limit_bytes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<f64>,
-    /// The limit that `limit_bytes` is a step towards, bytes, where that is too far from the
-    /// limits measured; left out elsewhere.
+    /// The limit towards which `limit_bytes` is a step, bytes, if it is too far from the measured
+    /// limits; otherwise omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub towards_bytes: Option<u64>,
-    /// All targets are expected to hold.
+    /// Whether all targets are expected to hold.
     pub feasible: bool,
-    /// Targets given up where they cannot.
+    /// Targets that were given up, if not all can hold.
     pub infeasible: Option<Infeasibility>,
     /// Expected outcome at the advised limit.
     pub predicted: Option<Prediction>,
     /// The limit in force, for comparison.
     pub present: Option<Present>,
-    /// Every rule, with its buffer, inputs and conditions. Left out of `update`
-    /// events and of `GET /links`.
+    /// All rules, with buffer, inputs and conditions. `update` events and `GET /links` omit them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleResult>,
-    /// The rules that were set aside. Left out where `rules` is, and where there are
-    /// none.
+    /// The rules that were not used. Omitted if `rules` is, and if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<Rejected>,
-    /// Influence of N_b, α and Δ on the limit. Left out where `rules` is.
+    /// Influence of N_b, α and Δ on the limit. Omitted if `rules` is.
     #[serde(default, skip_serializing_if = "Sensitivities::is_empty")]
     #[schemars(with = "Vec<Sensitivity>")]
     pub sensitivity: Sensitivities,
-    /// The way to the answer, in sentences.
+    /// The derivation of the answer, in sentences.
     pub reasons: Vec<String>,
 }
 
-/// Change (relative) that is enough to end a miss.
+/// Relative change of the limit that is large enough to end a miss.
 const ENDS_A_MISS: f64 = 0.05;
 
 impl Advice {
-    /// Whether a step from the limit in force to `to_bytes`, on the way to the advised
-    /// one, is worth it: it changes the limit by more than `least_change` (relative), or
-    /// ends a miss.
+    /// Returns whether a step from the limit in force to `to_bytes`, on the way to the advised
+    /// limit, is worth it: it changes the limit by more than `least_change` (relative), or ends a
+    /// miss.
     pub fn worth_a_step(&self, to_bytes: u64, least_change: f64) -> bool {
         let Some(present) = self.present.as_ref().filter(|p| p.limit_bytes > 0.0) else {
             return true;
@@ -139,8 +135,8 @@ impl Advice {
         ratio.ln().abs() > least.max(0.0).ln_1p()
     }
 
-    /// This advice without its rules and without the influence of each quantity, which is
-    /// not even found then.
+    /// Returns this advice without its rules and its sensitivities, which are then not even
+    /// computed.
     pub fn without_rules(&self) -> Self {
         Self {
             regime: self.regime,

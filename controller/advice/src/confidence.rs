@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From a range to the chance that a target is met, and back.
+//! Converts between ranges and the probability that a target is met.
 //!
-//! A range holds the truth in 90 of 100 cases: its ends are taken for the 5th and
-//! 95th percentile of a normal distribution of the value (utilisation, delay) or of
-//! its logarithm (loss), each side with its own width.
+//! A range contains the true value in 90 of 100 cases: its ends are taken as the 5th and 95th
+//! percentile of a normal distribution of the value (utilisation, delay) or of its logarithm
+//! (loss), with a separate width for each side.
 
 use tidemark_rules::Range;
 use tidemark_rules::quantiles::Z90;
 
-/// Constants of H. Shore's approximation of the normal quantile (1982): off by less
-/// than 0.01 between 0.5 and 0.99.
+/// Constants of H. Shore's approximation of the normal quantile (1982); the error is below 0.01
+/// between 0.5 and 0.99.
 const SHORE: (f64, f64) = (5.5556, 0.1186);
 
-/// Normal quantile of a probability, in widths of a side of a range.
+/// Returns the normal quantile of a probability, in units of the width of a range's side.
 fn quantile(probability: f64) -> f64 {
     let p = probability.clamp(0.001, 0.999);
     let upper = |p: f64| SHORE.0 * (1.0 - ((1.0 - p) / p).powf(SHORE.1));
@@ -23,21 +23,21 @@ fn quantile(probability: f64) -> f64 {
     }
 }
 
-/// Probability of a normal quantile in widths of a side.
+/// Returns the probability of a normal quantile in units of a side's width.
 fn probability(widths: f64) -> f64 {
     let z = (widths.abs() * Z90).min(SHORE.0 - 1e-6);
     let upper = 1.0 / (1.0 + (1.0 - z / SHORE.0).powf(1.0 / SHORE.1));
     if widths < 0.0 { 1.0 - upper } else { upper }
 }
 
-/// The utilisation reached with a probability of `confidence`.
+/// Returns the utilisation that is reached with a probability of `confidence`.
 pub(crate) fn utilisation_at(range: Range, confidence: f64) -> f64 {
     let z = quantile(confidence);
     let end = if z < 0.0 { range.high } else { range.low };
     range.value + (end - range.value) * z.abs()
 }
 
-/// The loss rate kept with a probability of `confidence`.
+/// Returns the loss rate that is not exceeded with a probability of `confidence`.
 pub(crate) fn loss_at(range: Range, confidence: f64) -> f64 {
     let z = quantile(confidence);
     let end = if z < 0.0 { range.low } else { range.high };
@@ -48,7 +48,7 @@ pub(crate) fn loss_at(range: Range, confidence: f64) -> f64 {
     }
 }
 
-/// Probability that the utilisation is at least `target`.
+/// Returns the probability that the utilisation is at least `target`.
 pub(crate) fn utilisation_met(range: Range, target: f64) -> f64 {
     let off = range.value - target;
     let side = if off < 0.0 {
@@ -59,7 +59,7 @@ pub(crate) fn utilisation_met(range: Range, target: f64) -> f64 {
     probability(off / side.max(1e-9))
 }
 
-/// Probability that the loss rate is at most `target`.
+/// Returns the probability that the loss rate is at most `target`.
 pub(crate) fn loss_met(range: Range, target: f64) -> f64 {
     let end = if range.value <= target {
         range.high
@@ -102,7 +102,7 @@ mod tests {
             assert!((utilisation_met(used, utilisation_at(used, p)) - p).abs() < 1e-6);
         }
         assert_eq!(loss_at(loss, 0.5), 0.01);
-        // Nothing was lost: the range is linear.
+        // Without losses the range is linear.
         let none = Range::new(0.0, 0.0, 0.001);
         assert!(loss_met(none, 0.01) > 0.99 && loss_at(none, 0.95) < 0.0011);
     }

@@ -1,48 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measurements at one limit under one traffic, over all windows so far.
+//! Pooled measurements at one limit under one traffic, over all windows so far.
 //!
-//! A window of some seconds has a handful of loss events, and an advice that rests on
-//! one window moves with them. Windows that follow one another without a change of limit
-//! or traffic are pooled: counts add up, means are weighted by time, and the half of a
-//! range that is of sampling narrows with the number of windows. The other half is taken
-//! for systematic and stays.
+//! A window of some seconds has only a handful of loss events, and advice based on one window
+//! fluctuates with them. Consecutive windows without a change of limit or traffic are therefore
+//! pooled: counts add up, means are weighted by time, and the half of a range that is due to
+//! sampling narrows with the number of windows. The other half is taken as systematic and stays.
 
 use crate::models::reductions::LEAST_DROPS;
 use crate::models::sampling::LOSS_BETWEEN_RUNS;
 use serde::{Deserialize, Serialize};
 use tidemark_rules::{FlowMix, LossMix, Observed, Occupancy, Range, Synchrony, Traffic};
 
-/// Standard deviations from which two loss rates are not of one traffic.
+/// Difference between two loss rates, in standard deviations, that shows different traffic.
 const CLEARLY: f64 = 3.5;
-/// Time that counts at most, s: of more, the older part fades.
+/// Longest measured time that counts, s; beyond it older measurements fade.
 const MOST_S: f64 = 600.0;
-/// Points of a pooled distribution.
+/// Number of points of a pooled distribution.
 const POINTS: usize = 100;
-/// Part of a range that more windows do not narrow.
+/// Part of a range that additional windows do not narrow.
 const SYSTEMATIC: f64 = 0.5;
 
-/// The measurements so far. It remembers the end of the newest window that it has.
+/// The pooled measurements, with the end of the newest window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pool {
     traffic: Option<Box<Traffic>>,
-    /// Windows that were pooled.
+    /// Number of pooled windows.
     windows: u32,
-    /// End of the newest of them, ns on the switch's clock.
+    /// End of the newest window, ns on the switch's clock.
     to_ns: u64,
 }
 
 impl Pool {
-    /// Forgets everything: limit or traffic changed.
+    /// Forgets everything, because limit or traffic changed.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Whether nothing was taken yet.
+    /// Returns whether nothing was added yet.
     pub fn is_empty(&self) -> bool {
         self.windows == 0
     }
 
-    /// Takes a window, `[from_ns, to_ns)`, if it does not overlap with what it has.
+    /// Adds a window, `[from_ns, to_ns)`, unless it overlaps with earlier ones.
     pub fn take(&mut self, window: &Traffic, from_ns: u64, to_ns: u64) {
         let unusable = window.observed.is_none() || window.two_clocks || window.seconds <= 0.0;
         if from_ns < self.to_ns || unusable {
@@ -61,7 +60,7 @@ impl Pool {
         self.to_ns = to_ns;
     }
 
-    /// All that was measured under this traffic; the window alone before there is more.
+    /// Returns everything measured under this traffic, or the window if there is nothing else.
     pub fn with(&self, window: Traffic) -> Traffic {
         match &self.traffic {
             Some(known) if self.windows > 1 && known.limit_bytes == window.limit_bytes => Traffic {
@@ -76,8 +75,8 @@ impl Pool {
     }
 }
 
-/// Whether both may have lost the same, by their loss events. Flows that have just started
-/// lose what they overshoot, and no more of it.
+/// Whether both may have the same loss rate, by their loss events. Flows that have just started
+/// lose their overshoot, but only once.
 fn alike(a: &Traffic, b: &Traffic) -> bool {
     let lost = |m: &Traffic| {
         m.observed
@@ -91,7 +90,7 @@ fn alike(a: &Traffic, b: &Traffic) -> bool {
     (x / y).ln().abs() <= CLEARLY * (variance(a) + variance(b)).sqrt()
 }
 
-/// Two measurements as one: `a` of so many windows, and one more.
+/// Merges two measurements: `a` of `windows` windows, and another one.
 fn merged(mut a: Traffic, b: &Traffic, windows: u32) -> Traffic {
     let kept_s = a.seconds.min(MOST_S - b.seconds.min(0.5 * MOST_S));
     let mut batches = a.batches;
@@ -101,13 +100,13 @@ fn merged(mut a: Traffic, b: &Traffic, windows: u32) -> Traffic {
     let (sa, sb) = (a.seconds, b.seconds);
     let w = sb / (sa + sb);
     let mean = |x: f64, y: f64| x + (y - x) * w;
-    // The sampled part of a range is independent from window to window.
+    // The sampling errors of windows are independent.
     let n = f64::from(windows.max(1));
     let part = |k: f64| SYSTEMATIC + (1.0 - SYSTEMATIC) / k.sqrt();
     let narrowed = part(n + 1.0) / part(n);
     let range = |x: Range, y: Range| {
         let value = mean(x.value, y.value);
-        // A first window has the whole width, a pooled one part of it.
+        // The first window has the full width, a pooled one part of it.
         let side = |pooled: f64, whole: f64| mean(pooled / part(n), whole) * part(n) * narrowed;
         let (low, high) = (x.value - x.low, x.high - x.value);
         Range::new(
@@ -171,7 +170,7 @@ fn merged(mut a: Traffic, b: &Traffic, windows: u32) -> Traffic {
         c_e_share: range(a.c_e_share, b.c_e_share),
         rho: mean(a.rho, b.rho),
         rho_other: mean(a.rho_other, b.rho_other),
-        // The longer one knows better.
+        // The longer measurement is more reliable.
         regime: if sa >= sb { a.regime } else { b.regime },
         saturable: a.saturable.or(b.saturable),
         congestion_control: if sa >= sb {
@@ -232,7 +231,7 @@ fn observed(a: Option<Observed>, b: Option<Observed>, w: f64) -> Option<Observed
     })
 }
 
-/// Two distributions as one, each by its arrivals.
+/// Merges two distributions, weighted by their arrivals.
 fn occupancy(a: &Occupancy, b: &Occupancy) -> Occupancy {
     let (na, nb) = (a.arrivals as f64, b.arrivals as f64);
     let w = nb / (na + nb).max(1.0);
@@ -291,7 +290,7 @@ mod tests {
         for (i, drops) in [800, 700, 900, 800].into_iter().enumerate() {
             let from_ns = 10_000 * i as u64;
             pool.take(&window(drops, 12.0), from_ns, from_ns + 10_000);
-            // Overlaps with it.
+            // Overlaps with the previous window.
             pool.take(&window(9_999, 12.0), from_ns + 5_000, from_ns + 15_000);
         }
         let all = pool.with(window(1, 12.0));

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From the bytes that the targets ask for to a limit that the target can hold.
+//! Fits the buffer that the targets need to a limit that the switch can hold.
 
 use crate::priorities::Reconciled;
 use crate::search::Needs;
 use tidemark_rules::rule::{RuleId, Situation};
 use tidemark_rules::targets::Goal;
 
-/// A limit that can be set.
+/// A limit that the switch can hold.
 pub(crate) struct Limit {
     pub bytes: f64,
     pub rule: Option<RuleId>,
     pub decided_by: Option<Goal>,
-    /// The limit that it is a step towards, bytes.
+    /// The limit towards which this one is a step, bytes.
     pub towards: Option<f64>,
 }
 
-/// Not below the smallest limit, or what the delay bound allows of it; not above
-/// the largest; a multiple of the target's unit.
+/// Fits a limit: at least the smallest, as far as the delay bound allows; at most the largest; a
+/// multiple of the target's unit.
 pub(crate) fn fit(
     s: &Situation<'_>,
     needs: &Needs,
@@ -34,7 +34,7 @@ pub(crate) fn fit(
     let capped = capped.filter(|d| kept.delay_kept && d.bytes < smallest);
     if limit.bytes < capped.map_or(smallest, |d| d.bytes) {
         limit = match capped {
-            // As much of it as the delay bound allows.
+            // As much as the delay bound allows.
             Some(delay) => {
                 let bytes = delay.bytes;
                 reasons.push(format!(

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which limit a link should have; pure, no I/O.
+//! Advice on the limit of a link; pure, no I/O.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`models`] | how utilisation, loss and delay go with the limit, as values |
-//! | [`outlook`] | what to expect at a limit: the measurements, and between and beyond them a model |
-//! | [`search`] | the smallest limit that meets each target with the confidence asked for |
-//! | [`advise()`] | the targets reconciled to one limit, with reasons |
+//! | [`models`] | models of utilisation, loss and delay as functions of the limit |
+//! | [`outlook`] | predictions for a limit: measurements, and a model between and beyond |
+//! | [`search`] | the smallest limit that meets each target with the requested confidence |
+//! | [`advise()`] | one limit that reconciles the targets, with reasons |
 //! | [`verdict`] | the answer: too big, fine, too small, or the missing measurement |
-//! | [`verdict`] | the answer: too big, fine, too small, or what is missing to say so |
+//! | [`picture`] | the picture of a verdict, as SVG and as text |
 //!
-//! Papers' sizes are in `tidemark-rules`, with the units and symbols used here.
+//! The papers' sizes are in `tidemark-rules`, as are the units and symbols used here.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
-// Private modules here hold items that the crate takes as a whole.
+// Private modules hold items that are public within the crate only.
 #![allow(unreachable_pub)]
 
 mod advise;

@@ -2,29 +2,27 @@
 //! The limit above a marking threshold. Tidemark's own.
 //!
 //! # Derivation
-//! A flow answers a mark as it answers a drop (RFC 3168 §6.1.2; RFC 8511 and
-//! RFC 8257 give other factors), so in the formulas the threshold is B: it decides
-//! utilisation, marks and delay in normal operation. The limit is what is above it
-//! for the packets that come before the answer does, so that flows that are marked
-//! lose nothing.
+//! A flow responds to a mark as to a drop (RFC 3168 §6.1.2; RFC 8511 and RFC 8257 use other
+//! factors), so the threshold is B in the formulas: it determines utilisation, marks and delay in
+//! normal operation. The limit adds room for the packets that arrive before the response, so that
+//! marked flows lose nothing.
 //!
-//! The answer takes one round trip with a full queue, T̄ + B/C: the marked packet
-//! waits its turn, and its acknowledgement travels back. Meanwhile
+//! The response takes one round trip with a full queue, T̄ + B/C: the marked packet waits in the
+//! queue, and its acknowledgement travels back. Meanwhile
 //!
-//! * each of N_b flows grows by a segment: N_b·M (BSCL §II; the same growth makes
-//!   its loss bursts);
-//! * a flow in slow start doubles. One that has come to its share (C·T̄ + B)/N_b
-//!   adds as much again. How many start in the same round trip is not measured:
-//!   one is taken.
+//! * each of N_b flows grows by a segment: N_b·M (BSCL §II; the same growth
+//!   causes its loss bursts);
+//! * a flow in slow start doubles. If it has reached its share (C·T̄ + B)/N_b, it
+//!   adds as much again. The number of flows that start in the same round trip is
+//!   not measured: one is assumed.
 //!
-//! No more than C·T̄ + B, where all double at once. What occupancies above the
-//! threshold in force were measured is a floor, carried over like the window (k of
-//! [`crate::models::reductions`]). Never below an initial window of ten segments (RFC
-//! 6928): one burst of a new flow.
+//! At most C·T̄ + B, when all flows double at once. Occupancies measured above the threshold in
+//! force are a floor, scaled like the window (k of [`crate::models::reductions`]). At least an
+//! initial window of ten segments (RFC 6928): one burst of a new flow.
 //!
-//! It leaves out flows that set ECT and do not answer marks, and several that
-//! start at once. They come to the limit and are dropped there, which is what it is
-//! for (RFC 3168 §7, RFC 7567 §4.2.1).
+//! Flows that set ECT and do not respond to marks are not covered, nor are several that start at
+//! once. They reach the limit and are dropped there, which is its purpose (RFC 3168 §7, RFC 7567
+//! §4.2.1).
 
 use crate::models::reductions::overshoot_bytes;
 use serde::{Deserialize, Serialize};
@@ -38,23 +36,23 @@ const INITIAL_WINDOW: f64 = 10.0;
 pub struct Marking {
     /// Room above the threshold, bytes.
     pub headroom_bytes: u64,
-    /// Occupancy from which on all packets are refused: threshold and room, bytes.
+    /// Occupancy from which all packets are dropped: threshold and room, bytes.
     pub limit_bytes: u64,
-    /// Delay of a queue that full, ms.
+    /// Queueing delay at that limit, ms.
     pub limit_ms: f64,
-    /// Growth of the flows that wait here before they answer a mark, bytes.
+    /// Growth of the flows bottlenecked here before they respond to a mark, bytes.
     pub growth_bytes: f64,
     /// Growth of a flow in slow start meanwhile, bytes.
     pub slow_start_bytes: f64,
-    /// Occupancy measured above the threshold in force, carried over to the advised
-    /// one, bytes; null where nothing was.
+    /// Occupancy measured above the threshold in force, scaled to the advised one, bytes; null if
+    /// none was measured.
     pub overshoot_bytes: Option<f64>,
-    /// How it comes about, and what it does not cover.
+    /// Derivation of the room, and what it does not cover.
     pub reason: String,
 }
 
 impl Marking {
-    /// This room above another threshold, bytes.
+    /// Returns the same room above another threshold, bytes.
     pub fn above(self, threshold_bytes: u64) -> Self {
         let limit_bytes = threshold_bytes.saturating_add(self.headroom_bytes);
         Self {
@@ -65,7 +63,7 @@ impl Marking {
     }
 }
 
-/// The limit above this threshold; `None` where the round trip is not known.
+/// Returns the limit above this threshold; `None` if the round-trip time is unknown.
 pub(crate) fn above(s: &Situation<'_>, threshold_bytes: f64) -> Option<Marking> {
     let m = s.traffic;
     let full_bytes = s.drain_bytes_per_s() * m.t_mean_s.value + threshold_bytes;
@@ -100,7 +98,7 @@ pub(crate) fn above(s: &Situation<'_>, threshold_bytes: f64) -> Option<Marking> 
         ),
     };
     let cut = if limit_bytes as f64 > largest {
-        format!("; more than the largest limit, {largest:.0} bytes: the threshold has to give way")
+        format!("; more than the largest limit, {largest:.0} bytes: the threshold must be lowered")
     } else {
         String::new()
     };
@@ -152,8 +150,8 @@ mod tests {
         assert!(a.reason.contains("guess"), "{}", a.reason);
     }
 
-    /// Eight Reno flows with ECN over such a link met up to 148 372 bytes at a
-    /// threshold of 125 000 without a limit (lab): the room holds it twice.
+    /// Eight Reno flows with ECN reached up to 148 372 bytes over such a link at a threshold of 125
+    /// 000 without a limit (lab): the room is twice the overshoot.
     #[test]
     fn it_holds_what_reno_flows_were_seen_to_overshoot() {
         assert!(of(&link(8.0), 125_000.0).headroom_bytes > 2 * (148_372 - 125_000));
@@ -166,7 +164,7 @@ mod tests {
         let mut m = link(1000.0);
         m.n_b = Range::exact(1000.0);
         assert_eq!(of(&m, 125_000.0).headroom_bytes, 375_000);
-        // So short a path that ten segments are more.
+        // A path so short that ten segments are more.
         let short = Traffic::described(100e6, 0.0001, 8.0, M);
         assert_eq!(
             of(&short, 10.0 * M).headroom_bytes,
@@ -187,7 +185,7 @@ mod tests {
         let a = of(&m, 125_000.0);
         assert_eq!((a.overshoot_bytes, a.headroom_bytes), (Some(1e5), 100_000));
         assert!(a.reason.contains("were measured"), "{}", a.reason);
-        // At another threshold the window is another, and so is what doubles.
+        // Another threshold changes the window, and with it the amount that doubles.
         assert_eq!(of(&m, 500_000.0).headroom_bytes, 200_000);
         m.occupancy = Some(met(126_000.0));
         assert_eq!(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Influence of N_b, α and Δ: the advised limit with 20 % less and more of it
-//! (BSCL Fig. 9 asks the same of N_b, L̄ and Tₑ).
+//! Influence of N_b, α and Δ: the advised limit if each is 20 % smaller or larger (BSCL Fig. 9 does
+//! the same for N_b, L̄ and Tₑ).
 
 use crate::answer::Advice;
 use crate::sensitivity::{Sensitivities, Sensitivity};
@@ -8,12 +8,12 @@ use tidemark_rules::range::Range;
 use tidemark_rules::rule::RuleId;
 use tidemark_rules::traffic::Traffic;
 
-/// How far each quantity is moved, relative.
+/// Relative change of each quantity.
 const MOVED_BY: f64 = 0.2;
-/// Limits that differ by less (relative) are the same.
+/// Relative difference below which limits count as equal.
 const UNMOVED: f64 = 0.005;
 
-/// One quantity: its name, how people write it, how it is found and replaced.
+/// One quantity: its name, its symbol, and how to read and replace it.
 struct Quantity {
     name: &'static str,
     symbol: &'static str,
@@ -42,7 +42,7 @@ const QUANTITIES: [Quantity; 3] = [
     },
 ];
 
-/// Of `advice`; nothing without a limit.
+/// Returns the influences on `advice`; none without a limit.
 pub(crate) fn of(
     advice: &Advice,
     traffic: &Traffic,
@@ -55,7 +55,7 @@ pub(crate) fn of(
     Sensitivities::when_looked_at(move || find(&traffic, advised_bytes, rule.as_ref(), limit))
 }
 
-/// `limit`: the limit advised for other traffic.
+/// Finds the influences; `limit` advises for modified traffic.
 fn find(
     traffic: &Traffic,
     advised_bytes: u64,
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn by_bscl_n_b_decides_where_loss_does() {
-        // B_p = K_p·M·N_b − C_e·T_e: 20 % of N_b are more than 20 % of it.
+        // B_p = K_p·M·N_b − C_e·T_e: 20 % of N_b changes it by more than 20 %.
         let m = Traffic::described(50e6, 0.06, 100.0, 1500.0);
         let all = of(&m);
         let n_b = &all[0];
@@ -169,7 +169,7 @@ mod tests {
         let all = of(&m);
         let advised = advise(&m, &likely(), &Options::default());
         let limit = advised.limit_bytes.unwrap() as f64;
-        // Only by the timeouts of small windows, a tenth of what eq. 21 has.
+        // Only by the timeouts of small windows, a tenth of the change in eq. 21.
         for other in [all[0].limit_bytes_less, all[0].limit_bytes_more] {
             let moved = (other.unwrap() as f64 / limit - 1.0).abs();
             assert!(moved < 0.06, "{moved}");

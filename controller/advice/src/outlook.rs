@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The outlook over the limit: the measurements, and between and beyond them the
-//! first model that applies.
+//! Predictions over the limit: the measurements, and between and beyond them the first model that
+//! applies.
 //!
-//! At a limit that was measured the outlook is the measurement. A model's curve f gives
-//! only what lies between: with c(B) = p/f at each measured limit, and ln c along a
-//! straight line over ln B between two of them and level beyond, loss is c(B)·f(B);
-//! utilisation and mean delay have the difference in the place of the ratio. The range
-//! is the model's as seen from the limit in force. Next to another measured limit the
-//! distance from that one counts. Of what two measurements differ by, only what is
-//! more than their sampling errors corrects the curve.
+//! At a measured limit the prediction is the measurement. A model's curve f only gives the values
+//! between: loss is c(B)·f(B), with c(B) = p/f at each measured limit, ln c linear in ln B between
+//! two of them and constant beyond; utilisation and mean delay use the difference instead of the
+//! ratio. The range is the model's as seen from the limit in force; next to another measured limit
+//! the distance from that limit counts. Differences between two measurements correct the curve only
+//! as far as they exceed their sampling errors.
 
 use crate::models::reductions::overshoot_bytes;
 use crate::models::sampling::{LOSS_BETWEEN_RUNS, UTILISATION_BETWEEN_RUNS, Z90, others};
@@ -18,7 +17,7 @@ use std::f64::consts::SQRT_2;
 use tidemark_rules::error::{RuleError, not_negative, positive};
 use tidemark_rules::{Range, RuleId, Traffic};
 
-/// A curve, and the model it is of.
+/// A curve and its model.
 struct Part<'a> {
     by: &'static Model,
     curve: Curve<'a>,
@@ -30,33 +29,33 @@ impl Part<'_> {
     }
 }
 
-/// One measured limit, and how far the curves are off there.
+/// A measured limit, and the deviation of the measurement from the curves there.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
     ln_bytes: f64,
-    /// ln(p/f); 0 where either is nothing.
+    /// ln(p/f); 0 if either is 0.
     loss: f64,
     utilisation: f64,
     delay_mean_ms: f64,
 }
 
-/// Part of a difference between two measurements that is more than chance: δ³/(δ² + σ²).
+/// Returns the part of a difference between two measurements that is not chance: δ³/(δ² + σ²).
 fn believed(difference: f64, variance: f64) -> f64 {
     let square = difference * difference;
     difference * square / (square + variance).max(f64::MIN_POSITIVE)
 }
 
-/// Utilisation, loss and delay over the limit of a link.
+/// Predicted utilisation, loss and delay of a link over the limit.
 pub struct Outlook<'a> {
     m: &'a Traffic,
     utilisation: Part<'a>,
     loss_rate: Part<'a>,
     delay_mean_ms: Part<'a>,
     delay_ms: Part<'a>,
-    /// Ascending; the one in force among them.
+    /// Measured limits, ascending, including the limit in force.
     anchors: Vec<Anchor>,
     in_force: Option<f64>,
-    /// Nothing was lost at the limit in force: what the curve has there.
+    /// The curve's loss rate at the limit in force, if nothing was lost there.
     unlost: Option<f64>,
 }
 
@@ -64,7 +63,7 @@ impl<'a> Outlook<'a> {
     /// Fits the models to a traffic.
     ///
     /// # Errors
-    /// Capacity or segment size are not known, or a quantity is out of range.
+    /// Unknown capacity or segment size, or a quantity out of range.
     pub fn of(m: &'a Traffic) -> Result<Self, RuleError> {
         positive("queue drain rate (bits/s)", m.queue_drain_bps)?;
         positive("M (bytes)", m.segment_bytes)?;
@@ -102,29 +101,29 @@ impl<'a> Outlook<'a> {
         Ok(outlook)
     }
 
-    /// Model of the loss rate.
+    /// Returns the model of the loss rate.
     pub fn loss_by(&self) -> &'static Model {
         self.loss_rate.by
     }
 
-    /// Model of the utilisation.
+    /// Returns the model of the utilisation.
     pub fn utilisation_by(&self) -> &'static Model {
         self.utilisation.by
     }
 
-    /// Whether laws of the traffic, and no mere envelope, tell loss and utilisation.
+    /// Whether loss and utilisation follow from laws of the traffic and not only from an envelope.
     pub fn by_law(&self) -> bool {
         let mere = [envelope::MODEL.id, formula::MODEL.id];
         let by = [self.loss_rate.by.id, self.utilisation.by.id];
         self.in_force.is_none() || by.iter().all(|id| !mere.contains(id))
     }
 
-    /// Limits that were measured, bytes.
+    /// Returns the limits that were measured, bytes.
     pub fn measured_limits(&self) -> impl Iterator<Item = f64> {
         self.anchors.iter().map(|a| a.ln_bytes.exp())
     }
 
-    /// The measurements, the one at the limit in force first.
+    /// Returns the measurements, starting with the limit in force.
     pub fn measurements(&self) -> impl Iterator<Item = MeasuredLimit> {
         let m = self.m;
         let here = self.in_force.zip(m.observed).map(|(limit, o)| {
@@ -168,7 +167,7 @@ impl<'a> Outlook<'a> {
         )
     }
 
-    /// The word for a limit that was measured.
+    /// Returns the identifier of the decision for a measured limit.
     pub(crate) fn measured_as(&self, bytes: f64) -> RuleId {
         match self.in_force {
             Some(b) if (b / bytes - 1.0).abs() < 1e-6 => RuleId::LimitInForce,
@@ -176,7 +175,7 @@ impl<'a> Outlook<'a> {
         }
     }
 
-    /// Holds the curves against what was measured.
+    /// Compares the curves with the measurements.
     fn anchor(&mut self) -> Result<(), RuleError> {
         let m = self.m;
         let here = m.limit_bytes.filter(|&b| b > 0.0).zip(m.observed);
@@ -228,7 +227,7 @@ impl<'a> Outlook<'a> {
         Ok(())
     }
 
-    /// A correction at a limit: along the line between two measured limits.
+    /// Returns the correction at a limit, interpolated between measured limits.
     fn correction(&self, ln_bytes: f64, of: fn(&Anchor) -> f64) -> f64 {
         let after = self.anchors.partition_point(|a| a.ln_bytes < ln_bytes);
         match (
@@ -244,8 +243,8 @@ impl<'a> Outlook<'a> {
         }
     }
 
-    /// Part of the model's range that is left: the distance from the nearest measured
-    /// limit over that from the one in force.
+    /// Returns the part of the model's range that remains: the ratio of the distances from the
+    /// nearest measured limit and from the limit in force.
     fn open(&self, ln_bytes: f64) -> f64 {
         let Some(from) = self.in_force.filter(|_| self.anchors.len() > 1) else {
             return 1.0;
@@ -260,7 +259,7 @@ impl<'a> Outlook<'a> {
         }
     }
 
-    /// Loss rate to expect at a limit, drops over arrivals.
+    /// Predicts the loss rate at a limit, drops over arrivals.
     ///
     /// # Errors
     /// `bytes` below 0.
@@ -296,7 +295,7 @@ impl<'a> Outlook<'a> {
         ))
     }
 
-    /// Utilisation to expect at a limit, fraction.
+    /// Predicts the utilisation at a limit, fraction.
     ///
     /// # Errors
     /// `bytes` below 0.
@@ -309,21 +308,21 @@ impl<'a> Outlook<'a> {
         );
         let at = |v: f64| (curve.value + (v - curve.value) * open + off).clamp(0.0, 1.0);
         let mut used = Range::new(at(curve.value), at(curve.low), at(curve.high));
-        // Of two spans each is off by chance.
+        // Two measurements each have a sampling error.
         let by_chance = SQRT_2 * self.m.batches.utilisation_error().unwrap_or(0.0);
         used.widen((used.value - by_chance).max(0.0));
         used.widen((used.value + by_chance).min(1.0));
         Ok(used)
     }
 
-    /// Largest queueing delay to expect at a limit, ms.
+    /// Predicts the largest queueing delay at a limit, ms.
     ///
     /// # Errors
     /// `bytes` below 0.
     pub fn delay_at(&self, bytes: f64) -> Result<Range, RuleError> {
         let delay = self.delay_ms.at(not_negative("B (bytes)", bytes)?)?;
-        // Above a marking threshold packets are admitted until the flows answer: none
-        // of them, as many as were measured, or twice as many.
+        // Packets above a marking threshold are admitted until the flows respond: none of them, as
+        // many as were measured, or twice as many.
         let Some(over) = overshoot_bytes(self.m, bytes) else {
             return Ok(delay);
         };
@@ -335,7 +334,7 @@ impl<'a> Outlook<'a> {
         ))
     }
 
-    /// All that is expected at a limit.
+    /// Predicts all quantities at a limit.
     ///
     /// # Errors
     /// `bytes` below 0.
@@ -360,18 +359,18 @@ impl<'a> Outlook<'a> {
     }
 }
 
-/// Predicts one limit.
+/// Predicts the outcome at one limit.
 ///
 /// # Errors
-/// Capacity or segment size are not known, or a quantity is out of range.
+/// Unknown capacity or segment size, or a quantity out of range.
 pub fn predict(m: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleError> {
     Outlook::of(m)?.at(buffer_bytes)
 }
 
-/// Predicts a range of limits, for charts.
+/// Predicts the outcomes at several limits, for charts.
 ///
 /// # Errors
-/// As of [`predict`].
+/// As for [`predict`].
 pub fn what_if(
     m: &Traffic,
     buffers_bytes: impl IntoIterator<Item = f64>,

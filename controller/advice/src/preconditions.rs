@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Preconditions of an advice: known quantities and sensible targets.
+//! Preconditions for advice: known quantities and valid targets.
 
 use tidemark_rules::targets::Targets;
 use tidemark_rules::traffic::{Regime, Traffic};
 
-/// Everything that stands against an advice, in sentences; empty when nothing does.
+/// Returns everything that prevents an advice, in sentences; empty if nothing does.
 pub(crate) fn refusals(m: &Traffic, targets: &Targets) -> Vec<String> {
     let positive = |v: f64| v.is_finite() && v > 0.0;
     let mut all = Vec::new();
@@ -15,7 +15,7 @@ pub(crate) fn refusals(m: &Traffic, targets: &Targets) -> Vec<String> {
     };
     unless(
         !m.two_clocks,
-        "two clocks speak as this node, and one may be a recording (give the node a key)",
+        "two clocks report as this node, and one may be a recording (give the node a key)",
     );
     unless(
         positive(m.queue_drain_bps),
@@ -23,11 +23,11 @@ pub(crate) fn refusals(m: &Traffic, targets: &Targets) -> Vec<String> {
     );
     unless(
         positive(m.segment_bytes),
-        "the segment size is not known, no data packet was seen",
+        "the segment size is not known: no data packet was seen",
     );
     unless(
         m.regime != Regime::Unknown,
-        "the regime is not known yet, a longer window is needed",
+        "the regime is not known yet: a longer window is needed",
     );
     let rtt_known = positive(m.t_e_s.value) && positive(m.t_mean_s.value);
     let rtt_needed = m.n_b.value >= 1.0;
@@ -38,12 +38,12 @@ pub(crate) fn refusals(m: &Traffic, targets: &Targets) -> Vec<String> {
     let u = targets.utilisation;
     unless(
         (0.0..=1.0).contains(&u),
-        &format!("target utilisation {u} is not in 0..1"),
+        &format!("target utilisation {u} is not between 0 and 1"),
     );
     if let Some(p) = targets.loss_rate {
         unless(
             p > 0.0 && p < 1.0,
-            &format!("target loss_rate {p} is not in 0..1"),
+            &format!("target loss_rate {p} is not between 0 and 1"),
         );
     }
     if let Some(d) = targets.delay_ms {

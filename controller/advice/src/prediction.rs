@@ -15,13 +15,13 @@ pub struct Prediction {
     pub delay_ms: Range,
     /// Mean queueing delay, ms.
     pub delay_mean_ms: Range,
-    /// Result of the papers' formulas, where the prediction rests on what was
-    /// measured at the limit in force instead; left out elsewhere.
+    /// Result of the papers' formulas, if the prediction is based on measurements at the limit in
+    /// force instead; otherwise omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<FormulaPrediction>,
 }
 
-/// The papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A).
+/// Result of the papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FormulaPrediction {
     /// Mean utilisation, fraction.
@@ -38,11 +38,11 @@ pub struct FormulaPrediction {
 pub struct WhatIfPoint {
     /// The limit, bytes as the queue counts them.
     pub buffer_bytes: f64,
-    /// Its prediction.
+    /// Prediction at this limit.
     pub predicted: Prediction,
 }
 
-/// One limit that was in force under this traffic, and what was measured then.
+/// Measurement of one limit that was in force under this traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MeasuredLimit {
     /// The limit, bytes as the queue counts them.
@@ -53,6 +53,6 @@ pub struct MeasuredLimit {
     pub loss_rate: Range,
     /// Mean queueing delay, ms.
     pub delay_mean_ms: f64,
-    /// Loss events it was counted from.
+    /// Number of loss events behind `loss_rate`.
     pub loss_events: f64,
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The choice between targets that cannot hold together.
+//! Choice between targets that cannot all hold.
 
 use crate::search::{Need, Needs};
 use tidemark_rules::rule::{RuleId, Situation};
 use tidemark_rules::targets::Goal;
 
-/// The limit that keeps the targets as far as their priorities allow.
+/// The limit that meets the targets as far as their priorities allow.
 pub(crate) struct Reconciled {
     pub bytes: f64,
     pub rule: Option<RuleId>,
@@ -14,9 +14,9 @@ pub(crate) struct Reconciled {
     pub delay_kept: bool,
 }
 
-/// Keeps the targets in the operator's order; one that contradicts those kept
-/// is given up, and the limit goes as near to it as they allow. Where nothing was measured,
-/// no buffer is spent on a loss rate that none is expected to reach: the others decide.
+/// Keeps the targets in the operator's order; a target that contradicts those kept is given up, and
+/// the limit comes as near to it as they allow. If nothing was measured, no buffer is spent on a
+/// loss rate that no limit is expected to reach: the other targets decide.
 pub(crate) fn reconcile(needs: &Needs, s: &Situation<'_>, reasons: &mut Vec<String>) -> Reconciled {
     let others = needs.utilisation.is_some() || needs.delay.is_some();
     let in_vain = |goal: Goal, need: &Need| {
@@ -65,7 +65,7 @@ pub(crate) fn reconcile(needs: &Needs, s: &Situation<'_>, reasons: &mut Vec<Stri
             });
         }
     }
-    // Between confidence and a bound on delay, the bound.
+    // Of confidence and a delay bound, the delay bound takes precedence.
     let floor_given_up = floor_given_up
         || matches!((&floor, ceiling), (Some((least, _)), Some(most)) if least.bytes > most.bytes);
     let decisive = match (&floor, ceiling) {

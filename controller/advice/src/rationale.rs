@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sentences on the traffic, on what the limit is expected to do, and on targets that
-//! cannot hold together.
+//! Sentences about the traffic, the expected effect of the limit, and targets that cannot all hold.
 
 use crate::answer::Nearest;
 use crate::models::Model;
@@ -29,14 +28,14 @@ pub(crate) fn regime(m: &Traffic) -> String {
             "overload: load that does not react to this link is {:.0} % of capacity, or drops persist although windows are at their minimum; a buffer cannot cure it",
             m.rho_other * 100.0
         ),
-        Regime::Unknown => "too little traffic was seen to name the regime".into(),
+        Regime::Unknown => "too little traffic was seen to determine the regime".into(),
     }
 }
 
 pub(crate) fn shared_port(m: &Traffic) -> String {
     if m.capacity_bps > 0.0 {
         format!(
-            "the queue shares its port: the limit is for the {:.3} Mbit/s at which it was served while packets waited, and serves no longer where the load of the other queues changes",
+            "the queue shares its port: the limit is for the {:.3} Mbit/s at which it was served while packets waited, and no longer fits if the load of the other queues changes",
             m.capacity_bps / 1e6
         )
     } else {
@@ -44,7 +43,7 @@ pub(crate) fn shared_port(m: &Traffic) -> String {
     }
 }
 
-/// The limit that a target asks for.
+/// Describes the limit that a target needs.
 pub(crate) fn need(goal: Goal, need: &Need, s: &Situation<'_>, by: &Model) -> String {
     let target = match goal {
         Goal::Utilisation => format!("{:.1} %", s.targets.utilisation * 100.0),
@@ -126,10 +125,10 @@ pub(crate) fn expected(bytes: f64, s: &Situation<'_>, p: &Prediction) -> String 
     )
 }
 
-/// Short of the target by less than this still meets it.
+/// Shortfall of the utilisation that still meets the target.
 const UTILISATION_TOLERANCE: f64 = 0.001;
 
-/// Whether a target that is expected to be met is above the low end of the range.
+/// Whether a target that is expected to be met lies above the low end of the range.
 fn may_be_missed(utilisation: Range, target: f64) -> bool {
     let least = target - UTILISATION_TOLERANCE;
     utilisation.value >= least && utilisation.low < least
@@ -144,7 +143,7 @@ mod tests {
     fn a_range_below_the_target_says_so() {
         assert!(may_be_missed(Range::new(0.985, 0.95, 1.0), 0.98));
         assert!(!may_be_missed(Range::new(0.995, 0.985, 1.0), 0.98));
-        // Missed for sure is said elsewhere.
+        // A certain miss is reported elsewhere.
         assert!(!may_be_missed(Range::new(0.9, 0.8, 0.95), 0.98));
     }
 }

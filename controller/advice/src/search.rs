@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The smallest limit that meets each target with the confidence asked for.
+//! Search for the smallest limit that meets each target with the requested confidence.
 
 use crate::confidence::{loss_at, loss_met, utilisation_at, utilisation_met};
 use crate::models::reductions::threshold_within;
@@ -7,51 +7,51 @@ use crate::outlook::Outlook;
 use tidemark_rules::rule::Situation;
 use tidemark_rules::{Goal, Regime, RuleId, bscl};
 
-/// Relative distance of the limits that are tried, which do not depend on the range: a live
-/// link and its capture come to one number.
+/// Relative distance of the limits that are tried. They do not depend on the range, so that a live
+/// link and its capture give the same number.
 const RESOLUTION: f64 = 0.002;
-/// Steps of it between limits that are looked at where the largest one meets no target.
+/// Number of such steps between the limits tried if the largest one does not meet the target.
 const COARSE: f64 = 64.0;
-/// Loss rates this near to the lowest are as low, and utilisations to the highest.
+/// Ratio of loss rates, and below difference of utilisations, that count as equally good.
 const AS_LOW: f64 = 1.1;
 const AS_HIGH: f64 = 0.002;
-/// A probability from here on is as likely as not: sizes are rounded.
+/// Probability that counts as 0.5 (as likely as not), because sizes are rounded.
 const LIKELY: f64 = 0.495;
 
-/// The limit that a target asks for.
+/// The limit that a target needs.
 #[derive(Clone, Debug)]
 pub struct Need {
-    /// Smallest limit that meets the target with the confidence asked for, bytes; where
-    /// none does, the one that is likeliest to come near it. Largest for delay.
+    /// Smallest limit that meets the target with the requested confidence, bytes; if there is none,
+    /// the one that comes nearest. For delay, the largest.
     pub bytes: f64,
-    /// Smallest limit that is as likely to meet it as not; `None` where none is.
+    /// Smallest limit that is as likely to meet the target as not; `None` if there is none.
     pub likely_bytes: Option<f64>,
-    /// The target is met at `bytes` with the confidence asked for.
+    /// Whether the target is met at `bytes` with the requested confidence.
     pub sure: bool,
-    /// The model or rule that says so.
+    /// Deciding model or rule.
     pub by: RuleId,
 }
 
-/// The limits that the targets ask for.
+/// The limits that the targets need.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
-    /// At least this for utilisation; `None` where it does not go with the limit.
+    /// Lower bound for utilisation; `None` if it does not depend on the limit.
     pub utilisation: Option<Need>,
-    /// At least this for loss.
+    /// Lower bound for loss.
     pub loss: Option<Need>,
-    /// At most this for delay.
+    /// Upper bound for delay.
     pub delay: Option<Need>,
 }
 
 impl Need {
-    /// The larger of both needs.
+    /// Returns the larger of both needs.
     pub fn and(&self, other: &Self) -> Self {
         let more = if other.bytes > self.bytes {
             other
         } else {
             self
         };
-        // A goal that is never likely is as near as it gets at its own limit.
+        // For a goal that is never likely, the limit that comes nearest.
         let likely = |n: &Self| n.likely_bytes.unwrap_or(n.bytes);
         Self {
             likely_bytes: Some(likely(self).max(likely(other))),
@@ -60,8 +60,8 @@ impl Need {
         }
     }
 
-    /// The limit asked for below a ceiling: as much of what would be sure as there is room
-    /// for; `None` where not even what is likely fits.
+    /// Returns the needed limit below a ceiling: as much as fits of the limit that is sure; `None`
+    /// if not even the likely limit fits.
     pub fn within(&self, most: f64) -> Option<f64> {
         let least = self
             .likely_bytes
@@ -72,7 +72,7 @@ impl Need {
 }
 
 impl Needs {
-    /// The need of a goal.
+    /// Returns the need of a goal.
     pub fn of(&self, goal: Goal) -> Option<&Need> {
         match goal {
             Goal::Utilisation => self.utilisation.as_ref(),
@@ -82,7 +82,7 @@ impl Needs {
     }
 }
 
-/// Searches the limits between which one is looked for.
+/// A search between two limits.
 struct Search<'a> {
     outlook: &'a Outlook<'a>,
     least: f64,
@@ -90,13 +90,13 @@ struct Search<'a> {
     confidence: f64,
 }
 
-/// The limit of a step, bytes.
+/// Returns the limit of a step, bytes.
 fn at(step: f64) -> f64 {
     (step * RESOLUTION).exp()
 }
 
 impl Search<'_> {
-    /// Coarse steps between a limit and the largest one.
+    /// Returns coarse steps between a limit and the largest one.
     fn coarse(&self, from: f64) -> impl Iterator<Item = f64> {
         let first = (from.ln() / RESOLUTION / COARSE).ceil();
         let last = (self.most.ln() / RESOLUTION / COARSE).floor();
@@ -110,8 +110,8 @@ impl Search<'_> {
         let mut low = (from.ln() / RESOLUTION).floor();
         let mut high = (self.most.ln() / RESOLUTION).ceil();
         if !meets(self.most) {
-            // Far from what was measured ranges widen: a smaller limit may meet what the
-            // largest one does not.
+            // Ranges widen with the distance from measurements: a smaller limit may meet the target
+            // although the largest one does not.
             high = self.coarse(from).find(|&k| meets(at(k)))?;
             low = low.max(high - COARSE);
         }
@@ -126,8 +126,8 @@ impl Search<'_> {
         Some(at(high).min(self.most))
     }
 
-    /// The limit at which a target is met with a probability, by a quantity that only gets better;
-    /// else where it is nearest by `cost`, which `near` takes for as good as the lowest.
+    /// Returns the limit at which a target is met with the requested probability, for a quantity
+    /// that only improves; otherwise the one with the lowest `cost`, with ties according to `near`.
     fn need(
         &self,
         by: &'static str,
@@ -151,7 +151,7 @@ impl Search<'_> {
             let lowest = costs.iter().copied().fold(f64::INFINITY, f64::min);
             let near = all.iter().zip(&costs).filter(|(_, c)| near(**c, lowest));
             let near: Vec<f64> = near.map(|(b, _)| *b).collect();
-            // Of limits that are as good one that was measured is better known.
+            // Among equally good limits, a measured one is known better.
             let measured = self.outlook.measured_limits().filter(|b| near.contains(b));
             let known = measured.fold(f64::INFINITY, f64::min);
             if known.is_finite() {
@@ -169,7 +169,7 @@ impl Search<'_> {
     }
 }
 
-/// The limits that the targets ask for.
+/// Returns the limits that the targets need.
 pub fn needs(outlook: &Outlook<'_>, s: &Situation<'_>) -> Needs {
     let m = s.traffic;
     let most = s.largest_limit_bytes();
@@ -206,7 +206,7 @@ pub fn needs(outlook: &Outlook<'_>, s: &Situation<'_>) -> Needs {
     }
 }
 
-/// The largest limit that a delay bound allows; of a threshold, less the room above it.
+/// Returns the largest limit that a delay bound allows; for a threshold, less the room above it.
 fn for_delay(s: &Situation<'_>) -> Option<Need> {
     let rule = &bscl::rules::DELAY;
     let bytes = rule.evaluate(s).buffer_bytes?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Influence of each quantity on an advice, found when somebody looks at it.
+//! Influence of each quantity on an advice, computed on demand.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::{Arc, LazyLock};
@@ -9,25 +9,25 @@ use std::sync::{Arc, LazyLock};
 pub struct Sensitivity {
     /// `n_b`, `alpha` or `delta`.
     pub quantity: String,
-    /// Its value.
+    /// Value of the quantity.
     pub value: f64,
-    /// The limit advised with 20 % less of it, bytes.
+    /// The limit advised if the quantity is 20 % smaller, bytes.
     pub limit_bytes_less: Option<u64>,
-    /// The limit advised with 20 % more of it, bytes.
+    /// The limit advised if the quantity is 20 % larger, bytes.
     pub limit_bytes_more: Option<u64>,
-    /// Its influence, in words.
+    /// Influence of the quantity, in words.
     pub decides: String,
 }
 
 type Find = dyn FnOnce() -> Vec<Sensitivity> + Send;
 
-/// Influence of N_b, α and Δ on an advice. Finding it takes several times as
-/// long as the advice itself, so it is found when it is first looked at.
+/// Influence of N_b, α and Δ on an advice. It takes several times as long to compute as the advice
+/// itself, so it is computed on first access.
 #[derive(Clone)]
 pub struct Sensitivities(Arc<LazyLock<Vec<Sensitivity>, Box<Find>>>);
 
 impl Sensitivities {
-    /// The ones that `find` finds, once, when they are first looked at.
+    /// Creates the sensitivities, which `find` computes once, on first access.
     pub(crate) fn when_looked_at(find: impl FnOnce() -> Vec<Sensitivity> + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(find))))
     }
@@ -36,7 +36,7 @@ impl Sensitivities {
         self.get().is_empty()
     }
 
-    /// One entry per quantity that is known; empty without an advice.
+    /// Returns one entry per known quantity; empty without an advice.
     pub fn get(&self) -> &[Sensitivity] {
         &self.0
     }

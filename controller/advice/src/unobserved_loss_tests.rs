@@ -5,7 +5,7 @@ use tidemark_rules::rule::RuleId;
 use tidemark_rules::targets::{Options, Targets};
 use tidemark_rules::traffic::{Observed, Traffic};
 
-/// Half Reno, half CUBIC, 24 to 42 ms, measured at a large limit.
+/// Half Reno, half CUBIC, with RTTs of 24 to 42 ms, measured at a large limit.
 fn eight(limit_bytes: f64, drops: u64) -> Traffic {
     let mut m = Traffic::described(100e6, 0.0318, 8.0, 1514.0);
     m.queue_drain_bps = 100e6 * 1514.0 / 1538.0;
@@ -34,15 +34,15 @@ fn without_losses_the_worst_is_taken() {
         let a = advise(&m, &Targets::default(), &Options::default());
         let b = a.limit_bytes.unwrap() as f64;
         let bdp = m.drain_bytes_per_s() * 0.0318;
-        // Halving all at once needs 0.6 C*T for 98 %, C*T for all of it.
+        // If all flows halve at once, 98 % needs 0.6 C*T, and 100 % needs C*T.
         assert!((0.55 * bdp..0.8 * bdp).contains(&b), "{b} {:#?}", a.reasons);
         let p = a.predicted.unwrap();
         assert!(p.utilisation.low >= 0.96 && p.utilisation.low < p.utilisation.value);
     }
 }
 
-/// A single Reno flow was measured at 82 % with a buffer of 0.62 C*T: as UTB §3.5
-/// says, and not what the mean of its sawtooth would be.
+/// A single Reno flow was measured at 82 % with a buffer of 0.62 C*T, as by UTB §3.5, and not at
+/// the mean of its sawtooth.
 #[test]
 fn a_single_flow_needs_all_of_its_bdp() {
     let mut m = eight(312_000.0, 7);
@@ -57,11 +57,11 @@ fn a_single_flow_needs_all_of_its_bdp() {
     let a = advise(&m, &Targets::default(), &Options::default());
     let bdp = m.drain_bytes_per_s() * 0.0104;
     let b = a.limit_bytes.unwrap() as f64;
-    // As much, and not less than half of what is in force in one step.
+    // One BDP, and not less than half of the limit in force in one step.
     assert!((0.9 * bdp..1.25 * bdp).contains(&b), "{b} {:#?}", a.reasons);
 }
 
-/// A step that does not reach what the targets ask for claims no chance to meet them.
+/// A step that does not reach the limit that the targets need claims no chance to meet them.
 #[test]
 fn a_step_names_the_limit_that_it_goes_towards() {
     let mut m = eight(472_000.0, 10);
@@ -102,14 +102,14 @@ fn the_range_says_so() {
 
 #[test]
 fn many_flows_keep_most_of_what_they_have() {
-    // Ten drops of 40 flows do not say that they lose as little at half of it.
+    // Ten drops of 40 flows do not show that they lose as little at half the limit.
     let mut m = eight(472_000.0, 10);
     m.n_b = Range::exact(40.0);
     let a = advise(&m, &Targets::default(), &Options::default());
     assert!(a.limit_bytes > Some(350_000), "{:#?}", a.reasons);
 }
 
-/// Less buffer cannot help where the link is not full for want of traffic.
+/// Less buffer cannot help if the link is not full for lack of traffic.
 #[test]
 fn never_less_where_utilisation_is_missed_without_losses() {
     for drops in [0, 19] {

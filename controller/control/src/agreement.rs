@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! For how many seconds the advice has asked for the same direction.
+//! Number of seconds for which the advice has asked for the same direction.
 //!
-//! The number itself stands still by [`Pool`](tidemark_advice::Pool) and by the value that
-//! the advisor keeps; this says when there is enough of it to act on.
+//! [`Pool`](tidemark_advice::Pool) and the value that the advisor keeps make the advised number
+//! steady; this module says when the advice has lasted long enough to act on it.
 
 use std::cmp::Ordering;
 
-/// Seconds in a row in which advice was to raise, to lower or to keep the limit.
+/// Seconds in a row in which the advice was to raise, to lower or to keep the limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Agreement {
     direction: Option<Ordering>,
@@ -14,7 +14,7 @@ pub(crate) struct Agreement {
 }
 
 impl Agreement {
-    /// Takes the advice of one second against the limit in force, both in bytes.
+    /// Adds the advice of one second and the limit in force, both in bytes.
     pub(crate) fn push(&mut self, advised: u64, in_force: Option<u64>) {
         let direction = in_force.map(|b| advised.cmp(&b));
         if direction != self.direction {
@@ -26,12 +26,12 @@ impl Agreement {
         self.seconds = self.seconds.saturating_add(1);
     }
 
-    /// Starts again: limit, traffic or targets changed.
+    /// Restarts the count, because limit, traffic or targets changed.
     pub(crate) fn restart(&mut self) {
         *self = Self::default();
     }
 
-    /// Seconds in a row.
+    /// Returns the number of seconds in a row.
     pub(crate) fn seconds(&self) -> u32 {
         self.seconds
     }

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Delay and occupancy that contradict each other.
+//! Detects delay and occupancy that contradict each other.
 //!
-//! A packet that meets an occupancy waits for it to drain. Where packets wait
-//! much longer, they wait where the queue does not count them: in the input
-//! buffer of a software switch that gets too little of its processor, or behind a
-//! capacity that the port does not have. Neither loss nor delay follows from the
-//! limit then, and no advice is worth applying.
+//! A packet that meets an occupancy waits for it to drain. If packets wait much longer, they wait
+//! elsewhere than in the counted queue: in the input buffer of a software switch that gets too
+//! little processor time, or behind a capacity that the port does not have. Neither loss nor delay
+//! then follows from the limit, and no advice should be applied.
 
 use tidemark_estimators::LinkEstimate;
 
-/// A delay of so many times what the occupancy explains: a third of it was spent where
-/// the queue does not count. (A starved switch at 2.3 had N_b 0 for 6 flows, and its
-/// advice cost a quarter of the utilisation; one that keeps up is at 1.)
+/// Ratio of delay to the drain time of the occupancy from which they contradict each other: a third
+/// of the delay was then spent outside the queue. (A starved switch at a ratio of 2.3 had N_b 0 for
+/// 6 flows, and its advice cost a quarter of the utilisation; a switch that keeps up is at 1.)
 const OCCUPANCY_FACTOR: f64 = 1.5;
-/// Factor of the longest delays, over what the whole limit explains: delays of few packets
-/// say less.
+/// Ratio of the longest delays to the drain time of the whole limit; higher, because few packets
+/// determine these delays.
 const LIMIT_FACTOR: f64 = 2.0;
-/// So much more than that is a contradiction, ms: a software switch takes its time.
+/// Additional delay of a software switch that is tolerated, ms.
 const SLACK_MS: f64 = 5.0;
-/// Of a port where no data packet was seen, bytes.
+/// Segment size of a port where no data packet was seen, bytes.
 const SEGMENT_BYTES: f64 = 1514.0;
 
-/// The name of the contradiction in an estimate, and what it shows; `None` where
-/// there is none, or where it cannot be told.
+/// Returns the name of the contradiction in an estimate and its evidence; `None` if there is no
+/// contradiction or it cannot be determined.
 pub fn contradiction(e: &LinkEstimate) -> Option<String> {
     if e.two_clocks {
-        return Some("two_clocks: two exporters, or a recording, speak as this node".to_owned());
+        return Some("two_clocks: two exporters, or a recording, report as this node".to_owned());
     }
     if e.queue_drain_bps <= 0.0 {
         return None;
@@ -38,7 +37,7 @@ pub fn contradiction(e: &LinkEstimate) -> Option<String> {
     let drains_in_ms = |bytes: f64| (bytes + segment) * 8e3 / e.queue_drain_bps;
     let too_long =
         |factor: f64, delay_ms: f64, bytes: f64| delay_ms > factor * drains_in_ms(bytes) + SLACK_MS;
-    // Of a queue that drains at its rate, delay and occupancy have the same shape.
+    // If the queue drains at its rate, delay and occupancy have the same distribution.
     for (what, delay_ms, bytes) in [
         ("mean", e.delay_ms.mean, e.occupancy_bytes.mean),
         ("median", e.delay_ms.p50, e.occupancy_bytes.p50),
@@ -47,18 +46,18 @@ pub fn contradiction(e: &LinkEstimate) -> Option<String> {
             && too_long(OCCUPANCY_FACTOR, delay_ms, bytes)
         {
             return Some(format!(
-                "delay_above_occupancy: the {what} delay is {delay_ms:.1} ms, and the {what} occupancy drains in {:.1} ms: packets wait where the queue does not count them",
+                "delay_above_occupancy: the {what} delay is {delay_ms:.1} ms, and the {what} occupancy drains in {:.1} ms: packets wait outside the queue that is counted",
                 drains_in_ms(bytes)
             ));
         }
     }
-    // The queue of a port that marks goes beyond its threshold.
+    // The queue of a port that marks exceeds its threshold.
     let limit = e.limit_bytes.filter(|_| e.ce_marked == 0);
     if let (Some(delay_ms), Some(limit)) = (e.delay_ms.p99, limit)
         && too_long(LIMIT_FACTOR, delay_ms, limit as f64)
     {
         return Some(format!(
-            "delay_above_limit: the 99th percentile of delay is {delay_ms:.1} ms, and the limit drains in {:.1} ms: more packets are in the switch than its limit lets wait",
+            "delay_above_limit: the 99th percentile of delay is {delay_ms:.1} ms, and the limit drains in {:.1} ms: the switch holds more packets than its limit allows",
             drains_in_ms(limit as f64)
         ));
     }
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
     use tidemark_estimators::{Estimator, EstimatorConfig, LinkId};
 
-    /// 100 Mb/s, an occupancy of 125 kB: 10 ms.
+    /// 100 Mb/s with an occupancy of 125 kB: 10 ms.
     fn estimate(mean_ms: f64, p99_ms: f64) -> LinkEstimate {
         let id = LinkId {
             node_id: 10,
@@ -95,8 +94,8 @@ mod tests {
         assert_eq!(contradiction(&unknown), None);
     }
 
-    /// As measured on a software switch at more packets per second than it carries:
-    /// half of the packets waited 43 ms, where half met what drains in 19 ms.
+    /// Measured on a software switch at more packets per second than it can carry: half of the
+    /// packets waited 43 ms, while half met an occupancy that drains in 19 ms.
     #[test]
     fn packets_that_wait_as_long_elsewhere_as_in_the_queue() {
         let mut starved = estimate(12.0, 30.0);
@@ -117,7 +116,7 @@ mod tests {
         let mut marks = estimate(12.0, 100.0);
         marks.ce_marked = 1;
         assert_eq!(contradiction(&marks), None);
-        // A nearly empty queue in a switch that is starved.
+        // The queue is nearly empty in a switch that is starved.
         let mut starved = estimate(40.0, 60.0);
         starved.occupancy_bytes.mean = Some(0.0);
         assert!(said(starved).contains("40.0 ms"));

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Memory of a limit that was rolled back.
 //!
-//! The advice that led to it may come again, since it is computed from what is
-//! measured at the limit that was gone back to. Without a memory, auto mode
-//! tries the same limit after each rest.
+//! The advice that led to this limit may come again, since it is computed from measurements at the
+//! limit to which the rollback returned. Without this memory, auto mode would try the same limit
+//! after each rest.
 
 use crate::time::Timestamp;
 
-/// A limit that did not serve this traffic.
+/// A limit that failed for this traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FailedLimit {
     /// The limit, bytes.
     pub bytes: u64,
-    /// Forgotten then, where nothing ends it before.
+    /// Time at which it is forgotten, unless something ends it earlier.
     pub until: Timestamp,
 }
 
 impl FailedLimit {
-    /// Next limit from the one in force: as advised, but towards the failed limit at
-    /// most to the geometric mean of both. All in bytes.
+    /// Returns the next limit: as advised, but towards the failed limit at most the geometric mean
+    /// of it and the limit in force. All in bytes.
     pub fn bounded(&self, in_force: u64, advised: u64, now: Timestamp) -> u64 {
         if now.reached(self.until) {
             return advised;
@@ -58,7 +58,7 @@ mod tests {
         let above = failed(400, 60.0);
         assert_eq!(above.bounded(100, 500, NOW), 200);
         assert_eq!(above.bounded(100, 50, NOW), 50);
-        // In force again: somebody wants it.
+        // The failed limit is in force again, because someone set it.
         assert_eq!(above.bounded(400, 900, NOW), 900);
     }
 
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(failed(100, 5.0).bounded(400, 90, NOW.plus_s(5.0)), 90);
     }
 
-    /// Advice repeated again and again comes nearer, in ever smaller steps.
+    /// Repeated advice approaches the failed limit in ever smaller steps.
     #[test]
     fn repeated_failures_converge() {
         let (in_force, mut tried) = (400, 100);

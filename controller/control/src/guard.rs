@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Guard rails: when a limit may not be changed, and how far. What it may be at
-//! all is [`crate::Range`].
+//! Guard rails: when a limit may be changed, and how far. [`crate::Range`] has the values that are
+//! allowed at all.
 //!
-//! The step holds for values; frequency, staleness and report loss for the
-//! basis of an advice.
+//! The step limit applies to any value; frequency, staleness and report loss apply to the basis of
+//! an advice.
 
 use crate::error::Refusal;
 use crate::range::Range;
@@ -14,36 +14,35 @@ fn refuse(field: &'static str, message: String) -> Result<(), Refusal> {
     Err(Refusal::new(field, message))
 }
 
-/// How far the measurements that an advice rests on can be trusted.
+/// Quality of the measurements that an advice is based on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Basis {
-    /// Packets of the window.
+    /// Packets in the window.
     pub arrivals: u64,
-    /// Loss events of the window.
+    /// Loss events in the window.
     pub loss_events: u64,
-    /// The advice is above the limit in force.
+    /// Whether the advice is above the limit in force.
     pub raises: bool,
-    /// All of the window lies after the last change of limit or traffic, and there
-    /// is enough advice since then.
+    /// Whether the whole window lies after the last change of limit or traffic, with enough advice
+    /// since.
     pub settled: bool,
-    /// Delay and occupancy contradict each other: how.
+    /// How delay and occupancy contradict each other, if they do.
     pub contradiction: Option<String>,
-    /// Age of the newest report of the link, s; `None` when there is none.
+    /// Age of the newest report of the link, s; `None` without reports.
     pub age_s: Option<f64>,
-    /// Fraction of the reports of the window that were lost.
+    /// Fraction of the window's reports that were lost.
     pub report_loss: f64,
-    /// Fraction of the window's time of which no record came.
+    /// Fraction of the window's time without records.
     pub unrecorded: f64,
     /// Time since the last change of the limit, s.
     pub since_change_s: Option<f64>,
 }
 
-/// Whether advice may be acted on now.
+/// Checks whether advice may be acted on now.
 ///
 /// # Errors
-/// Stale telemetry, lost reports, too few packets or losses, traffic that has just
-/// changed, measurements that contradict each other, or too soon after the last
-/// change.
+/// Stale telemetry, lost reports, too few packets or losses, traffic that has just changed,
+/// contradictory measurements, or a recent change of the limit.
 pub fn basis(settings: &Settings, b: &Basis) -> Result<(), Refusal> {
     match b.age_s {
         None => refuse("telemetry", "no report of this link yet".into())?,
@@ -70,7 +69,7 @@ pub fn basis(settings: &Settings, b: &Basis) -> Result<(), Refusal> {
         refuse(
             "telemetry",
             format!(
-                "of {:.2} % of the window no record came from the collector, more than control.max_report_loss, {:.2} %",
+                "the collector sent no record for {:.2} % of the window, more than control.max_report_loss, {:.2} %",
                 b.unrecorded * 100.0,
                 settings.max_report_loss * 100.0
             ),
@@ -91,7 +90,7 @@ pub fn basis(settings: &Settings, b: &Basis) -> Result<(), Refusal> {
     sample(settings, b)
 }
 
-/// Whether the window holds enough, of one traffic, that makes sense.
+/// Checks whether the window has enough consistent data of unchanged traffic.
 fn sample(settings: &Settings, b: &Basis) -> Result<(), Refusal> {
     if let Some(why) = &b.contradiction {
         refuse("telemetry", why.clone())?;
@@ -105,7 +104,7 @@ fn sample(settings: &Settings, b: &Basis) -> Result<(), Refusal> {
             ),
         )?;
     }
-    // A limit that hardly a packet met is not too small.
+    // A limit that hardly any packet reached is not too small.
     if b.raises && b.loss_events < settings.min_loss_events {
         refuse(
             "telemetry",
@@ -118,16 +117,16 @@ fn sample(settings: &Settings, b: &Basis) -> Result<(), Refusal> {
     if !b.settled {
         refuse(
             "advice",
-            "limit or traffic changed a moment ago: there is not enough of it as it is now".into(),
+            "limit or traffic changed a moment ago: too few measurements since then".into(),
         )?;
     }
     Ok(())
 }
 
-/// Whether one change may go from `before` to `bytes`.
+/// Checks whether one change may go from `before` to `bytes`.
 ///
 /// # Errors
-/// More than `control.max_step_factor` up or down.
+/// A factor of more than `control.max_step_factor` up or down.
 pub fn step(settings: &Settings, before: u64, bytes: u64) -> Result<(), Refusal> {
     let clamped = clamp_step(settings, before, bytes);
     if clamped == bytes {
@@ -142,9 +141,9 @@ pub fn step(settings: &Settings, before: u64, bytes: u64) -> Result<(), Refusal>
     )
 }
 
-/// Whether one change may go from one limit to another: what acts first, and
-/// what refuses all, where both have it. From outside of the range the step is
-/// measured from its nearest end: the way into it is never too far.
+/// Checks whether one change may go from one limit to another: the value that acts first, and the
+/// limit that drops all packets if both have one. From outside the range the step counts from its
+/// nearest end: the way into the range is never too far.
 pub fn limit_step(
     settings: &Settings,
     range: &Range,
@@ -161,7 +160,7 @@ pub fn limit_step(
         .try_for_each(|(from, to)| step(settings, range.nearest(from), to))
 }
 
-/// The value nearest to `bytes` that one step allows.
+/// Returns the value nearest to `bytes` that one step allows.
 pub fn clamp_step(settings: &Settings, before: u64, bytes: u64) -> u64 {
     if before == 0 {
         return bytes;
@@ -199,7 +198,7 @@ mod tests {
         assert!(step(before, mark(100, 301)).is_err());
         assert!(step(before, mark(49, 150)).is_err());
         assert!(step(before.with_bytes(100, None), mark(100, 9_000)).is_ok());
-        // Found outside of the range.
+        // The limit found is outside the range.
         assert!(step(mark(1, 900_000), mark(20, 5_000)).is_ok());
         assert!(step(mark(1, 900_000), mark(21, 5_000)).is_err());
         assert!(step(mark(1, 900_000), mark(20, 4_999)).is_err());

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The verdict on a trial: what was measured after a change against what was
-//! measured before it.
+//! The verdict on a trial: compares the measurement after a change with the one before it.
 
 use tidemark_rules::{Goal, Observed, Targets};
 
-/// Relative difference taken for noise.
+/// Relative difference that counts as noise.
 pub const SLACK: f64 = 0.1;
 
-/// Goals that are worse than their bounds *and* than before, with the reason; goals given up
-/// are not judged. `slack` is the relative difference that is taken for noise, of the idle
-/// share for utilisation.
+/// Returns the goals that are worse than their bounds *and* than before, with reasons; goals that
+/// were given up are not judged. `slack` is the relative difference that counts as noise; for
+/// utilisation, of the idle share.
 pub fn worse(
     targets: &Targets,
     given_up: &[Goal],
@@ -62,8 +61,8 @@ pub fn worse(
     out
 }
 
-/// Whether a worse outcome rolls a change back. It does not where the change meets
-/// a target that was missed before and has the higher priority.
+/// Returns whether a worse outcome rolls a change back. It does not if the change meets a target of
+/// higher priority that was missed before.
 pub fn requires_rollback(
     targets: &Targets,
     worse: &[(Goal, String)],
@@ -122,7 +121,7 @@ mod tests {
         let judge =
             |after: Observed, given_up: &[Goal]| worse(&t, given_up, &before, &after, 0.1).len();
         assert_eq!(judge(observed(0.99, 0.005, 25.0), &[]), 0);
-        // Worse than before, but within the bound, or beyond it by noise.
+        // Worse than before, but within the bound, or beyond it only by noise.
         assert_eq!(judge(observed(0.979, 0.0105, 31.0), &[]), 0);
         assert_eq!(judge(observed(0.985, 0.009, 29.0), &[]), 0);
         assert_eq!(judge(observed(0.90, 0.02, 40.0), &[]), 3);
@@ -130,7 +129,7 @@ mod tests {
             judge(observed(0.90, 0.02, 40.0), &[Goal::Delay, Goal::Loss]),
             1
         );
-        // Beyond the bound, but it was before as well.
+        // Beyond the bound, but so it was before.
         let bad = observed(0.80, 0.03, 60.0);
         assert!(worse(&t, &[], &bad, &observed(0.85, 0.025, 50.0), 0.1).is_empty());
     }
@@ -144,7 +143,7 @@ mod tests {
             priority: vec![Goal::Delay, Goal::Utilisation],
             ..Targets::default()
         };
-        // The delay bound was missed, and is met at the cost of utilisation.
+        // The delay bound was missed before, and is now met at the cost of utilisation.
         let before = observed(1.0, 0.0, 70.0);
         let after = observed(0.95, 0.0, 10.0);
         let lost = worse(&t, &[], &before, &after, 0.1);

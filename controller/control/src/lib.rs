@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The closed loop of one link: from telemetry and advice to a queue limit, and
-//! back again when the limit turns out to be worse.
+//! The closed loop of one link: from telemetry and advice to a queue limit, and back if the limit
+//! turns out to be worse.
 //!
 //! [`LinkControl`] is a state machine. [`LinkControl::on`] takes one [`Input`]
 //! and the time, and returns the [`Action`]s that the caller carries out. The
@@ -10,20 +10,20 @@
 //! | concept | module |
 //! |---|---|
 //! | states and transitions | [`link`] |
-//! | range of every value that is written | [`Range`] |
+//! | range of all values that are written | [`Range`] |
 //! | guard rails: step, frequency, staleness, report loss | [`guard`] |
-//! | delay and occupancy that contradict each other | [`contradiction()`] |
-//! | seconds for which the advice agrees | [`agreement`] |
-//! | stationarity window: since when limit and traffic are the same | [`stationarity`] |
-//! | trial: a limit whose outcome is being measured | [`trial`] |
+//! | contradiction of delay and occupancy | [`contradiction()`] |
+//! | number of seconds for which the advice agrees | [`agreement`] |
+//! | stationarity window: time since which limit and traffic are unchanged | [`stationarity`] |
+//! | trial: a limit under observation | [`trial`] |
 //! | verdict on a trial | [`judge`] |
-//! | memory of a limit that failed | [`failed_limit`] |
-//! | what limits did under this traffic | [`TriedLimits`] |
-//! | a limit that someone else wrote, a write that was cut short | [`Drift`] |
+//! | memory of a failed limit | [`failed_limit`] |
+//! | results of earlier limits under this traffic | [`TriedLimits`] |
+//! | limits written by others, interrupted writes | [`Drift`] |
 //! | audit records | [`record`] |
 //!
-//! Sizes are bytes as the queue counts them. Times of telemetry (`_ns` without
-//! another word) are on the switch's clock; [`Timestamp`] is the host's.
+//! Sizes are bytes as the queue counts them. Times of telemetry (`_ns` without a further word) are
+//! on the switch's clock; [`Timestamp`] is on the host's.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -61,19 +61,19 @@ pub use tried_limits::TriedLimits;
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::Observed;
 
-/// Fraction of the reports of an estimate's time that were lost.
+/// Returns the fraction of an estimate's reports that were lost.
 pub(crate) fn report_loss(e: &LinkEstimate) -> f64 {
     e.reports_lost as f64 / (e.arrivals + e.reports_lost).max(1) as f64
 }
 
-/// Fraction of an estimate's time of which no record came.
+/// Returns the fraction of an estimate's time without records.
 pub(crate) fn unrecorded(e: &LinkEstimate) -> f64 {
     let length_s = e.to_ns.saturating_sub(e.from_ns) as f64 / 1e9;
     e.unrecorded_s / length_s.max(e.unrecorded_s).max(1e-9)
 }
 
-/// Utilisation, loss and delay of an estimate; `None` without a capacity or
-/// without traffic.
+/// Returns utilisation, loss and delay of an estimate; `None` without a capacity or without
+/// traffic.
 pub fn observed(e: &LinkEstimate) -> Option<Observed> {
     Some(Observed {
         utilisation: e.utilisation.mean?,

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The range of a link: every threshold and limit that is written lies in it, whatever its
+//! The range of a link: all thresholds and limits that are written lie in it, whatever their
 //! origin.
 
 use crate::error::Refusal;
 use tidemark_rules::Limit;
 
-/// The range that thresholds and limits of a link lie in, as the switch holds
-/// them.
+/// The range of a link's thresholds and limits, as held by the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// `control.min_limit_bytes`.
     pub min_bytes: u64,
     /// `max_limit_bytes` of the link, else of `control`.
     pub max_bytes: u64,
-    /// The switch rounds down to multiples of so many bytes.
+    /// Unit to whose multiples the switch rounds down, bytes.
     pub unit_bytes: u32,
 }
 
@@ -22,17 +21,17 @@ impl Range {
         u64::from(self.unit_bytes.max(1))
     }
 
-    /// The smallest value that the switch holds within the range, bytes.
+    /// Returns the smallest value within the range that the switch can hold, bytes.
     fn least(&self) -> u64 {
         self.min_bytes.div_ceil(self.unit()) * self.unit()
     }
 
-    /// Whether the switch can hold any value of the range.
+    /// Returns whether the range has no value that the switch can hold.
     pub fn is_empty(&self) -> bool {
         self.least() > self.max_bytes
     }
 
-    /// Whether a value may be written, bytes.
+    /// Checks whether a value may be written, bytes.
     pub fn value(&self, bytes: u64) -> Result<(), Refusal> {
         let Self {
             min_bytes: min,
@@ -52,12 +51,12 @@ impl Range {
         Err(Refusal::new("bytes", message))
     }
 
-    /// Whether a limit may be written: every value of it in the range, and the
-    /// limit of `mark_ce` above its threshold, also as the switch rounds them.
-    /// `unlimited` has no value.
+    /// Checks whether a limit may be written: all its values in the range, and the limit of
+    /// `mark_ce` above its threshold, also after the switch has rounded them. `unlimited` has no
+    /// value.
     ///
     /// # Errors
-    /// As [`Self::value`], or two values that make no sense together.
+    /// As for [`Self::value`], or two values that are inconsistent.
     pub fn limit(&self, limit: &Limit) -> Result<(), Refusal> {
         let held = limit.rounded(self.unit_bytes);
         let sense = limit.check().and_then(|()| held.check());
@@ -66,15 +65,14 @@ impl Range {
         values.try_for_each(|bytes| self.value(bytes))
     }
 
-    /// The value nearest to `bytes` that may be written.
+    /// Returns the nearest value to `bytes` that may be written.
     pub fn nearest(&self, bytes: u64) -> u64 {
         bytes.max(self.least()).min(self.max_bytes)
     }
 
-    /// The limit nearest to `limit` that may be written. A threshold that rises
-    /// into the range takes its limit along, with the same room between; where
-    /// the range leaves too little room above a threshold, the threshold gives
-    /// way. `None` where nothing of this kind may be.
+    /// Returns the nearest limit to `limit` that may be written. If a threshold rises into the
+    /// range, its limit rises by as much; if the range leaves too little room above the threshold,
+    /// the threshold is lowered. `None` if there is no such limit of this kind.
     pub fn nearest_limit(&self, limit: &Limit) -> Option<Limit> {
         let nearest = match *limit {
             Limit::Unlimited => return Some(*limit),
@@ -133,7 +131,7 @@ mod tests {
             unit_bytes: 80,
             ..RANGE
         };
-        // 1039 would be held as 960.
+        // The switch would hold 1039 as 960.
         assert!(cells.value(1_039).unwrap_err().message.contains("960"));
         assert_eq!(cells.nearest(5), 1_040);
         assert!(cells.value(1_040).is_ok());
@@ -156,7 +154,7 @@ mod tests {
         assert!(refused(mark(60_000, 50_000)).contains("not above the threshold"));
         let far = mark(200_000, 400_000);
         assert_eq!(RANGE.nearest_limit(&far), Some(mark(99_999, 100_000)));
-        // The room above the threshold stays as it was.
+        // The room above the threshold is unchanged.
         assert_eq!(
             RANGE.nearest_limit(&mark(10, 500)),
             Some(mark(1_000, 1_490))
@@ -192,7 +190,7 @@ mod tests {
                     prop_assert_eq!(nearest.action(), limit.action());
                     prop_assert!(held.check().is_ok(), "{}", held);
                 }
-                // There is no such limit: a range without a value, or without two.
+                // There is no such limit: the range has no value, or not two.
                 None => {
                     let two = u64::from(marks && room.is_some());
                     let unit = u64::from(unit_bytes);

@@ -1,39 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Audit records: every limit change, wanted or made. The format is stored.
+//! Audit records of all limit changes, requested or made. The format is stored.
 
 use serde::{Deserialize, Serialize};
 use tidemark_advice::Prediction;
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Limit, Observed};
 
-/// Who wants a change.
+/// Who requested a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// An operator, with a value of their own.
+    /// An operator, with their own value.
     Operator,
     /// An operator who confirmed the advice.
     Confirmed,
     /// Auto mode.
     Auto,
-    /// The way back after the verdict on a trial. (Logs of older releases have it
-    /// for the verdict, too.)
+    /// The way back after a verdict on a trial. (Logs of older releases also use it for the
+    /// verdict.)
     Rollback,
     /// The verdict on a trial.
     Trial,
-    /// A switch that lost its state gets it back.
+    /// Restoration of the limit of a switch that lost its state.
     Restore,
-    /// The limit of the configuration, where the switch has none
-    /// (`[switches.provision.limits]`).
+    /// The configured limit of a switch that has none (`[switches.provision.limits]`).
     Provision,
-    /// Someone who is not this controller.
-    // Its name in records is older.
+    /// Someone other than this controller.
+    // The name in records is older.
     #[serde(rename = "foreign")]
     External,
 }
 
 impl Origin {
-    /// Its name in records and answers.
+    /// Returns the name in records and answers.
     pub fn label(self) -> &'static str {
         match self {
             Origin::Operator => "operator",
@@ -54,28 +53,27 @@ impl Origin {
 pub enum Outcome {
     /// Written and read back.
     Set,
-    /// A guard rail refuses.
+    /// Refused by a guard rail.
     Refused,
-    /// The switch refuses, or holds something else when read back.
+    /// Refused by the switch, or a different value was read back.
     Failed,
-    /// Not written: `control.dry_run`.
+    /// Not written, because of `control.dry_run`.
     DryRun,
-    /// About to be written; the record of the outcome follows. Without one, the
-    /// controller ended in between, or a switch that is provisioned has not
-    /// answered yet. Only in the log's file.
+    /// About to be written; a record of the outcome follows. If there is none, the controller ended
+    /// in between, or a switch being provisioned has not answered yet. Only in the log file.
     Intended,
-    /// Found on the switch where another limit was expected; `before` is that one.
+    /// Found on the switch instead of the expected limit, which is `before`.
     Found,
-    /// Verdict: the limit serves.
+    /// Verdict: the limit stays in force.
     Kept,
     /// Verdict: worse than the bound and than before.
     Worse,
-    /// Verdict: there is nothing to judge by.
+    /// Verdict: there was nothing to judge.
     Unclear,
 }
 
 impl Outcome {
-    /// Every outcome.
+    /// All outcomes.
     pub const ALL: [Self; 9] = [
         Outcome::Set,
         Outcome::Refused,
@@ -88,7 +86,7 @@ impl Outcome {
         Outcome::Unclear,
     ];
 
-    /// Its name in records, metrics and answers.
+    /// Returns the name in records, metrics and answers.
     pub fn label(self) -> &'static str {
         match self {
             Outcome::Set => "set",
@@ -103,7 +101,7 @@ impl Outcome {
         }
     }
 
-    /// Ends a write.
+    /// Returns whether this outcome ends a write.
     pub fn ends_write(self) -> bool {
         matches!(self, Outcome::Set | Outcome::Failed)
     }
@@ -112,32 +110,32 @@ impl Outcome {
 /// One record of the audit log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Change {
-    /// When, Unix ms.
+    /// Time, Unix ms.
     pub unix_ms: u64,
     /// Node of the link.
     pub node: u32,
     /// Egress port of the link.
     pub port: u32,
-    /// Queue of the port; left out where it is 0, as in records of before links had one.
+    /// Queue of the port; omitted if 0, as in older records, in which links had no queue.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub queue: u32,
-    /// Who wants the change.
+    /// Who requested the change.
     pub origin: Origin,
     /// Outcome of the change.
     pub outcome: Outcome,
-    /// The limit before it, where known.
+    /// The limit before the change, if known.
     pub before: Option<Limit>,
-    /// The limit wanted.
+    /// The requested limit.
     pub limit: Option<Limit>,
-    /// Why, in words.
+    /// Reason, in words.
     pub reason: String,
-    /// Message of the guard rail or the switch.
+    /// Error of the guard rail or of the switch.
     pub error: Option<String>,
     /// The advisor's prediction for the limit.
     pub expected: Option<Prediction>,
     /// Measurement before the change.
     pub measured_before: Option<Observed>,
-    /// Measurement after it, in a verdict.
+    /// Measurement after the change, in a verdict.
     pub measured_after: Option<Observed>,
 }
 
@@ -150,7 +148,7 @@ fn is_zero(queue: &u32) -> bool {
 }
 
 impl Change {
-    /// A record with what every record has.
+    /// Creates a record with the fields that every record has.
     pub fn new(
         link: LinkId,
         origin: Origin,

@@ -5,16 +5,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How far the controller may apply its advice.
+/// How the controller uses its advice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Show it.
+    /// Only shows the advice.
     #[default]
     Recommend,
-    /// Apply it when an operator confirms it.
+    /// Applies the advice when an operator confirms it.
     Confirm,
-    /// Apply it.
+    /// Applies the advice automatically.
     Auto,
 }
 
@@ -22,10 +22,9 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditPolicy {
-    /// No change without its record.
+    /// A change is not made without its record.
     Required,
-    /// It is made, and its answer, the status and the page say that its record is
-    /// missing.
+    /// The change is made, and its answer, the status and the page say that its record is missing.
     BestEffort,
 }
 
@@ -33,10 +32,10 @@ pub enum AuditPolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnDrift {
-    /// It stays, and takes the place of ours.
+    /// The new limit stays, and replaces ours.
     #[default]
     Keep,
-    /// Ours is written again, at most once in `min_change_interval_s`.
+    /// Our limit is written again, at most once in `min_change_interval_s`.
     Restore,
 }
 
@@ -44,57 +43,55 @@ pub enum OnDrift {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// How far the controller may apply its advice, at the start.
+    /// How the controller uses its advice, at the start.
     pub mode: Mode,
-    /// The daemon appends every change to this file, one line of JSON each.
+    /// File to which the daemon appends every change, as one line of JSON.
     pub audit_log: Option<PathBuf>,
-    /// Policy for a change whose record cannot be written; absent: required in auto
-    /// mode, else best effort.
+    /// Policy for a change whose record cannot be written; default: required in auto mode, else
+    /// best effort.
     pub audit: Option<AuditPolicy>,
     /// Reaction to a limit that someone else wrote.
     pub on_drift: OnDrift,
-    /// No limit below this is ever set, bytes.
+    /// Lowest limit that is ever set, bytes.
     pub min_limit_bytes: u64,
-    /// Nor above this, bytes.
+    /// Highest limit that is ever set, bytes.
     pub max_limit_bytes: u64,
-    /// One change multiplies or divides the limit by at most this.
+    /// Largest factor by which one change multiplies or divides the limit.
     pub max_step_factor: f64,
-    /// Auto mode: one change divides the limit by at most this. What is measured
-    /// with a large buffer says less of a small one than the other way round.
+    /// Auto mode: largest factor by which one change divides the limit. Measurements with a large
+    /// buffer predict a small one less well than the reverse.
     pub max_decrease_factor: f64,
-    /// Time between two changes of a link by advice, s.
+    /// Minimum time between two changes of a link by advice, s.
     pub min_change_interval_s: f64,
-    /// Advice is not applied when the newest report of the link is older, s.
+    /// Largest age of the newest report of the link at which advice is applied, s.
     pub max_telemetry_age_s: f64,
-    /// Advice is not applied when more than this fraction of the window's
-    /// reports was lost, or when no record came of more of its time.
+    /// Largest fraction of the window's reports that may be lost for advice to be applied; also the
+    /// largest fraction of its time without records.
     pub max_report_loss: f64,
-    /// Advice is not applied when it rests on fewer packets.
+    /// Smallest number of packets for advice to be applied.
     pub min_arrivals: u64,
-    /// Advice above the limit in force is not applied when it rests on fewer loss
-    /// events.
+    /// Smallest number of loss events for advice above the limit in force to be applied.
     pub min_loss_events: u64,
-    /// This time after a change is not judged, s.
+    /// Time after a change that is not judged, s.
     pub settle_s: f64,
-    /// Then the outcome is measured over this time, s.
+    /// Time after that over which the outcome is measured, s.
     pub observe_s: f64,
-    /// Shortest window that an advice is based on, s; a change of the traffic is
-    /// noticed with it.
+    /// Shortest window on which an advice is based, s; also used to detect a change of the traffic.
     pub short_window_s: f64,
-    /// Auto mode: advice within this fraction of the limit changes nothing, nor
-    /// does a decrease by less than twice as much where the targets hold.
+    /// Auto mode: fraction of the limit within which advice changes nothing; twice as much for a
+    /// decrease while the targets hold.
     pub deadband: f64,
-    /// Auto mode: advice must agree this many seconds in a row.
+    /// Auto mode: seconds in a row for which advice must agree.
     pub stable_s: u32,
-    /// Auto mode: no change for this long after a rollback, s, unless the traffic
-    /// changes; the limit that failed is remembered ten times as long.
+    /// Auto mode: time without changes after a rollback, s, unless the traffic changes; the limit
+    /// that failed is remembered ten times as long.
     pub rollback_hold_s: f64,
     /// Write nothing to any switch; record what would be written.
     pub dry_run: bool,
 }
 
 impl Settings {
-    /// Policy for a change whose record cannot be written.
+    /// Returns the policy for a change whose record cannot be written.
     pub fn audit_policy(&self, mode: Mode) -> AuditPolicy {
         self.audit.unwrap_or(match mode {
             Mode::Auto => AuditPolicy::Required,

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A moment of the host, given by the caller.
+//! Time of the host, given by the caller.
 
-/// A moment on both clocks of the host.
+/// A moment, on both clocks of the host.
 ///
-/// Spans are measured on the monotonic clock. The Unix time dates what is
-/// stored and shown; it may be set back at any time.
+/// Durations are measured on the monotonic clock. The Unix time, which may be set back at any time,
+/// is used in what is stored and shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamp {
-    /// Monotonic clock, ns from any epoch; negative before it.
+    /// Monotonic clock, ns since an arbitrary epoch; negative before it.
     pub monotonic_ns: i64,
     /// Unix time, ms.
     pub unix_ms: u64,
 }
 
 impl Timestamp {
-    /// Time since an earlier moment, s; 0 when it is not earlier.
+    /// Returns the time since an earlier moment, s; 0 if it is not earlier.
     pub fn since_s(self, earlier: Timestamp) -> f64 {
         let ns = self.monotonic_ns.saturating_sub(earlier.monotonic_ns);
         ns.max(0) as f64 / 1e9
     }
 
-    /// Whether `other` has come or passed.
+    /// Returns whether this moment is at or after `other`.
     pub fn reached(self, other: Timestamp) -> bool {
         self.monotonic_ns >= other.monotonic_ns
     }
 
-    /// The moment `span_s` seconds later.
+    /// Returns the moment `span_s` seconds later.
     pub fn plus_s(self, span_s: f64) -> Self {
         let ns = nanoseconds(span_s);
         Self {
@@ -34,8 +34,8 @@ impl Timestamp {
         }
     }
 
-    /// The moment that another run of the program stored as `unix_ms`, no
-    /// later than `most_s` from now.
+    /// Returns the moment that another run of the program stored as `unix_ms`, at most `most_s`
+    /// from now.
     pub(crate) fn at_unix_ms(self, unix_ms: u64, most_s: f64) -> Self {
         let ahead_ms = unix_ms.saturating_sub(self.unix_ms);
         let ago_ms = self.unix_ms.saturating_sub(unix_ms);
@@ -51,7 +51,7 @@ impl Timestamp {
     }
 }
 
-/// Seconds as whole nanoseconds; 0 for what is negative or not a number.
+/// Converts seconds to whole nanoseconds; 0 for negative values and NaN.
 pub(crate) fn nanoseconds(s: f64) -> u64 {
     (s * 1e9) as u64
 }
@@ -76,7 +76,7 @@ mod tests {
         assert!(later.reached(t) && later.reached(later) && !t.reached(later));
     }
 
-    /// A controller that has run for less time than the moment lies back.
+    /// A controller whose uptime is shorter than the age of the moment.
     #[test]
     fn a_stored_moment_may_lie_before_the_epoch() {
         let now = Timestamp {
@@ -85,7 +85,7 @@ mod tests {
         };
         let stored = now.at_unix_ms(400_000, 60.0);
         assert_eq!(now.since_s(stored), 600.0);
-        // A clock of the day that was set back does not stretch a rest.
+        // A wall clock that was set back does not extend a rest.
         let ahead = now.at_unix_ms(u64::MAX, 60.0);
         assert_eq!(ahead.since_s(now), 60.0);
     }

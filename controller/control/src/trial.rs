@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A trial: a limit set by advice whose outcome is being measured. It is saved,
-//! so that a restart of the controller does not leave a bad limit in force.
+//! A trial: observation of a limit set by advice. It is saved, so that a restart of the controller
+//! does not leave a bad limit in force.
 
 use crate::settings::Settings;
 use crate::time::{Timestamp, nanoseconds};
@@ -8,27 +8,26 @@ use serde::{Deserialize, Serialize};
 use tidemark_estimators::Estimate;
 use tidemark_rules::{Goal, Limit, Observed};
 
-/// Telemetry may come so much later than what it tells of, s.
+/// Largest accepted delay of telemetry, s.
 const PATIENCE_S: f64 = 15.0;
-/// After a restart it may take so long until a collector is subscribed to, s.
+/// Time allowed for subscribing to a collector after a restart, s.
 const SUBSCRIBED_S: f64 = 60.0;
 
-/// A change on trial: its limits, its baseline, and when it settles. The format is
-/// stored.
+/// The change on trial: its limits, its baseline, and when it settles. The format is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrialChange {
-    /// The limit to go back to.
+    /// The limit before the change, to which a rollback returns.
     pub before: Option<Limit>,
     /// The limit on trial, as read back.
     pub limit: Limit,
-    /// Measurement before it.
+    /// Measurement before the change.
     pub measured_before: Observed,
-    /// N_b before it.
+    /// N_b before the change.
     pub n_b: Option<Estimate>,
     /// Goals that the advice gave up; they are not judged.
     pub given_up: Vec<Goal>,
-    /// The time before this is not judged, Unix ms.
+    /// Time before which nothing is judged, Unix ms.
     pub settles_unix_ms: u64,
 }
 
@@ -37,15 +36,15 @@ pub struct TrialChange {
 pub struct Trial {
     /// The change on trial.
     pub change: TrialChange,
-    /// From when it has settled to when it is judged, on the switch's clock, ns;
-    /// `None` until telemetry tells that clock.
+    /// Start and end of the observation, on the switch's clock, ns; `None` until telemetry has
+    /// given that clock.
     pub span_ns: Option<(u64, u64)>,
-    /// It ends without a verdict when the telemetry has not come by then.
+    /// Time after which the trial ends without a verdict if its telemetry has not come.
     pub deadline: Timestamp,
 }
 
 impl Trial {
-    /// A trial whose telemetry has yet to come: one begun before a restart.
+    /// Creates a trial that waits for telemetry, as after a restart.
     pub fn waiting(change: TrialChange, now: Timestamp) -> Self {
         Self {
             change,
@@ -54,11 +53,10 @@ impl Trial {
         }
     }
 
-    /// Fixes the span of the observation, where the switch's clock shows
-    /// `clock_ns`.
+    /// Fixes the observation span; the switch's clock now shows `clock_ns`.
     pub fn observe_from(&mut self, clock_ns: u64, settings: &Settings, now: Timestamp) {
         let left_ms = self.change.settles_unix_ms.saturating_sub(now.unix_ms);
-        // A clock of the day that was set back must not stretch it.
+        // A wall clock that was set back must not extend it.
         let settle_s = (left_ms as f64 / 1e3).min(settings.settle_s.max(0.0));
         let from_ns = clock_ns.saturating_add(nanoseconds(settle_s));
         let to_ns = from_ns.saturating_add(nanoseconds(settings.observe_s));

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Limits that were tried, and what they did under the traffic as it is: evidence for
-//! the next advice.
+//! Limits that were tried under the present traffic, and their results: evidence for the next
+//! advice.
 //!
-//! The outcome of the limit in force is replaced every second; it becomes evidence
-//! when another limit takes its place. Evidence of other traffic, or of long ago,
-//! does not count.
+//! The result of the limit in force is replaced every second; it becomes evidence when another
+//! limit replaces it. Evidence of other traffic or from long ago does not count.
 
 use crate::time::Timestamp;
 use tidemark_rules::{Traffic, TriedLimit};
 
-/// Limits remembered; the oldest goes first.
+/// Largest number of limits remembered; the oldest is dropped first.
 const MOST: usize = 8;
-/// TriedLimits is forgotten after so long, s.
+/// Time after which a tried limit is forgotten, s.
 const MEMORY_S: f64 = 3_600.0;
-/// Limits nearer than this (relative) are the same.
+/// Relative difference up to which limits count as the same.
 pub(crate) const SAME_LIMIT: f64 = 0.02;
-/// N_b differs by more than this fraction, and so many flows, in other traffic.
+/// Fraction and number of flows by which N_b must differ to count as other traffic.
 const SAME_FLOWS: (f64, f64) = (0.25, 1.5);
 
-/// The limits tried at one link.
+/// Limits that were tried at a link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TriedLimits {
     in_force: Option<TriedLimit>,
@@ -26,7 +25,7 @@ pub struct TriedLimits {
 }
 
 impl TriedLimits {
-    /// From what was saved.
+    /// Creates the memory from saved limits.
     pub fn of_earlier(earlier: Vec<TriedLimit>) -> Self {
         Self {
             in_force: None,
@@ -34,18 +33,18 @@ impl TriedLimits {
         }
     }
 
-    /// Limits that are no longer in force.
+    /// Returns the limits that are no longer in force.
     pub fn earlier(&self) -> &[TriedLimit] {
         &self.earlier
     }
 
-    /// The earlier limits, and the one in force last.
+    /// Returns the earlier limits and the one last in force.
     pub fn all(&self) -> impl Iterator<Item = &TriedLimit> {
         self.earlier.iter().chain(&self.in_force)
     }
 
-    /// Takes what was measured at the limit in force, over a window that mixes
-    /// neither limits nor traffic.
+    /// Records the measurement at the limit in force, over a window without changes of limit or
+    /// traffic.
     pub fn note(&mut self, measured: &Traffic, now: Timestamp) {
         let Some(tried) = TriedLimit::of(measured, now.unix_ms) else {
             return;
@@ -62,7 +61,7 @@ impl TriedLimits {
         self.earlier.drain(..surplus);
     }
 
-    /// Limits that count for this traffic.
+    /// Returns the limits that are evidence for this traffic.
     pub fn of(&self, measured: &Traffic, now: Timestamp) -> Vec<TriedLimit> {
         let Some(present) = TriedLimit::of(measured, now.unix_ms) else {
             return Vec::new();
@@ -74,7 +73,7 @@ impl TriedLimits {
             .collect()
     }
 
-    /// The traffic is another one.
+    /// Forgets all limits, because the traffic changed.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
@@ -133,12 +132,12 @@ mod tests {
         e.note(&first, START);
         e.note(&measured(1e5, 20.0, 0.019), START);
         assert!(e.earlier().is_empty() && limits(&e, &first, START).is_empty());
-        // In force already, not yet measured for itself.
+        // The new limit is in force, but not measured yet.
         assert_eq!(limits(&e, &second, START), [1e5]);
         e.note(&second, START);
         assert_eq!(limits(&e, &second, START), [1e5]);
         assert_eq!(e.of(&second, START)[0].loss_rate, 0.019, "the last word");
-        // And back.
+        // Back to the first limit.
         e.note(&first, START);
         assert_eq!(limits(&e, &first, START), [2e5]);
     }

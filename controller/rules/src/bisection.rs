@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Search for the smallest value of which something holds.
+//! Bisection for the smallest value that meets a condition.
 
-/// The smallest value between `low` and `high` that meets a condition which holds of
-/// `high`, and of everything above one value; halves the way `steps` times.
+/// Returns the smallest value between `low` and `high` that meets `meets`, by `steps` bisections.
+/// `high` must meet it, and so must every value above some point.
 pub fn smallest_between(
     (mut low, mut high): (f64, f64),
     steps: usize,

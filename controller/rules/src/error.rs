@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Refusal of a formula.
+//! Error for arguments outside a formula's range.
 
-/// An argument outside the range in which a formula means anything.
+/// An argument outside the range in which a formula is valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{name} = {}: must be {must}", digits(*.value))]
 pub struct RuleError {
-    /// The argument at fault, with its unit.
+    /// Name of the invalid argument, with its unit.
     pub name: &'static str,
     /// Its value.
     pub value: f64,
@@ -13,13 +13,13 @@ pub struct RuleError {
     pub must: &'static str,
 }
 
-/// Significant digits of a number for people: more than anything here is measured to.
+/// Significant digits of numbers in texts: more than the precision of any measurement here.
 const DIGITS: usize = 6;
 
-/// A number as text with six significant digits, which every program reads.
+/// Formats a number with six significant digits, in a form that every program can parse.
 pub fn digits(value: f64) -> String {
     let rounded = format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value);
-    // Neither a row of zeros nor an exponent where a plain number is as short.
+    // Avoids a long row of zeros, and an exponent if a plain number is as short.
     if rounded == 0.0 || (1e-4..1e15).contains(&f64::abs(rounded)) {
         format!("{rounded}")
     } else {
@@ -27,7 +27,7 @@ pub fn digits(value: f64) -> String {
     }
 }
 
-/// `Ok(value)` when it is what it must be.
+/// Returns `value` if `holds`, else an error.
 fn check(
     holds: bool,
     name: &'static str,
@@ -41,31 +41,31 @@ fn check(
     }
 }
 
-/// `Ok(value)` when it is finite and above zero.
+/// Returns `value` if it is finite and positive.
 pub fn positive(name: &'static str, value: f64) -> Result<f64, RuleError> {
     let holds = value.is_finite() && value > 0.0;
     check(holds, name, value, "finite and above 0")
 }
 
-/// `Ok(value)` when it is finite and not negative.
+/// Returns `value` if it is finite and not negative.
 pub fn not_negative(name: &'static str, value: f64) -> Result<f64, RuleError> {
     let holds = value.is_finite() && value >= 0.0;
     check(holds, name, value, "finite and at least 0")
 }
 
-/// `Ok(value)` when it is finite and at least `1`.
+/// Returns `value` if it is finite and at least 1.
 pub fn at_least_one(name: &'static str, value: f64) -> Result<f64, RuleError> {
     let holds = value.is_finite() && value >= 1.0;
     check(holds, name, value, "finite and at least 1")
 }
 
-/// `Ok(value)` when `0 < value < 1`.
+/// Returns `value` if `0 < value < 1`.
 pub fn open_fraction(name: &'static str, value: f64) -> Result<f64, RuleError> {
     let holds = value > 0.0 && value < 1.0;
     check(holds, name, value, "between 0 and 1, both excluded")
 }
 
-/// `Ok(value)` when `0 <= value <= 1`.
+/// Returns `value` if `0 <= value <= 1`.
 pub fn fraction(name: &'static str, value: f64) -> Result<f64, RuleError> {
     check((0.0..=1.0).contains(&value), name, value, "between 0 and 1")
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Buffer-sizing rules and the advisor; pure, no I/O.
 //!
-//! A rule is a value ([`Rule`]): its formula, the goals it serves, what it
-//! assumes of the traffic, and its size. There is one folder for each paper, with
-//! the modules `formulas` and `rules`, and one list, [`RULES`].
+//! A rule is a value ([`Rule`]): its formula, the goals it serves, its assumptions about the
+//! traffic, and its size. Each paper has a folder with the modules `formulas` and `rules`; the list
+//! is [`RULES`].
 //!
 //! | folder | source |
 //! |---|---|
@@ -12,18 +12,18 @@
 //! | [`srb`] | Appenzeller, Keslassy, McKeown: Sizing Router Buffers, SIGCOMM 2004 |
 //! | [`utb`] | Spang, Arslan, McKeown: Updating the Theory of Buffer Sizing, Performance 2021 |
 //!
-//! [`evaluate`] applies every rule to the measured [`Traffic`]. Advice, and what to
-//! expect of a limit, are in `tidemark-advice`.
+//! [`evaluate`] applies every rule to the measured [`Traffic`]. Advice and predictions of the
+//! effect of a limit are in `tidemark-advice`.
 //!
 //! # Units
-//! Rates are in bits/s where the name ends in `_bps` and in bytes/s where it ends
-//! in `_bytes_per_s`. Sizes are in bytes as the queue counts them (frames without
-//! FCS on v1model), times in seconds unless the name says otherwise. Every formula
-//! returns [`RuleError`] where an argument makes no sense.
+//! Rates are in bits/s if the name ends in `_bps` and in bytes/s if it ends in `_bytes_per_s`.
+//! Sizes are in bytes as the queue counts them (frames without FCS on v1model), times in seconds
+//! unless the name says otherwise. Every formula returns [`RuleError`] if an argument is out of
+//! range.
 //!
 //! # Symbols of the papers
 //!
-//! `docs/reference/glossary.md` has what they mean.
+//! `docs/reference/glossary.md` defines them.
 //!
 //! | symbol | name in code |
 //! |---|---|
@@ -58,7 +58,7 @@
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
-// Private modules here hold items that the crate takes as a whole.
+// Private modules hold items that are public within the crate only.
 #![allow(unreachable_pub)]
 
 pub mod bisection;

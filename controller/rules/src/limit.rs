@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The limit of a queue, and what happens to packets beyond it.
+//! The limit of a queue and its action on packets that exceed it.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
-/// Action on packets that meet a full queue.
+/// Limit of a queue and its action on packets that arrive above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Limit {
-    /// Refuse packets that meet at least this many bytes.
+    /// Drops packets that arrive at an occupancy of at least the limit.
     DropTail {
         /// Limit, bytes.
         limit_bytes: u64,
     },
-    /// From the threshold on mark ECN-capable packets and refuse the others
-    /// (RFC 3168); from the limit on refuse all.
+    /// Marks ECN-capable packets and drops the others from the threshold (RFC 3168); drops all
+    /// packets from the limit.
     MarkCe {
-        /// Occupancy from which on packets are marked, bytes: what senders react
-        /// to, B of the formulas.
+        /// Occupancy from which packets are marked, bytes. Senders react to it: it is B of the
+        /// formulas.
         threshold_bytes: u64,
-        /// Occupancy from which on all packets are refused, bytes; above the
-        /// threshold. `None`: only the target's own queue depth holds.
+        /// Occupancy from which all packets are dropped, bytes; above the threshold. `None`: only
+        /// the target's own queue depth applies.
         limit_bytes: Option<u64>,
     },
-    /// Only the target's own queue depth holds.
+    /// Only the target's own queue depth applies.
     Unlimited,
 }
 
-/// A limit as it is written down: in configurations, state files, audit logs.
+/// Serialised form of a limit, in configurations, state files and audit logs.
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
 enum Written {
@@ -42,8 +42,8 @@ enum Written {
 }
 
 impl<'de> Deserialize<'de> for Limit {
-    /// `mark_ce` with `limit_bytes` alone is the form of releases that knew one
-    /// value: it is the threshold.
+    /// Earlier releases had a single value: if `mark_ce` has only `limit_bytes`, that is the
+    /// threshold.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error as _;
         let limit = match Written::deserialize(deserializer)? {
@@ -71,9 +71,8 @@ impl<'de> Deserialize<'de> for Limit {
 }
 
 impl Limit {
-    /// The occupancy at which it acts first, bytes: B of the formulas, what
-    /// reports carry. The limit of `DropTail`, the threshold of `MarkCe`; `None`
-    /// when unlimited.
+    /// Lowest occupancy at which the limit acts, bytes: B of the formulas, and the value in
+    /// reports. The limit of `DropTail`, the threshold of `MarkCe`; `None` if unlimited.
     pub fn bytes(&self) -> Option<u64> {
         match *self {
             Limit::DropTail { limit_bytes } => Some(limit_bytes),
@@ -84,7 +83,7 @@ impl Limit {
         }
     }
 
-    /// The occupancy from which on every packet is refused, bytes.
+    /// Occupancy from which every packet is dropped, bytes.
     pub fn refuses_at_bytes(&self) -> Option<u64> {
         match *self {
             Limit::DropTail { limit_bytes } => Some(limit_bytes),
@@ -93,7 +92,7 @@ impl Limit {
         }
     }
 
-    /// Whether the two values of `MarkCe` make sense together.
+    /// Checks that the two values of `MarkCe` are consistent.
     pub fn check(&self) -> Result<(), String> {
         match *self {
             Limit::MarkCe {
@@ -106,8 +105,8 @@ impl Limit {
         }
     }
 
-    /// This limit with other values: the first that acts, and for `MarkCe` the one that
-    /// refuses all. `Unlimited` becomes drop-tail.
+    /// Returns this limit with other values: `bytes` as the drop-tail limit or the marking
+    /// threshold, and `refuses_at_bytes` as the limit of `MarkCe`. `Unlimited` becomes drop-tail.
     pub fn with_bytes(&self, bytes: u64, refuses_at_bytes: Option<u64>) -> Limit {
         match self {
             Limit::MarkCe { .. } => Limit::MarkCe {
@@ -118,7 +117,7 @@ impl Limit {
         }
     }
 
-    /// The limit as a target that counts in units of so many bytes can hold it.
+    /// Returns the limit rounded down to multiples of `unit_bytes`, as the target stores it.
     pub fn rounded(&self, unit_bytes: u32) -> Limit {
         let unit = u64::from(unit_bytes.max(1));
         let down = |b: u64| b - b % unit;
@@ -199,7 +198,7 @@ mod tests {
         assert!(e.contains("not above the threshold"), "{e}");
     }
 
-    /// Releases before the second value wrote the threshold as `limit_bytes`.
+    /// Releases with a single value wrote the threshold as `limit_bytes`.
     #[test]
     fn one_value_is_the_threshold() {
         assert_eq!(
@@ -221,7 +220,7 @@ mod tests {
     #[test]
     fn units_hold_both_values() {
         assert_eq!(mark(100, Some(170)).rounded(80), mark(80, Some(160)));
-        // In one cell: the target could not tell them apart.
+        // Both values fall into one cell: the target could not tell them apart.
         assert!(mark(81, Some(159)).rounded(80).check().is_err());
         assert_eq!(mark(81, None).rounded(80), mark(80, None));
     }

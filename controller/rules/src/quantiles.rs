@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Quantiles of the ends of 90 % ranges.
+//! Quantiles for two-sided 90 % intervals.
 
-/// Normal quantile of a two-sided 90 % range.
+/// Normal quantile of a two-sided 90 % interval.
 pub const Z90: f64 = 1.645;
 
-/// Student's t of a two-sided 90 % range, for up to 10 degrees of freedom.
+/// Student's t of a two-sided 90 % interval, for 1 to 10 degrees of freedom.
 const T90: [f64; 10] = [
     6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,
 ];
 
-/// Student's t for any number of degrees of freedom: beyond the table its expansion about
-/// the normal quantile, right to three digits.
+/// Returns Student's t for any number of degrees of freedom; beyond the table by its expansion
+/// about the normal quantile, accurate to three digits.
 pub fn t90(degrees: usize) -> f64 {
     let tabled = degrees.checked_sub(1).and_then(|i| T90.get(i));
     tabled.copied().unwrap_or_else(|| {

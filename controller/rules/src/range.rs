@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A quantity and how far off it may be.
+//! A quantity with its uncertainty.
 
 use serde::{Deserialize, Serialize};
 
-/// A value with the range it may lie in.
+/// A value with the range in which the true value may lie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "Interval")]
 pub struct Range {
@@ -16,7 +16,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// A range; the bounds are widened to contain the value.
+    /// Creates a range; the bounds are widened to contain the value.
     pub fn new(value: f64, low: f64, high: f64) -> Self {
         Self {
             value,
@@ -25,7 +25,7 @@ impl Range {
         }
     }
 
-    /// A value known exactly.
+    /// Creates the range of a value that is known exactly.
     pub fn exact(value: f64) -> Self {
         Self {
             value,
@@ -34,12 +34,12 @@ impl Range {
         }
     }
 
-    /// `value` with a relative error.
+    /// Creates a range of `value` with a relative error.
     pub fn relative(value: f64, error: f64) -> Self {
         Self::new(value, value * (1.0 - error), value * (1.0 + error))
     }
 
-    /// Reaches to `value`.
+    /// Widens the range to include `value`.
     pub fn widen(&mut self, value: f64) {
         *self = Range::new(self.value, self.low.min(value), self.high.max(value));
     }

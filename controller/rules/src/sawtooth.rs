@@ -3,17 +3,17 @@
 
 use crate::error::{RuleError, positive};
 
-/// Means over one swing of the aggregate window.
+/// Means over one cycle of the aggregate window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sawtooth {
-    /// Share of the LBP flows' capacity that they use.
+    /// Utilisation: share of the LBP flows' capacity in use.
     pub utilisation: f64,
-    /// Mean queue over C·T.
+    /// Mean queue as a multiple of C·T.
     pub mean_queue_bdp: f64,
 }
 
-/// Means over a swing of the aggregate window between `lowest` and `highest`,
-/// both over C·T. One round takes T while the link is not full and W/C after.
+/// Returns the means over a cycle of the aggregate window between `lowest` and `highest`, both as
+/// multiples of C·T. A round takes T until the link is full, then W/C.
 ///
 /// # Errors
 /// `highest` not above 0.

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
-    /// A link that is busy: at least so much of its capacity is used.
+    /// High utilisation: at least this share of the capacity is used.
     Utilisation,
-    /// Few losses: at most so many drops over arrivals.
+    /// Low loss: at most this ratio of drops to arrivals.
     Loss,
-    /// A short queue: at most so much queueing delay.
+    /// Short queue: at most this queueing delay.
     Delay,
 }
 
 impl Goal {
-    /// Its name in sentences.
+    /// Name of the goal in sentences.
     pub fn label(self) -> &'static str {
         match self {
             Goal::Utilisation => "utilisation",
@@ -26,24 +26,24 @@ impl Goal {
     }
 }
 
-/// The operator's targets, most important first in `priority`.
+/// The operator's targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Targets {
-    /// ρ̂: smallest utilisation, fraction; 0 = none is asked for.
+    /// ρ̂: smallest utilisation, fraction; 0 = no target.
     pub utilisation: f64,
     /// p̂: largest loss rate, fraction; `None` = no bound.
     pub loss_rate: Option<f64>,
     /// d̂: largest queueing delay, ms; `None` = no bound.
     pub delay_ms: Option<f64>,
-    /// Order in which targets are kept when they cannot hold together; a
-    /// target not named comes after those named.
+    /// Order in which targets are kept if they cannot all be met; targets that are not listed come
+    /// after those that are.
     pub priority: Vec<Goal>,
-    /// Probability with which each target is to be met at the advised limit, 0.5 (as
-    /// likely as not) to 0.99.
+    /// Probability with which each target is to be met at the advised limit, from 0.5 (as likely as
+    /// not) to 0.99.
     pub confidence: f64,
-    /// Fraction inside the bounds of loss and delay, and of what may stay unused of the
-    /// capacity, that the advice aims at.
+    /// Safety margin, fraction: the advice aims at bounds of loss, delay and unused capacity that
+    /// are lower by this fraction.
     pub margin: f64,
 }
 
@@ -61,7 +61,7 @@ impl Default for Targets {
 }
 
 impl Targets {
-    /// All three goals in the order in which they are kept.
+    /// Returns all three goals in the order in which they are kept.
     pub fn order(&self) -> Vec<Goal> {
         let mut order: Vec<Goal> = Vec::with_capacity(3);
         let rest = [Goal::Utilisation, Goal::Loss, Goal::Delay];
@@ -75,10 +75,10 @@ impl Targets {
 }
 
 impl Targets {
-    /// Whether the values make sense.
+    /// Checks the values.
     ///
     /// # Errors
-    /// The first that does not, in words, with `key` in front of its name.
+    /// The first value out of range, in words, with `key` in front of its name.
     pub fn check(&self, key: &str) -> Result<(), String> {
         let unless = |sense: bool, what: String| {
             if sense {
@@ -106,11 +106,11 @@ impl Targets {
         }
         unless(
             (0.5..=0.99).contains(&confidence),
-            format!("confidence: {confidence} is not 0.5 to 0.99"),
+            format!("confidence: {confidence} is not between 0.5 and 0.99"),
         )?;
         unless(
             (0.0..1.0).contains(&margin),
-            format!("margin: {margin} is not a fraction from 0 to below 1"),
+            format!("margin: {margin} is not a fraction of at least 0 and below 1"),
         )?;
         let twice = |g: &&Goal| self.priority.iter().filter(|o| o == g).count() > 1;
         self.priority.iter().find(twice).map_or(Ok(()), |goal| {
@@ -118,7 +118,7 @@ impl Targets {
         })
     }
 
-    /// The bounds that the advice aims at: with the margin in them.
+    /// Returns the targets that the advice aims at: the bounds tightened by the margin.
     pub fn aimed(&self) -> Self {
         let within = 1.0 - self.margin;
         Self {
@@ -131,22 +131,22 @@ impl Targets {
     }
 }
 
-/// How the advisor works.
+/// Options of the advisor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Smallest limit advised, segments: below about 20 packets bursts are lost
-    /// whatever the load (UTB §3.6, NGI §IV-A).
+    /// Smallest limit advised, segments: below about 20 packets bursts are lost at any load (UTB
+    /// §3.6, NGI §IV-A).
     pub min_packets: f64,
     /// Largest limit the target can hold, bytes.
     pub max_bytes: Option<f64>,
     /// Limits are rounded up to a multiple of this (cell size of the target).
     pub unit_bytes: f64,
-    /// The limit that was advised before, of the same traffic at the same limit in force,
-    /// bytes: the advice leaves it only for more than it varies by.
+    /// Limit advised before for the same traffic and the same limit in force, bytes: the advice
+    /// keeps it unless the new one differs by more than the uncertainty.
     #[serde(skip)]
     pub kept_bytes: Option<u64>,
-    /// The interval that was advised with it, bytes.
+    /// Interval that was advised with `kept_bytes`, bytes.
     #[serde(skip)]
     pub kept_interval: Option<[f64; 2]>,
     /// δ of UTB Theorem 8: accepted probability that the queue empties.

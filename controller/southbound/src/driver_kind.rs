@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A driver as a value, and what it is made from.
+//! Description of a driver, and the settings it is created from.
 
 use crate::{Error, Southbound};
 use daemon_kit::credentials::Access;
@@ -7,19 +7,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The keys of a driver's own section.
+/// The keys of a driver's configuration section.
 pub type Section = serde_json::Map<String, serde_json::Value>;
 
 type Connect = fn(&SwitchAddress, &Section) -> Result<Arc<dyn Southbound>, Error>;
 
-/// A driver as a value: its name, and how one is made.
+/// Description of a driver: its name and its constructor.
 pub struct DriverKind {
-    /// The name in REST answers, and of its section in a configuration.
+    /// Name in REST answers, and of the driver's section in a configuration.
     pub name: &'static str,
     /// The protocol and the switches that speak it, in a few words.
     pub summary: &'static str,
-    /// Provisioning loads the program. Where it does not, a switch that came up
-    /// again looks as if nothing had happened, and its limits have to be checked.
+    /// Whether provisioning loads the program. If not, a switch that restarted cannot be told from
+    /// one that did not, and its limits have to be checked.
     pub pushes_program: bool,
     pub(crate) check: fn(&SwitchAddress, &Section) -> Result<(), Error>,
     pub(crate) connect: Connect,
@@ -31,20 +31,20 @@ impl fmt::Debug for DriverKind {
     }
 }
 
-/// How a switch is reached, whatever the driver.
+/// How to reach a switch, independent of the driver.
 #[derive(Clone, Debug)]
 pub struct SwitchAddress {
     /// `host:port` of the switch's server, or a URL.
     pub address: String,
     /// Device id within that server.
     pub device_id: u64,
-    /// The highest of several controllers' ids may write (P4Runtime).
+    /// P4Runtime election id: of several controllers, the one with the highest may write.
     pub election_id: u64,
     /// Bytes per unit of the target's limit (v1model 1, Tofino 80, Tofino 2 176).
     pub limit_unit_bytes: u32,
-    /// Our credentials for the server, and whom we trust.
+    /// Our credentials for the server, and the certificate authorities that we trust.
     pub access: Access,
-    /// How long one call may take.
+    /// Timeout of a call.
     pub timeout: Duration,
 }
 
@@ -61,7 +61,7 @@ impl Default for SwitchAddress {
     }
 }
 
-/// Refuses settings, for drivers that need nothing but the address.
+/// Rejects settings, for drivers that have none of their own.
 pub(crate) fn no_section(driver: &str, section: &Section) -> Result<(), Error> {
     match section.keys().next() {
         None => Ok(()),

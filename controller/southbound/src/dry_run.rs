@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A driver that cannot write: what `control.dry_run` puts in the place of one
-//! that can.
+//! A driver that cannot write; `control.dry_run` uses it in place of the real one.
 
 use crate::{
     Description, Error, Expected, Health, Inspection, Limit, MayWriteLimit, Provision, Provisioned,
@@ -9,14 +8,14 @@ use crate::{
 use async_trait::async_trait;
 use std::sync::Arc;
 
-/// A switch that is only read. It holds a [`SwitchReader`], which has no way to
-/// write; what is to be written ends in [`Error::DryRun`], which says what.
+/// A switch that is only read. It holds a [`SwitchReader`], which has no way to write; every write
+/// fails with [`Error::DryRun`], which says what would have been written.
 pub struct DryRun {
     switch: Arc<dyn SwitchReader>,
 }
 
 impl DryRun {
-    /// In the place of a driver.
+    /// Wraps the reader of a switch.
     pub fn new(switch: Arc<dyn SwitchReader>) -> Self {
         Self { switch }
     }
@@ -70,7 +69,7 @@ impl Southbound for DryRun {
         if queue == 0 {
             return self.set_limit(port, limit).await;
         }
-        // A limit that cannot be read cannot be set either.
+        // A limit that cannot be read cannot be set.
         self.switch.read_queue_limit(port, queue).await?;
         self.not_written(format!(
             "the limit of queue {queue} of port {port}: {limit}"
@@ -82,8 +81,7 @@ impl Southbound for DryRun {
         self.not_written(format!("reports of port {port} {switched}"))
     }
 
-    /// Never primary: asking for it could take the switch from a controller that
-    /// does write.
+    /// Never primary: requesting it could take the switch from a controller that does write.
     async fn health(&self) -> Health {
         let mut health = self.switch.observe().await;
         health.primary = false;

@@ -5,14 +5,14 @@
 use crate::Limit;
 use thiserror::Error;
 
-/// One refused update of a write.
+/// One update that the switch refused in a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateFailure {
     /// The entry written, e.g. `Ingress.queue_limit[port 5] = drop_tail 9000 bytes`.
     pub update: String,
     /// Canonical gRPC code.
     pub code: i32,
-    /// The switch's own words.
+    /// The switch's own message.
     pub message: String,
 }
 
@@ -27,7 +27,7 @@ pub enum Error {
         /// The transport's reason.
         reason: String,
     },
-    /// Another controller holds a higher election id, or the same.
+    /// Another controller holds the same or a higher election id.
     #[error(
         "switch {address}: not primary ({reason}); another controller is connected: stop it, or set a higher election_id (now {election_id})"
     )]
@@ -45,17 +45,17 @@ pub enum Error {
         /// Address of the switch.
         address: String,
     },
-    /// The loaded program lacks something Tidemark needs.
+    /// The loaded program lacks a name that Tidemark needs.
     #[error("program: no {kind} \"{name}\"; it has: {known}")]
     Name {
-        /// table, action, match field, parameter.
+        /// Kind of name: table, action, match field, parameter.
         kind: &'static str,
         /// The name looked for.
         name: String,
         /// The names that exist.
         known: String,
     },
-    /// A value that does not fit the field it is meant for.
+    /// A value that does not fit its field.
     #[error("{field}: {problem}")]
     Value {
         /// Field or config key.
@@ -76,7 +76,7 @@ pub enum Error {
     Write {
         /// Address of the switch.
         address: String,
-        /// The refused ones.
+        /// The refused updates.
         failures: Vec<UpdateFailure>,
     },
     /// A call failed as a whole.
@@ -84,11 +84,11 @@ pub enum Error {
     Rpc {
         /// Address of the switch.
         address: String,
-        /// The operation tried.
+        /// The operation that failed.
         operation: String,
         /// gRPC code.
         code: tonic::Code,
-        /// The server's words.
+        /// The server's message.
         message: String,
     },
     /// The driver cannot write ([`crate::DryRun`]).
@@ -96,10 +96,10 @@ pub enum Error {
     DryRun {
         /// Address of the switch.
         address: String,
-        /// The write that would be made.
+        /// Description of the write.
         what: String,
     },
-    /// The switch has one limit for the port, or none of this queue.
+    /// The switch has only one limit for the port, or none for this queue.
     #[error(
         "port {port}: the limit of queue {queue} can be neither read nor set: the driver knows \
          one limit of the port, that of queue 0; over BFRT [switches.bfrt.queues] can name others, \
@@ -119,9 +119,9 @@ pub enum Error {
         address: String,
         /// Egress port.
         port: u32,
-        /// Written.
+        /// Limit written.
         wanted: Limit,
-        /// Read.
+        /// Limit read back.
         found: Limit,
     },
 }
@@ -139,7 +139,7 @@ fn failures_text(failures: &[UpdateFailure]) -> String {
 }
 
 impl Error {
-    /// The server cannot be reached, or lets us do nothing at all.
+    /// Whether the server cannot be reached or refuses us altogether.
     pub(crate) fn is_shut_out(&self) -> bool {
         match self {
             Error::Connect { .. } => true,
@@ -148,7 +148,7 @@ impl Error {
         }
     }
 
-    /// A name that the program does not have, with the names that it has.
+    /// Creates the error for a name that the program lacks, with the names that it has.
     pub(crate) fn name<'a>(
         kind: &'static str,
         name: impl Into<String>,

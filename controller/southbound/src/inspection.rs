@@ -5,21 +5,21 @@ use crate::Provision;
 use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
 
-/// Expectations that the switch is compared with.
+/// Configuration with which the switch is compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Expected<'a> {
     /// The configured plan.
     pub plan: Option<&'a Provision>,
-    /// Capacity of the links that leave it, bits/s by port; 0 where none is configured.
+    /// Capacity of the links by egress port, bits/s; 0 if none is configured.
     pub capacities_bps: &'a [(u32, u64)],
 }
 
 /// Result of an inspection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspection {
-    /// One for each check.
+    /// The findings, one per check.
     pub findings: Vec<Finding>,
-    /// Packets that the traffic manager has dropped at each port since its counter was
-    /// cleared, in hardware that has one.
+    /// Packets that the traffic manager has dropped at each port since its counter was cleared, on
+    /// hardware with such a counter.
     pub hardware_drops_pkts: BTreeMap<u32, u64>,
 }

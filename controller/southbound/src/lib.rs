@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sets and reads queue limits on switches, whatever protocol they speak.
+//! Sets and reads queue limits on switches, independent of their protocol.
 //!
 //! | module | has |
 //! |---|---|
-//! | [`driver`] | the traits [`Southbound`] and [`SwitchReader`]: what the controller knows of a switch |
+//! | [`driver`] | the traits [`Southbound`] and [`SwitchReader`]: the controller's interface to a switch |
 //! | [`DryRun`] | a driver that cannot write |
-//! | [`registry`] | [`DRIVERS`], the list of drivers, and how a configuration names one |
-//! | [`p4rt`] | the driver for everything that serves P4Runtime with the Tidemark program (BMv2, the embedded switch, Stratum) |
+//! | [`registry`] | [`DRIVERS`], the list of drivers, and their selection in a configuration |
+//! | [`p4rt`] | the driver for switches that serve P4Runtime with the Tidemark program (BMv2, the embedded switch, Stratum) |
 //! | [`bfrt`] | the driver for Tofino |
-//! | [`plan`] | what a switch is asked for, in no protocol's words |
-//! | [`error`] | what can go wrong |
+//! | [`plan`] | the desired entries of a switch, independent of the protocol |
+//! | [`error`] | errors between controller and switch |
 //!
 //! Limits are in bytes; a driver converts them to the unit of its target.
 //!
 //! # A new driver
-//! A folder with a type that implements [`Southbound`] and a
-//! [`DriverKind`](registry::DriverKind) value, and one line in
-//! [`DRIVERS`]. The configuration takes a section of the driver's name from
-//! then on.
+//! Needs a folder with a type that implements [`Southbound`] and a
+//! [`DriverKind`](registry::DriverKind) value, and a line in [`DRIVERS`]. The configuration then
+//! accepts a section with the driver's name.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requirements of the P4 program on every driver, whatever its protocol.
+//! Contract with the P4 program that all drivers share, independent of the protocol.
 
 use crate::values::{mac, prefix};
 use crate::{Error, Limit, ReportDestination, Watch};
@@ -8,14 +8,14 @@ use ipnet::IpNet;
 /// The multicast group of flooded frames (contract with the P4 program).
 pub(crate) const FLOOD_GROUP: u32 = 1;
 
-/// Tables of watched traffic: IPv4, IPv6.
+/// Tables of watched traffic, for IPv4 and IPv6.
 pub(crate) const WATCH_TABLES: [&str; 2] = ["watch", "watch6"];
 
-/// Table of the queue that traffic takes.
+/// Table that assigns traffic to queues.
 pub(crate) const QUEUE_TABLE: &str = "queue_of";
 
-/// Prefixes of the ends that a watch names, as `src` and `dst`: of one family. `field` is the
-/// watch in messages.
+/// Returns the prefixes that a watch names as `src` and `dst`; both must be of one address family.
+/// `field` names the watch in error messages.
 pub(crate) fn watched_ends(w: &Watch, field: &str) -> Result<Vec<(&'static str, IpNet)>, Error> {
     let mut ends = Vec::new();
     for (name, text) in [("src", &w.src), ("dst", &w.dst)] {
@@ -32,7 +32,7 @@ pub(crate) fn watched_ends(w: &Watch, field: &str) -> Result<Vec<(&'static str, 
     }
 }
 
-/// Arguments of the action `set_destination` of the table `report_to`.
+/// Returns the arguments of the action `set_destination` of the table `report_to`.
 pub(crate) fn destination(d: &ReportDestination) -> Result<[(&'static str, u64); 7], Error> {
     if d.source_port_bits > 4 {
         return Err(Error::value(
@@ -51,15 +51,14 @@ pub(crate) fn destination(d: &ReportDestination) -> Result<[(&'static str, u64);
     ])
 }
 
-/// Value of `limit` of the action `mark_ce` that is no limit (`LIMIT_NONE` of the
-/// P4 program).
+/// Value of `limit` in the action `mark_ce` that means no limit (`LIMIT_NONE` of the P4 program).
 const LIMIT_NONE: u64 = 0xFFFF_FFFF;
 
 /// Names of the arguments of the actions of `queue_limit`, without their unit.
 const THRESHOLD: &str = "threshold";
 const LIMIT: &str = "limit";
 
-/// Name of a parameter without its unit: `limit` of `limit_bytes` (v1model) and
+/// Returns the name of a parameter without its unit: `limit` for `limit_bytes` (v1model) and
 /// `limit_cells` (TNA).
 pub(crate) fn without_unit(name: &str) -> &str {
     let unit = ["_bytes", "_cells"];
@@ -68,15 +67,15 @@ pub(crate) fn without_unit(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Arguments of the action of the table `queue_limit`, by name without unit, in
-/// units of the target. `parameters`: how many the program's action has.
+/// Returns the arguments of the action of the table `queue_limit`, by name without unit, in units
+/// of the target. `parameters`: number of parameters of the program's action.
 ///
-/// A program whose `mark_ce` has one parameter (of releases before the limit
-/// above the threshold) takes a limit of `None`: that is what it does.
+/// If the program's `mark_ce` has one parameter (releases without a limit above the threshold), it
+/// only accepts a limit of `None`, which is its behaviour.
 ///
 /// # Errors
-/// A limit that is not above the threshold in units of the target, one that does
-/// not fit, or two values for a program that takes one.
+/// A limit that is not above the threshold in units of the target or does not fit the field, or two
+/// values for a program that takes one.
 pub(crate) fn limit_arguments(
     limit: Limit,
     unit_bytes: u32,
@@ -90,7 +89,7 @@ pub(crate) fn limit_arguments(
             limit_bytes,
         } => {
             limit.rounded(unit_bytes).check().map_err(|m| {
-                let text = format!("in the {unit} bytes that the switch counts in: {m}");
+                let text = format!("in the switch's units of {unit} bytes: {m}");
                 Error::value("limit_bytes", text)
             })?;
             let threshold = (THRESHOLD, threshold_bytes / unit);
@@ -111,7 +110,7 @@ pub(crate) fn limit_arguments(
     }
 }
 
-/// Limit in an entry of `queue_limit`, from its action and the arguments by name, in
+/// Returns the limit of an entry of `queue_limit`, from its action and its arguments by name, in
 /// units of the target.
 pub(crate) fn limit_of(
     action: Option<&str>,
@@ -123,7 +122,7 @@ pub(crate) fn limit_of(
         let found = arguments.iter().find(|(n, _)| without_unit(n) == name);
         found.map(|&(_, units)| units)
     };
-    // The only one, whatever its name.
+    // The only parameter, whatever its name.
     let first = arguments.first().map(|&(_, units)| units);
     let missing = |name: &str| {
         let text = format!("the entry of action {action:?} has no {name}");
@@ -185,7 +184,7 @@ mod tests {
         }
         let arguments = limit_arguments(mark(800, Some(1600)), 80, 2).unwrap();
         assert_eq!(arguments, [("threshold", 10), ("limit", 20)]);
-        // By name, with the program's unit, in any order.
+        // Arguments by name, with the program's unit, in any order.
         let read = limit_of(
             Some("mark_ce"),
             &[("limit_cells", 20), ("threshold_cells", 10)],

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The list of drivers, and how a configuration names one.
+//! The list of drivers, and their selection in a configuration.
 //!
-//! A switch's configuration has keys that hold for any driver
-//! ([`SwitchAddress`]) and at most one section that is called like a driver and
-//! belongs to it ([`DriverSection`]):
+//! A switch's configuration has keys that apply to any driver ([`SwitchAddress`]) and at most one
+//! section, which has the name of a driver and belongs to it ([`DriverSection`]):
 //!
 //! ```toml
 //! [[switches]]
@@ -11,7 +10,7 @@
 //! bfrt = { p4_name = "tidemark" }
 //! ```
 //!
-//! Without such a section the switch is driven by the first of [`DRIVERS`].
+//! Without such a section the switch uses the first of [`DRIVERS`].
 
 pub use crate::driver_kind::{DriverKind, Section, SwitchAddress};
 
@@ -20,14 +19,13 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
-/// Every driver. The first one is taken where a configuration names none.
+/// All drivers. The first one is used if a configuration names none.
 pub static DRIVERS: [&DriverKind; 2] = [&p4rt::DRIVER, &bfrt::DRIVER];
 
-/// Which driver a switch takes, with that driver's section of the configuration.
+/// The driver of a switch, with that driver's section of the configuration.
 ///
-/// It reads the keys of the section that are not the switch's own, so it goes into
-/// a struct with `#[serde(flatten)]`. A key that is no driver's name is an error
-/// there.
+/// It parses the keys of the section that are not the switch's own, so use it in a struct with
+/// `#[serde(flatten)]`. A key that is not the name of a driver is an error.
 #[derive(Clone, Debug)]
 pub struct DriverSection {
     kind: &'static DriverKind,
@@ -50,20 +48,20 @@ impl PartialEq for DriverSection {
 }
 
 impl DriverSection {
-    /// The driver.
+    /// Returns the driver.
     pub fn kind(&self) -> &'static DriverKind {
         self.kind
     }
 
-    /// Looks at the section without connecting. Needs no runtime.
+    /// Checks the section without connecting. Needs no runtime.
     pub fn check(&self, address: &SwitchAddress) -> Result<(), Error> {
         (self.kind.check)(address, &self.section.clone().unwrap_or_default())
     }
 
-    /// Makes the driver; it connects when first used. Needs a tokio runtime.
+    /// Creates the driver; it connects on first use. Needs a tokio runtime.
     ///
     /// # Errors
-    /// As [`Self::check`], or an address that is not `host:port` or a URL.
+    /// As for [`Self::check`], or an address that is not `host:port` or a URL.
     pub fn connect(&self, address: &SwitchAddress) -> Result<Arc<dyn Southbound>, Error> {
         (self.kind.connect)(address, &self.section.clone().unwrap_or_default())
     }
@@ -81,7 +79,7 @@ impl<'de> Deserialize<'de> for DriverSection {
             };
             let section = match value {
                 serde_json::Value::Object(section) => section,
-                // Saved by a version that wrote sections that were not there.
+                // Earlier versions saved absent sections as null.
                 serde_json::Value::Null => continue,
                 other => {
                     return Err(D::Error::custom(format!(

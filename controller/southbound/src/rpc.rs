@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! gRPC calls as every driver makes them: addresses, limits of time, errors in
-//! words, the check of what was written.
+//! gRPC helpers of all drivers: addresses, timeouts, errors in words, the check of written values.
 
 use crate::driver_kind::SwitchAddress;
 use crate::{Error, Limit};
@@ -14,11 +13,11 @@ use tonic::transport::Endpoint;
 use tonic::{Code, Status};
 
 impl SwitchAddress {
-    /// An endpoint; the address gets its scheme. No I/O.
+    /// Creates the endpoint; adds the scheme to the address. No I/O.
     ///
     /// # Errors
-    /// An address that is neither `host:port` nor a URL, or whose scheme does not go with the
-    /// credentials; `example` is shown.
+    /// An address that is neither `host:port` nor a URL, or whose scheme does not match the
+    /// credentials; the message shows `example`.
     pub(crate) fn endpoint(&mut self, example: &str) -> Result<Endpoint, Error> {
         let address = &self.address;
         let wrong = |e: String| {
@@ -30,7 +29,7 @@ impl SwitchAddress {
         Ok(endpoint.connect_timeout(self.timeout))
     }
 
-    /// A call that failed, in words.
+    /// Creates the error of a failed call.
     pub(crate) fn error(&self, operation: &str, code: Code, message: &str) -> Error {
         let (address, message) = (self.address.clone(), message.to_owned());
         match code {
@@ -47,7 +46,7 @@ impl SwitchAddress {
         }
     }
 
-    /// Another client writes, or one with this id is there already.
+    /// Creates the error for a client that may not write: another one does, or has the same id.
     pub(crate) fn not_primary(&self, election_id: u64, reason: String) -> Error {
         Error::NotPrimary {
             address: self.address.clone(),
@@ -56,10 +55,10 @@ impl SwitchAddress {
         }
     }
 
-    /// Ends a call that takes longer than [`Self::timeout`].
+    /// Cancels a call that takes longer than [`Self::timeout`].
     ///
     /// # Errors
-    /// The call's own, or `DEADLINE_EXCEEDED`.
+    /// The call's own error, or `DEADLINE_EXCEEDED`.
     pub(crate) async fn in_time<T>(
         &self,
         operation: &str,
@@ -68,8 +67,8 @@ impl SwitchAddress {
         match tokio::time::timeout(self.timeout, call).await {
             Ok(Ok(v)) => Ok(v),
             Ok(Err(status)) => {
-                // With a cause, the connection failed and not the server's answer; what it is
-                // called depends on how far the call had come.
+                // A status with a source is a failed connection, not the server's answer; its code
+                // depends on how far the call had come.
                 let code = match (status.code(), status.source()) {
                     (Code::Unknown | Code::Cancelled | Code::Internal, Some(_)) => {
                         Code::Unavailable
@@ -87,23 +86,23 @@ impl SwitchAddress {
     }
 }
 
-/// The error of one update or entity of a call that failed.
+/// The error of one update or entity in a failed call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ItemError {
-    /// Its place in the request.
+    /// Its index in the request.
     pub place: usize,
     /// Canonical gRPC code; never 0.
     pub code: i32,
-    /// The server's words.
+    /// The server's message.
     pub message: String,
 }
 
-/// The errors of single items in the trailers of a call; `None` where it failed as a whole.
-/// BFRT's message of an error is P4Runtime's under another name.
+/// Returns the errors of single items from the trailers of a call; `None` if it failed as a whole.
+/// BFRT's error message is P4Runtime's under another name.
 pub(crate) fn item_errors(status: &Status) -> Option<Vec<ItemError>> {
     let inner = rpc::Status::decode(status.details()).ok()?;
     let failed = inner.details.iter().enumerate().filter_map(|(place, any)| {
-        // Of every package: p4.v1.Error, bfrt_proto.Error.
+        // In any package: p4.v1.Error, bfrt_proto.Error.
         let name = any.type_url.ends_with(".Error");
         let error = name.then(|| p4::Error::decode(any.value.as_slice()).ok())??;
         let (code, message) = (error.canonical_code, error.message);
@@ -116,7 +115,7 @@ pub(crate) fn item_errors(status: &Status) -> Option<Vec<ItemError>> {
     Some(failed.collect()).filter(|all: &Vec<ItemError>| !all.is_empty())
 }
 
-/// The limit found, if it is the wanted one.
+/// Returns `found` if it equals `wanted`, else [`Error::ReadBack`].
 pub(crate) fn read_back(
     address: &str,
     port: u32,
@@ -152,7 +151,7 @@ mod tests {
         status
     }
 
-    /// Who refuses a certificate closes the connection, and a call may have begun.
+    /// A server that refuses a certificate closes the connection, perhaps after a call has begun.
     #[tokio::test]
     async fn a_connection_that_ends_in_a_call_is_no_answer() {
         for code in [
@@ -196,7 +195,7 @@ mod tests {
         for none in [vec![], vec![any("google.rpc.ErrorInfo", 7, "")]] {
             assert_eq!(item_errors(&status(none)), None);
         }
-        // A call that failed, with no word of what did, failed as a whole.
+        // A failed call whose details name no failed item failed as a whole.
         assert_eq!(item_errors(&status(vec![any("p4.v1.Error", 0, "")])), None);
         assert_eq!(item_errors(&Status::new(Code::Unknown, "no")), None);
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers and addresses as configurations and switches write them.
+//! Parsing of numbers and addresses in configurations and in messages of switches.
 
 use crate::Error;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// A byte string as a number; leading zeros are accepted.
+/// Converts a big-endian byte string to a number; leading zeros are accepted.
 pub(crate) fn number(bytes: &[u8]) -> Result<u64, String> {
     bytes.iter().try_fold(0u64, |n, &b| {
         if n >> 56 != 0 {
@@ -15,7 +15,7 @@ pub(crate) fn number(bytes: &[u8]) -> Result<u64, String> {
     })
 }
 
-/// `aa:bb:cc:dd:ee:ff` (or with `-`) as a number.
+/// Parses a MAC address `aa:bb:cc:dd:ee:ff` (or with `-`) to a number.
 pub(crate) fn mac(text: &str, field: &str) -> Result<u64, Error> {
     let parts: Vec<&str> = text.split([':', '-']).collect();
     let bad = || {
@@ -33,7 +33,7 @@ pub(crate) fn mac(text: &str, field: &str) -> Result<u64, Error> {
     })
 }
 
-/// `10.0.0.0/8`, `2001:db8::/32`, or one address of either family.
+/// Parses `10.0.0.0/8`, `2001:db8::/32`, or a single address of either family.
 pub(crate) fn prefix(text: &str, field: &str) -> Result<IpNet, Error> {
     let address = || text.parse::<IpAddr>().map(IpNet::from);
     text.parse().or_else(|_| address()).map_err(|_| {

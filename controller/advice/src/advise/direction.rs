@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The direction of a change, by what was measured at the limit in force.
+//! Direction of a change, by the measurement at the limit in force.
 
 use crate::fit::Limit;
 use crate::outlook::Outlook;
@@ -8,43 +8,42 @@ use tidemark_rules::bisection::smallest_between;
 use tidemark_rules::rule::Situation;
 use tidemark_rules::{Goal, RuleId};
 
-/// Relative gain of buffer that is worth a change while all targets hold.
+/// Relative saving of buffer that is worth a change while all targets hold.
 const WORTH: f64 = 0.2;
-/// This gain after the limit in force was said to be fine, and after another was advised:
-/// an answer that was given stands until the evidence against it is clear.
+/// Saving that is worth a change if the limit in force was called fine before, and below, if
+/// another one was advised: an answer is kept until there is clear evidence against it.
 const WORTH_AFTER_FINE: f64 = 0.35;
 const WORTH_AFTER_ADVICE: f64 = 0.1;
-/// An advice that was given stays while the new one is within this of it.
+/// Relative difference within which earlier advice is kept; below, that of the interval's ends.
 const KEPT: f64 = 0.1;
 const KEPT_END: f64 = 0.2;
-/// Limits that differ by less (relative) are the same.
+/// Relative difference below which limits count as equal.
 const SAME: f64 = 0.02;
-/// Utilisation this far below its target is not yet a miss: the estimate moves by as
-/// much.
+/// Shortfall of the utilisation that does not count as a miss: the estimate fluctuates as much.
 const UTILISATION_SLACK: f64 = 0.002;
 /// Slack of a bound on loss or delay, relative.
 const BOUND_SLACK: f64 = 0.05;
-/// Factor of one step at most, down or up, while the traffic is not known to follow a law,
-/// and no other limit was tried.
+/// Largest factor of one step, up or down, if the traffic is not known to follow a law and no other
+/// limit was tried.
 const FIRST_STEP: f64 = 2.0;
-/// Exponent, over the law's, with which loss may rise on the first step down: no target that
-/// holds may be broken by more than [`BROKEN`], whatever the flows' control turns out to be.
+/// Exponent of the loss, relative to the law's, assumed for the first step down: no target that
+/// holds may be exceeded by more than [`BROKEN`], whatever the congestion control turns out to be.
 const STEEPEST: f64 = 2.5;
 const BROKEN: f64 = 1.2;
-/// Part of the drops or bytes of flows of unknown control from which that holds.
+/// Share of drops or bytes of unrecognised flows from which this is assumed.
 const UNKNOWN: f64 = 0.2;
 
-/// How a target stands by measurement.
+/// Whether a target is met according to measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Met,
-    /// Missed by no more than estimates move.
+    /// Missed by no more than estimates fluctuate.
     Near,
     Missed,
 }
 
-/// How a goal stands at the limit in force; `None` where it is not measured or not asked
-/// for.
+/// Returns whether a goal is met at the limit in force; `None` if it is not measured or has no
+/// target.
 pub(crate) fn standing(s: &Situation<'_>, needs: &Needs, goal: Goal) -> Option<Standing> {
     needs.of(goal)?;
     let observed = s.traffic.observed?;
@@ -70,7 +69,7 @@ pub(crate) fn standing(s: &Situation<'_>, needs: &Needs, goal: Goal) -> Option<S
     })
 }
 
-/// Goals missed by measurement at the limit in force.
+/// Returns the goals missed by the measurement at the limit in force.
 pub(crate) fn missed(s: &Situation<'_>, needs: &Needs) -> Vec<Goal> {
     let is_missed = |g: &Goal| standing(s, needs, *g) == Some(Standing::Missed);
     ALL.into_iter().filter(is_missed).collect()
@@ -83,7 +82,7 @@ fn is(s: &Situation<'_>, needs: &Needs, goals: &[Goal], wanted: Standing) -> boo
 const FLOORS: [Goal; 2] = [Goal::Utilisation, Goal::Loss];
 const ALL: [Goal; 3] = [Goal::Utilisation, Goal::Loss, Goal::Delay];
 
-/// Relative gain of buffer that is worth a change, by what was said before.
+/// Returns the relative saving that is worth a change, given the previous answer.
 fn worth(s: &Situation<'_>) -> f64 {
     match (s.options.kept_bytes, s.traffic.limit_bytes) {
         (Some(kept), Some(b)) if (kept as f64 / b - 1.0).abs() <= SAME => WORTH_AFTER_FINE,
@@ -92,7 +91,7 @@ fn worth(s: &Situation<'_>) -> f64 {
     }
 }
 
-/// The limit, or the one in force where the measurement there speaks against leaving it.
+/// Returns the limit, or the one in force if the measurement speaks against a change.
 pub(crate) fn held(
     (s, outlook): (&Situation<'_>, &Outlook<'_>),
     needs: &Needs,
@@ -128,7 +127,7 @@ pub(crate) fn held(
     {
         Some("a target is missed at the limit in force, by measurement: no smaller one is advised")
     } else if !missed && ratio * (1.0 + worth(s)) > 1.0 {
-        Some("the targets hold and little buffer would be won: the limit in force is kept")
+        Some("the targets hold and little buffer would be saved: the limit in force is kept")
     } else {
         None
     };
@@ -178,14 +177,14 @@ pub(crate) fn held(
     limit
 }
 
-/// The delay bound holds at a limit; within [`SAME`] where the limit is no step.
+/// Whether the delay bound holds at a limit; within [`SAME`] unless the limit is a step.
 pub(crate) fn delay_kept(limit: &Limit, needs: &Needs) -> bool {
     let slack = if limit.towards.is_some() { 0.0 } else { SAME };
     let kept = |most: f64| limit.bytes <= most * (1.0 + slack);
     needs.delay.as_ref().is_none_or(|d| kept(d.bytes))
 }
 
-/// The smallest limit of a first step down that loss leaves room for; `None` where `to` is
+/// Returns the smallest limit for a first step down that the loss bound allows; `None` if `to` is
 /// not below it.
 fn first_step_down(
     s: &Situation<'_>,
@@ -205,7 +204,7 @@ fn first_step_down(
     })
 }
 
-/// Whether a limit is one that was tried and lost less than the one in force.
+/// Whether a limit was tried and lost less than the one in force.
 fn better_tried(s: &Situation<'_>, bytes: f64) -> bool {
     let now = s.traffic.observed.map_or(0.0, |o| o.loss_rate);
     let near = |b: f64| (b / bytes - 1.0).abs() < SAME;
@@ -224,8 +223,8 @@ fn follows_a_law(s: &Situation<'_>, outlook: &Outlook<'_>) -> bool {
         && m.congestion_control != tidemark_rules::CongestionControl::Bbr
 }
 
-/// Limits between which one serves, bytes: from where the targets are as likely met as
-/// not to where less buffer would be worth a change.
+/// Returns the interval of acceptable limits, bytes: from the limit at which the targets are as
+/// likely met as not to the one above which less buffer would be worth a change.
 pub(crate) fn interval(
     s: &Situation<'_>,
     needs: &Needs,
@@ -245,7 +244,7 @@ pub(crate) fn interval(
     {
         high = high.min(delay.bytes).max(limit.bytes);
     }
-    // An end stands until the evidence is clearly for another, and then follows behind it.
+    // An end stays until there is clear evidence for another value, and then follows at a distance.
     let stands = |new: f64, before: Option<f64>| match before.filter(|b| *b > 0.0) {
         Some(b) => b.clamp(new * (-KEPT_END).exp(), new * KEPT_END.exp()),
         None => new,

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The envelope, for traffic of which no law is trusted: from what was measured at the limit in force, as far away
-//! from it as runs were seen to go.
+//! The envelope, for traffic without a trusted law: extrapolates from the measurement at the limit
+//! in force, with the deviations seen in simulated runs.
 //!
-//! With x = ln(B/B₀), loss is p₀·e^(−e·x) and the idle share i₀·e^(−e·x), with the
-//! exponents of [`UP`] and [`DOWN`]. Where LBP flows fill the link and too few drops
-//! were seen to scale them, the exponent is that of the papers' formulas, within
-//! the same bounds; where no occupancy is known, utilisation goes with them. Two facts bound both, whatever the senders do:
+//! With x = ln(B/B₀), loss is p₀·e^(−e·x) and the idle share i₀·e^(−e·x), with the exponents of
+//! [`UP`] and [`DOWN`]. If LBP flows fill the link but too few drops were seen to scale them, the
+//! exponent is that of the papers' formulas, within the same bounds; utilisation then follows the
+//! formulas too. Two facts bound both, whatever the senders do:
 //!
-//! * a queue of the smaller limit is never longer than that of the larger one, so
-//!   that of the same arrivals not more are lost than met B or more, and were lost,
-//!   at B₀;
+//! * a smaller limit never has a longer queue than a larger one, so of the same
+//!   arrivals no more are lost at B than found B or more, or were lost, at B₀;
 //! * a link idles only while its queue is empty: less room by B₀ − B can empty it
 //!   only while it holds less than that.
 
@@ -20,7 +19,7 @@ use super::{Curves, Model};
 use tidemark_rules::error::RuleError;
 use tidemark_rules::{Observed, Range, Regime, Traffic};
 
-/// The envelope of runs about what was measured.
+/// The envelope of simulated runs around the measurement.
 pub static MODEL: Model = Model {
     id: "envelope",
     name: "envelope of runs about the measurement",
@@ -46,7 +45,7 @@ struct Exponents {
     idle: Range,
 }
 
-/// At larger limits.
+/// Exponents towards larger limits.
 const UP: Exponents = Exponents {
     loss: Range {
         value: 0.6,
@@ -59,7 +58,7 @@ const UP: Exponents = Exponents {
         high: 2.5,
     },
 };
-/// At smaller ones.
+/// Exponents towards smaller limits.
 const DOWN: Exponents = Exponents {
     loss: Range {
         value: 0.8,
@@ -72,15 +71,15 @@ const DOWN: Exponents = Exponents {
         high: 2.0,
     },
 };
-/// Part of what may empty a queue, or may be lost, that does.
+/// Assumed share, of the losses or idle times that are possible, that do occur.
 const OF_POSSIBLE: f64 = 0.15;
-/// ln B over which the first drops seen give way to what a formula expects.
+/// Distance in ln B over which the first drops seen give way to the formula.
 const NEAR: f64 = 0.2;
-/// With few drops the formula counts as much as this many.
+/// Number of drops that the formula counts as when there are few.
 const PRIOR_DROPS: f64 = 4.0;
-/// Packets of a loss event where none was seen: a burst of an initial window.
+/// Packets per loss event if none was seen: a burst of an initial window.
 const BURST_PKTS: f64 = 10.0;
-/// Share of the capacity that LBP flows carry from which their formulas are believed.
+/// Share of the capacity carried by LBP flows from which their formulas are used.
 const LEAST_SHARE: f64 = 0.5;
 
 #[derive(Clone)]
@@ -88,9 +87,9 @@ struct Envelope<'a> {
     m: &'a Traffic,
     limit_bytes: f64,
     observed: Observed,
-    /// Flows that a formula describes fill the link.
+    /// Whether flows that a formula describes fill the link.
     formula: bool,
-    /// Arrivals that the loss rate was counted from, where known.
+    /// Number of arrivals behind the loss rate, if known.
     arrivals: Option<f64>,
 }
 
@@ -115,13 +114,13 @@ impl<'a> Envelope<'a> {
         (bytes.max(1.0) / self.limit_bytes).ln()
     }
 
-    /// Part of the arrivals that met at least so much, or were lost.
+    /// Returns the share of arrivals that found at least this occupancy, or were lost.
     fn tail(&self, bytes: f64) -> f64 {
         let Some(occupancy) = &self.m.occupancy else {
             return 1.0;
         };
         let met = &occupancy.bytes;
-        // Quantiles: what lies beyond the last of them is a part of its share.
+        // Quantiles: beyond the last one lies a part of its share.
         let above = met.len() - met.partition_point(|&b| b < bytes);
         let part = (above as f64 + 0.5) / met.len().max(1) as f64;
         let most = if self.observed.delay_max_ms > 0.0 {
@@ -145,7 +144,7 @@ impl<'a> Envelope<'a> {
         };
         let most = if x < 0.0 { self.tail(bytes) } else { 1.0 };
         let away = 1.0 - (-x.abs() / NEAR).exp();
-        // By how much more there was than the formula expects, where few were seen.
+        // Ratio of the drops seen to those the formula expects, if there were few.
         let blend = formula.map_or(1.0, |(_, there)| {
             let seen = self.observed.drops as f64 + PRIOR_DROPS;
             let expected = there * self.arrivals.unwrap_or(0.0);
@@ -177,7 +176,7 @@ impl<'a> Envelope<'a> {
         let value = (at(exponent) * drawn).min(most);
         let ends = [at(by.low), at(by.high)];
         let low = ends[0].min(ends[1]).min(value) / sampled;
-        // The few drops that were seen need not be all that there are.
+        // The few drops that were seen may underestimate the loss.
         let more = formula.map_or(0.0, |(f, _)| f.high * blend * away);
         let high = (ends[0].max(ends[1]).max(value) * sampled).max(more);
         let high = high.min(most.max(value * sampled));
@@ -192,7 +191,7 @@ impl<'a> Envelope<'a> {
             let there = formula::central(self.m, self.limit_bytes)?.utilisation;
             let at = formula::predict(self.m, bytes)?.utilisation;
             let off = here - there;
-            // Low ends of flows that lose together do not depend on the one limit seen.
+            // For flows that lose together, the low end does not depend on the one limit seen.
             let low = if x < 0.0 {
                 at.low
             } else {
@@ -222,7 +221,7 @@ impl<'a> Envelope<'a> {
         ))
     }
 
-    /// Part of the arrivals that met less than so much.
+    /// Returns the share of arrivals that found less than this occupancy.
     fn below(&self, bytes: f64) -> f64 {
         let Some(occupancy) = &self.m.occupancy else {
             return 0.5;

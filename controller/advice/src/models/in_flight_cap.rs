@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flows that all follow a model of the path (BBR v1): from which limit on they lose
-//! nothing, and what they lose below it.
+//! Flows that all follow a model of the path (BBR v1): the limit from which they lose nothing, and
+//! their loss below it.
 //!
-//! A flow of BBR keeps at most twice its bandwidth-delay product in flight (Cardwell et
-//! al., *BBR*, 2016: `cwnd_gain` 2). Alone it leaves a queue only while it probes. Of
-//! several, each estimates its bandwidth by a maximum, so their caps add up to more than
-//! twice C·T, the caps and not the model bound what is in flight, and the queue stands at
-//! 1 to 1.5 C·T (Hock et al., *Experimental Evaluation of BBR Congestion Control*, ICNP
-//! 2017). Of different base RTTs the longest decides: a queue of C·T lets a flow of base
-//! RTT T keep its rate, starves shorter ones and feeds longer ones.
+//! A BBR flow keeps at most twice its bandwidth-delay product in flight (Cardwell et al., *BBR*,
+//! 2016: `cwnd_gain` 2). A single flow leaves a queue only while it probes. Several flows each
+//! estimate their bandwidth by a maximum, so their caps add up to more than twice C·T, the caps and
+//! not the model bound the data in flight, and the queue stands at 1 to 1.5 C·T (Hock et al.,
+//! *Experimental Evaluation of BBR Congestion Control*, ICNP 2017). If base RTTs differ, the
+//! longest decides: a queue of C·T lets a flow of base RTT T keep its rate, starves shorter ones
+//! and feeds longer ones.
 //!
-//! A limit below that is met whatever its size, and what does not fit is lost: 1 to 13 %
-//! in simulated runs of 2 to 20 flows and in the lab, more where there is less buffer. So
-//! the loss rate is taken along lines through what is known: 10 % without a buffer, what
-//! was measured at the limit in force and at those tried, nothing from the cap on.
+//! A smaller limit is always reached, and the excess is lost: 1 to 13 % in simulated runs of 2 to
+//! 20 flows and in the lab, more with less buffer. So the loss rate is interpolated linearly
+//! between known points: 10 % without a buffer, the measurements at the limit in force and at tried
+//! limits, and 0 from the cap.
 
 use super::sampling::{UTILISATION_BETWEEN_RUNS, Z90, others};
 use super::standing_queue::{BELOW_CAP, BEYOND, WITHOUT_BUFFER, standing_queue};
@@ -21,10 +21,10 @@ use super::{Curves, Model, formula};
 use tidemark_rules::range::Range;
 use tidemark_rules::traffic::{CongestionControl, Traffic};
 
-/// The data that BBR flows keep in flight decides loss and delay.
+/// Model in which the data that BBR flows keep in flight determines loss and delay.
 pub static MODEL: Model = Model {
     id: "in_flight_cap",
-    name: "what flows of BBR keep in flight",
+    name: "data that BBR flows keep in flight",
     source: "Cardwell et al., BBR, 2016; Hock et al., ICNP 2017",
     evidence: "ns-3 runs of 2 to 20 flows, four real flows (its tests)",
     fit: |m| {
@@ -39,13 +39,13 @@ pub static MODEL: Model = Model {
     },
 };
 
-/// Utilisations of runs of BBR differ by this much from one limit to another, either way.
+/// Difference of utilisation between BBR runs at different limits, in either direction.
 const USED_BETWEEN_LIMITS: f64 = 0.05;
-/// ln B over which that is reached.
+/// Distance in ln B over which that difference is reached.
 const NEAR: f64 = 0.2;
 
-/// One of the eight phases of a cycle drains at 3/4 (UTB §3.5): utilisation by it, anchored
-/// by the outlook.
+/// Utilisation: one of the eight phases of a cycle drains at 3/4 (UTB §3.5). The outlook corrects
+/// it by the measurement.
 fn used_at(m: &Traffic, bytes: f64) -> Result<Range, tidemark_rules::RuleError> {
     let used = formula::central(m, bytes)?.utilisation;
     let here = m.limit_bytes.filter(|&b| b > 0.0 && m.observed.is_some());
@@ -53,34 +53,34 @@ fn used_at(m: &Traffic, bytes: f64) -> Result<Range, tidemark_rules::RuleError> 
         1.0 - (-(bytes.max(1.0) / b).ln().abs() / NEAR).exp()
     });
     let off = USED_BETWEEN_LIMITS * away + UTILISATION_BETWEEN_RUNS;
-    // Beyond 1 before it is anchored.
+    // May exceed 1 before it is corrected.
     Ok(Range::new(used, used - off, used + off))
 }
 
-/// Part of its peak at which the queue of capped flows stands in the mean, and its
-/// range: 0.5 to 0.8 in simulated runs, 0.7 of four real flows.
+/// Ratio of the mean queue of capped flows to its peak, with its range: 0.5 to 0.8 in simulated
+/// runs, 0.7 with four real flows.
 const MEAN_OVER_PEAK: Range = Range {
     value: 0.65,
     low: 0.3,
     high: 1.0,
 };
 
-/// Relative error of a loss rate between the known ones.
+/// Relative error of a loss rate between known points.
 const BETWEEN: f64 = 0.5;
 
-/// Known facts of the response.
+/// Known points of the response to the limit.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlightCap {
     /// The limit from which nothing is lost, bytes.
     pub bytes: Range,
-    /// Limits with the loss rate measured there, ascending, all below the cap.
+    /// Measured limits below the cap with their loss rates, ascending.
     known: Vec<(f64, f64)>,
-    /// Measured at the limit in force.
+    /// Measurement at the limit in force.
     here: Option<(f64, f64, u64)>,
 }
 
 impl InFlightCap {
-    /// `None` where not all flows follow a model of the path, or no base RTT is known.
+    /// Returns `None` if not all flows follow a model of the path, or no base RTT is known.
     pub fn of(m: &Traffic) -> Option<Self> {
         if m.congestion_control != CongestionControl::Bbr {
             return None;
@@ -98,7 +98,7 @@ impl InFlightCap {
                 bytes.high.max(BEYOND.high * limit),
             );
         }
-        // The queue as it stands where nothing bounds it.
+        // The standing queue if nothing limits it.
         if let (Some(o), Some((limit, loss, _))) = (m.observed, here) {
             let most = m.drain_bytes_per_s() * o.delay_max_ms / 1e3;
             if loss < BELOW_CAP && most > 0.0 && most < 0.95 * limit {
@@ -116,8 +116,8 @@ impl InFlightCap {
         Some(Self { bytes, known, here })
     }
 
-    /// Loss rate expected at a limit, with its range; at the limit in force what was
-    /// measured.
+    /// Returns the expected loss rate at a limit, with its range; at the limit in force the
+    /// measured one.
     pub fn loss_at(&self, buffer_bytes: f64) -> Range {
         let value = self.along(buffer_bytes, self.bytes.value);
         let least = self
@@ -141,7 +141,7 @@ impl InFlightCap {
         range
     }
 
-    /// Largest queueing delay at a limit, ms.
+    /// Returns the largest queueing delay at a limit, ms.
     fn peak_ms(&self, m: &Traffic, buffer_bytes: f64) -> Range {
         let full_ms = formula::full_ms(m, buffer_bytes);
         let peak = |bytes: f64| (bytes / m.drain_bytes_per_s() * 1e3).min(full_ms);
@@ -152,11 +152,11 @@ impl InFlightCap {
         )
     }
 
-    /// Mean queueing delay at a limit, ms.
+    /// Returns the mean queueing delay at a limit, ms.
     fn mean_ms(&self, m: &Traffic, buffer_bytes: f64) -> Range {
         let peak = self.peak_ms(m, buffer_bytes);
         let mean = match m.observed.zip(m.limit_bytes) {
-            // Nothing bounds the queue here, nor there.
+            // Neither limit bounds the queue.
             Some((o, limit)) if limit.min(buffer_bytes) >= self.bytes.value => o.delay_mean_ms,
             _ => MEAN_OVER_PEAK.value * peak.value,
         };
@@ -167,7 +167,7 @@ impl InFlightCap {
         )
     }
 
-    /// Along the lines between known limits, down to 0 at `cap`.
+    /// Interpolates between known limits, down to 0 at `cap`.
     fn along(&self, buffer_bytes: f64, cap: f64) -> f64 {
         let most = self
             .known
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use tidemark_rules::traffic::{Observed, TriedLimit};
 
-    /// Four flows of 10 to 40 ms on 100 Mb/s.
+    /// Four flows with RTTs of 10 to 40 ms on 100 Mb/s.
     fn four(limit: f64, loss_rate: f64, delay_max_ms: f64) -> Traffic {
         let mut m = Traffic::described(100e6, 0.0192, 4.0, 1514.0);
         m.base_rtts_s = vec![0.01, 0.02, 0.03, 0.04];

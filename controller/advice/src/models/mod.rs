@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How utilisation, loss and delay go with the limit, as values.
+//! Models of utilisation, loss and delay as functions of the limit.
 //!
-//! A model fitted to a traffic gives a curve for each quantity that it knows. The
-//! outlook takes of each quantity the first model in [`MODELS`] that knows it, and of
-//! its curve only ratio (loss) and difference (utilisation, delay) from what was
-//! measured. A rule of a paper is no model: it is a size.
+//! A model fitted to a traffic gives a curve for each quantity that it covers. For each quantity
+//! the outlook uses the first model in [`MODELS`] that covers it, and of its curve only the ratio
+//! (loss) or difference (utilisation, delay) to the measurement. A paper's rule is not a model: it
+//! is a size.
 
 pub(crate) mod envelope;
 pub(crate) mod formula;
@@ -18,10 +18,10 @@ pub(crate) mod standing_queue;
 use tidemark_rules::error::RuleError;
 use tidemark_rules::{Range, Traffic};
 
-/// A quantity over the limit in bytes, with its range.
+/// A quantity with its range, as a function of the limit in bytes.
 pub(crate) type Curve<'a> = Box<dyn Fn(f64) -> Result<Range, RuleError> + 'a>;
 
-/// The curves of a model fitted to a traffic; `None` where it does not know.
+/// The curves of a model fitted to a traffic; `None` for quantities it does not cover.
 #[derive(Default)]
 pub(crate) struct Curves<'a> {
     /// Mean utilisation, fraction.
@@ -34,17 +34,17 @@ pub(crate) struct Curves<'a> {
     pub delay_ms: Option<Curve<'a>>,
 }
 
-/// A model of the response to the limit, as a value.
+/// A model of the response to the limit.
 pub struct Model {
     /// Stable identifier in answers.
     pub id: &'static str,
-    /// Name for people.
+    /// Display name.
     pub name: &'static str,
     /// Sources of its equations.
     pub source: &'static str,
-    /// Runs that its range was held against, and the share inside.
+    /// Runs with which its range was compared, and the share inside.
     pub evidence: &'static str,
-    /// Fits it to a traffic; `None` where it does not apply.
+    /// Fits the model to a traffic; `None` if it does not apply.
     pub(crate) fit: for<'a> fn(&'a Traffic) -> Option<Curves<'a>>,
 }
 
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Model {
     }
 }
 
-/// Every model, the most trusted first.
+/// All models, the most trusted first.
 pub static MODELS: [&Model; 7] = [
     &share_of_marks::MODEL,
     &in_flight_cap::MODEL,

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flows that all reduce by half the share of their marks (DCTCP, RFC 8257; L4S): the queue
-//! that they keep at a marking threshold, and what they leave unused below it.
+//! Flows that all reduce by half the share of their marks (DCTCP, RFC 8257; L4S): their queue at a
+//! marking threshold, and the capacity left unused below it.
 //!
-//! They swing by far less than halvings do: with large windows a threshold K of a seventh of
-//! C·T keeps the link busy (Alizadeh et al. 2010, eq. 13). With windows of a few packets, which
-//! the paper's sawtooth leaves out, that is not enough: in simulated runs up to 6 % were unused
-//! there. So the unused share follows those runs, between K of 0.05 and 1.4 C·T. The queue stands
-//! a little below K and comes to a segment or two of each flow above it, and to what a flow in
-//! slow start adds. What is marked is admitted: the threshold moves no loss.
+//! They swing far less than flows that halve: with large windows a threshold K of a seventh of C·T
+//! keeps the link busy (Alizadeh et al. 2010, eq. 13). That is not enough with windows of a few
+//! packets, which the paper's sawtooth does not cover: simulated runs left up to 6 % unused. So the
+//! unused share follows those runs, between K of 0.05 and 1.4 C·T. The mean queue is a little below
+//! K; its peak is above K by a segment or two of each flow and the growth of a flow in slow start.
+//! Marked packets are admitted: the threshold does not change the loss.
 
 use super::{Curves, Model};
 use tidemark_rules::range::Range;
 use tidemark_rules::traffic::Traffic;
 
-/// The queue of DCTCP decides utilisation and delay.
+/// Model in which the queue of DCTCP flows determines utilisation and delay.
 pub static MODEL: Model = Model {
     id: "share_of_marks",
     name: "queue of flows that reduce by the share of their marks",
@@ -34,14 +34,14 @@ pub static MODEL: Model = Model {
     },
 };
 
-/// Share of the link that flows leave unused without a threshold: expected, and at most.
+/// Share of the link left unused without a threshold: expected, and below, the maximum.
 const UNUSED: f64 = 0.08;
 const UNUSED_MOST: f64 = 0.2;
-/// K over C·T in which that falls by a factor e.
+/// K over C·T within which the unused share falls by a factor e.
 const FALLS_IN: f64 = 0.15;
-/// Mean of the queue over K.
+/// Mean queue over K.
 const MEAN_OF_K: f64 = 0.9;
-/// Peak above K, segments of each flow: at least, expected, at most.
+/// Peak queue above K, in segments per flow: lowest, expected, highest.
 const PEAK_SEGMENTS: Range = Range {
     value: 1.5,
     low: 1.0,
@@ -54,7 +54,7 @@ fn used_at(m: &Traffic, bytes: f64) -> Range {
     Range::new(1.0 - UNUSED * left, 1.0 - UNUSED_MOST * left, 1.0)
 }
 
-/// Largest queueing delay, ms.
+/// Returns the largest queueing delay, ms.
 fn peak_ms(m: &Traffic, bytes: f64) -> Range {
     let flows = m.n_b.value.max(1.0);
     let at = |segments: f64| ms(m, bytes + segments * flows * m.segment_bytes);
@@ -66,7 +66,7 @@ fn peak_ms(m: &Traffic, bytes: f64) -> Range {
     )
 }
 
-/// Mean queueing delay, ms.
+/// Returns the mean queueing delay, ms.
 fn mean_ms(m: &Traffic, bytes: f64) -> Range {
     let low = (0.75 * bytes - 4.0 * m.segment_bytes).max(0.0);
     let high = bytes + 0.25 * m.n_b.value * m.segment_bytes;
@@ -90,7 +90,7 @@ mod tests {
 
     const LIMIT_BYTES: f64 = 250_000.0;
 
-    /// 100 Mb/s and 20 ms, a threshold of one bandwidth-delay product in force.
+    /// 100 Mb/s and 20 ms, with a threshold of one bandwidth-delay product in force.
     fn marked(flows: f64, cc: CongestionControl) -> Traffic {
         let mut m = Traffic::described(100e6, 0.02, flows, 1514.0);
         m.congestion_control = cc;
@@ -108,7 +108,7 @@ mod tests {
         m
     }
 
-    /// Utilisation, mean and largest queue (packets) of ns-3's DCTCP: flows, Mb/s, T_e in ms, K.
+    /// Utilisation, mean and largest queue (packets) of ns-3's DCTCP, by flows, Mb/s, T_e in ms, K.
     const SIMULATED: [([f64; 4], [f64; 3]); 9] = [
         ([2.0, 50.0, 20.0, 4.0], [0.9874, 1.8, 7.0]),
         ([2.0, 20.0, 28.57, 4.0], [0.8990, 1.6, 9.0]),
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    /// A threshold of C·T is more than enough; eq. 13 with room for small windows is not.
+    /// A threshold of C·T is more than enough; eq. 13 is too small for small windows.
     #[test]
     fn the_advice_is_between_a_seventh_and_half_of_the_product() {
         let advised = |m: &Traffic| crate::advise(m, &Targets::default(), &Options::default());

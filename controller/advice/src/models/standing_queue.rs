@@ -1,40 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The queue that flows of BBR leave where nothing bounds it.
+//! Standing queue of BBR flows when no limit bounds it.
 
 use tidemark_rules::range::Range;
 use tidemark_rules::traffic::Traffic;
 
-/// Standing queue of several flows over C·T of the longest base RTT: the most likely
-/// peak, and its range. Simulated peaks of 2 to 20 flows are 1.2 to 2.0 of it, those of
-/// four real flows 1.6.
+/// Peak of the standing queue of several flows over C·T of the longest base RTT, with its range.
+/// Simulated peaks of 2 to 20 flows are at 1.2 to 2.0, that of four real flows at 1.6.
 const SEVERAL: Range = Range {
     value: 1.5,
     low: 1.0,
     high: 2.1,
 };
-/// This queue of a single flow, which leaves a queue only where it probes.
+/// Likewise for a single flow, which queues only while it probes.
 const SINGLE: Range = Range {
     value: 0.75,
     low: 0.25,
     high: 1.25,
 };
-/// N_b from which flows are several.
+/// N_b from which there are several flows.
 const FROM: f64 = 1.5;
-/// Segments in flight of each flow beyond its model: what it keeps while it probes for
-/// the base RTT, and what segmentation rounds up.
+/// Segments in flight per flow beyond its model: kept while it probes for the base RTT, and rounded
+/// up by segmentation.
 const EXTRA_PKTS: f64 = 4.0;
-/// Loss rate without a buffer where nothing says more.
+/// Loss rate without a buffer, if nothing else is known.
 pub(crate) const WITHOUT_BUFFER: f64 = 0.1;
-/// Loss rates from here on say that the limit is below the cap.
+/// Loss rate from which the limit is taken to be below the cap.
 pub(crate) const BELOW_CAP: f64 = 0.001;
-/// How far the cap is beyond a limit that still loses: at least, most likely, at most.
+/// Ratio of the cap to a limit that still loses: lowest, most likely, highest.
 pub(crate) const BEYOND: Range = Range {
     value: 1.25,
     low: 1.0,
     high: 2.0,
 };
-/// The queue that flows of BBR leave where nothing bounds it, bytes; `None` where no base
-/// RTT is known.
+/// Returns the standing queue of BBR flows when no limit bounds it, bytes; `None` if no base RTT is
+/// known.
 pub(crate) fn standing_queue(m: &Traffic) -> Option<Range> {
     let longest = m.base_rtts_s.iter().copied().fold(0.0, f64::max);
     let longest_s = if longest > 0.0 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Axes: their span, the place of a value, round ticks.
+//! Axes: their span, the position of a value, round ticks.
 
-/// A value over the limit, with its range.
+/// A value at a limit, with its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// The limit, bytes.
@@ -14,12 +14,12 @@ pub struct Point {
     pub high: f64,
 }
 
-/// Spread of values over an axis.
+/// Distribution of values over an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
+    /// Linear.
     Linear,
-    /// By their logarithm; both ends are above 0.
+    /// Logarithmic; both ends are above 0.
     Log,
 }
 
@@ -28,15 +28,15 @@ pub enum Scale {
 pub struct Axis {
     /// Lower end.
     pub low: f64,
-    /// Upper end, above the lower one.
+    /// Upper end, above the lower end.
     pub high: f64,
-    /// Spread.
+    /// Scale of the axis.
     pub scale: Scale,
 }
 
 impl Axis {
-    /// A quantity that is wanted high: from `top` down to twice as far as its target, or as
-    /// its lowest measured value.
+    /// Creates the axis of a quantity whose target is a lower bound: from `top` down to twice as
+    /// far as the target or the lowest measured value.
     pub(super) fn below(top: f64, target: f64, measured: &[Point]) -> Self {
         let lowest = measured.iter().map(|p| p.value).fold(target, f64::min);
         let low = (top - 2.0 * (top - lowest)).clamp(0.0, 0.99 * top);
@@ -47,8 +47,8 @@ impl Axis {
         }
     }
 
-    /// A quantity that is wanted low: from 0 to twice its target, or above its largest
-    /// measured value.
+    /// Creates the axis of a quantity whose target is an upper bound: from 0 to twice the target,
+    /// or beyond the largest measured value.
     pub(super) fn above_zero(target: Option<f64>, measured: &[Point]) -> Self {
         let highest = measured.iter().map(|p| p.value).fold(0.0, f64::max);
         let wanted = (2.0 * target.unwrap_or(0.0)).max(1.25 * highest);
@@ -59,7 +59,7 @@ impl Axis {
         }
     }
 
-    /// Place of a value: 0 at the lower end to 1 at the upper; outside for others.
+    /// Returns the position of a value: 0 at the lower end, 1 at the upper; beyond if outside.
     pub fn part(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
@@ -67,7 +67,7 @@ impl Axis {
         }
     }
 
-    /// The value at a place, 0 to 1.
+    /// Returns the value at a position from 0 to 1.
     pub fn at(&self, part: f64) -> f64 {
         match self.scale {
             Scale::Linear => self.low + part * (self.high - self.low),
@@ -75,8 +75,8 @@ impl Axis {
         }
     }
 
-    /// Round values within the axis: about `count` of a linear one; 1, 2 and 5 of each
-    /// decade of a logarithmic one (1 and 3, or 1 alone, where that is too many).
+    /// Returns round values within the axis: about `count` on a linear one; 1, 2 and 5 of each
+    /// decade on a logarithmic one (1 and 3, or only 1, if that is too many).
     pub fn ticks(&self, count: usize) -> Vec<f64> {
         match self.scale {
             Scale::Linear => {
@@ -101,7 +101,7 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, at least `least`.
+/// Returns 1, 2 or 5 times a power of ten, at least `least`.
 fn round_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|s| s * power);

@@ -9,14 +9,14 @@ use crate::verdict::{RuleTick, Verdict};
 pub struct About {
     /// The link, like `s1, port 5`.
     pub link: String,
-    /// The run, or the phase of it; left out where it is live.
+    /// The run, or its phase; `None` if live.
     pub run: Option<String>,
     /// Date of the measurement, in words.
     pub date: Option<String>,
 }
 
 impl About {
-    /// A file name without ending: lower-case ASCII letters, digits and hyphens.
+    /// Returns a file name without extension: lower-case ASCII letters, digits and hyphens.
     pub fn file_stem(&self) -> String {
         let all = format!(
             "verdict {} {}",
@@ -37,15 +37,15 @@ impl About {
 pub struct Panel {
     /// The quantity.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of the quantity.
     pub unit: &'static str,
-    /// Its values.
+    /// Axis of the values.
     pub axis: Axis,
-    /// Its target; `None` where there is no bound.
+    /// Target; `None` without a bound.
     pub target: Option<f64>,
     /// Expected values, with their ranges.
     pub curve: Vec<Point>,
-    /// The expected mean, where the curve is of the largest value; else empty.
+    /// The expected mean, if the curve shows the largest value; else empty.
     pub mean: Vec<Point>,
     /// Measured values, with their sampling errors.
     pub measured: Vec<Point>,
@@ -62,25 +62,25 @@ pub struct Figure {
     pub because: String,
     /// The limit, bytes, logarithmic.
     pub limit: Axis,
-    /// Bytes of one millisecond, where the rate is known.
+    /// Bytes drained per millisecond, if the rate is known.
     pub bytes_per_ms: Option<f64>,
-    /// Bytes of a packet, where they are known.
+    /// Bytes per packet, if known.
     pub bytes_per_packet: Option<f64>,
     /// Utilisation, loss and delay.
     pub panels: Vec<Panel>,
     /// The limit in force, bytes.
     pub in_force_bytes: Option<f64>,
-    /// Lower end, the value to set and the upper end of the advice, bytes.
+    /// Lower end, value to set and upper end of the advice, bytes.
     pub advised_bytes: Option<[f64; 3]>,
     /// The papers' sizes, from small to large.
     pub rules: Vec<RuleTick>,
 }
 
-/// Factor that the picture shows around what was measured or advised.
+/// Factor by which the picture extends beyond the measured and advised limits.
 const AROUND: f64 = 4.0;
 
 impl Figure {
-    /// The picture of a verdict that has its curve; `None` where there is no curve.
+    /// Creates the picture of a verdict with a curve; `None` without a curve.
     pub fn of(verdict: &Verdict, about: &About) -> Option<Self> {
         let limit = limits(verdict)?;
         let shown = |b: &f64| (limit.low..=limit.high).contains(b);
@@ -170,7 +170,7 @@ fn point(limit_bytes: f64, r: tidemark_rules::Range, unit: f64) -> Point {
     }
 }
 
-/// The limits shown: what was measured and advised, and as much around as tells the shape.
+/// Returns the limits shown: those measured and advised, and enough around them to show the shape.
 fn limits(verdict: &Verdict) -> Option<Axis> {
     let advised = [verdict.low_bytes, verdict.set_bytes, verdict.high_bytes];
     let named = advised.into_iter().flatten().map(|b| b as f64);
@@ -180,7 +180,7 @@ fn limits(verdict: &Verdict) -> Option<Axis> {
     for b in named.filter(|&b| b >= 1.0) {
         (low, high) = (low.min(b), high.max(b));
     }
-    // Beyond the curve nothing is expected.
+    // Nothing is predicted beyond the curve.
     let ends = verdict.curve.first().zip(verdict.curve.last());
     let (first, last) = ends.map(|(a, b)| (a.buffer_bytes, b.buffer_bytes))?;
     let axis = Axis {

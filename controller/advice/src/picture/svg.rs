@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The picture as SVG, for paper or for a page. Its root has `data-` attributes with the place of
-//! the limit's axis, so that a page can lay a handle over it.
+//! The picture as SVG, for paper or for a page. Its root has `data-` attributes with the position
+//! of the limit axis, so that a page can lay a handle over it.
 
 use super::axis::Point;
 use super::figure::{Figure, Panel};
 use crate::verdict::size;
 use std::fmt::Write;
 
-/// Height of a line of the papers' sizes, px.
+/// Height of a row of the papers' sizes, px.
 const RULE_ROW: f64 = 14.0;
-/// Height of a line of the limit's axis and of the legend, px.
+/// Height of a line of the limit axis and of the legend, px.
 const LINE: f64 = 14.0;
-/// Width at which the layout of a page becomes that of a phone, px.
+/// Page width below which the layout is that of a phone, px.
 const NARROW: f64 = 480.0;
-/// Mean width of a character over its height.
+/// Ratio of a character's mean width to its height.
 const LETTER: f64 = 0.54;
 
 /// Colours of the picture.
@@ -64,19 +64,19 @@ impl Theme {
     }
 }
 
-/// Places in the picture, px.
+/// Positions in the picture, px.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Layout {
-    /// Its width.
+    /// Width of the picture.
     pub width: f64,
     left: f64,
     right: f64,
     top: f64,
-    /// Height of a quantity, and the gap below it.
+    /// Height of a panel, and the gap below it.
     panel: (f64, f64),
-    /// Lines for the papers' sizes.
+    /// Number of rows for the papers' sizes.
     rule_rows: usize,
-    /// On a page of its own: title, reason, background.
+    /// Whether the picture stands alone, with title, reason and background.
     alone: bool,
 }
 
@@ -92,7 +92,7 @@ impl Layout {
         alone: true,
     };
 
-    /// Within a page that has title and reason itself, so many px wide; from 240 to 2400.
+    /// For a page that has title and reason itself, `width` px wide, from 240 to 2400.
     pub fn page(width: f64) -> Self {
         let width = width.clamp(240.0, 2400.0);
         Self {
@@ -106,29 +106,29 @@ impl Layout {
         }
     }
 
-    /// Upper edge of a quantity, the `index`-th.
+    /// Returns the upper edge of the `index`-th panel.
     fn panel_top(&self, index: usize) -> f64 {
         self.top + index as f64 * (self.panel.0 + self.panel.1)
     }
 
-    /// Upper edge of the papers' sizes.
+    /// Returns the upper edge of the papers' sizes.
     fn rules(&self) -> f64 {
         self.panel_top(3) - self.panel.1 + if self.rule_rows > 0 { 8.0 } else { 0.0 }
     }
 
-    /// The limit's axis.
+    /// Returns the position of the limit axis.
     fn axis(&self) -> f64 {
         let rows = self.rule_rows as f64 * RULE_ROW;
         self.rules() + if rows > 0.0 { rows + 6.0 } else { 0.0 }
     }
 
-    /// Ticks of the limit's axis that have room.
+    /// Returns the number of ticks for which the limit axis has room.
     fn ticks(&self) -> usize {
         (((self.right - self.left) / 62.0) as usize).clamp(3, 9)
     }
 }
 
-/// The figure as an SVG document.
+/// Draws the figure as an SVG document.
 pub fn svg(figure: &Figure, theme: Theme, layout: &Layout) -> String {
     let mut drawing = Drawing {
         out: String::new(),
@@ -147,7 +147,7 @@ struct Drawing<'a> {
     at: Layout,
 }
 
-/// Side of its point that a text stands on.
+/// Side of a text that is aligned with its point.
 #[derive(Clone, Copy)]
 enum Anchor {
     Start,
@@ -243,7 +243,7 @@ impl Drawing<'_> {
         self.text((left, 54.0), Anchor::Start, 13.0, muted, &f.because);
     }
 
-    /// The advised interval, behind the curves.
+    /// Draws the advised interval, behind the curves.
     fn serving(&mut self) {
         let Some([low, _, high]) = self.figure.advised_bytes else {
             return;
@@ -260,7 +260,7 @@ impl Drawing<'_> {
         ));
     }
 
-    /// The value to set.
+    /// Draws the value to set.
     fn value_to_set(&mut self) {
         let Some([_, set, _]) = self.figure.advised_bytes else {
             return;
@@ -303,7 +303,7 @@ impl Drawing<'_> {
         self.text((at, self.at.top - 10.0), anchor, 12.0, ink, &label);
     }
 
-    /// Room for the label of the value to set, which is left of `x`, px.
+    /// Returns the room for the label of the value to set, which is left of `x`, px.
     fn room_left_of(&self, x: f64) -> f64 {
         let end = |[_, set, _]: [f64; 3]| self.x(set) + 40.0;
         let end = self.figure.advised_bytes.map_or(0.0, end);
@@ -446,21 +446,21 @@ impl Drawing<'_> {
         let mut d = String::new();
         for (p, value) in points {
             let command = if d.is_empty() { 'M' } else { 'L' };
-            // Far outside the panel, which cuts it: renderers have their limits.
+            // Keeps values far outside the panel, which is clipped, within the limits of renderers.
             let at = y(value).clamp(-1e4, 1e4);
             let _ = write!(d, "{command}{:.1} {at:.1}", self.x(p.limit_bytes));
         }
         d
     }
 
-    /// The papers' sizes: a mark each at its limit, the name in the first row with room.
+    /// Draws the papers' sizes: a mark at each limit, the name in the first row with room.
     fn rules(&mut self) {
         let mut ends = vec![self.at.left - 100.0; self.at.rule_rows];
         let Palette { ink, muted, .. } = self.colours;
         for rule in &self.figure.rules {
             let x = self.x(rule.bytes);
             let width = rule.name.chars().count() as f64 * 11.0 * LETTER + 16.0;
-            // A name that would leave the picture stands left of its mark.
+            // A name that would extend beyond the picture goes left of its mark.
             let (start, anchor, at) = if x + width > self.at.right {
                 (x - width, Anchor::End, x - 7.0)
             } else {
@@ -500,7 +500,7 @@ impl Drawing<'_> {
         );
     }
 
-    /// The keys in lines that fit, below the axis.
+    /// Lays out the legend in lines that fit, below the axis.
     fn legend(&self) -> Legend {
         let c = &self.colours;
         let keys = [
@@ -560,7 +560,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Keys with their places, and the height of the picture that ends below them, px.
+/// Keys of the legend with their positions, and the height of the picture below them, px.
 struct Legend {
     keys: Vec<(f64, f64, &'static str, &'static str, &'static str)>,
     height: f64,
@@ -573,7 +573,7 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// A number for people: three significant digits, no trailing zeros.
+/// Formats a number with three significant digits, without trailing zeros.
 pub(super) fn number(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 99.95 => 0,

@@ -13,7 +13,7 @@ const PLOT: usize = 68;
 /// Rows of a panel.
 const ROWS: usize = 6;
 
-/// The figure in lines of at most 80 columns.
+/// Draws the figure in lines of at most 80 columns.
 pub fn text(figure: &Figure) -> String {
     let mut lines = vec![cut(&figure.title)];
     if !figure.subtitle.is_empty() {
@@ -53,7 +53,7 @@ fn column(figure: &Figure, bytes: f64) -> Option<usize> {
         .then(|| (part * (PLOT - 1) as f64).round() as usize)
 }
 
-/// Row of a value from the top; outside the panel none.
+/// Returns the row of a value from the top; `None` outside the panel.
 fn row(panel: &Panel, value: f64) -> Option<usize> {
     let part = panel.axis.part(value);
     (0.0..=1.0)
@@ -105,7 +105,7 @@ fn rows(figure: &Figure, panel: &Panel) -> Vec<String> {
         .collect()
 }
 
-/// The curve between its points, straight over the logarithm of the limit.
+/// Interpolates the curve at a limit, linearly in the logarithm of the limit.
 fn at(curve: &[Point], bytes: f64) -> Option<(f64, f64, f64)> {
     let i = curve.partition_point(|p| p.limit_bytes < bytes);
     let (a, b) = (curve.get(i.checked_sub(1)?)?, curve.get(i)?);
@@ -118,7 +118,7 @@ fn at(curve: &[Point], bytes: f64) -> Option<(f64, f64, f64)> {
     ))
 }
 
-/// Marks of the advice and of the limit in force.
+/// Draws the marks of the advice and of the limit in force.
 fn marks(figure: &Figure) -> String {
     let mut cells = vec!['─'; PLOT];
     let mut set = |bytes: f64, mark: char| {

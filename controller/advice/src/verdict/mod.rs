@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The conclusion on a link's buffer: too big, fine, too small, or what is missing to
-//! say so. One value for the page, the command line, the API, metrics and records.
+//! The conclusion about a link's buffer: too big, fine, too small, or the missing measurement. One
+//! value for the page, the command line, the API, metrics and records.
 
 mod words;
 
@@ -13,27 +13,27 @@ use crate::prediction::{MeasuredLimit, WhatIfPoint};
 use serde::{Deserialize, Serialize};
 use tidemark_rules::{Options, Targets, Traffic};
 
-/// Version of the value, for readers of stored ones.
+/// Version of the verdict's format, for readers of stored verdicts.
 pub const VERSION: u32 = 1;
 
-/// Points of the curve between the measured limits.
+/// Number of points of the curve between the measured limits.
 const POINTS: usize = 24;
 /// The answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The targets hold with less buffer, and enough would be won.
+    /// The targets hold with less buffer, and a change would save enough.
     TooBig,
-    /// The limit in force lies in the advised interval: it is kept.
+    /// The limit in force lies in the advised interval and is kept.
     Fine,
     /// A target is missed, and more buffer helps.
     TooSmall,
-    /// `cannot_say` tells why, and which measurement would decide.
+    /// `cannot_say` gives the reason, and the measurement that would decide.
     CannotSay,
 }
 
 impl Answer {
-    /// The answer in words.
+    /// Returns the answer in words.
     pub fn label(self) -> &'static str {
         match self {
             Answer::TooBig => "too big",
@@ -43,7 +43,7 @@ impl Answer {
         }
     }
 
-    /// The answer as a number: 1 too big, 0 fine, −1 too small.
+    /// Returns the answer as a number: 1 too big, 0 fine, −1 too small.
     pub fn sign(self) -> Option<f64> {
         match self {
             Answer::TooBig => Some(1.0),
@@ -59,89 +59,87 @@ impl Answer {
 pub struct RuleTick {
     /// Identifier of the rule.
     pub id: String,
-    /// Its name for people.
+    /// Display name of the rule.
     pub name: String,
-    /// Its buffer, bytes.
+    /// Buffer of the rule, bytes.
     pub bytes: f64,
-    /// Whether all it assumes holds; null where that is not known.
+    /// Whether all its assumptions hold; null if unknown.
     pub holds: Option<bool>,
 }
 
 /// The amount of evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Evidence {
-    /// Time measured at the limit in force, s; null where it is not known.
+    /// Time measured at the limit in force, s; null if unknown.
     pub seconds: Option<f64>,
     /// Loss events at the limit in force.
     pub loss_events: f64,
-    /// Other limits that were measured under this traffic.
+    /// Number of other limits that were measured under this traffic.
     pub limits_tried: usize,
-    /// Share of the bytes that are of flows that were understood; null where it is not
-    /// known.
+    /// Share of the bytes that belong to classified flows; null if unknown.
     pub understood: Option<f64>,
 }
 
-/// The conclusion on a link's buffer.
+/// The conclusion about a link's buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Verdict {
-    /// Version of this value.
+    /// Version of the format.
     pub version: u32,
     /// The answer.
     pub answer: Answer,
-    /// Why there is no answer, and which measurement would decide.
+    /// Reason why there is no answer, and the measurement that would decide.
     pub cannot_say: Option<String>,
-    /// The limit in force, bytes; null where it is not known or there is none.
+    /// The limit in force, bytes; null if unknown or if there is none.
     pub in_force_bytes: Option<f64>,
-    /// Lower end of the limits that serve, bytes.
+    /// Lower end of the acceptable limits, bytes.
     pub low_bytes: Option<u64>,
-    /// The one to set, bytes.
+    /// The limit to set, bytes.
     pub set_bytes: Option<u64>,
-    /// Upper end of the limits that serve, bytes.
+    /// Upper end of the acceptable limits, bytes.
     pub high_bytes: Option<u64>,
-    /// The targets that the answer is held against.
+    /// The targets on which the answer is based.
     #[serde(default)]
     pub targets: Targets,
     /// Rate at which the queue drains, bytes per second as the queue counts them.
     #[serde(default)]
     pub drain_bytes_per_s: Option<f64>,
-    /// A packet of the flows, bytes as the queue counts them.
+    /// Packet size of the flows, bytes as the queue counts them.
     #[serde(default)]
     pub packet_bytes: Option<f64>,
-    /// Probability that each is met at `set_bytes`: the smallest of them.
+    /// Smallest of the targets' probabilities of being met at `set_bytes`.
     pub chance: Option<f64>,
-    /// The limit that `set_bytes` is a step towards, bytes; null where it is no step.
+    /// The limit towards which `set_bytes` is a step, bytes; null if it is not a step.
     #[serde(default)]
     pub towards_bytes: Option<u64>,
-    /// The answer's reason, one sentence.
+    /// Reason of the answer, one sentence.
     pub because: String,
-    /// The way to the answer, in sentences.
+    /// The derivation of the answer, in sentences.
     pub reasons: Vec<String>,
-    /// Every limit that was measured, the one in force first.
+    /// All measured limits, starting with the one in force.
     pub measured: Vec<MeasuredLimit>,
-    /// Expected outcome over the limit; at measured limits the measurement. Left out of
-    /// lists.
+    /// Expected outcome over the limit; at measured limits the measurement. Omitted from lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<WhatIfPoint>,
     /// Model of the loss rate between the measured limits.
     pub loss_by: Option<String>,
-    /// Model of the utilisation between them.
+    /// Model of the utilisation between the measured limits.
     pub utilisation_by: Option<String>,
-    /// The papers' sizes. Left out of lists.
+    /// The papers' sizes. Omitted from lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleTick>,
     /// The amount of evidence.
     pub evidence: Evidence,
-    /// The limits at which the answer would be another, in words.
+    /// The limits beyond which the answer would change, in words.
     pub would_change: Vec<String>,
 }
 
 impl Verdict {
-    /// The conclusion on a traffic, with its curve.
+    /// Returns the verdict on a traffic, with its curve.
     pub fn of(traffic: &Traffic, targets: &Targets, options: &Options) -> Self {
         Self::by(&advise(traffic, targets, options), traffic, targets).with_curve(traffic)
     }
 
-    /// The conclusion that an advice comes to, without the curve.
+    /// Returns the verdict that follows from an advice, without the curve.
     pub fn by(advice: &Advice, traffic: &Traffic, targets: &Targets) -> Self {
         let outlook = Outlook::of(traffic).ok();
         let interval = advice.interval_bytes;
@@ -182,7 +180,7 @@ impl Verdict {
         verdict
     }
 
-    /// The verdict with the expected outcome over the limit.
+    /// Adds the expected outcome over the limit to the verdict.
     pub fn with_curve(mut self, traffic: &Traffic) -> Self {
         self.curve = Outlook::of(traffic)
             .map(|o| self.points(&o))
@@ -190,7 +188,7 @@ impl Verdict {
         self
     }
 
-    /// The curve, with the measured and the advised limits among its points.
+    /// Returns the curve, including the measured and the advised limits.
     fn points(&self, outlook: &Outlook<'_>) -> Vec<WhatIfPoint> {
         let known = self.measured.iter().map(|m| m.limit_bytes);
         let named = [self.low_bytes, self.set_bytes, self.high_bytes];
@@ -221,7 +219,7 @@ impl Verdict {
 fn answer(advice: &Advice) -> Answer {
     let in_force = advice.present.as_ref().map(|p| p.limit_bytes);
     match (in_force.filter(|&b| b > 0.0), advice.limit_bytes) {
-        // A limit is a whole number of bytes, and of the switch's units.
+        // A limit is a whole number of bytes and of the switch's units.
         (Some(b), Some(set)) if set as f64 > b + 1.0 => Answer::TooSmall,
         (Some(b), Some(set)) if (set as f64) < b - 1.0 => Answer::TooBig,
         (Some(_), Some(_)) => Answer::Fine,

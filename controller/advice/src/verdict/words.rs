@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The verdict in words: its reason, why there is none, and what would change it.
+//! The verdict in words: the reason, why there is no answer, and what would change it.
 
 use super::{Answer, Verdict};
 use crate::answer::Advice;
 use crate::outlook::Outlook;
 use tidemark_rules::{Goal, Targets, Traffic};
 
-/// Share of the reports that may be lost before nothing is concluded.
+/// Largest share of lost reports at which a conclusion is drawn.
 const MOST_LOST: f64 = 0.1;
-/// Share of the bytes that must be of flows that are understood, where no law is trusted.
+/// Smallest share of bytes of classified flows for a conclusion without a trusted law.
 const LEAST_UNDERSTOOD: f64 = 0.5;
-/// Time that is measured before anything is concluded, s.
+/// Shortest measured time at which a conclusion is drawn, s.
 const LEAST_S: f64 = 5.0;
-/// An interval wider than this (upper over lower end) covers both answers.
+/// Largest ratio of the interval's ends at which it does not cover both answers.
 const WIDEST: f64 = 8.0;
 
 impl Verdict {
-    /// The answer and its limits on one line: "buffer too big: 250 kB in force, 41.0 kB to
+    /// Returns the answer and its limits on one line: "buffer too big: 250 kB in force, 41.0 kB to
     /// 63.1 kB serve; set 50.2 kB (90 % sure)".
     pub fn headline(&self) -> String {
         let bytes = |b: u64| size(b as f64);
@@ -44,7 +44,7 @@ impl Verdict {
         }
     }
 
-    /// Why nothing can be concluded.
+    /// Returns why nothing can be concluded.
     pub(super) fn no_answer(
         &self,
         advice: &Advice,
@@ -58,7 +58,7 @@ impl Verdict {
         let lost = m.reports_lost.unwrap_or(0.0);
         if lost > MOST_LOST {
             return Some(format!(
-                "{:.0} % of the reports were lost: mend their way to the collector first",
+                "{:.0} % of the reports were lost: fix their path to the collector first",
                 lost * 100.0
             ));
         }
@@ -85,7 +85,7 @@ impl Verdict {
         let understood = m.understood.unwrap_or(1.0);
         if !trusted && understood < LEAST_UNDERSTOOD && m.tried.is_empty() {
             return Some(format!(
-                "{:.0} % of the bytes are of flows that are not understood, and no other limit was measured: a trial at {} would decide",
+                "{:.0} % of the bytes belong to flows that were not classified, and no other limit was measured: a trial at {} would decide",
                 (1.0 - understood) * 100.0,
                 size(trial(in_force, set as f64))
             ));
@@ -102,7 +102,7 @@ impl Verdict {
         })
     }
 
-    /// The answer's reason.
+    /// Returns the reason of the answer.
     pub(super) fn sentence(&self, m: &Traffic, targets: &Targets, advice: &Advice) -> String {
         if let Some(why) = &self.cannot_say {
             return why.clone();
@@ -155,19 +155,19 @@ fn labels(goals: &[Goal]) -> String {
         .join(" and ")
 }
 
-/// The targets that no limit is expected to meet, as the end of a sentence.
+/// Names the targets that no limit is expected to meet, as the end of a sentence.
 fn given_up(advice: &Advice) -> String {
     advice.infeasible.as_ref().map_or(String::new(), |i| {
         format!("; no limit is expected to meet {}", labels(&i.given_up))
     })
 }
 
-/// A limit on the way to the advised one that is near enough to be tried.
+/// Returns a limit on the way to the advised one that is near enough to try.
 fn trial(in_force: f64, set: f64) -> f64 {
     set.clamp(in_force / 2.0, in_force * 2.0)
 }
 
-/// The limits at which the answer would be another.
+/// Describes the limits beyond which the answer would change.
 pub(super) fn would_change(advice: &Advice) -> Vec<String> {
     let mut all = Vec::new();
     if let Some([low, high]) = advice.interval_bytes {
@@ -185,7 +185,7 @@ pub(super) fn would_change(advice: &Advice) -> Vec<String> {
     all
 }
 
-/// A size for people: three significant digits.
+/// Formats a size with three significant digits.
 pub fn size(bytes: f64) -> String {
     let (value, unit) = match bytes {
         b if b >= 999.5e3 => (b / 1e6, "MB"),
@@ -200,7 +200,7 @@ pub fn size(bytes: f64) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// A fraction for people: about three significant digits of what is small.
+/// Formats a fraction as a percentage, with about three significant digits if small.
 fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     let decimals = match percent.abs() {

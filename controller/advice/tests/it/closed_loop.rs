@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Advice followed again and again, on links whose response was simulated.
+//! Advice followed repeatedly, on links with a simulated response.
 //!
-//! The effect of each limit is known from simulated runs (ns-3, 50 Mb/s, base RTTs of 20
-//! to 530 ms, harmonic mean 60 ms): loss between limits is interpolated with
-//! straight lines in the logarithms of both.
+//! The effect of each limit is known from simulated runs (ns-3, 50 Mb/s, base RTTs of 20 to 530 ms,
+//! harmonic mean 60 ms); loss between limits is interpolated linearly in the logarithms of both.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -30,7 +29,7 @@ struct Link {
     /// Drops per loss event over N_b.
     alpha: f64,
     truth: &'static [Point],
-    /// Limit (packets), loss of overshoots of slow start (%).
+    /// Limit (packets), loss by overshoots of slow start (%).
     overshoots: &'static [(f64, f64)],
 }
 
@@ -119,7 +118,7 @@ impl Link {
         LINKS.iter().find(|l| l.name == name).unwrap()
     }
 
-    /// Of the drops at a limit, the part of overshoots.
+    /// Returns the share of overshoots in the drops at a limit.
     fn overshoots(&self, packets: f64) -> f64 {
         let known = self.overshoots;
         let Some(last) = known.len().checked_sub(1) else {
@@ -132,7 +131,7 @@ impl Link {
         (rate / self.at(packets).1).min(1.0)
     }
 
-    /// Utilisation and loss rate at a limit, packets.
+    /// Returns utilisation and loss rate at a limit, packets.
     fn at(&self, packets: f64) -> (f64, f64) {
         let after = self.truth.partition_point(|p| p.0 < packets);
         let i = after.clamp(1, self.truth.len() - 1);
@@ -142,7 +141,7 @@ impl Link {
         (between(a.1, b.1).min(1.0), between(a.2, b.2) / 100.0)
     }
 
-    /// The estimators' view of a run at a limit.
+    /// Returns the estimators' result for a run at a limit.
     fn measured(&self, packets: f64, tried: &[TriedLimit]) -> Traffic {
         let (utilisation, loss_rate) = self.at(packets);
         let mut m = Traffic::described(50e6, T_E_S, self.flows, M);
@@ -153,7 +152,7 @@ impl Link {
         m.limit_bytes = Some(packets * M);
         m.alpha = Range::relative(self.alpha, 0.1);
         m.alpha_measured = true;
-        // One flow in a hundred is taken for another.
+        // One flow in a hundred is recognised wrongly.
         m.congestion_control = CongestionControl::Unknown;
         m.loss_mix = Some(LossMix {
             cubic: self.cubic,
@@ -189,7 +188,7 @@ impl Link {
     }
 }
 
-/// Rounds of advice from a limit on: every limit in force, the last advice.
+/// Follows the advice for `count` rounds; returns all limits in force and the last advice.
 fn rounds(link: &Link, start: f64, count: usize, confidence: f64) -> (Vec<f64>, Advice) {
     let targets = Targets {
         confidence,
@@ -218,7 +217,7 @@ fn rounds(link: &Link, start: f64, count: usize, confidence: f64) -> (Vec<f64>, 
     }
 }
 
-/// Four rounds end within the bounds, or as near as two runs of the same traffic.
+/// Four rounds end within the bounds, or as near as two runs of the same traffic are.
 #[test]
 fn reno_converges() {
     for (name, start) in [
@@ -234,7 +233,7 @@ fn reno_converges() {
         ("m40", 100.0),
     ] {
         let link = Link::named(name);
-        // Sure of it, at most half of the buffer is beyond what is needed.
+        // With this confidence, at most half of the buffer is more than needed.
         for (confidence, part) in [(0.5, 0.75), (0.9, 0.5)] {
             let (limits, last) = rounds(link, start, 4, confidence);
             let end = limits[limits.len() - 1];
@@ -255,8 +254,8 @@ fn reno_converges() {
         }
     }
 }
-/// More buffer does not help 100 CUBIC flows: 904, 1739, 3326, 7407, 17379 packets
-/// were advised in turn, while loss rose from 2.6 to 4.7 %.
+/// More buffer does not help 100 CUBIC flows: 904, 1739, 3326, 7407, 17379 packets used to be
+/// advised in turn, while loss rose from 2.6 to 4.7 %.
 #[test]
 fn cubic_stops() {
     let link = Link::named("c100");
@@ -274,7 +273,7 @@ fn cubic_stops() {
     }
 }
 
-/// Two limits tried tell what the law does not: back to the one that lost less.
+/// Two tried limits show more than the law: the advice returns to the one that lost less.
 #[test]
 fn what_was_tried_is_gone_back_to() {
     let link = Link::named("c100");
@@ -287,8 +286,8 @@ fn what_was_tried_is_gone_back_to() {
     }
 }
 
-/// Never twice in a row away from the bound: after a step that made loss worse, the
-/// next does not go on.
+/// No two steps in a row away from the bound: after a step that increased the loss, the next one
+/// does not continue.
 #[test]
 fn a_step_that_made_it_worse_is_not_repeated() {
     for link in &LINKS {
@@ -307,8 +306,8 @@ fn a_step_that_made_it_worse_is_not_repeated() {
     }
 }
 
-/// Every pair of limits of every link: the loss at one, from what was measured at
-/// the other, and from that and a third.
+/// Every pair of limits of every link: the loss at one limit, predicted from the measurement at the
+/// other, and from that and a third.
 #[test]
 fn ranges_hold_the_measured_pairs() {
     for with_a_third in [false, true] {
@@ -316,7 +315,7 @@ fn ranges_hold_the_measured_pairs() {
         for link in &LINKS {
             for (i, from) in link.truth.iter().enumerate() {
                 for (j, to) in link.truth.iter().enumerate() {
-                    // Pairs next to each other say nothing of a law.
+                    // Adjacent limits do not test a law.
                     if (to.0 / from.0).ln().abs() < 0.15 {
                         continue;
                     }
@@ -347,7 +346,7 @@ fn ranges_hold_the_measured_pairs() {
             off[off.len() / 2]
         );
         assert!(share >= 0.85, "{inside} of {all}");
-        // And no wider than that takes.
+        // And the ranges are no wider than needed.
         assert!(share <= 0.99, "{inside} of {all}");
         assert!(off[off.len() / 2] < 0.15);
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Predictions for traffics that are in no calibration: controls that nothing here knows,
-//! unreactive bursts, mice, senders that pause or stop before they lose.
+//! Predictions for traffics outside every calibration: unknown congestion controls, unreactive
+//! bursts, mice, senders that pause or stop before they lose.
 //!
-//! `pairs/foreign-a.jsonl` and `foreign-b.jsonl` have what the estimators say of simulated
-//! runs (ns-3), each traffic at several limits. The envelope's exponents were fitted to
-//! the first. The second was held out of that; its misses were looked at before the ranges
-//! of unknown controls were widened last.
+//! `pairs/foreign-a.jsonl` and `foreign-b.jsonl` have the estimators' results for simulated runs
+//! (ns-3), each traffic at several limits. The envelope's exponents were fitted to the first. The
+//! second was held out of the fit; its misses were known when the ranges of unknown controls were
+//! last widened.
 
 use crate::predictions::{Cases, another_limit, share, table};
 
@@ -31,7 +31,7 @@ fn holds(name: &str) {
     let cases = of(name);
     table(&format!("foreign, {name}"), &cases);
     for (quantity, all) in &cases {
-        // No target is of the mean delay, and its range is of senders that reduce on loss.
+        // The mean delay has no target, and its range applies to senders that reduce on loss.
         let least = match *quantity {
             "mean delay" => 0.75,
             _ => 0.85,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Predictions for another limit, and without any measurement, compared with the
-//! measurement there.
+//! Compares predictions for another limit, and predictions without any measurement, with the
+//! measurements.
 //!
-//! `pairs/measured.jsonl` has the estimates of simulated runs (ns-3) of several
-//! traffics, each at several limits; its heading lines tell how it is made.
-//! Every limit of a traffic predicts every other. No number of these predictions was
-//! fitted to these runs but two, to the first eight traffics (`AT_ONCE`, `OF_DELAY`):
-//! the last five (`reno2`, `cubic4`, `reno3`, `mix4`, `cubic2`) were simulated and
-//! estimated once, afterwards. Predictions without a measurement have three more numbers
-//! (`DESCRIBED_…` in `prediction/uncertainty.rs`), and were looked at with all of them.
+//! `pairs/measured.jsonl` has the estimates of simulated runs (ns-3) of several traffics, each at
+//! several limits; its heading lines tell how it is made. Every limit of a traffic predicts every
+//! other. Only two numbers of these predictions were fitted to these runs, to the first eight
+//! traffics (`AT_ONCE`, `OF_DELAY`): the last five (`reno2`, `cubic4`, `reno3`, `mix4`, `cubic2`)
+//! were simulated and estimated once, afterwards. Predictions without a measurement have three more
+//! numbers (`DESCRIBED_…` in `models/formula/uncertainty.rs`), which were checked against all of
+//! them.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use serde::Deserialize;
@@ -29,7 +29,7 @@ struct Run {
 }
 
 impl Run {
-    /// Its name without the limit.
+    /// Returns the name of the run without the limit.
     fn traffic(&self) -> &str {
         self.run.rsplit_once("_b").unwrap().0
     }
@@ -47,7 +47,7 @@ impl Run {
         words.find_map(|w| w.strip_prefix("--")?.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// Its traffic as described to `size`.
+    /// Returns the traffic as described to `size`.
     fn described(&self) -> Traffic {
         let rtts: Vec<f64> = match self.option("rtts") {
             Some(list) => list.split(',').map(|t| t.parse().unwrap()).collect(),
@@ -64,7 +64,7 @@ impl Run {
         let capacity = self.option("C").unwrap().parse().unwrap();
         let mut m = Traffic::described(capacity, t_e_s, flows, 1500.0);
         m.t_mean_s = Range::exact(rtts.iter().sum::<f64>() / n);
-        // Load of what is not bottlenecked.
+        // Load of the flows that are not bottlenecked.
         m.c_e_share = Range::exact(0.93);
         m.rho_other = 0.07;
         m.assumed_constant = Some(TODAYS_CONSTANT);
@@ -103,7 +103,7 @@ impl Case {
 
 pub(crate) type Cases = BTreeMap<&'static str, Vec<Case>>;
 
-/// Median of what was predicted less what was measured.
+/// Returns the median difference between prediction and measurement.
 fn bias(cases: &[Case]) -> f64 {
     let mut off: Vec<f64> = cases.iter().map(|c| c.range.value - c.truth).collect();
     off.sort_by(f64::total_cmp);
@@ -127,12 +127,12 @@ fn add(cases: &mut Cases, run: &Run, from: &str, m: &Traffic) {
     }
 }
 
-/// Every limit from every other.
+/// Predicts every limit from every other.
 fn at_another_limit() -> Cases {
     another_limit(RUNS)
 }
 
-/// Every limit of the runs in a file from every other.
+/// Predicts every limit of the runs in a file from every other.
 pub(crate) fn another_limit(path: &str) -> Cases {
     let (runs, mut cases) = (runs_of(path), Cases::new());
     for from in &runs {
@@ -145,7 +145,7 @@ pub(crate) fn another_limit(path: &str) -> Cases {
     cases
 }
 
-/// Every limit from a description of the traffic.
+/// Predicts every limit from a description of the traffic.
 fn by_description() -> Cases {
     let mut cases = Cases::new();
     for run in runs().iter().filter(|r| r.seen == "probed") {
@@ -158,7 +158,7 @@ pub(crate) fn share(cases: &[Case]) -> f64 {
     cases.iter().filter(|c| c.held()).count() as f64 / cases.len() as f64
 }
 
-/// Prints the table and what is missed.
+/// Prints the table and the misses.
 pub(crate) fn table(title: &str, cases: &Cases) {
     println!("| {title} | in range |\n|---|---|");
     for (quantity, all) in cases {
@@ -194,8 +194,8 @@ fn predictions_at_another_limit_hold() {
             "{quantity}: {part}"
         );
     }
-    // Also if the link idles: 0.86 predicted for 0.99 made the first step
-    // of advice 2.6 times too large.
+    // Also if the link idles: a prediction of 0.86 for 0.99 made the first step of advice 2.6 times
+    // too large.
     let mut idle = cases.remove("utilisation").unwrap();
     idle.retain(|c| c.truth < 0.999);
     let off = bias(&idle);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The router experiment of "Sizing Router Buffers", compared with the predictions.
+//! Compares the router experiment of "Sizing Router Buffers" with the predictions.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use tidemark_advice::predict;
 use tidemark_rules::{CongestionControl, Traffic, srb, utb};
 
-/// SRB Fig. 14: buffer (packets) and utilisation of the router, for 0.5, 1, 2, 3
-/// times BDP/√n.
+/// SRB Fig. 14: buffer (packets) and utilisation of the router, for 0.5, 1, 2, 3 times BDP/√n.
 const ROUTER: [(f64, [(f64, f64); 4]); 4] = [
     (
         100.0,
@@ -38,12 +37,12 @@ fn router_experiment() {
         let base = srb::stanford_bytes(155e6 / 8.0, m(n).t_mean_s.value, n).unwrap() / 1500.0;
         let mut last = 0.0;
         for ((buffer, router), factor) in cells.into_iter().zip([0.5, 1.0, 2.0, 3.0]) {
-            // The paper's own buffer sizes are this rule's, to rounding.
+            // The paper's own buffer sizes follow this rule, up to rounding.
             assert!((factor * base - buffer).abs() <= 2.0, "{n} {factor}");
-            // UTB Theorem 7 is a floor of what was measured.
+            // UTB Theorem 7 is a lower bound of the measurements.
             let floor = utb::utilisation_floor(n, 1.0).unwrap();
             assert!(router / 100.0 >= floor, "{n} {buffer}");
-            // With the √n rule's buffer the router was at 98 % or above.
+            // With the buffer of the √n rule the router was at 98 % or above.
             assert!(factor < 1.0 || router >= 98.0);
             let p = predict(&m(n), buffer * 1500.0).unwrap().utilisation;
             println!("n {n} B {buffer}: predicted {p:?} router {router}");

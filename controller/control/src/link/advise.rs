@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Estimates, advice and what is wanted: evidence of one traffic at one limit.
+//! Handles estimates and advice: evidence of one traffic at one limit.
 
 use super::{Kept, LinkControl};
 use crate::contradiction::contradiction;
@@ -69,7 +69,7 @@ impl LinkControl {
         Vec::new()
     }
 
-    /// The advisor's options with what was advised so far of this traffic.
+    /// Returns the advisor's options with the previous advice for this traffic.
     pub fn keeping(&self, options: Options) -> Options {
         Options {
             kept_bytes: self.memory.kept.map(|k| k.limit),
@@ -78,7 +78,7 @@ impl LinkControl {
         }
     }
 
-    /// All that was measured under this traffic; `window` alone before there is more.
+    /// Returns everything measured under this traffic, or `window` if there is nothing else.
     pub fn pooled(&self, window: Traffic) -> Traffic {
         self.memory.pool.with(window)
     }
@@ -90,7 +90,7 @@ impl LinkControl {
 
     pub(super) fn on_targets(&mut self, targets: Targets) -> Vec<Action> {
         self.targets = targets;
-        // It answers other targets.
+        // The advice kept was for other targets.
         self.memory.kept = None;
         self.memory.agreement.restart();
         self.forget_rollback();

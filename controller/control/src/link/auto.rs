@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Auto mode: when advice is worth a change, and how far one change goes.
+//! Auto mode: when advice justifies a change, and how far one change goes.
 
 use super::request::trusted;
 use super::{LinkControl, LinkSettings};
@@ -12,8 +12,7 @@ use tidemark_advice::Advice;
 use tidemark_rules::Limit;
 
 impl LinkControl {
-    /// Auto mode: applies steady advice that is worth leaving the limit in force
-    /// for.
+    /// Auto mode: applies steady advice that is worth a change of the limit in force.
     pub(super) fn follow(&mut self, now: Timestamp) -> Vec<Action> {
         if self.mode != Mode::Auto || !self.is_steady() {
             return Vec::new();
@@ -33,7 +32,7 @@ impl LinkControl {
             }
         }
         let wanted = self.within_step(self.wanted(shown, bytes));
-        // The range comes last, after whatever cut the step.
+        // The range is applied last, after the limits of a step.
         let Some(wanted) = self.settings.range.nearest_limit(&wanted) else {
             return Vec::new();
         };
@@ -47,9 +46,8 @@ impl LinkControl {
         }
     }
 
-    /// `wanted` with the limit above a threshold not further from the one in
-    /// force than one step of auto mode. (The threshold is already bounded, and by
-    /// the same factors, so that it stays below.)
+    /// Returns `wanted` with the limit above its threshold at most one step of auto mode from the
+    /// one in force. (The threshold is already bounded by the same factors, so it stays below.)
     fn within_step(&self, wanted: Limit) -> Limit {
         let in_force = self.memory.readings.in_force;
         let before = in_force.and_then(|l| l.refuses_at_bytes());
@@ -62,22 +60,22 @@ impl LinkControl {
         wanted.with_bytes(threshold.min(bounded.saturating_sub(1)), Some(bounded))
     }
 
-    /// Whether `bytes` is worth leaving the limit in force for. Every change can
-    /// turn out wrong, and costs utilisation or loss until it is rolled back.
+    /// Whether `bytes` is worth a change of the limit in force. Every change can turn out wrong,
+    /// and costs utilisation or loss until it is rolled back.
     fn is_worth(&self, shown: &Advice, bytes: u64) -> bool {
         shown.worth_a_step(bytes, self.settings.control.deadband)
     }
 
-    /// Whether the limit in force is outside of the range, and the advice wants it
-    /// back: its nearest end is gone to however near it is. To stay because that
-    /// wins little would be to stay for good, as no step leads further.
+    /// Whether the limit in force is outside the range and the advice points back to it; then the
+    /// limit moves to the nearest end, however near. If it stayed because this gains little, it
+    /// would stay forever, because no step leads further.
     fn leads_back(&self, in_force: u64, advised: u64) -> bool {
         let range = &self.settings.range;
         let end = range.nearest(in_force);
         range.value(in_force).is_err() && (end < in_force) == (advised < in_force)
     }
 
-    /// How far one change of auto mode goes from the limit in force towards the
+    /// Returns the limit that one change of auto mode reaches from the limit in force towards the
     /// advice, bytes.
     fn bounded_step(&self, in_force: u64, advised: u64, now: Timestamp) -> u64 {
         let bounded = match &self.memory.failed {
@@ -87,8 +85,8 @@ impl LinkControl {
         self.one_step(in_force, bounded)
     }
 
-    /// The value nearest to `to` that one change of auto mode may go to, bytes.
-    /// From outside of the range that is its nearest end, however far it is.
+    /// Returns the value nearest to `to` that one change of auto mode may reach, bytes. From
+    /// outside the range this is its nearest end, however far.
     fn one_step(&self, from: u64, to: u64) -> u64 {
         let LinkSettings { control, range, .. } = &self.settings;
         if range.value(from).is_err() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Result of a look at the switch: the expected limit, another one, or the outcome of a
-//! write that a former run of the controller did not live to see.
+//! Handles a limit read from the switch: the expected one, another one, or the outcome of a write
+//! that was interrupted by the end of an earlier run of the controller.
 
 use super::LinkControl;
 use super::expectation::Expectation;
@@ -11,23 +11,22 @@ use crate::settings::OnDrift;
 use crate::time::Timestamp;
 use tidemark_rules::Limit;
 
-/// Writes of a link's limit in the audit log of a former run.
+/// Writes of a link's limit in the audit log of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoggedWrites {
-    /// The last write that the switch took.
+    /// The last write that the switch accepted.
     pub last_set: Option<Change>,
-    /// A later one that has no outcome.
+    /// A later write without an outcome.
     pub cut_short: Option<Change>,
 }
 
-/// The state file dates a change to the second.
+/// Resolution of the times in the state file.
 const STATE_FILE_MS: u64 = 1_000;
 
 impl LinkControl {
-    /// Takes what the audit log of a former run says, after
-    /// [`restore`](Self::restore). The log is written before the state file: where
-    /// it is newer, it holds. A write without outcome is resolved by the next
-    /// look at the switch.
+    /// Applies the audit log of an earlier run, after [`restore`](Self::restore). The log is
+    /// written before the state file: if it is newer, it takes precedence. The next read of the
+    /// switch resolves a write without an outcome.
     pub fn resume(&mut self, logged: LoggedWrites, now: Timestamp) {
         let saved_ms = self.memory.changed.map_or(0, |at| at.unix_ms);
         if let Some(last) = logged.last_set
@@ -45,7 +44,7 @@ impl LinkControl {
         }
     }
 
-    /// Compares what was found with what is expected.
+    /// Compares the limit found with the expected one.
     pub(super) fn compare(&mut self, found: Limit, now: Timestamp) -> Vec<Action> {
         let unit = self.settings.range.unit_bytes;
         let ours = self.memory.set.map(|l| l.rounded(unit));
@@ -108,8 +107,8 @@ impl LinkControl {
         actions
     }
 
-    /// The outcome of a write that was cut short, by what the switch holds; nothing where
-    /// none was.
+    /// Records the outcome of an interrupted write from what the switch holds; does nothing if
+    /// there is none.
     pub(super) fn resolve(&mut self, found: Limit, now: Timestamp) -> Vec<Action> {
         let Expectation::CutShort { intent, lost } = &mut self.expectation else {
             return Vec::new();

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Purpose of the next look at the switch: the second region of the state.
+//! Expectation for the next read of the switch: the second region of the state.
 
 use crate::record::Change;
 use crate::time::Timestamp;
 
-/// How far what the switch holds is known, whatever [`State`](super::State) the loop
-/// is in. `LinkControl::on_found` has the transitions that a look makes.
+/// Knowledge about the limit on the switch, independent of the [`State`](super::State) of the loop.
+/// `LinkControl::on_found` has the transitions caused by a read.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Expectation {
-    /// It holds the limit that we set; where we set none, the one found last.
+    /// The switch holds the limit that we set, or if we set none, the one found last.
     #[default]
     AsSet,
-    /// It lost our limit, and nothing says yet that it has it again.
+    /// The switch lost our limit and is not known to have it again.
     Lost(LostLimit),
-    /// A write of a former run has no outcome yet: the next look tells it.
+    /// A write of an earlier run has no outcome yet; the next read determines it.
     CutShort {
         /// Record of the write.
         intent: Box<Change>,
-        /// The loss that comes up after it.
+        /// A loss of the limit, handled after this.
         lost: Option<LostLimit>,
     },
 }
@@ -25,17 +25,17 @@ pub(super) enum Expectation {
 /// A limit of ours that the switch lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LostLimit {
-    /// All of its state is lost; else only limits of which nothing is left.
+    /// Whether all state of the switch is lost; if not, only limits of ports that have none left.
     pub(super) everything: bool,
-    /// A write was under way when that was told. Whether the switch got it before or
-    /// after, the next look tells, not its outcome.
+    /// Whether a write was under way when the loss was reported. The next read then shows whether
+    /// the switch got it before or after; its outcome does not.
     pub(super) during_write: bool,
-    /// When our limit was written again last.
+    /// When our limit was last written again.
     pub(super) tried: Option<Timestamp>,
 }
 
 impl Expectation {
-    /// The loss that nothing has made good yet.
+    /// Returns the loss that has not been repaired yet.
     pub(super) fn lost(&self) -> Option<LostLimit> {
         match self {
             Expectation::AsSet => None,
@@ -44,7 +44,7 @@ impl Expectation {
         }
     }
 
-    /// Tells of a loss, or (with `None`) ends it; a write that was cut short stays so.
+    /// Sets a loss, or ends it with `None`; an interrupted write stays pending.
     pub(super) fn set_lost(&mut self, loss: Option<LostLimit>) {
         match self {
             Expectation::CutShort { lost, .. } => *lost = loss,

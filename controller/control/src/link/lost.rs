@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The switch lost its state: what it holds then is nobody's doing, and our limit is
-//! written again until the switch has it.
+//! Handles a switch that lost its state: the limit it then holds was set by nobody, and our limit
+//! is written again until the switch has it.
 
 use super::LinkControl;
 use super::expectation::LostLimit;
@@ -13,9 +13,9 @@ use tidemark_rules::Limit;
 const WHY: &str = "the switch had lost its state";
 
 impl LinkControl {
-    /// Gives the switch back the limit that we set.
+    /// Restores the limit that we set.
     pub(super) fn on_state_lost(&mut self, everything: bool, now: Timestamp) -> Vec<Action> {
-        // A limit found there next is nobody's doing.
+        // The limit found next was set by nobody.
         self.memory.seen = None;
         let lost = LostLimit {
             everything,
@@ -34,7 +34,7 @@ impl LinkControl {
         }
     }
 
-    /// [`Self::on_state_lost`] during a write: the next look at the switch decides.
+    /// Handles a loss of state during a write: the next read of the switch decides.
     pub(super) fn on_state_lost_meanwhile(&mut self, everything: bool) -> Vec<Action> {
         self.expectation.set_lost(Some(LostLimit {
             everything,
@@ -44,8 +44,8 @@ impl LinkControl {
         Vec::new()
     }
 
-    /// A look at a switch that lost our limit: it is written again, unless the switch
-    /// has a limit again. Then the look counts like any other.
+    /// Handles a read of a switch that lost our limit: writes it again, unless the switch has a
+    /// limit, in which case the read is handled like any other.
     pub(super) fn found_after_loss(
         &mut self,
         lost: LostLimit,
@@ -73,7 +73,7 @@ impl LinkControl {
         }
     }
 
-    /// A write has ended. One that began after the loss and succeeded ends it.
+    /// Handles the end of a write: if it began after the loss and succeeded, it ends the loss.
     pub(super) fn write_ended(&mut self, succeeded: bool) {
         let lost = self.expectation.lost();
         self.expectation.set_lost(match lost {
@@ -85,7 +85,7 @@ impl LinkControl {
         });
     }
 
-    /// Writes a limit of ours again, without a look at the one before.
+    /// Writes our limit again, without reading the one before.
     pub(super) fn restore_limit(
         &mut self,
         limit: Limit,
@@ -97,8 +97,8 @@ impl LinkControl {
         self.order(write, before, now)
     }
 
-    /// The write that puts a limit of ours back. The range may have been another
-    /// one when it was set.
+    /// Returns the write that restores our limit. The range may have been another one when the
+    /// limit was set.
     fn restoring(&self, limit: Limit, why: &str) -> Write {
         let mut reason = why.to_string();
         let nearest = self.settings.range.nearest_limit(&limit).unwrap_or(limit);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory of a link's loop, besides its state. None of it alone decides what happens next:
-//! decisions are made from it.
+//! Memory of a link's loop apart from its state: data for decisions, which by itself does not
+//! determine what happens next.
 
 use crate::agreement::Agreement;
 use crate::failed_limit::FailedLimit;
@@ -23,55 +23,54 @@ pub struct Drift {
     pub found: Limit,
     /// When it was found.
     pub at: Timestamp,
-    /// The reaction to it.
+    /// The reaction to the drift.
     pub answer: OnDrift,
 }
 
-/// Advice that stands until the evidence against it is clear, bytes.
+/// Advice that is kept until there is clear evidence against it, bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kept {
     /// The limit advised.
     pub limit: u64,
-    /// The limits between which one serves.
+    /// The interval of acceptable limits.
     pub interval: Option<[f64; 2]>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
-    /// Readings from outside at the last tick or request.
+    /// External readings at the last tick or request.
     pub(super) readings: Readings,
-    /// The last estimate; `None` before the first, and after the switch's clock
-    /// restarted.
+    /// The last estimate; `None` before the first and after a restart of the switch's clock.
     pub(super) estimate: Option<Arc<LinkEstimate>>,
-    /// The window of the estimate is fit to base advice on.
+    /// Whether advice may be based on the window of the estimate.
     pub(super) pure: bool,
-    /// The traffic changed, and there is not enough advice yet that knows it.
+    /// Whether the traffic changed and there is not enough advice since.
     pub(super) other_traffic: bool,
-    /// All that was measured at the limit in force under this traffic.
+    /// Everything measured at the limit in force under this traffic.
     pub(super) pool: Pool,
-    /// The traffic that the advice rests on.
+    /// The traffic on which the advice is based.
     pub(super) measured: Option<Arc<Traffic>>,
     /// The advice that is shown and applied.
     pub(super) advice: Option<Arc<Advice>>,
-    /// The conclusion from it.
+    /// The conclusion from the advice.
     pub(super) verdict: Option<Arc<Verdict>>,
-    /// The last advice that its evidence allowed, which the advisor keeps.
+    /// The last advice with sufficient evidence, which the advisor keeps.
     pub(super) kept: Option<Kept>,
-    /// For how long the advice has asked for one direction.
+    /// How long the advice has asked for the same direction.
     pub(super) agreement: Agreement,
-    /// Since when limit and traffic are the same.
+    /// Time since which limit and traffic are unchanged.
     pub(super) stationarity: StationarityWindow,
     /// The limit that was rolled back last, until it is forgotten.
     pub(super) failed: Option<FailedLimit>,
-    /// Results of limits under this traffic.
+    /// Results of earlier limits under this traffic.
     pub(super) tried: TriedLimits,
-    /// When we changed the limit last.
+    /// Time of our last change of the limit.
     pub(super) changed: Option<Timestamp>,
-    /// The limit that we set, for a switch that loses it.
+    /// The limit that we set; restored if the switch loses it.
     pub(super) set: Option<Limit>,
-    /// The limit that the last look at the switch found.
+    /// The limit found by the last read of the switch.
     pub(super) seen: Option<Limit>,
-    /// The limit that someone else wrote last, until one of ours is in force. For the
-    /// operator, and so that a limit restored in vain is not told every time.
+    /// The limit that someone else last wrote, until one of ours is in force. Shown to the
+    /// operator, and keeps a limit that is restored in vain from being reported every time.
     pub(super) drift: Option<Drift>,
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The loop of one link: [`State`] and [`LinkControl::on`].
 //!
-//! [`State`] has the drawing of the transitions, `transition` all of them in one place.
+//! [`State`] has the diagram of the transitions, `transition` all of them in one place.
 
 mod advise;
 mod auto;
@@ -38,7 +38,7 @@ use tidemark_advice::{Advice, Verdict};
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::{Limit, Targets, Traffic};
 
-/// Settings of a link, fixed while the controller runs.
+/// Settings of a link, constant while the controller runs.
 #[derive(Clone, Debug)]
 pub struct LinkSettings {
     /// The link.
@@ -47,17 +47,17 @@ pub struct LinkSettings {
     pub control: Arc<Settings>,
     /// Limits that may be written at this link.
     pub range: Range,
-    /// A switch is configured for it.
+    /// Whether a switch is configured for the link.
     pub has_switch: bool,
     /// Sliding window of the estimates, s.
     pub window_s: f64,
-    /// How far back records reach, s.
+    /// Age up to which records are kept, s.
     pub retention_s: f64,
 }
 
 impl LinkSettings {
     /// # Errors
-    /// There is nothing to write to: no port, no switch.
+    /// The link has no port or no switch.
     fn writable(&self) -> Result<(), ControlError> {
         match (self.id.known_port().is_some(), self.has_switch) {
             (true, true) => Ok(()),
@@ -67,12 +67,12 @@ impl LinkSettings {
     }
 }
 
-/// For how long the advice has asked for the same.
+/// How long the advice has asked for the same direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steadiness {
-    /// Enough advice has come to act on.
+    /// Whether there is enough advice to act on.
     pub steady: bool,
-    /// Seconds in a row in which it was to raise, to lower or to keep the limit.
+    /// Seconds in a row in which the advice was to raise, to lower or to keep the limit.
     pub seconds: u32,
     /// Start of the stationarity window, ns on the switch's clock.
     pub since_ns: u64,
@@ -90,7 +90,7 @@ pub struct LinkControl {
 }
 
 impl LinkControl {
-    /// A link of which nothing is known yet.
+    /// Creates the loop of a link about which nothing is known yet.
     pub fn new(settings: LinkSettings, mode: Mode, targets: Targets) -> Self {
         Self {
             settings,
@@ -102,14 +102,14 @@ impl LinkControl {
         }
     }
 
-    /// Since when traffic and limit are the same, as far as is known: what
-    /// [`window_estimate`](Self::window_estimate) takes for granted.
+    /// Returns the time since which traffic and limit are unchanged, as far as known;
+    /// [`window_estimate`](Self::window_estimate) relies on it.
     pub fn stationarity(&self) -> StationarityWindow {
         self.memory.stationarity
     }
 
-    /// Estimates the link over the estimation window that its history allows; the
-    /// answer is the next [`Input::Estimate`](crate::Input::Estimate). Changes nothing.
+    /// Estimates the link over the window that its history allows; pass the result as the next
+    /// [`Input::Estimate`](crate::Input::Estimate). Changes nothing.
     pub fn window_estimate(&self, telemetry: &dyn Telemetry) -> Option<WindowEstimate> {
         let lengths = WindowLengths {
             window_s: self.settings.window_s,
@@ -119,8 +119,8 @@ impl LinkControl {
         self.memory.stationarity.window_estimate(telemetry, lengths)
     }
 
-    /// Something depends on what is remembered: a limit that we set or that took the place
-    /// of one, a rest, a trial, a write whose outcome is open.
+    /// Whether the memory is still needed: for a limit that we set or that replaced ours, a rest, a
+    /// trial, or a write with an open outcome.
     pub fn is_in_use(&self) -> bool {
         self.memory.set.is_some()
             || self.memory.drift.is_some()
@@ -128,69 +128,68 @@ impl LinkControl {
             || !matches!(self.expectation, Expectation::AsSet)
     }
 
-    /// Forgets rollback and failed limit: they say nothing of other traffic or other
-    /// targets.
+    /// Forgets rollback and failed limit, which do not apply to other traffic or other targets.
     fn forget_rollback(&mut self) {
         self.state.set_hold(None);
         self.memory.failed = None;
     }
 
-    /// A record about this link with what every record has.
+    /// Creates a record about this link with the fields that every record has.
     fn record(&self, origin: Origin, outcome: Outcome, reason: String, now: Timestamp) -> Change {
         Change::new(self.settings.id, origin, outcome, reason, now.unix_ms)
     }
 
-    /// State of the loop.
+    /// Returns the state of the loop.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The trial under way.
+    /// Returns the trial under way.
     pub fn trial(&self) -> Option<&Trial> {
         self.state.trial()
     }
 
-    /// The last estimate.
+    /// Returns the last estimate.
     pub fn estimate(&self) -> Option<&Arc<LinkEstimate>> {
         self.memory.estimate.as_ref()
     }
 
-    /// The advice that is shown and applied.
+    /// Returns the advice that is shown and applied.
     pub fn advice(&self) -> Option<&Arc<Advice>> {
         self.memory.advice.as_ref()
     }
 
-    /// The conclusion from it; without its curve.
+    /// Returns the conclusion from the advice, without its curve.
     pub fn verdict(&self) -> Option<&Arc<Verdict>> {
         self.memory.verdict.as_ref()
     }
 
-    /// The traffic that both rest on.
+    /// Returns the traffic on which advice and verdict are based.
     pub fn measured(&self) -> Option<&Arc<Traffic>> {
         self.memory.measured.as_ref()
     }
 
-    /// Targets in force.
+    /// Returns the targets in force.
     pub fn targets(&self) -> &Targets {
         &self.targets
     }
 
-    /// The limit that we set last.
+    /// Returns the limit that we set last.
     pub fn set_limit(&self) -> Option<Limit> {
         self.memory.set
     }
 
-    /// The limit that someone else wrote last, until one of ours is in force.
+    /// Returns the limit that someone else last wrote, until one of ours is in force.
     pub fn drift(&self) -> Option<Drift> {
         self.memory.drift
     }
 
-    /// The limit that failed last, while it is remembered.
+    /// Returns the limit that failed last, while it is remembered.
     pub fn failed_limit(&self) -> Option<FailedLimit> {
         self.memory.failed
     }
 
-    /// Results of limits under this traffic: [`Traffic::tried`] for the advisor.
+    /// Returns results of earlier limits under this traffic: [`Traffic::tried`] for the advisor.
     ///
     /// [`Traffic::tried`]: tidemark_rules::Traffic::tried
     pub fn tried_limits(&self) -> &TriedLimits {
@@ -201,7 +200,7 @@ impl LinkControl {
         self.memory.agreement.seconds() >= self.settings.control.stable_s.max(1)
     }
 
-    /// For how long the advice has asked for the same.
+    /// Returns how long the advice has asked for the same direction.
     pub fn steadiness(&self) -> Steadiness {
         Steadiness {
             steady: self.is_steady(),
@@ -210,7 +209,7 @@ impl LinkControl {
         }
     }
 
-    /// Whether the advice could be applied now: the advice and its size, bytes.
+    /// Checks whether the advice could be applied now; returns it and its size, bytes.
     pub fn may_apply(
         &self,
         readings: &Readings,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests that start a write: an operator sets a limit or confirms advice; and the
-//! conditions for applying advice, also in auto mode.
+//! Handles requests that start a write: an operator sets a limit or confirms advice; also checks
+//! the conditions for applying advice, in auto mode as well.
 
 use super::state::{Baseline, Write};
 use super::{LinkControl, LinkSettings};
@@ -16,12 +16,12 @@ use std::sync::Arc;
 use tidemark_advice::Advice;
 use tidemark_rules::{Limit, RuleId};
 
-/// Advice may move by this fraction between what an operator sees and confirms.
+/// Largest relative change of the advice between what an operator saw and what is confirmed.
 const SEEN_SLACK: f64 = 0.05;
 
 impl LinkControl {
-    /// Sets what an operator asks for. Only the range is checked: an operator may
-    /// know better than the telemetry.
+    /// Sets the limit that an operator requests. Only the range is checked: an operator may know
+    /// better than the telemetry.
     pub(super) fn on_set(
         &mut self,
         limit: Limit,
@@ -35,7 +35,7 @@ impl LinkControl {
         }
     }
 
-    /// [`Self::on_set`] during a write: refused, with the first reason that holds.
+    /// Refuses a request to set a limit during a write, with the first reason that applies.
     pub(super) fn on_set_meanwhile(&mut self, limit: Limit, readings: Readings) -> Vec<Action> {
         self.memory.readings = readings;
         let e = self.may_set(&limit).err().unwrap_or_else(busy);
@@ -58,7 +58,7 @@ impl LinkControl {
         self.memory.readings = readings;
         let (advice, bytes) = match may_apply(self, &self.memory.readings, now) {
             Ok(a) => a,
-            // No limit, so no record of one.
+            // Without a port there is no limit to record.
             Err(e @ ControlError::NoPort(_)) => return vec![Action::Answer(Err(e))],
             Err(e) => return self.refused(e, now),
         };
@@ -81,17 +81,16 @@ impl LinkControl {
         self.apply(advice, wanted, Origin::Confirmed)
     }
 
-    /// [`Self::on_confirm`] during a write: refused.
+    /// Refuses a confirmation during a write.
     pub(super) fn on_confirm_meanwhile(&mut self, readings: Readings) -> Vec<Action> {
         self.memory.readings = readings;
         vec![Action::Answer(Err(busy()))]
     }
 
-    /// The limit that advice of so many bytes is at this port: the action in
-    /// force, and where it marks below a limit, the advised room above the
-    /// threshold. Where the largest limit leaves less room, the threshold gives
-    /// way, but for no more than half of it. A port that marks without a limit
-    /// stays without: somebody chose that, or the program knows nothing else.
+    /// Returns the limit that corresponds to advice of `bytes` at this port: the action in force
+    /// and, if it marks below a limit, the advised room above the threshold. If the largest limit
+    /// leaves less room, the threshold is lowered, by at most half of the limit. A port that marks
+    /// without a limit stays without: somebody chose that, or the program supports nothing else.
     pub(super) fn wanted(&self, advice: &Advice, bytes: u64) -> Limit {
         let before = self.memory.readings.in_force.unwrap_or(Limit::Unlimited);
         let Limit::MarkCe {
@@ -177,10 +176,10 @@ impl LinkControl {
     }
 }
 
-/// The advice, if it may be applied as it is.
+/// Returns the advice if it may be applied unchanged.
 ///
 /// # Errors
-/// As [`trusted`], and advice outside of the range.
+/// As for [`trusted`], or advice outside the range.
 pub(super) fn may_apply(
     link: &LinkControl,
     readings: &Readings,
@@ -192,11 +191,10 @@ pub(super) fn may_apply(
     Ok((advice, bytes))
 }
 
-/// The advice, if the mode and its evidence let it be followed, wherever the range
-/// ends.
+/// Returns the advice if the mode and its evidence allow applying it, regardless of the range.
 ///
 /// # Errors
-/// The mode, no switch, no advice, or what [`guard::basis`] refuses.
+/// The mode, a missing switch, missing advice, or a refusal of [`guard::basis`].
 pub(super) fn trusted(
     link: &LinkControl,
     readings: &Readings,

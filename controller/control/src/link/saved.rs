@@ -9,22 +9,22 @@ use crate::tried_limits::TriedLimits;
 use tidemark_advice::Pool;
 use tidemark_rules::{Limit, TriedLimit};
 
-/// No rest is longer, s.
+/// Longest rest, s.
 const LONGEST_HOLD_S: f64 = 86_400.0;
 
-/// Saved state of a link. Moments are whole seconds in Unix ms, so that equal states give
-/// equal files.
+/// Saved state of a link. Times are whole seconds in Unix ms, so that equal states give equal
+/// files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SavedControl {
-    /// The limit that we set, for a switch that loses it.
+    /// The limit that we set; restored if the switch loses it.
     pub limit: Option<Limit>,
-    /// When it was changed last.
+    /// Time of the last change.
     pub changed_unix_ms: Option<u64>,
-    /// Auto mode rests until then.
+    /// End of the rest of auto mode.
     pub hold_until_unix_ms: Option<u64>,
-    /// The advice that was given.
+    /// The previous advice.
     pub kept: Option<Kept>,
-    /// The evidence that it rests on.
+    /// The evidence for the advice.
     pub pool: Pool,
     /// The change on trial.
     pub trial: Option<TrialChange>,
@@ -33,7 +33,7 @@ pub struct SavedControl {
 }
 
 impl LinkControl {
-    /// The state to save.
+    /// Returns the state to save.
     pub fn saved(&self, now: Timestamp) -> SavedControl {
         let whole_second = |at: Timestamp| {
             let ahead_s = (at.monotonic_ns.saturating_sub(now.monotonic_ns)) as f64 / 1e9;
@@ -51,11 +51,11 @@ impl LinkControl {
         }
     }
 
-    /// Puts back what was saved. A trial waits for its telemetry.
+    /// Restores a saved state. A trial then waits for its telemetry.
     pub fn restore(&mut self, saved: SavedControl, now: Timestamp) {
         self.memory.set = saved.limit;
         let at = |unix_ms| now.at_unix_ms(unix_ms, LONGEST_HOLD_S);
-        // A change does not lie ahead, whatever the clock of the day says.
+        // A change is never in the future, whatever the wall clock says.
         self.memory.changed = saved.changed_unix_ms.map(|ms| at(ms.min(now.unix_ms)));
         if let Some(ms) = saved.hold_until_unix_ms {
             let (until, why) = (at(ms), HoldReason::Restored);

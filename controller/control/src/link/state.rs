@@ -11,8 +11,8 @@ use tidemark_rules::{Goal, Limit, Observed};
 /// State of a link's loop: a state, or a write and the state that it interrupts.
 /// [`LinkControl::on`](super::LinkControl::on) has the transitions.
 ///
-/// The drawing has every arrow that one input can take, with the inputs that take
-/// it; the tests hold it against what the loop does.
+/// The diagram has every arrow that an input can take, labelled with those inputs; the tests
+/// compare it with the behaviour of the loop.
 ///
 /// ```text
 /// stateDiagram-v2
@@ -35,13 +35,12 @@ use tidemark_rules::{Goal, Limit, Observed};
 ///     Writing --> Trial: Written, NotRecorded
 /// ```
 ///
-/// A write remembers the state that it interrupts and returns to it when it fails:
-/// an operator may set a limit or confirm advice during a trial or a rest. Until
-/// then that state goes on: its trial or rest may end beneath the write. A limit
-/// that is set during a trial ends that trial as unclear. A rest outlasts a trial
-/// that an operator starts during it. A look at the switch that finds a limit of
-/// someone else ends a trial as unclear, and with `on_drift = "restore"` starts a
-/// write; how far what the switch holds is known is a region of its own,
+/// A write remembers the state that it interrupts and returns to it if it fails: an operator may
+/// set a limit or confirm advice during a trial or a rest. Meanwhile the interrupted state
+/// continues: its trial or rest may end during the write. A limit set during a trial ends the trial
+/// as unclear. A rest continues after a trial that an operator starts during it. A read of the
+/// switch that finds a limit of someone else ends a trial as unclear, and starts a write with
+/// `on_drift = "restore"`. The knowledge about the limit on the switch is a separate region,
 /// `Expectation`.
 #[derive(Clone, Debug, Default)]
 pub enum State {
@@ -50,7 +49,7 @@ pub enum State {
     Observing,
     /// Auto mode rests; an operator may still act.
     Holding(Hold),
-    /// A limit set by advice settles and is then judged.
+    /// A limit set by advice settles, and its outcome is then judged.
     Trial {
         /// The trial.
         trial: Box<Trial>,
@@ -59,7 +58,7 @@ pub enum State {
     },
     /// The limit in force is being read, before another one is written.
     Reading {
-        /// The wanted write and its origin.
+        /// The requested write and its origin.
         write: Box<Write>,
         /// The state that the write interrupts.
         interrupted: Box<State>,
@@ -68,7 +67,7 @@ pub enum State {
     Writing {
         /// The current write and its origin.
         write: Box<Write>,
-        /// The limit before, where it was read.
+        /// The limit before the write, if it was read.
         before: Option<Limit>,
         /// The state that the write interrupts.
         interrupted: Box<State>,
@@ -78,9 +77,9 @@ pub enum State {
 /// A rest of auto mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hold {
-    /// Its end.
+    /// End of the rest.
     pub until: Timestamp,
-    /// Its cause.
+    /// Cause of the rest.
     pub why: HoldReason,
 }
 
@@ -89,34 +88,34 @@ pub struct Hold {
 pub enum HoldReason {
     /// A trial ended worse and its limit was rolled back.
     RolledBack,
-    /// The switch refused a write: every attempt is an audit record.
+    /// The switch refused a write; pausing limits audit records, one per attempt.
     WriteFailed,
-    /// It did so before a restart of the controller.
+    /// The rest began before a restart of the controller.
     Restored,
 }
 
-/// A write under way.
+/// A write that is under way.
 #[derive(Clone, Debug)]
 pub struct Write {
     pub(super) limit: Limit,
     pub(super) origin: Origin,
     pub(super) reason: String,
     pub(super) advice: Option<Arc<Advice>>,
-    /// Baseline of the new limit; `None` where it is not tried.
+    /// Baseline of the new limit; `None` if there is no trial.
     pub(super) baseline: Option<Baseline>,
-    /// The switch's clock when it was asked for, ns.
+    /// Time of the request on the switch's clock, ns.
     pub(super) clock_ns: u64,
-    /// A rollback: the limit that failed.
+    /// The limit that failed, in a rollback.
     pub(super) rolled_back: Option<Limit>,
 }
 
 impl Write {
-    /// The limit wanted.
+    /// Returns the requested limit.
     pub fn limit(&self) -> Limit {
         self.limit
     }
 
-    /// Who wants it.
+    /// Returns who requested the write.
     pub fn origin(&self) -> Origin {
         self.origin
     }
@@ -131,7 +130,7 @@ pub(super) struct Baseline {
 }
 
 impl Baseline {
-    /// The change on trial, once the limit is in force.
+    /// Returns the change on trial, once the limit is in force.
     pub(super) fn change(
         self,
         before: Option<Limit>,
@@ -150,7 +149,7 @@ impl Baseline {
 }
 
 impl State {
-    /// This state, or the one that a write interrupts.
+    /// Returns this state, or the one that a write interrupts.
     fn beneath(&self) -> &State {
         match self {
             State::Reading { interrupted, .. } | State::Writing { interrupted, .. } => interrupted,
@@ -165,7 +164,7 @@ impl State {
         }
     }
 
-    /// The trial under way, also while a write interrupts it.
+    /// Returns the trial under way, even if a write interrupts it.
     pub fn trial(&self) -> Option<&Trial> {
         match self.beneath() {
             State::Trial { trial, .. } => Some(trial),
@@ -173,7 +172,7 @@ impl State {
         }
     }
 
-    /// The rest of auto mode, also while a write or a trial interrupts it.
+    /// Returns the rest of auto mode, even if a write or a trial interrupts it.
     pub fn hold(&self) -> Option<Hold> {
         match self.beneath() {
             State::Holding(hold) => Some(*hold),
@@ -182,7 +181,7 @@ impl State {
         }
     }
 
-    /// The change under way: the limit before it is being read, or it is written.
+    /// Returns the change under way: the limit before it is being read, or the new one written.
     pub fn write(&self) -> Option<&Write> {
         match self {
             State::Reading { write, .. } | State::Writing { write, .. } => Some(write),
@@ -197,7 +196,7 @@ impl State {
         }
     }
 
-    /// Ends the trial; its rest goes on.
+    /// Ends the trial; an interrupted rest continues.
     pub(super) fn end_trial(&mut self) -> Option<Trial> {
         let state = self.beneath_mut();
         match std::mem::take(state) {
@@ -212,7 +211,7 @@ impl State {
         }
     }
 
-    /// Starts a trial; the one before must have ended.
+    /// Starts a trial; the previous one must have ended.
     pub(super) fn start_trial(&mut self, trial: Trial) {
         let hold = self.hold();
         *self.beneath_mut() = State::Trial {
@@ -229,7 +228,7 @@ impl State {
         }
     }
 
-    /// Interrupts this state by a change whose limit before is read first.
+    /// Interrupts this state to read the limit before a change.
     pub(super) fn start_reading(&mut self, write: Write) {
         *self = State::Reading {
             write: Box::new(write),
@@ -237,7 +236,7 @@ impl State {
         };
     }
 
-    /// Interrupts this state by the write of a limit.
+    /// Interrupts this state to write a limit.
     pub(super) fn start_writing(&mut self, write: Write, before: Option<Limit>) {
         *self = State::Writing {
             write: Box::new(write),
@@ -246,8 +245,8 @@ impl State {
         };
     }
 
-    /// Ends the change under way and returns to the state that it interrupted;
-    /// gives the limit before, where it was read.
+    /// Ends the change under way and returns to the interrupted state; returns the write and the
+    /// limit before it, if it was read.
     pub(super) fn end_write(&mut self) -> Option<(Write, Option<Limit>)> {
         match std::mem::take(self) {
             State::Reading { write, interrupted } => {

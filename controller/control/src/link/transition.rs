@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every transition of the loop: what becomes of an input in a state. The handlers
-//! stand in the other files of this folder, by concern; each is called in the states
-//! named here, and asks for no state itself.
+//! All transitions of the loop: the handling of each input in each state. The handlers are in the
+//! other files of this folder, by concern; each is called in the states named here and does not
+//! check the state itself.
 
 use super::expectation::Expectation;
 use super::{LinkControl, State};
@@ -12,21 +12,21 @@ use State::{Holding, Observing, Reading, Trial, Writing};
 use tidemark_rules::Limit;
 
 impl LinkControl {
-    /// Takes what happened; returns what the caller has to do, in order.
+    /// Handles an input; returns the actions for the caller, in order.
     ///
-    /// Inputs of one link come one after the other. An answer that nobody waits for
-    /// does nothing; a request during a write is refused.
+    /// The inputs of a link are handled one after the other. An unexpected answer has no effect; a
+    /// request during a write is refused.
     pub fn on(&mut self, input: Input, now: Timestamp) -> Vec<Action> {
         match (&self.state, input) {
-            // Measurements, advice and wishes, in every state. Other traffic and another clock
-            // end a trial, other traffic and other targets a rest.
+            // Measurements, advice and settings, in every state. Other traffic or another clock
+            // ends a trial, other traffic or other targets end a rest.
             (_, Input::Estimate(window)) => self.on_estimate(window, now),
             (_, Input::Advice { advice, measured }) => self.on_advice(*advice, *measured, now),
             (_, Input::Mode(mode)) => self.on_mode(mode),
             (_, Input::Targets(targets)) => self.on_targets(targets),
             (_, Input::ClockRestarted) => self.on_clock_restarted(now),
 
-            // A second has passed, and with it a rest. Auto mode acts in `Observing`.
+            // A second has passed, and perhaps a rest. Auto mode acts in `Observing`.
             (Observing | Holding(_), Input::Tick(readings)) => {
                 self.second_passed(readings, now);
                 self.then_follow(Vec::new(), now)
@@ -41,7 +41,7 @@ impl LinkControl {
                 Vec::new()
             }
 
-            // An operator acts: `Reading`, unless refused.
+            // An operator acts: next state `Reading`, unless refused.
             (
                 Observing | Holding(_) | Trial { .. },
                 Input::Set {
@@ -67,8 +67,8 @@ impl LinkControl {
                 self.on_confirm_meanwhile(readings)
             }
 
-            // The change under way. Read: `Writing`. Written: `Trial` where advice was
-            // applied, `Holding` after a rollback, else what was interrupted.
+            // The change under way. After the read: `Writing`. After the write: `Trial` if advice
+            // was applied, `Holding` after a rollback, else the interrupted state.
             (Reading { .. }, Input::LimitRead(read)) => self.on_limit_read(read, now),
             (Writing { .. }, Input::Written { result, clock_ns }) => {
                 self.on_written(result.map_err(ControlError::Switch), clock_ns, now)
@@ -77,14 +77,14 @@ impl LinkControl {
                 self.on_written(Err(ControlError::NotRecorded(why)), None, now)
             }
 
-            // The trial is measured: it ends, and where it did worse, in `Reading` for
-            // its rollback.
+            // The trial was measured: it ends; if the result is worse, next is `Reading` for the
+            // rollback.
             (Trial { .. }, Input::Outcome(estimate)) => {
                 let judged = self.on_outcome(&estimate, now);
                 self.then_follow(judged, now)
             }
 
-            // The switch: a limit of someone else ends a trial, and `Writing` restores.
+            // Reads of the switch: a limit of someone else ends a trial; `Writing` to restore ours.
             (Observing | Holding(_) | Trial { .. }, Input::Found(limit)) => {
                 self.on_found(limit, now)
             }
@@ -95,7 +95,7 @@ impl LinkControl {
                 self.on_state_lost_meanwhile(everything)
             }
 
-            // Answers that nobody waits for, and looks that a write overtook.
+            // Unexpected answers, and reads that were overtaken by a write.
             (Observing | Holding(_) | Trial { .. } | Writing { .. }, Input::LimitRead(_))
             | (
                 Observing | Holding(_) | Trial { .. } | Reading { .. },
@@ -106,7 +106,7 @@ impl LinkControl {
         }
     }
 
-    /// A look at the switch found a limit while nobody here changes it.
+    /// Handles a limit found by a read of the switch while no change of ours is under way.
     pub(super) fn on_found(&mut self, found: Limit, now: Timestamp) -> Vec<Action> {
         match &self.expectation {
             Expectation::AsSet => self.compare(found, now),
@@ -119,7 +119,7 @@ impl LinkControl {
         }
     }
 
-    /// Auto mode acts where nothing is under way any more.
+    /// Lets auto mode act if nothing is under way any more.
     fn then_follow(&mut self, mut actions: Vec<Action>, now: Timestamp) -> Vec<Action> {
         match &self.state {
             Observing => actions.extend(self.follow(now)),
@@ -128,8 +128,8 @@ impl LinkControl {
         actions
     }
 
-    /// Takes what is known now. A rest ends when its time has passed: `Observing`, or
-    /// a trial without it.
+    /// Stores the readings. A rest whose time has passed ends: `Observing`, or a trial without a
+    /// rest.
     fn second_passed(&mut self, readings: Readings, now: Timestamp) {
         self.memory.readings = readings;
         if self.state.hold().is_some_and(|h| now.reached(h.until)) {

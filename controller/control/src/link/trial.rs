@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! End of a trial: kept, rolled back, or unclear. Every trial ends in one
-//! verdict.
+//! End of a trial: kept, rolled back, or unclear. Every trial ends in exactly one verdict.
 
 use super::LinkControl;
 use crate::contradiction::contradiction;
@@ -15,8 +14,8 @@ use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Limit, Observed};
 
 impl LinkControl {
-    /// Asks for the measurement of a trial whose time has passed and whose
-    /// telemetry has arrived; gives up where it does not come.
+    /// Requests the measurement of a trial whose time has passed and whose telemetry has arrived;
+    /// abandons the trial if the telemetry does not arrive.
     pub(super) fn watch_trial(&mut self, now: Timestamp) -> Vec<Action> {
         let (telemetry, settings) = (
             self.memory.readings.telemetry,
@@ -27,13 +26,13 @@ impl LinkControl {
         };
         let deadline = trial.deadline;
         match (telemetry, trial.span_ns) {
-            // Which reports are missing is known from the next one.
+            // Missing reports are only detected by the next report.
             (Some(t), Some((from_ns, to_ns)))
                 if t.complete_ns >= to_ns && t.newest_ns() >= Some(to_ns) =>
             {
                 return vec![Action::Measure { from_ns, to_ns }];
             }
-            // Telemetry has come of a trial that began before a restart.
+            // The first telemetry after a restart during a trial.
             (Some(t), None) => trial.observe_from(t.clock_ns, &settings, now),
             _ => {}
         }
@@ -44,7 +43,7 @@ impl LinkControl {
     }
 
     pub(super) fn on_outcome(&mut self, estimate: &LinkEstimate, now: Timestamp) -> Vec<Action> {
-        // Its time has not begun: this is an answer of before a restart.
+        // Its time has not begun: the answer belongs to an earlier run.
         let span_ns = self.state.trial().and_then(|t| t.span_ns);
         match span_ns {
             Some(_) => self.judge(estimate, now),
@@ -52,7 +51,7 @@ impl LinkControl {
         }
     }
 
-    /// Measurement of a trial, or why it says nothing of the limit.
+    /// Returns the measurement of a trial, or why it is not valid for the limit.
     fn outcome_of(&self, estimate: &LinkEstimate) -> Result<Observed, String> {
         let n_b = estimate.estimates.n_b;
         let before = self.state.trial().and_then(|t| t.change.n_b);
@@ -72,7 +71,7 @@ impl LinkControl {
         }
         if unrecorded(estimate) > most {
             return Err(format!(
-                "of {:.2} s of it no record came from the collector, more than \
+                "the collector sent no record for {:.2} s of it, more than \
                  control.max_report_loss, {:.2} %",
                 estimate.unrecorded_s,
                 most * 100.0
@@ -112,7 +111,7 @@ impl LinkControl {
         };
         let mut change = self.concluded(&c, outcome, reason, now);
         change.measured_after = Some(after);
-        // Somebody else may have set another limit meanwhile: that one stays.
+        // If someone else has set another limit meanwhile, that one stays.
         let back = c
             .before
             .filter(|_| bad && self.memory.readings.in_force == Some(c.limit));
@@ -130,8 +129,8 @@ impl LinkControl {
         actions
     }
 
-    /// The limit at the end of the window, bytes, where the reports state another
-    /// one than that on trial: what was measured is not the trial's doing.
+    /// Returns the limit at the end of the window, bytes, if the reports state another one than
+    /// that on trial: the measurement then does not show the effect of the trial.
     fn other_limit(&self, estimate: &LinkEstimate) -> Option<u64> {
         let on_trial = self.state.trial()?.change.limit.bytes()?;
         let unit = u64::from(self.settings.range.unit_bytes.max(1));
@@ -139,8 +138,8 @@ impl LinkControl {
         (stated.abs_diff(on_trial) >= unit).then_some(stated)
     }
 
-    /// Goes back from a limit that failed to the one before, or to what the range
-    /// leaves of it; where that is nothing, auto mode rests all the same.
+    /// Rolls back from a failed limit to the previous one, or to its nearest value in the range; if
+    /// there is none, auto mode rests all the same.
     fn roll_back(
         &mut self,
         c: &TrialChange,
@@ -162,7 +161,7 @@ impl LinkControl {
         self.start(write)
     }
 
-    /// Ends the trial, if there is one, without a judgement; the limit stays.
+    /// Ends the trial, if there is one, without a verdict; the limit stays.
     pub(super) fn abandon_trial(&mut self, why: &str, now: Timestamp) -> Vec<Action> {
         let Some(trial) = self.state.end_trial() else {
             return Vec::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A write: the limit before is read, the new one written and read back. Every
-//! write ends in one record.
+//! A write: reads the limit before, writes the new one and reads it back. Every write ends in
+//! exactly one record.
 
 use super::LinkControl;
 use super::state::{Hold, HoldReason, Write};
@@ -14,7 +14,7 @@ use crate::time::{Timestamp, nanoseconds};
 use crate::trial::Trial;
 use tidemark_rules::Limit;
 
-/// A limit that failed is remembered so many times as long as auto mode rests.
+/// Ratio of the memory of a failed limit to the rest of auto mode.
 const MEMORY_OVER_HOLD: f64 = 10.0;
 
 impl LinkControl {
@@ -27,7 +27,7 @@ impl LinkControl {
             return Vec::new();
         };
         let before = read.as_ref().ok().copied();
-        // The limit found tells of the write before this one, and no later look would.
+        // The limit found shows the outcome of an interrupted write; no later read would.
         let mut actions = before.map_or_else(Vec::new, |found| self.resolve(found, now));
         actions.extend(self.limit_read(write, read, before, now));
         actions
@@ -41,7 +41,7 @@ impl LinkControl {
         now: Timestamp,
     ) -> Vec<Action> {
         if write.origin == Origin::Restore && before != Some(Limit::Unlimited) {
-            // The switch still has a limit there, or does not say.
+            // The switch still has a limit, or did not answer.
             if before.is_some() {
                 self.expectation.set_lost(None);
             }
@@ -51,7 +51,7 @@ impl LinkControl {
             && self.settings.control.on_drift == OnDrift::Keep
             && write.rolled_back.is_some_and(|l| l != found)
         {
-            // There is nothing to roll back: someone else wrote meanwhile.
+            // There is nothing to roll back: someone else wrote a limit meanwhile.
             self.rest(write.rolled_back, now);
             return self.on_found(found, now);
         }
@@ -63,8 +63,7 @@ impl LinkControl {
         }
     }
 
-    /// Orders the write. The last guard rail is here, for every origin: no value outside
-    /// of the range.
+    /// Starts the write. The last guard rail is here, for every origin: no value outside the range.
     pub(super) fn order(
         &mut self,
         write: Write,
@@ -87,7 +86,7 @@ impl LinkControl {
         vec![Action::Write { limit, intent }]
     }
 
-    /// The write that was ordered has ended.
+    /// Handles the end of a write.
     pub(super) fn on_written(
         &mut self,
         result: Result<Limit, ControlError>,
@@ -100,7 +99,7 @@ impl LinkControl {
         }
     }
 
-    /// Actions after the end of a write; the state is the one that it interrupted.
+    /// Returns the actions after a write has ended; the state is the interrupted one.
     fn finish(
         &mut self,
         write: Write,
@@ -132,12 +131,12 @@ impl LinkControl {
             Ok(found) => {
                 let advice = write.advice.clone();
                 if write.origin == Origin::Restore {
-                    // The range may have moved it.
+                    // The range may have changed the limit.
                     if !dry_run {
                         self.memory.set = Some(self.as_held(write.limit, found));
                     }
                 } else {
-                    // A trial that this write ends stands before it in the log.
+                    // The log has the end of a trial before the write that ended it.
                     actions = self.in_force(write, before, found, clock_ns, now);
                 }
                 Ok(Changed {
@@ -160,8 +159,8 @@ impl LinkControl {
         actions
     }
 
-    /// A limit that was written, or the one found where it is not that in the switch's unit: a
-    /// limit that floats with a pool has few values.
+    /// Returns the written limit, or the limit found if it is not the written one in the switch's
+    /// unit: a limit that floats with a pool has few possible values.
     fn as_held(&self, wanted: Limit, found: Limit) -> Limit {
         match wanted.rounded(self.settings.range.unit_bytes) == found {
             true => wanted,
@@ -169,7 +168,7 @@ impl LinkControl {
         }
     }
 
-    /// The limit is in force (or would be, in a dry run).
+    /// Handles a limit that is now in force (or would be, but for a dry run).
     fn in_force(
         &mut self,
         write: Write,
@@ -184,7 +183,7 @@ impl LinkControl {
             self.memory.set = Some(self.as_held(write.limit, found));
             self.memory.drift = None;
             if before != Some(found) {
-                // A measurement under the old limit says nothing of this one.
+                // Measurements under the old limit do not apply to the new one.
                 let settle_ns = nanoseconds(settings.settle_s);
                 let since_ns = write.clock_ns.saturating_add(settle_ns);
                 self.memory.stationarity.restart(since_ns);
@@ -194,7 +193,7 @@ impl LinkControl {
         match write.origin {
             Origin::Operator => {
                 self.forget_rollback();
-                // Operators are not judged.
+                // Limits set by operators are not judged.
                 self.abandon_trial("an operator set another limit", now)
             }
             Origin::Rollback => {
@@ -228,8 +227,8 @@ impl LinkControl {
         }
     }
 
-    /// After a rollback, whether the switch took it or not: auto mode rests, and
-    /// the limit that failed is remembered.
+    /// Starts the rest of auto mode after a rollback, whether or not the switch accepted it, and
+    /// remembers the failed limit.
     pub(super) fn rest(&mut self, failed: Option<Limit>, now: Timestamp) {
         let hold_s = self.settings.control.rollback_hold_s;
         self.state.set_hold(Some(Hold {

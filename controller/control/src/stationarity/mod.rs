@@ -1,52 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stationarity window: since when traffic and limit of a link are the same.
+//! Stationarity window: the time since which traffic and limit of a link are unchanged.
 //!
-//! A window that mixes two limits, or the traffic before and after a change,
-//! describes neither. Advice rests on what came after the change.
+//! A window that mixes two limits, or the traffic before and after a change, describes neither.
+//! Advice is based on the time after the change.
 
 use crate::time::nanoseconds;
 use std::sync::Arc;
 use tidemark_estimators::{Estimate, LinkEstimate};
 
-/// N_b differs when its intervals are apart and it moved by this fraction...
+/// N_b counts as changed if its intervals do not overlap and it moved by this fraction...
 const N_B_FRACTION: f64 = 0.25;
 /// ...and by this many flows.
 const N_B_FLOWS: f64 = 1.5;
-/// Ticks in a row that must say so.
+/// Ticks in a row that must show the change.
 const CONFIRMATIONS: u32 = 2;
-/// The traffic to compare with is measured again after this, or when the traffic seems
-/// to differ, ns.
+/// Time after which the reference for the traffic is measured again, unless the traffic seems to
+/// differ earlier, ns.
 const COMPARED_WITH_FOR_NS: u64 = 5_000_000_000;
-/// No window is shorter than this many effective RTTs.
+/// Length of the shortest window in effective RTTs.
 const LEAST_RTTS: f64 = 50.0;
-/// T_e may grow by this factor before the length of the windows is another one: so an estimate
-/// seldom shows that it should have been over a longer window, and has to be made again.
+/// Factor by which T_e may grow before the windows get longer: so an estimate seldom turns out to
+/// need a longer window and has to be repeated.
 const ROOM: f64 = 1.05;
 
-/// Span to estimate over, on the switch's clock.
+/// Span of an estimate, on the switch's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EstimationWindow {
     /// Start, ns.
     pub from_ns: u64,
     /// End, ns.
     pub to_ns: u64,
-    /// Long enough, and all of it after the last change.
+    /// Whether it is long enough and lies entirely after the last change.
     pub pure: bool,
 }
 
 /// Lengths of estimation windows, s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowLengths {
-    /// Wanted.
+    /// Normal length.
     pub window_s: f64,
-    /// Shortest that an advice may rest on.
+    /// Shortest length on which advice may be based.
     pub short_s: f64,
-    /// How far back records reach.
+    /// Age up to which records are kept.
     pub retention_s: f64,
 }
 
 impl WindowLengths {
-    /// Wanted and shortest, ns, neither of them below `least_ns`.
+    /// Returns normal and shortest length, ns, both at least `least_ns`.
     fn at_least(self, least_ns: u64) -> (u64, u64) {
         let window_ns = nanoseconds(self.window_s);
         let short_ns = nanoseconds(self.short_s).min(window_ns);
@@ -54,18 +54,17 @@ impl WindowLengths {
     }
 }
 
-/// Telemetry of one link that estimates can be asked of. Times are ns on the
-/// switch's clock.
+/// Telemetry of a link, from which estimates can be requested. Times are ns on the switch's clock.
 pub trait Telemetry {
-    /// Start of the oldest record kept; `None` without records.
+    /// Returns the start of the oldest stored record; `None` without records.
     fn first_ns(&self) -> Option<u64>;
-    /// Everything before this has arrived.
+    /// Returns the time before which all reports have arrived.
     fn complete_ns(&self) -> u64;
-    /// Limit that the reports state, bytes; 0 when unlimited or not reported.
+    /// Returns the limit stated by the reports, bytes; 0 if unlimited or not reported.
     fn reported_limit_bytes(&self) -> u64;
-    /// The estimate over `[from_ns, to_ns)`.
+    /// Returns the estimate over `[from_ns, to_ns)`.
     fn estimate(&self, from_ns: u64, to_ns: u64) -> LinkEstimate;
-    /// The estimate, and N_b alone over its last part, from `recent_ns` on.
+    /// Returns the estimate, and N_b alone over its last part, from `recent_ns`.
     fn estimate_and_recent_n_b(
         &self,
         from_ns: u64,
@@ -76,24 +75,24 @@ pub trait Telemetry {
         (estimate, self.n_b(recent_ns, to_ns))
     }
 
-    /// N_b alone over `[from_ns, to_ns)`, equal to that of the estimate.
+    /// Returns N_b alone over `[from_ns, to_ns)`, equal to that of the estimate.
     fn n_b(&self, from_ns: u64, to_ns: u64) -> Estimate {
         self.estimate(from_ns, to_ns).estimates.n_b
     }
 }
 
-/// The estimate of one tick and the window that it rests on.
+/// The estimate of one tick and its window.
 #[derive(Clone, Debug)]
 pub struct WindowEstimate {
     /// The estimate.
     pub estimate: Arc<LinkEstimate>,
-    /// Long enough, and all of it after the last change: fit to base advice on.
+    /// Whether advice may be based on it: long enough, and entirely after the last change.
     pub pure: bool,
-    /// The reports state another limit than in the last tick.
+    /// Whether the reports state another limit than in the last tick.
     pub limit_changed: bool,
-    /// The traffic is another one than before: how that shows.
+    /// How the traffic changed, if it did.
     pub traffic_changed: Option<String>,
-    /// The stationarity window, with this tick taken into account.
+    /// The stationarity window after this tick.
     pub stationarity: StationarityWindow,
 }
 
@@ -104,34 +103,33 @@ pub struct StationarityWindow {
     reported_limit_bytes: Option<u64>,
     suspected: u32,
     compared_with: Option<ComparedWith>,
-    /// No window is shorter, by T_e as it was in the last tick, ns.
+    /// Length of the shortest window, by T_e of the last tick, ns.
     least_ns: u64,
 }
 
-/// N_b before the last short window, as it was a little earlier.
+/// N_b before the last short window, as measured a little earlier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ComparedWith {
     n_b: Estimate,
-    /// Start of what counts then, and end of the records then, ns.
+    /// Stationarity start and end of the records at that time, ns.
     since_ns: u64,
     at_ns: u64,
 }
 
 impl StationarityWindow {
-    /// Start of what counts, ns on the switch's clock.
+    /// Returns the start of the stationarity window, ns on the switch's clock.
     pub fn since_ns(&self) -> u64 {
         self.since_ns
     }
 
-    /// Nothing before `at_ns` counts any more.
+    /// Discards everything before `at_ns`.
     pub fn restart(&mut self, at_ns: u64) {
         self.since_ns = self.since_ns.max(at_ns);
         self.suspected = 0;
     }
 
-    /// Estimates over the window that ends with what has arrived completely, and
-    /// starts no earlier than limit and traffic are what they are. `None`
-    /// without records.
+    /// Estimates over the window that ends with the last completely received data and starts after
+    /// the last change of limit or traffic. `None` without records.
     pub fn window_estimate(
         mut self,
         telemetry: &dyn Telemetry,
@@ -152,7 +150,7 @@ impl StationarityWindow {
         let t_e_ms = estimate.estimates.t_e_ms.map_or(0.0, |t_e| t_e.value);
         let least_s = (LEAST_RTTS * t_e_ms / 1e3).min(l.retention_s);
         let too_short = nanoseconds(least_s) > short_ns;
-        // Shorter by little, they stay as they are.
+        // The lengths stay if they would be only a little shorter.
         if too_short || nanoseconds(least_s * ROOM * ROOM) < self.least_ns {
             self.least_ns = nanoseconds((least_s * ROOM).min(l.retention_s));
         }
@@ -169,7 +167,7 @@ impl StationarityWindow {
             };
             self.remember(before, end_ns);
             if self.traffic(&before, &now) {
-                // Within the short window, on average in its middle.
+                // The change lies within the short window, on average in its middle.
                 self.restart(end_ns - short_ns / 2);
                 window.pure = false;
                 estimate = telemetry.estimate(end_ns - short_ns, end_ns);
@@ -190,8 +188,8 @@ impl StationarityWindow {
         })
     }
 
-    /// The estimate over a window, and N_b of its last `short_ns` where that is compared with
-    /// what was before.
+    /// Returns the estimate over a window, and N_b of its last `short_ns` if it is compared with an
+    /// earlier value.
     fn estimates(
         &self,
         telemetry: &dyn Telemetry,
@@ -207,8 +205,8 @@ impl StationarityWindow {
         (estimate, Some(n_b))
     }
 
-    /// The window of an estimate now: as long as wanted but after the last
-    /// change; never shorter than `short_ns`, where there is so much.
+    /// Returns the window of an estimate now: of normal length but after the last change; never
+    /// shorter than `short_ns` if there are records for it.
     fn estimation_window(
         &self,
         first_ns: u64,
@@ -226,15 +224,15 @@ impl StationarityWindow {
         }
     }
 
-    /// The part of a window that lies before its last `short_ns`, when it is as
-    /// long as that: what the traffic now is compared with.
+    /// Returns the part of a window before its last `short_ns`, if at least as long: the reference
+    /// for the present traffic.
     fn earlier(&self, window: EstimationWindow, short_ns: u64) -> Option<(u64, u64)> {
         let from_ns = window.from_ns.max(self.since_ns);
         let to_ns = window.to_ns.saturating_sub(short_ns);
         (to_ns >= from_ns + short_ns).then_some((from_ns, to_ns))
     }
 
-    /// N_b before, if it was measured a short while ago and nothing changed since.
+    /// Returns the earlier N_b if it was measured recently and nothing has changed since.
     fn compared_with(&self, end_ns: u64) -> Option<Estimate> {
         let known = self.compared_with?;
         let is_recent = end_ns.saturating_sub(known.at_ns) < COMPARED_WITH_FOR_NS;
@@ -251,13 +249,13 @@ impl StationarityWindow {
         }
     }
 
-    /// Takes the limit that the reports state; true when it is another one.
+    /// Stores the limit stated by the reports; returns whether it changed.
     fn limit_reported(&mut self, bytes: u64) -> bool {
         let before = self.reported_limit_bytes.replace(bytes);
         before.is_some_and(|b| b != bytes)
     }
 
-    /// Takes N_b of before and of now; true when the traffic has changed.
+    /// Compares earlier and present N_b; returns whether the traffic has changed.
     fn traffic(&mut self, before: &Estimate, now: &Estimate) -> bool {
         if differs(before, now) {
             self.suspected += 1;
@@ -268,7 +266,7 @@ impl StationarityWindow {
     }
 }
 
-/// Whether N_b is another one.
+/// Returns whether two values of N_b differ significantly.
 pub(crate) fn differs(a: &Estimate, b: &Estimate) -> bool {
     let by = (a.value - b.value).abs();
     let apart = a.low > b.high || b.low > a.high;

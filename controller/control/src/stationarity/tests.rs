@@ -19,11 +19,11 @@ fn windows_start_where_stationarity_does() {
     let window = |c: &StationarityWindow, end| c.estimation_window(5, end, 100, 30);
     assert_eq!(window(&c, 200).from_ns, 100);
     assert!(window(&c, 200).pure);
-    // Too early for a whole one, or even a short one.
+    // Too early for a full window, or even for a short one.
     assert_eq!(window(&c, 60).from_ns, 5);
     assert!(!window(&c, 20).pure);
     c.restart(180);
-    // Mixed, because nothing else is there yet.
+    // Mixed, because there is nothing else yet.
     let mixed = window(&c, 200);
     assert_eq!((mixed.from_ns, mixed.pure), (170, false));
     let new = window(&c, 215);
@@ -50,7 +50,7 @@ fn traffic_changes_when_n_b_does_for_two_seconds() {
     assert!(!c.traffic(&n_b(4.0), &n_b(20.0)));
     assert!(c.traffic(&n_b(4.0), &n_b(30.0)));
     assert!(differs(&n_b(40.0), &n_b(8.0)));
-    // One flow more is not another traffic.
+    // One more flow is not other traffic.
     assert!(!differs(&n_b(2.0), &n_b(3.0)));
 }
 
@@ -61,7 +61,7 @@ fn what_now_is_compared_with_is_kept_for_a_while() {
     assert_eq!(c.compared_with(40 * s), None);
     c.remember(n_b(12.0), 40 * s);
     assert_eq!(c.compared_with(44 * s), Some(n_b(12.0)));
-    // A known value does not become younger by being used.
+    // Use of a known value does not reset its age.
     c.remember(n_b(12.0), 44 * s);
     assert_eq!(c.compared_with(45 * s), None);
     c.remember(n_b(13.0), 45 * s);
@@ -70,7 +70,7 @@ fn what_now_is_compared_with_is_kept_for_a_while() {
     assert_eq!(c.compared_with(46 * s), None, "the traffic is another one");
 }
 
-/// A link with an hour of records and a T_e, ms; what was asked of it, ns.
+/// A link with an hour of records and T_e, ms; stores the lengths of the estimates, ns.
 struct Link {
     t_e_ms: Cell<f64>,
     end_s: Cell<u64>,
@@ -109,7 +109,7 @@ impl Telemetry for Link {
     }
 }
 
-/// One tick a second later with another T_e: lengths of the estimates that were made, s.
+/// Ticks a second later with another T_e; returns the lengths of the estimates made, s.
 fn tick(link: &Link, window: &mut StationarityWindow, t_e_ms: f64) -> Vec<f64> {
     let lengths = WindowLengths {
         window_s: 10.0,
@@ -136,13 +136,13 @@ fn long_round_trips_need_long_windows_and_one_estimate_a_tick() {
     let mut w = StationarityWindow::default();
     let mut made = |t_e_ms| tick(&link, &mut w, t_e_ms);
     assert_eq!(made(20.0), [10.0]);
-    // 50 round trips are 15 s: seen once, known from then on.
+    // 50 RTTs are 15 s: noticed once, known from then on.
     assert_eq!(made(300.0), [10.0, 15.75]);
     assert_eq!(made(300.0), [15.75]);
     assert_eq!(made(312.0), [15.75]);
     assert_eq!(made(290.0), [15.75]);
     assert_eq!(made(320.0), [15.75, 16.8]);
-    // Shorter from the next tick on.
+    // Shorter from the next tick.
     assert_eq!(made(240.0), [16.8]);
     assert_eq!(made(240.0), [12.6]);
     assert_eq!(made(20.0), [12.6]);

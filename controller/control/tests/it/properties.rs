@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Properties of the loop over random sequences of events. The world
-//! ([`sim::Checks`]) holds every batch of actions against them:
+//! Properties of the loop over random sequences of events. The simulation ([`sim::Checks`]) checks
+//! them for every batch of actions:
 //!
 //! * there are never two trials at once;
 //! * every write ends in one record, every trial in one verdict;
-//! * a rollback goes back to the limit before, and auto mode rests after it;
-//! * no threshold and no limit is written outside of the range, whatever its origin:
-//!   also not back to one found outside, nor to one of a wider range before;
+//! * a rollback returns to the limit before, and auto mode rests after it;
+//! * no threshold or limit is written outside the range, whatever its origin:
+//!   nor is one restored that was found outside, or set under a wider range;
 //! * nothing is decided on stale or lossy telemetry;
 //! * a dry run writes nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -22,7 +22,7 @@ use tidemark_rules::{Goal, Targets};
 enum Event {
     Pass(u64),
     Set(u64),
-    /// Threshold, and room above it.
+    /// Threshold, and optional room above it.
     SetMark(u64, Option<u64>),
     SetUnlimited,
     Confirm,
@@ -34,9 +34,9 @@ enum Event {
     Silent(bool),
     Broken(bool),
     Unreachable(bool),
-    /// The audit log takes no intent.
+    /// The audit log rejects intents.
     Unrecordable(bool),
-    /// The controller looks at the switch.
+    /// The controller reads the switch.
     Look,
     Slow(bool),
     Answer,
@@ -45,7 +45,7 @@ enum Event {
     StateLost(bool),
     ClockRestarted,
     Restart,
-    /// Starts again with another range.
+    /// Restarts with another range.
     Range(u64, u64),
 }
 
@@ -130,7 +130,7 @@ fn run(settings: impl FnOnce(&mut tidemark_control::Settings), events: Vec<Event
     for event in events {
         happen(&mut world, event);
     }
-    // Whatever is under way comes to its end.
+    // Everything under way comes to its end.
     world.settle();
     world.link.silent = false;
     world.pass(60);
@@ -146,7 +146,7 @@ fn run(settings: impl FnOnce(&mut tidemark_control::Settings), events: Vec<Event
     world
 }
 
-/// Each case is a long history: few of them, but for who asks for more.
+/// Each case is a long history, so the default number of cases is small.
 fn few() -> ProptestConfig {
     let mut config = ProptestConfig::default();
     if std::env::var_os("PROPTEST_CASES").is_none() {
@@ -189,7 +189,7 @@ proptest! {
     }
 }
 
-/// The properties above would hold of a loop that does nothing.
+/// The properties above would also hold for a loop that does nothing.
 #[test]
 fn trials_and_rollbacks_do_happen() {
     let events = [

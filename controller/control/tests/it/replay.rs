@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Replay of an audit log: the same inputs give the same log, and every verdict
-//! follows again from what its record says.
+//! Replay of an audit log: the same inputs give the same log, and every verdict can be derived
+//! again from its record.
 //!
-//! `UPDATE_FIXTURES=1 cargo test -p tidemark-control --test replay` writes the
-//! log again, for a decision that is meant to change.
+//! `UPDATE_FIXTURES=1 cargo test -p tidemark-control --test replay` rewrites the log after an
+//! intended change of decisions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::sim;
@@ -19,8 +19,7 @@ fn settings(s: &mut tidemark_control::Settings) {
     s.rollback_hold_s = 30.0;
 }
 
-/// Auto mode, a rollback, its memory, an operator, other traffic, a switch that
-/// refuses.
+/// Auto mode, a rollback, its memory, an operator, other traffic, a switch that refuses.
 fn simulated() -> World {
     let mut world = World::new(Mode::Auto, |s, _| settings(s));
     world.pass(8);
@@ -75,7 +74,7 @@ fn the_same_inputs_give_the_same_log() {
     assert_eq!(log, stored);
 }
 
-/// Of a release whose `mark_ce` had one value: it was the threshold.
+/// A log of a release whose `mark_ce` had one value, the threshold.
 #[test]
 fn a_log_of_one_value_is_read() {
     let log = include_str!("../fixtures/one-value-audit.jsonl");

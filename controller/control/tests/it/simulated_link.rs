@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The loop closed over a simulated link, in virtual time.
+//! Tests of the closed loop over a simulated link, in virtual time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::sim;
@@ -29,8 +29,7 @@ fn auto_mode_meets_the_delay_bound_and_then_rests() {
     assert_eq!(world.log.len(), changes, "it oscillates");
 }
 
-/// The limit stayed within the dead band of the advice, and the queue beyond the bound
-/// on delay.
+/// The limit stayed within the dead band of the advice while the queue exceeded the delay bound.
 #[test]
 fn a_missed_delay_bound_ends_in_one_step() {
     let mut world = World::new(Mode::Auto, |_, _| {});
@@ -40,7 +39,7 @@ fn a_missed_delay_bound_ends_in_one_step() {
     let limit_bytes = 135_000;
     world.set(Limit::DropTail { limit_bytes });
     world.pass(120);
-    // 10 ms at 100 Mb/s, at once and once.
+    // 10 ms at 100 Mb/s, immediately and only once.
     let by_auto = world.log.iter().skip(before);
     let by_auto = by_auto.filter(|c| c.origin == Origin::Auto);
     let limits: Vec<_> = by_auto.filter_map(|c| c.limit?.bytes()).collect();
@@ -121,7 +120,7 @@ fn silence_ends_a_trial_as_unclear() {
     assert!(last.reason.contains("did not arrive"), "{}", last.reason);
 }
 
-/// The limit on trial stays in force, and the log says why there is no verdict.
+/// Checks that the limit on trial is in force and the log says why there is no verdict.
 fn kept_unjudged(world: &World, applied: u64, why: &str) {
     assert_eq!(in_force(world), applied);
     let last = world.log.last().unwrap();
@@ -132,7 +131,7 @@ fn kept_unjudged(world: &World, applied: u64, why: &str) {
     assert!(last.reason.contains(why), "{}", last.reason);
 }
 
-/// Time that seems idle may be time of which the reports were lost.
+/// Time that seems idle may be time whose reports were lost.
 #[test]
 fn a_trial_with_lost_reports_rolls_nothing_back() {
     let mut world = World::new(Mode::Confirm, |_, _| {});
@@ -145,7 +144,7 @@ fn a_trial_with_lost_reports_rolls_nothing_back() {
     kept_unjudged(&world, applied, "4.76 % of its reports");
 }
 
-/// Nor does a trial during which the collector told nothing, and will not.
+/// A trial during which the collector sends nothing rolls nothing back either.
 #[test]
 fn a_trial_with_the_collector_cut_off_rolls_nothing_back() {
     let mut world = World::new(Mode::Confirm, |_, _| {});
@@ -158,10 +157,10 @@ fn a_trial_with_the_collector_cut_off_rolls_nothing_back() {
     world.pass(3);
     world.link.cut = false;
     world.pass(15);
-    kept_unjudged(&world, applied, "of 3.00 s of it no record came");
+    kept_unjudged(&world, applied, "no record for 3.00 s of it");
 }
 
-/// Until a report tells what came before it, nothing is known of its time.
+/// Until a report tells what came before it, nothing is known about that time.
 #[test]
 fn a_verdict_waits_for_a_report_from_after_the_trial() {
     let mut world = World::new(Mode::Confirm, |_, _| {});
@@ -190,7 +189,7 @@ fn both(limit: Limit) -> (u64, u64) {
     (limit.bytes().unwrap(), limit.refuses_at_bytes().unwrap())
 }
 
-/// A port that marks, in auto mode.
+/// A world with a port that marks, in auto mode.
 fn marking(threshold_bytes: u64, limit_bytes: u64) -> World {
     let mut world = World::new(Mode::Auto, |_, _| {});
     world.link.limit = Limit::MarkCe {
@@ -215,7 +214,7 @@ fn auto_mode_sets_threshold_and_limit_by_one_write() {
     );
 }
 
-/// Nothing else is known to a program of a release with one value.
+/// A program of a release with one value supports nothing else.
 #[test]
 fn marking_without_a_limit_stays_without() {
     let mut world = World::new(Mode::Auto, |_, _| {});
@@ -242,7 +241,7 @@ fn a_rollback_puts_both_values_back() {
     assert_eq!((back.origin, back.limit), (Origin::Rollback, Some(before)));
 }
 
-/// Somebody else set another limit above the same threshold: it stays.
+/// Someone else set another limit above the same threshold: it stays.
 #[test]
 fn a_limit_that_drifted_is_not_rolled_back() {
     let mut world = marking(250_000, 600_000);
@@ -256,7 +255,7 @@ fn a_limit_that_drifted_is_not_rolled_back() {
     assert!(!told(&world).contains(&(Origin::Rollback, Outcome::Set)));
 }
 
-/// A limit that floats with a pool has few values: the one that the switch holds is ours.
+/// A limit that floats with a pool has few values: the one that the switch holds counts as ours.
 #[test]
 fn a_limit_that_the_switch_holds_in_steps_is_no_foreign_one() {
     let mut world = World::new(Mode::Confirm, |_, _| {});
@@ -272,7 +271,7 @@ fn a_limit_that_the_switch_holds_in_steps_is_no_foreign_one() {
     assert!(told(&world).iter().any(foreign), "{:?}", told(&world));
 }
 
-/// One step of the limit is no larger than one of the threshold.
+/// A step of the limit is bounded like one of the threshold.
 #[test]
 fn the_limit_moves_by_steps_too() {
     let mut world = World::new(Mode::Auto, |s, _| {
@@ -288,7 +287,7 @@ fn the_limit_moves_by_steps_too() {
     assert_eq!(both(world.link.limit).1, 600_000);
 }
 
-/// If the largest limit leaves no room, the threshold gives way.
+/// If the largest limit leaves no room, the threshold is lowered.
 #[test]
 fn the_largest_limit_holds_threshold_and_room() {
     let mut world = World::new(Mode::Auto, |s, _| s.max_limit_bytes = 260_000);
@@ -306,12 +305,12 @@ fn the_largest_limit_holds_threshold_and_room() {
     );
 }
 
-/// A limit written by someone else, far above or below the range: auto mode goes
-/// to its nearest end, and a rollback does not lead out again.
+/// A limit written by someone else, far above or below the range: auto mode moves it to the nearest
+/// end, and a rollback does not leave the range again.
 #[test]
 fn a_limit_found_outside_of_the_range_is_left_for_its_nearest_end_only() {
     let far = [(60_000_000, 1_000_000), (1_000, 6_000)];
-    // By less than what is worth a change inside of the range.
+    // By less than what is worth a change inside the range.
     let little = [(1_050_000, 1_000_000), (5_700, 6_000)];
     for (found, end) in far.into_iter().chain(little) {
         let mut world = World::new(Mode::Auto, |_, _| {});
@@ -335,7 +334,7 @@ fn a_limit_found_outside_of_the_range_is_left_for_its_nearest_end_only() {
     }
 }
 
-/// Packets wait in a switch that is starved: nothing follows from the limit.
+/// Packets wait in a starved switch: nothing follows from the limit.
 #[test]
 fn no_advice_is_applied_while_delay_and_occupancy_contradict_each_other() {
     let mut world = World::new(Mode::Auto, |_, _| {});
@@ -356,7 +355,7 @@ fn no_advice_is_applied_while_delay_and_occupancy_contradict_each_other() {
     assert!(world.checks.writes > 0, "{:?}", told(&world));
 }
 
-/// Confirmed in the second in which the traffic is known to be another one.
+/// Confirmed in the second in which the change of traffic is detected.
 #[test]
 fn advice_is_not_applied_right_after_the_traffic_changed() {
     let mut world = World::new(Mode::Confirm, |_, _| {});
@@ -383,7 +382,7 @@ fn advice_is_not_applied_right_after_the_traffic_changed() {
     );
 }
 
-/// Confirmed advice leads into the range from as far as it may be.
+/// Confirmed advice leads into the range from any distance.
 #[test]
 fn confirmed_advice_leads_into_the_range() {
     let mut world = World::new(Mode::Confirm, |_, _| {});
@@ -396,7 +395,7 @@ fn confirmed_advice_leads_into_the_range() {
     assert!(range.contains(&in_force(&world)), "{:?}", world.answers);
 }
 
-/// A limit of a time when the range was wider is restored within it.
+/// A limit from a time when the range was wider is restored within the range.
 #[test]
 fn a_restored_limit_is_within_the_range_of_today() {
     let mut world = World::new(Mode::Recommend, |_, _| {});
@@ -436,8 +435,8 @@ fn a_switch_that_lost_its_state_gets_the_limit_back() {
     assert_eq!(told(&world)[1], (Origin::Restore, Outcome::Set));
 }
 
-/// The range is narrower than when the limit was set: the switch gets its end, and that
-/// is ours from then on. A look after it told of a limit of somebody else.
+/// The range is narrower than when the limit was set: the switch gets its end, which is ours from
+/// then on. A later read used to report a limit of someone else.
 #[test]
 fn a_limit_restored_to_the_end_of_the_range_is_ours() {
     let mut world = World::new(Mode::Recommend, |_, _| {});
@@ -456,13 +455,13 @@ fn a_limit_restored_to_the_end_of_the_range_is_ours() {
     world.drive(Input::Found(world.link.limit));
     world.pass(5);
     assert_eq!(told(&world), [(Origin::Restore, Outcome::Set)]);
-    // Another one is somebody else's.
+    // Another limit is someone else's.
     world.drive(Input::Found(limit(3_000_000)));
     assert_eq!(told(&world)[1], (Origin::External, Outcome::Found));
 }
 
-/// A write was under way when that was told: nothing was restored, and once the write
-/// had failed, what the switch holds after a restart counted as a limit of somebody else.
+/// The loss was reported during a write: formerly nothing was restored, and after the write had
+/// failed, the limit on the restarted switch counted as someone else's.
 #[test]
 fn a_limit_that_is_lost_during_a_write_is_restored() {
     let mut world = World::new(Mode::Recommend, |_, _| {});
@@ -477,7 +476,7 @@ fn a_limit_that_is_lost_during_a_write_is_restored() {
         world.broken = fails;
         world.settle();
         if !fails {
-            // It came before the restart.
+            // The write took effect before the restart.
             world.link.limit = limit(START_BYTES);
         }
         world.broken = false;
@@ -488,13 +487,13 @@ fn a_limit_that_is_lost_during_a_write_is_restored() {
         assert_eq!((last.origin, last.outcome), (Origin::Restore, Outcome::Set));
     }
     assert!(world.log.iter().all(|c| c.origin != Origin::External));
-    // From here on others are others.
+    // From here on, other limits are someone else's.
     world.drive(Input::Found(limit(70_000)));
     assert_eq!(world.log.last().unwrap().origin, Origin::External);
 }
 
-/// The write that restored a limit failed: what stood there counted as a limit of
-/// somebody else.
+/// The write that restored a limit failed: formerly the limit on the switch then counted as someone
+/// else's.
 #[test]
 fn a_restoration_that_fails_is_tried_again() {
     let mut world = World::new(Mode::Recommend, |s, _| s.min_change_interval_s = 10.0);
@@ -531,7 +530,7 @@ fn what_is_saved_goes_on_after_a_restart() {
     assert_eq!(saved, world.control.saved(world.now.plus_s(0.0)));
     let applied = in_force(&world);
 
-    // Another process: its monotonic clock begins elsewhere.
+    // Another process, whose monotonic clock has another epoch.
     let mut after = World::new(Mode::Confirm, |_, _| {});
     after.now.unix_ms = world.now.unix_ms + 2000;
     after.link.limit = world.link.limit;

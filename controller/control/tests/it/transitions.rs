@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table of transitions: state, input, next state, actions. It has every pair of
-//! state and input, and takes every arrow of the drawing above `State`.
+//! The transition table: state, input, next state, actions. It covers every pair of state and
+//! input, and every arrow of the diagram above `State`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::sim;
@@ -48,7 +48,7 @@ impl At {
     }
 }
 
-/// An action, as far as the table tells it.
+/// An action, without the details that the table omits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Read,
@@ -83,7 +83,7 @@ const KEPT: Act = Record(Outcome::Kept);
 const WORSE: Act = Record(Outcome::Worse);
 const UNCLEAR: Act = Record(Outcome::Unclear);
 
-/// Answers that nobody waits for in a state without a write.
+/// Unexpected answers in a state without a write.
 const UNASKED: &[W] = &[
     W::Read,
     W::ReadFails,
@@ -92,7 +92,7 @@ const UNASKED: &[W] = &[
     W::NotRecorded,
 ];
 
-/// Inputs that leave a state without a write as it is, but for a trial or a rest in it.
+/// Inputs that leave a state without a write unchanged, except for a trial or a rest in it.
 const TOLD: &[W] = &[
     W::Estimate,
     W::Advice,
@@ -101,10 +101,10 @@ const TOLD: &[W] = &[
     W::ClockRestarted,
 ];
 
-/// A state, inputs that each do the same to it, the next state, and the actions.
+/// A state, inputs that have the same effect in it, the next state, and the actions.
 type Row = (G, &'static [W], At, &'static [Act]);
 
-// One row a line.
+// One row per line.
 #[rustfmt::skip]
 const TABLE: &[Row] = &[
     // Without evidence.
@@ -122,7 +122,7 @@ const TABLE: &[Row] = &[
     (G::Observing, &[W::ConfirmOther], Is(Observing), &[Reject]),
     (G::Observing, &[W::Found, W::FoundOther], Is(Observing), &[]),
     (G::AutoSteady, &[W::Tick], Reading(Observing), &[Read]),
-    // Looks at the switch after a cut-short write or a loss.
+    // Reads of the switch after an interrupted write or a loss.
     (G::CutShort, &[W::Found], Is(Observing), &[SET, Save]),
     (G::CutShort, &[W::FoundOther], Is(Observing), &[FAILED, Save]),
     (G::OursRestored, &[W::Found], Is(Observing), &[]),
@@ -169,7 +169,7 @@ const TABLE: &[Row] = &[
     (G::TrialInHold, &[W::FoundOther], Is(Holding), &[UNCLEAR, FOUND, Save]),
     (G::TrialInHoldDue, &[W::Outcome], Is(Holding), &[KEPT, Save]),
     (G::TrialInHoldLate, &[W::Tick], Is(Holding), &[UNCLEAR]),
-    // The limit before a change is read.
+    // The limit before a change is being read.
     (G::AutoReads, TOLD, Reading(Observing), &[]),
     (G::AutoReads, &[W::Tick, W::Outcome], Reading(Observing), &[]),
     (G::AutoReads, &[W::Written, W::WriteFails, W::NotRecorded], Reading(Observing), &[]),
@@ -178,7 +178,7 @@ const TABLE: &[Row] = &[
     (G::AutoReads, &[W::Set, W::Confirm], Reading(Observing), &[Reject]),
     (G::AutoReads, &[W::Read], Writing(Observing), &[Write]),
     (G::AutoReads, &[W::ReadFails], Is(Holding), &[FAILED, Save]),
-    // It tells of the write before first.
+    // The read first resolves the interrupted write.
     (G::OperatorReadsCutShort, &[W::Read], Writing(Observing), &[SET, Save, Write]),
     (G::OperatorReadsCutShort, &[W::ReadOther], Writing(Observing), &[FAILED, Save, Write]),
     (G::OperatorReads, &[W::Read, W::ReadOther], Writing(Observing), &[Write]),
@@ -193,7 +193,7 @@ const TABLE: &[Row] = &[
     (G::RollbackReads, &[W::ReadOther], Is(Holding), &[FOUND, Save]),
     (G::RestoreReads, &[W::ReadUnlimited], Writing(Observing), &[Write]),
     (G::RestoreReads, &[W::ReadOther, W::ReadFails], Is(Observing), &[]),
-    // A limit is written.
+    // A limit is being written.
     (G::AutoWrites, TOLD, Writing(Observing), &[]),
     (G::AutoWrites, &[W::Tick, W::Outcome], Writing(Observing), &[]),
     (G::AutoWrites, &[W::Read, W::ReadFails], Writing(Observing), &[]),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Formulas of BSCL, and what its rules share.
+//! Formulas of BSCL, and helpers of its rules.
 
 use crate::bisection::smallest_between;
 use crate::error::{RuleError, at_least_one, fraction, not_negative, open_fraction, positive};
@@ -12,26 +12,25 @@ pub static PAPER: Paper = Paper {
     citation: "A. Dhamdhere, H. Jiang, C. Dovrolis: Buffer Sizing for Congested Internet Links. IEEE INFOCOM 2005",
 };
 
-/// α assumed while no drop has been seen; BSCL §III-C finds 0.4 to 0.7.
+/// α assumed until a drop has been seen; BSCL §III-C finds 0.4 to 0.7.
 pub const DEFAULT_ALPHA: f64 = 0.55;
 
 /// Constant of the square-root formula with delayed acknowledgements (BSCL eq. 2).
 pub const SQRT_CONSTANT: f64 = 0.87;
 
-/// Constant in the place of [`SQRT_CONSTANT`] with today's stacks: Linux acknowledges often
-/// enough to grow by a segment per RTT (1.22) and loses two to three packets per
-/// reduction. In the lab eq. 18 needs 1.8 to 2.2, with ns-3's NewReno, which grows
-/// half as fast, 0.87 to 1.2.
+/// Constant in place of [`SQRT_CONSTANT`] for today's stacks: Linux acknowledges often enough to
+/// grow by a segment per RTT (1.22) and loses two to three packets per reduction. Eq. 18 needs 1.8
+/// to 2.2 in the lab, and 0.87 to 1.2 with ns-3's NewReno, which grows half as fast.
 pub const TODAYS_CONSTANT: Range = Range {
     value: 2.2,
     low: SQRT_CONSTANT,
     high: 2.5,
 };
 
-/// Flows below which the probabilistic model asks for too little (§VII).
+/// Number of flows below which the probabilistic model yields too small a buffer (§VII).
 pub const FEW_FLOWS: f64 = 5.0;
 
-/// The link as BSCL sees it.
+/// Parameters of the link in BSCL.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// Cₑ, the part of the capacity that LBP flows carry, bytes/s.
@@ -45,7 +44,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// The measured link with `n_b` flows.
+    /// Returns the parameters of the measured link with `n_b` flows.
     pub fn of(s: &Situation<'_>, n_b: f64) -> Self {
         Self {
             lbp_bytes_per_s: s.drain_bytes_per_s() * s.traffic.c_e_share.value.min(1.0),
@@ -69,8 +68,8 @@ impl Link {
     }
 }
 
-/// q(N_b) = 1 − (1 − 1/N_b)^L̄ (eq. 13): fraction of the flows expected to lose
-/// a packet in a loss event of L̄ drops. L̄ may be fractional; N_b = 1 gives 1.
+/// q(N_b) = 1 − (1 − 1/N_b)^L̄ (eq. 13): expected fraction of the flows that lose a packet in a
+/// loss event of L̄ drops. L̄ may be fractional; N_b = 1 gives 1.
 ///
 /// # Errors
 /// N_b below 1, or L̄ not above 0.
@@ -80,9 +79,9 @@ pub fn loss_fraction(n_b: f64, mean_loss_burst: f64) -> Result<f64, RuleError> {
     Ok(1.0 - (1.0 - 1.0 / n_b).powf(mean_loss_burst))
 }
 
-/// q(N_b) of the measured traffic: as observed where losses were, else by eq. 13
-/// with L̄ = α·N_b (eq. 17). Eq. 13 draws the flow again for every drop of an event;
-/// flows lose several, so it is up to twice the measured value.
+/// q(N_b) of the measured traffic: as observed if there were losses, else by eq. 13 with L̄ = α·N_b
+/// (eq. 17). Eq. 13 draws a flow independently for every drop of an event, but flows lose several
+/// packets at once, so the result is up to twice the measured value.
 ///
 /// # Errors
 /// N_b below 1.
@@ -93,10 +92,9 @@ pub fn loss_fraction_of(s: &Situation<'_>) -> Result<f64, RuleError> {
     Ok(observed.unwrap_or(expected))
 }
 
-/// B = C·T, bytes: with the arithmetic mean T̄ the rule of thumb, always
-/// sufficient for flows that halve their window (§I, UTB §3.1); with the
-/// effective RTT Tₑ the requirement of globally synchronised flows of different
-/// RTTs (eq. 11).
+/// B = C·T, bytes. With the arithmetic mean T̄, the rule of thumb, always sufficient for flows that
+/// halve their window (§I, UTB §3.1); with the effective RTT Tₑ, the requirement of globally
+/// synchronised flows of different RTTs (eq. 11).
 pub fn product_bytes(capacity_bytes_per_s: f64, rtt_s: f64) -> Result<f64, RuleError> {
     Ok(positive("C (bytes/s)", capacity_bytes_per_s)? * positive("T (s)", rtt_s)?)
 }
@@ -127,9 +125,9 @@ pub fn loss_bytes(link: Link, loss_bound: f64) -> Result<f64, RuleError> {
     Ok(k_p(loss_bound)? * link.segment_bytes * link.n_b - link.bdp_bytes())
 }
 
-/// The BSCL formula: max(B_ρ, B_p, 0), and C·Tₑ in place of B_ρ below five
-/// flows, where the paper finds its probabilistic model too low (§VII): the whole
-/// capacity, not the part of the LBP flows. Without a loss bound B_ρ alone counts.
+/// The BSCL formula: max(B_ρ, B_p, 0), with C·Tₑ in place of B_ρ below five flows, for which the
+/// probabilistic model is too low (§VII): the whole capacity, not the share of the LBP flows.
+/// Without a loss bound only B_ρ counts.
 pub fn buffer_bytes(
     link: Link,
     capacity_bytes_per_s: f64,
@@ -148,9 +146,8 @@ pub fn buffer_bytes(
     Ok(for_utilisation.max(for_loss).max(0.0))
 }
 
-/// Ñ_b, the number of flows at which B_ρ = B_p (§IV-B), with L̄ = α·N_b. Below
-/// it utilisation decides, above it loss. `None` when B_p is the larger already
-/// at one flow.
+/// Ñ_b, the number of flows at which B_ρ = B_p (§IV-B), with L̄ = α·N_b. Below it utilisation
+/// determines the buffer, above it loss. `None` if B_p is already larger at one flow.
 ///
 /// # Errors
 /// Arguments out of range; `link.n_b` is not used.
@@ -173,7 +170,7 @@ pub fn crossover_flows(link: Link, alpha: f64, loss_bound: f64) -> Result<Option
     Ok(Some(smallest_between((low, high), 80, loss_decides)))
 }
 
-/// FPQ: six packets for every active flow (§IV-A), bytes. For comparison.
+/// FPQ: six packets for every active flow (§IV-A), bytes. For comparison only.
 ///
 /// # Errors
 /// M not above 0, N below 0.
@@ -181,7 +178,7 @@ pub fn fpq_bytes(segment_bytes: f64, flows: f64) -> Result<f64, RuleError> {
     Ok(6.0 * positive("M (bytes)", segment_bytes)? * not_negative("N", flows)?)
 }
 
-/// B = C·d̂ (eq. 24), bytes: the largest buffer whose full queue delays by d̂.
+/// B = C·d̂ (eq. 24), bytes: the largest buffer whose queueing delay, when full, is d̂.
 ///
 /// # Errors
 /// C not above 0, d̂ below 0.
@@ -200,14 +197,14 @@ pub fn loss_rate_at(link: Link, buffer_bytes: f64) -> Result<f64, RuleError> {
     Ok(p.min(1.0))
 }
 
-/// BSCL's models hold below some 5 % loss: with the buffer in question, not at
-/// the limit in force.
+/// BSCL's models hold below about 5 % loss, with the buffer in question and not at the limit in
+/// force.
 pub(crate) static LOW_LOSS: Assumption = Assumption {
     statement: "loss < 5 % with this buffer",
     check: |s, buffer_bytes| {
         let link = Link::of(s, s.n_b());
         let expected = buffer_bytes.and_then(|b| loss_rate_at(link, b.max(0.0)).ok());
-        // As everything else that is expected of stacks of today.
+        // The constant of today's stacks, as for every other prediction.
         let constant = s
             .traffic
             .assumed_constant

@@ -2,9 +2,8 @@
 //! Dhamdhere, Jiang, Dovrolis: *Buffer Sizing for Congested Internet Links*,
 //! INFOCOM 2005 (BSCL).
 //!
-//! Holds where at least 80-90 % of the capacity is used by locally bottlenecked
-//! persistent (LBP) flows and the loss rate is below about 5 %. [`formulas`] has
-//! the formulas.
+//! Valid if at least 80-90 % of the capacity is used by locally bottlenecked persistent (LBP) flows
+//! and the loss rate is below about 5 %. [`formulas`] contains the formulas.
 
 pub mod formulas;
 pub mod rules;

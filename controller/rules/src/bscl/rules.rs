@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The rules of BSCL, and those that it compares itself with.
+//! The rules of BSCL, and the rules with which the paper compares them.
 
 use super::formulas::*;
 use crate::rule::{
@@ -7,7 +7,7 @@ use crate::rule::{
 };
 use crate::targets::Goal;
 
-/// B = C·T̄ (BSCL §I, UTB §3.1): always enough for windows that are halved.
+/// B = C·T̄ (BSCL §I, UTB §3.1): always sufficient for flows that halve their windows.
 pub static BDP: Rule = Rule {
     id: "bdp",
     name: "BDP (rule of thumb)",
@@ -39,8 +39,7 @@ static HALVED_AT_MOST: Assumption = Assumption {
     },
 };
 
-/// B = C·Tₑ (BSCL eq. 11-12): enough for globally synchronised flows of
-/// different RTTs.
+/// B = C·Tₑ (BSCL eq. 11-12): sufficient for globally synchronised flows of different RTTs.
 pub static C_TE: Rule = Rule {
     id: "c_te",
     name: "C·T_e",
@@ -76,7 +75,7 @@ static LOSE_TOGETHER: Assumption = Assumption {
     },
 };
 
-/// B_ρ of BSCL eq. 16: [`utilisation_bytes`] with q as measured, else of eq. 13.
+/// B_ρ of BSCL eq. 16: [`utilisation_bytes`] with the measured q, else q of eq. 13.
 pub static UTILISATION: Rule = Rule {
     id: "bscl_utilisation",
     name: "BSCL utilisation B_ρ",
@@ -166,8 +165,8 @@ static LOW_BOUND: Assumption = Assumption {
     },
 };
 
-/// max(B_ρ, B_p, 0) (BSCL Fig. 4, eq. 23), with C·Tₑ for B_ρ below five flows,
-/// where the paper finds its probabilistic model too low (§VII).
+/// max(B_ρ, B_p, 0) (BSCL Fig. 4, eq. 23), with C·Tₑ for B_ρ below five flows, for which the
+/// probabilistic model is too low (§VII).
 pub static COMBINED: Rule = Rule {
     id: "bscl",
     name: "BSCL",
@@ -217,7 +216,7 @@ pub static CROSSOVER: Rule = Rule {
     size_bytes: |s| crossover(s).map(|at| at.1),
 };
 
-/// Ñ_b and the buffer there, bytes.
+/// Returns Ñ_b and the buffer at Ñ_b, bytes.
 fn crossover(s: &Situation<'_>) -> Result<(f64, f64), Missing> {
     let alpha = s.traffic.alpha.value;
     let bound = s.loss_bound()?;

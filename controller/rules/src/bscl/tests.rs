@@ -173,7 +173,7 @@ proptest! {
 
     #[test]
     fn units_scale(at in links(), q in 0.0f64..1.0) {
-        // Ten times the bytes in every quantity is ten times the buffer.
+        // Quantities in bytes that are ten times as large give a buffer ten times as large.
         let big = Link { lbp_bytes_per_s: at.lbp_bytes_per_s * 10.0, segment_bytes: at.segment_bytes * 10.0, ..at };
         let (small, large) = (utilisation_bytes(at, q).unwrap(), utilisation_bytes(big, q).unwrap());
         prop_assert!((large - 10.0 * small).abs() <= 1e-6 * (1.0 + large.abs() + at.bdp_bytes()));

@@ -14,8 +14,8 @@ pub static PAPER: Paper = Paper {
 /// Rules of this folder.
 pub const RULES: &[&Rule] = &[&THRESHOLD];
 
-/// Smallest marking threshold, bytes, with which synchronised flows that reduce by half the
-/// share of their marks never leave the link idle: K > C·RTT/7 (eq. 13). `capacity` in
+/// Returns the smallest marking threshold, bytes, at which synchronised flows that reduce by half
+/// the share of their marks keep the link busy: K > C·RTT/7 (eq. 13). `capacity` in
 /// bytes/s, `rtt_s` in s.
 ///
 /// # Errors
@@ -62,7 +62,7 @@ static SHARE_OF_MARKS: Assumption = Assumption {
 mod tests {
     use super::*;
 
-    /// 10 Gb/s and 100 µs, as the paper's testbed: 17.9 kB, 12 packets; at 1 Gb/s a tenth.
+    /// 10 Gb/s and 100 µs, as in the paper's testbed: 17.9 kB, 12 packets; at 1 Gb/s a tenth.
     #[test]
     fn a_seventh_of_the_bandwidth_delay_product() {
         let bytes = threshold_bytes(10e9 / 8.0, 100e-6).unwrap();

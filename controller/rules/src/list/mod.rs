@@ -7,7 +7,7 @@ use crate::traffic::Traffic;
 use crate::{bscl, dctcp, ngi, srb, utb};
 use std::sync::LazyLock;
 
-/// Every rule, by paper.
+/// All rules, grouped by paper.
 pub static RULES: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
     [
         bscl::RULES,

@@ -25,7 +25,7 @@ fn every_rule_of_the_list_answers_once() {
     let listed: Vec<&str> = RULES.iter().map(|r| r.id).collect();
     let answered: Vec<&str> = rules.iter().map(|r| r.id.as_str()).collect();
     assert_eq!(answered, listed);
-    // The ids themselves are in docs/reference/rules.md, generated and committed.
+    // docs/reference/rules.md, which is generated, has the ids themselves.
     let distinct: BTreeSet<&str> = listed.iter().copied().collect();
     assert_eq!(distinct.len(), listed.len(), "{listed:?}");
     for r in &rules {
@@ -147,10 +147,10 @@ fn a_mix_of_known_controls_is_no_unknown() {
     // Half Reno, half CUBIC.
     let (bbr, sqrt_n) = holds(|m| m.loss_based_share = 1.0);
     assert_eq!((bbr, sqrt_n.0), ((Some(false), false), Some(true)));
-    // A mix with BBR in it is neither.
+    // A mix that includes BBR is neither.
     let (bbr, sqrt_n) = holds(|m| (m.loss_based_share, m.model_based_share) = (0.4, 0.6));
     assert_eq!((bbr, sqrt_n.0), ((Some(false), false), Some(false)));
-    // Of most flows nothing is known.
+    // Nothing is known about most flows.
     let (bbr, sqrt_n) = holds(|m| m.loss_based_share = 0.01);
     assert_eq!((bbr, sqrt_n.0), ((None, true), None));
     let (bbr, sqrt_n) = holds(|m| m.congestion_control = CongestionControl::Bbr);
@@ -192,7 +192,7 @@ fn json_holds_numbers_and_nulls_only() {
 
 #[test]
 fn loss_that_a_rule_assumes_is_that_with_its_buffer() {
-    // 10 % now, with almost no buffer, does not speak against a larger one.
+    // A loss of 10 % now, with almost no buffer, does not rule out a larger one.
     let mut m = bscl();
     m.observed = Some(Observed {
         utilisation: 1.0,
@@ -211,7 +211,7 @@ fn loss_that_a_rule_assumes_is_that_with_its_buffer() {
         )
         .applies
     );
-    // 300 flows without a loss bound: B_ρ is 0 and 50 % loss to be expected.
+    // 300 flows without a loss bound: B_ρ is 0 and a loss of 50 % is expected.
     m.n_b = Range::exact(300.0);
     let rules = evaluate(
         &m,
@@ -243,7 +243,7 @@ fn every_rule_of_the_source_is_in_the_list() {
     assert_eq!(rules.len(), RULES.len(), "{rules:#?}");
 }
 
-/// Files that define a rule, once for each.
+/// Returns the files that define a rule, each once per rule.
 fn rules_of(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).unwrap() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Formulas of NGI, and what rules of links without a bottlenecked flow share.
+//! Formulas of NGI, and helpers of rules for links without a bottlenecked flow.
 
 use crate::error::{RuleError, not_negative, open_fraction, positive};
 use crate::rule::{Assumption, Condition, Paper};
@@ -11,12 +11,12 @@ pub static PAPER: Paper = Paper {
     citation: "J. Augé, J. Roberts: Buffer Sizing for Elastic Traffic. NGI 2006",
 };
 
-/// Buffer proposed as a starting point where one to four flows are
-/// bottlenecked over a load of random arrivals (§IV-B, §VI), packets.
+/// Buffer proposed as a starting point, packets, if one to four flows are bottlenecked and the
+/// background load has random arrivals (§IV-B, §VI).
 pub const ELASTIC_FEW_FLOWS_PKTS: (f64, f64) = (100.0, 200.0);
 
-/// b = ln p̂/ln ρ, the packets that keep the loss of the transparent regime
-/// P(loss) ≈ ρ^b below p̂ (§IV-A): no bottlenecked flow, nearly Poisson packet arrivals.
+/// b = ln p̂/ln ρ, the buffer in packets that keeps the loss in the transparent regime, P(loss) ≈
+/// ρ^b, below p̂ (§IV-A): no bottlenecked flow, nearly Poisson packet arrivals.
 ///
 /// # Errors
 /// ρ or p̂ not between 0 and 1.
@@ -24,9 +24,9 @@ pub fn transparent_packets(load: f64, loss_bound: f64) -> Result<f64, RuleError>
     Ok(open_fraction("p (loss bound)", loss_bound)?.ln() / open_fraction("rho", load)?.ln())
 }
 
-/// Loss of M/M/1/K, (1−ρ)·ρ^b/(1−ρ^(b+1)), at any load; 1/(b+1) at ρ = 1. Where
-/// packets come in bursts, b counts bursts: the buffer over the burst that a
-/// packet belongs to on average, E\[X²\]/E\[X\].
+/// Loss of M/M/1/K, (1−ρ)·ρ^b/(1−ρ^(b+1)), at any load; 1/(b+1) at ρ = 1. If packets arrive in
+/// bursts, b counts bursts: the buffer over the mean size of the burst that a packet belongs to,
+/// E\[X²\]/E\[X\].
 ///
 /// # Errors
 /// ρ not above 0, b below 0.
@@ -35,7 +35,7 @@ pub fn finite_buffer_loss(load: f64, bursts: f64) -> Result<f64, RuleError> {
     if (rho - 1.0).abs() < 1e-9 {
         return Ok(1.0 / (b + 1.0));
     }
-    // Written so that nothing overflows on either side of 1.
+    // In a form that does not overflow on either side of 1.
     Ok(if rho < 1.0 {
         let tail = rho.powf(b);
         (1.0 - rho) * tail / (1.0 - rho * tail)
@@ -44,7 +44,7 @@ pub fn finite_buffer_loss(load: f64, bursts: f64) -> Result<f64, RuleError> {
     })
 }
 
-/// Packets waiting on average in M/M/1/K, in bursts; see [`finite_buffer_loss`].
+/// Mean queue of M/M/1/K, in bursts; see [`finite_buffer_loss`].
 pub fn finite_buffer_queue(load: f64, bursts: f64) -> Result<f64, RuleError> {
     let (rho, b) = (positive("rho", load)?, not_negative("b (bursts)", bursts)?);
     if (rho - 1.0).abs() < 1e-4 {
@@ -55,8 +55,8 @@ pub fn finite_buffer_queue(load: f64, bursts: f64) -> Result<f64, RuleError> {
     Ok((rho / (1.0 - rho) - last).clamp(0.0, b))
 }
 
-/// ρ^b of the M/M/1/K that loses so much: the part of the arrivals that would meet
-/// a full buffer in a queue without a limit.
+/// Returns ρ^b of the M/M/1/K with this loss: the share of arrivals that would find an occupancy of
+/// b or more in a queue without a limit.
 ///
 /// # Errors
 /// ρ or p not between 0 and 1.
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_finite_buffer_has_no_jump_at_capacity() {
-        // M/M/1/K by its states: the last of K + 1.
+        // M/M/1/K by its state probabilities: the last of K + 1.
         for rho in [0.5f64, 0.93, 1.0, 1.3] {
             let all: f64 = (0..=20).map(|k| rho.powi(k)).sum();
             let p = finite_buffer_loss(rho, 20.0).unwrap();

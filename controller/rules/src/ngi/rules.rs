@@ -12,7 +12,7 @@ pub static TRANSPARENT: Rule = Rule {
     paper: &PAPER,
     equation: "§IV-A",
     formula: "b = ln(p)/ln(rho) packets",
-    // Utilisation is the load there, whatever the buffer.
+    // On such a link the utilisation equals the load, whatever the buffer.
     goals: &[Goal::Loss],
     basis: Basis::Model,
     assumptions: &[&NO_LBP_FLOW, &BELOW_CAPACITY, &POISSON],

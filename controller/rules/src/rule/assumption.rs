@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Assumptions of rules about the traffic, here the shared ones.
+//! Assumptions of rules about the traffic, and those that several rules share.
 
 use super::result::Condition;
 use super::situation::Situation;
@@ -8,11 +8,10 @@ use crate::traffic::Regime;
 /// An assumption of a rule about the traffic.
 #[derive(Debug)]
 pub struct Assumption {
-    /// The assumption in general, for documents.
+    /// The assumption in general terms, for documents.
     pub statement: &'static str,
-    /// Holds it against the measured traffic and the buffer that the rule asks
-    /// for (bytes; `None` when there is none). `None` when the question does not
-    /// arise.
+    /// Checks the assumption against the measured traffic and the buffer that the rule yields
+    /// (bytes; `None` if it yields none). Returns `None` if the assumption is not relevant.
     pub check: fn(&Situation<'_>, Option<f64>) -> Option<Condition>,
 }
 
@@ -34,7 +33,7 @@ pub static LBP_FLOWS: Assumption = Assumption {
     },
 };
 
-/// They carry most of the capacity.
+/// LBP flows carry most of the capacity.
 pub static LBP_SHARE: Assumption = Assumption {
     statement: "LBP share ≥ 0.8",
     check: |s, _| {
@@ -49,7 +48,7 @@ pub static LBP_SHARE: Assumption = Assumption {
     },
 };
 
-/// They reduce on loss.
+/// The LBP flows reduce on loss.
 pub static HEEDS_LOSS: Assumption = Assumption {
     statement: "windows reduced on loss (BBR below a tenth)",
     check: |s, _| {

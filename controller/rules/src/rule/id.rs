@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Id of the rule or decision behind a limit.
+//! Identifier of the rule or decision behind a limit.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Id of the decision behind a limit: a rule of the list, or the advisor itself.
+/// Identifier of the decision behind a limit: a rule of the list, or the advisor itself.
 ///
-/// Written as text: the rule's id, or the advisor's word for its own decision.
-/// Any text is read: records outlive the rules of the version that wrote them.
+/// Serialised as text: the rule's id, or the advisor's name for its own decision. Any text can be
+/// read: records outlive the rules of the version that wrote them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RuleId {
     /// A rule of the list, by its id.
     Listed(Cow<'static, str>),
-    /// Hardly a loss was seen, so all flows are taken to lose at once (BSCL eq. 14
-    /// and 16 with q = 1).
+    /// Hardly any loss was seen, so all flows are assumed to lose packets at the same time (BSCL
+    /// eq. 14 and 16 with q = 1).
     Synchronised,
-    /// The limit in force meets the target by measurement.
+    /// According to measurements, the limit in force meets the target.
     LimitInForce,
-    /// A limit tried before under the same traffic did better.
+    /// A limit tried earlier under the same traffic did better.
     LimitTried,
-    /// Most that flows that follow a model of the path (BBR) keep in flight.
+    /// The most that flows that follow a model of the path (BBR) keep in flight.
     InFlightCap,
     /// The smallest limit that the options allow.
     Smallest,
@@ -29,7 +29,7 @@ pub enum RuleId {
 }
 
 impl RuleId {
-    /// Decisions of the advisor itself.
+    /// The advisor's own decisions.
     pub const OWN: [RuleId; 6] = [
         RuleId::Synchronised,
         RuleId::LimitInForce,
@@ -39,7 +39,7 @@ impl RuleId {
         RuleId::Largest,
     ];
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         match self {
             RuleId::Listed(id) => id,

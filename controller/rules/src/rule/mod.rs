@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A sizing rule, and its answer for one situation.
+//! Buffer-sizing rules and their result for one situation.
 
 mod assumption;
 mod id;
@@ -14,12 +14,12 @@ pub use situation::Situation;
 use crate::targets::Goal;
 use std::borrow::Cow;
 
-/// A paper that rules come from.
+/// A paper that is the source of rules.
 #[derive(Debug)]
 pub struct Paper {
-    /// How rules and documents call it, e.g. `BSCL`.
+    /// Short name in rules and documents, e.g. `BSCL`.
     pub name: &'static str,
-    /// Authors, title, where and when.
+    /// Authors, title, venue and year.
     pub citation: &'static str,
 }
 
@@ -28,27 +28,27 @@ pub struct Paper {
 pub enum Basis {
     /// A model of the traffic.
     Model,
-    /// The measurement at the limit in force. Goes before any model.
+    /// The measurement at the limit in force. Takes precedence over any model.
     Measurement,
-    /// Other rules, of which it is the larger. The advisor weighs goals itself, so it
-    /// chooses among those and only shows this one.
+    /// The larger of other rules. The advisor weighs goals itself, so it chooses among those rules
+    /// and only shows this one.
     Combination,
 }
 
-/// A buffer-sizing rule, as a value.
+/// A buffer-sizing rule.
 ///
-/// The advisor knows of a rule only what is said here. It asks a rule that
-/// [serves](Self::serves) utilisation or loss for the smallest buffer that
-/// secures that goal, and one that serves delay for the largest.
+/// The advisor uses only these fields. It takes the buffer of a rule that [serves](Self::serves)
+/// utilisation or loss as the smallest that secures the goal, and that of a rule that serves delay
+/// as the largest.
 #[derive(Debug)]
 pub struct Rule {
     /// Stable identifier in answers and stored records, e.g. `bscl_loss`.
     pub id: &'static str,
-    /// Name for people.
+    /// Display name.
     pub name: &'static str,
     /// Source of the rule.
     pub paper: &'static Paper,
-    /// Equation, theorem or section there; other papers that have it.
+    /// Equation, theorem or section in the paper; other papers that contain it.
     pub equation: &'static str,
     /// The formula in plain text, in the paper's symbols.
     pub formula: &'static str,
@@ -58,33 +58,32 @@ pub struct Rule {
     pub basis: Basis,
     /// Its assumptions about the traffic.
     pub assumptions: &'static [&'static Assumption],
-    /// The quantities that the formula uses; those not known are not finite.
+    /// Returns the quantities that the formula uses; unknown quantities are not finite.
     pub inputs: fn(&Situation<'_>) -> Vec<Input>,
-    /// The buffer, bytes as the queue counts them; below 0 where none is needed.
+    /// Returns the buffer, bytes as the queue counts them; negative if none is needed.
     pub size_bytes: fn(&Situation<'_>) -> Result<f64, Missing>,
 }
 
 impl Rule {
-    /// Whether the rule secures this goal, alone or among others.
+    /// Whether the rule secures this goal, alone or with other goals.
     pub fn serves(&self, goal: Goal) -> bool {
         self.goals.contains(&goal)
     }
 
-    /// The id as answers have it.
+    /// Returns the id as used in answers.
     pub const fn id(&self) -> RuleId {
         RuleId::Listed(Cow::Borrowed(self.id))
     }
 
-    /// Paper and equation, e.g. `BSCL eq. 16`.
+    /// Returns the paper and equation, e.g. `BSCL eq. 16`.
     pub fn source(&self) -> String {
         format!("{} {}", self.paper.name, self.equation)
             .trim_end()
             .into()
     }
 
-    /// Applies the rule. A rule that lacks an input, or is given one out of
-    /// range, has no buffer and says why in `missing`. A rule that assumes what
-    /// is known not to hold has `applies == false`.
+    /// Applies the rule. If an input is missing or out of range, the result has no buffer and gives
+    /// the reason in `missing`. If an assumption is known not to hold, `applies` is false.
     pub fn evaluate(&self, situation: &Situation<'_>) -> RuleResult {
         let size = (self.size_bytes)(situation).and_then(|bytes| {
             if bytes.is_finite() {

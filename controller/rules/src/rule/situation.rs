@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Inputs of a rule.
+//! Inputs of rules.
 
 use super::result::Missing;
 use crate::targets::{Options, Targets};
 use crate::traffic::Traffic;
 
-/// Largest limit without one in the options, in C·T̄...
+/// Largest limit if the options have none, in multiples of C·T̄...
 const DEFAULT_LARGEST_RTTS: f64 = 4.0;
-/// ...and at least so much queueing delay, s.
+/// ...but at least this much queueing delay, s.
 const DEFAULT_LARGEST_S: f64 = 1.0;
 
-/// The measured traffic, what the operator wants of it, and how.
+/// The measured traffic, the operator's targets and the advisor's options.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     /// The measured traffic.
     pub traffic: &'a Traffic,
     /// The operator's targets.
     pub targets: &'a Targets,
-    /// How the advisor works.
+    /// The advisor's options.
     pub options: &'a Options,
 }
 
@@ -42,8 +42,8 @@ impl Situation<'_> {
         self.options.min_packets.max(1.0) * self.traffic.segment_bytes
     }
 
-    /// The largest limit that makes sense, bytes: of the options, else four times
-    /// C·T̄, but not less than a second of queueing.
+    /// Returns the largest reasonable limit, bytes: as in the options, else four times C·T̄, but at
+    /// least a second of queueing.
     pub fn largest_limit_bytes(&self) -> f64 {
         let rtts_s = DEFAULT_LARGEST_RTTS * self.traffic.t_mean_s.value.max(0.0);
         let default = self.drain_bytes_per_s() * rtts_s.max(DEFAULT_LARGEST_S);

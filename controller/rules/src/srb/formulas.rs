@@ -35,8 +35,8 @@ pub struct Bursts {
     pub mean_square_pkts2: f64,
 }
 
-/// Bursts of short flows of `flow_pkts` packets each that stay in slow start:
-/// 2, 4, 8, … and what is left in the last round (SRB §4).
+/// Returns the bursts of short flows of `flow_pkts` packets each that stay in slow start: 2, 4, 8,
+/// … and the remainder in the last round (SRB §4).
 ///
 /// # Errors
 /// Length below 1 packet.
@@ -57,8 +57,8 @@ pub fn slow_start_bursts(flow_pkts: f64) -> Result<Bursts, RuleError> {
     })
 }
 
-/// b at which P(Q ≥ b) = exp(−b·2(1−ρ)/ρ·E\[X\]/E\[X²\]) is the bound p̂, packets, for
-/// a link that carries short flows only (SRB §4).
+/// Returns the buffer b, packets, at which P(Q ≥ b) = exp(−b·2(1−ρ)/ρ·E\[X\]/E\[X²\]) equals the
+/// bound p̂, for a link that carries only short flows (SRB §4).
 ///
 /// # Errors
 /// ρ or p̂ not between 0 and 1; moments not above 0.

@@ -59,7 +59,7 @@ pub static SHORT_FLOWS: Rule = Rule {
     paper: &PAPER,
     equation: "§4",
     formula: "b = -ln(p)*rho/(2(1-rho))*E[X²]/E[X] packets",
-    // Utilisation is the load there, whatever the buffer.
+    // On such a link the utilisation equals the load, whatever the buffer.
     goals: &[Goal::Loss],
     basis: Basis::Model,
     assumptions: &[&NO_LBP_FLOW, &BELOW_CAPACITY, &SLOW_START],

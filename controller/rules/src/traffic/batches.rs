@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sampling errors by batch means.
 //!
-//! Losses come in bursts about a sawtooth apart, and a load drifts: packets, and seconds,
-//! depend on each other, parts of [`BATCH_S`] hardly. How far those parts differ says how
-//! far the mean of all is off. Sums are kept, so that windows add up.
+//! Losses come in bursts about a sawtooth apart, and the load drifts, so packets and seconds are
+//! correlated, but batches of [`BATCH_S`] hardly are. The spread between batches gives the error of
+//! the overall mean. Only sums are kept, so that windows can be added.
 
 use crate::quantiles::{Z90, t90};
 use serde::{Deserialize, Serialize};
 
-/// Shortest time of a batch, s.
+/// Shortest duration of a batch, s.
 pub const BATCH_S: f64 = 4.0;
-/// With fewer batches their spread is not known.
+/// Number of batches below which their spread is unknown.
 const FEWEST: f64 = 5.0;
-/// Sums over batches of equal length: drops, arrivals and utilisation of each.
+/// Sums of the drops, arrivals and utilisation of batches of equal length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Batches {
-    /// Batches.
+    /// Number of batches.
     pub count: f64,
-    /// Sum of the squares of their drops.
+    /// Sum of the squares of the batches' drops.
     pub drops_squared: f64,
     /// Sum of drops times arrivals.
     pub drops_by_arrivals: f64,
-    /// Sum of their arrivals.
+    /// Sum of the batches' arrivals.
     pub arrivals: f64,
-    /// Sum of the squares of their arrivals.
+    /// Sum of the squares of the batches' arrivals.
     pub arrivals_squared: f64,
-    /// Sum of their utilisations, fractions.
+    /// Sum of the batches' utilisations, fractions.
     pub utilisation: f64,
-    /// Sum of the squares of their utilisations.
+    /// Sum of the squares of the batches' utilisations.
     pub utilisation_squared: f64,
 }
 
 impl Batches {
-    /// Takes a batch: packets dropped, packets that came, utilisation.
+    /// Adds a batch: packets dropped, packets that arrived, utilisation.
     pub fn take(&mut self, drops: f64, arrivals: f64, utilisation: f64) {
         self.add(Self {
             count: 1.0,
@@ -45,7 +45,7 @@ impl Batches {
         });
     }
 
-    /// Takes those of another window.
+    /// Adds the batches of another window.
     pub fn add(&mut self, mut other: Self) {
         for (sum, more) in self.sums().into_iter().zip(other.sums()) {
             *sum += *more;
@@ -64,28 +64,28 @@ impl Batches {
         ]
     }
 
-    /// Nothing was taken.
+    /// Returns whether there are no batches.
     pub fn is_empty(&self) -> bool {
         self.count <= 0.0
     }
 
-    /// Counts as only so many, of all that there are.
+    /// Scales the weight of all batches by `share`.
     pub fn fade(&mut self, share: f64) {
         for sum in self.sums() {
             *sum *= share;
         }
     }
 
-    /// Standard error of a mean over batches, from the sum of the squares of their
-    /// differences from it, widened as Student's distribution is to the normal one.
+    /// Returns the standard error of a mean over batches from the sum of squared deviations,
+    /// widened by the ratio of Student's quantile to the normal one.
     fn error(&self, squares: f64) -> Option<f64> {
         let free = self.count - 1.0;
         let student = t90(free as usize) / Z90;
         (self.count >= FEWEST).then(|| student * (squares.max(0.0) / free / self.count).sqrt())
     }
 
-    /// Independent events of which a loss rate with this spread is the mean: the inverse
-    /// of its relative variance (a ratio estimator). `None` with few batches or no loss.
+    /// Returns the number of independent events that a loss rate with this spread corresponds to:
+    /// the inverse of its relative variance (ratio estimator). `None` with few batches or no loss.
     pub fn loss_events(&self, loss_rate: f64) -> Option<f64> {
         let p = loss_rate;
         let squares =
@@ -95,8 +95,8 @@ impl Batches {
         (error > 0.0 && error.is_finite()).then(|| error.powi(-2))
     }
 
-    /// Sampling error of the mean utilisation, fraction: half of its 90 % interval. `None`
-    /// with few batches.
+    /// Returns the sampling error of the mean utilisation, fraction: half of its 90 % interval.
+    /// `None` with few batches.
     pub fn utilisation_error(&self) -> Option<f64> {
         let squares = self.utilisation_squared - self.utilisation * self.utilisation / self.count;
         Some(Z90 * self.error(squares)?)
@@ -107,7 +107,7 @@ impl Batches {
 mod tests {
     use super::*;
 
-    /// Differences of known variance: 90 of 100 intervals hold the mean.
+    /// With a known variance, 90 of 100 intervals contain the mean.
     #[test]
     fn intervals_hold_the_mean_as_often_as_they_say() {
         let mut seed = 7_u64;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which congestion controls the flows have.
+//! Congestion controls of the flows.
 
 use super::CongestionControl;
 use serde::{Deserialize, Serialize};
 
-/// Parts of the LBP flows by their number, whatever the limit lets each of them send
-/// or lose; the rest is Reno's and Scalable's. Fractions.
+/// Shares of the LBP flows by number, however much the limit lets each of them send or lose; the
+/// rest are Reno and Scalable. Fractions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FlowMix {
     /// Flows whose window follows a model of the path (BBR).
     pub model_based: f64,
-    /// Flows of CUBIC.
+    /// CUBIC flows.
     pub cubic: f64,
-    /// Flows that were not recognised.
+    /// Unrecognised flows.
     pub unknown: f64,
 }
 
-/// Parts that differ by more are of other traffic.
+/// Largest difference between shares of the same traffic.
 const SAME: f64 = 0.3;
 
 impl FlowMix {
-    /// Of these flows; all are taken for unknown where there is none.
+    /// Returns the mix of these flows; without flows, all count as unknown.
     pub fn of(flows: impl IntoIterator<Item = CongestionControl>) -> Self {
         let (mut mix, mut all) = (Self::default(), 0.0);
         for flow in flows {
@@ -48,7 +48,7 @@ impl FlowMix {
         }
     }
 
-    /// Whether both may be of the same flows: those not recognised may be any.
+    /// Whether both mixes may describe the same flows: unrecognised flows may be of any kind.
     pub fn may_equal(self, other: Self) -> bool {
         let apart = |a: f64, b: f64| (a - b - other.unknown).max(b - a - self.unknown);
         apart(self.model_based, other.model_based) <= SAME && apart(self.cubic, other.cubic) <= SAME
@@ -85,7 +85,7 @@ mod tests {
             assert!(other.may_equal(other) && !half.may_equal(other));
         }
         assert!(half.may_equal(most) && most.may_equal(half));
-        // Any of them.
+        // An unrecognised flow matches any.
         let unknown = FlowMix::of([Unknown]);
         let part = FlowMix::of([Reno, Unknown]);
         for other in [reno, cubic, bbr, half] {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which congestion controls the drops are of.
+//! Congestion controls of the flows whose packets are dropped.
 
 use super::CongestionControl;
 use serde::{Deserialize, Serialize};
 
-/// Parts of the drops of LBP flows that multiply their windows down, by their
-/// congestion control; the rest is Reno's and DCTCP's, which halves on loss. Fractions.
+/// Shares of the drops of LBP flows that multiply their windows down, by congestion control; the
+/// rest are Reno and DCTCP, which halves on loss. Fractions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LossMix {
-    /// CUBIC's.
+    /// Drops of CUBIC flows.
     pub cubic: f64,
-    /// Scalable TCP's.
+    /// Drops of Scalable TCP flows.
     pub scalable: f64,
-    /// Of flows that were not recognised.
+    /// Drops of unrecognised flows.
     pub unknown: f64,
 }
 
 impl LossMix {
-    /// The mix of flows that all have one congestion control.
+    /// Returns the mix of flows that all have one congestion control.
     pub fn of(all: CongestionControl) -> Self {
         let part = |cc| f64::from(u8::from(all == cc));
         Self {
@@ -27,12 +27,12 @@ impl LossMix {
         }
     }
 
-    /// From counts of drops; `None` without one.
+    /// Computes the mix from counts of drops; `None` without drops.
     pub fn of_drops(drops: impl IntoIterator<Item = (CongestionControl, u64)>) -> Option<Self> {
         let (mut mix, mut all) = (Self::default(), 0.0);
         for (cc, drops) in drops {
             let part = match cc {
-                // Drops of flows that follow a model of the path are counted apart.
+                // Drops of flows that follow a model of the path are counted separately.
                 CongestionControl::Bbr => continue,
                 CongestionControl::Cubic => &mut mix.cubic,
                 CongestionControl::Scalable => &mut mix.scalable,
@@ -49,7 +49,7 @@ impl LossMix {
         })
     }
 
-    /// Reno's.
+    /// Share of the drops of Reno flows.
     pub fn reno(self) -> f64 {
         (1.0 - self.cubic - self.scalable - self.unknown).max(0.0)
     }

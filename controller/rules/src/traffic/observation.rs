@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kind of the traffic, and what it got at the limit in force.
+//! Kind of the traffic, and its performance at the limit in force.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 pub enum Regime {
     /// No flow is bottlenecked here and the sum of rates is below capacity.
     Transparent,
-    /// Some flows are bottlenecked here, the rest leaves them room.
+    /// Some flows are bottlenecked here, and the other traffic leaves them room.
     Elastic,
-    /// Traffic that is not elastic fills the link, or drops persist at minimum windows.
+    /// Inelastic traffic fills the link, or drops persist at minimum windows.
     Overload,
-    /// Not enough was seen.
+    /// Too little was seen to tell.
     #[default]
     Unknown,
 }
 
 impl Regime {
-    /// Its name in sentences.
+    /// Name of the regime in sentences.
     pub fn label(self) -> &'static str {
         match self {
             Regime::Transparent => "transparent",
@@ -32,7 +32,7 @@ impl Regime {
     }
 }
 
-/// Congestion control as recognised from a window's trajectory.
+/// Congestion control as recognised from the evolution of the window.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -40,13 +40,13 @@ impl Regime {
 pub enum CongestionControl {
     /// TCP Reno: halves its window on loss.
     Reno,
-    /// CUBIC as Linux has it.
+    /// CUBIC as implemented in Linux.
     Cubic,
     /// BBR v1: follows a model of the path, not losses.
     Bbr,
     /// Scalable TCP.
     Scalable,
-    /// DCTCP and its like: reduces by half the share of its packets that were marked.
+    /// DCTCP and similar: reduces by half the share of its packets that were marked.
     Dctcp,
     /// Not recognised.
     #[default]
@@ -56,14 +56,14 @@ pub enum CongestionControl {
 /// How reductions of different flows coincide (UTB §4).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Synchrony {
-    /// Mean of D(t) over RTTs with a loss: flows that reduce in one RTT.
+    /// Mean of D(t), the number of flows that reduce in one RTT, over RTTs with a loss.
     pub d_mean: f64,
     /// Mean of s = max(0, D − n²/(Δ·BDP)).
     pub s_mean: f64,
-    /// Its maximum: eq. 3 of UTB is about the worst RTT. 0 where it is not known.
+    /// Maximum of s: eq. 3 of UTB is about the worst RTT. 0 if unknown.
     #[serde(default)]
     pub s_max: f64,
-    /// Fraction of those RTTs in which D ≤ n²/(Δ·BDP) + √n.
+    /// Fraction of the RTTs with a loss in which D ≤ n²/(Δ·BDP) + √n.
     pub condition_fraction: f64,
 }
 
@@ -74,26 +74,26 @@ pub struct Observed {
     pub utilisation: f64,
     /// Drops over arrivals.
     pub loss_rate: f64,
-    /// Drops that `loss_rate` was counted from.
+    /// Number of drops behind `loss_rate`.
     pub drops: u64,
     /// Mean queueing delay, ms.
     pub delay_mean_ms: f64,
-    /// Median of the queueing delay, ms.
+    /// Median queueing delay, ms.
     pub delay_p50_ms: f64,
-    /// Its 99th percentile, ms.
+    /// 99th percentile of the queueing delay, ms.
     pub delay_p99_ms: f64,
-    /// Its maximum, ms.
+    /// Maximum queueing delay, ms.
     pub delay_max_ms: f64,
 }
 
-/// Occupancy met by arrivals while one limit was in force.
+/// Queue occupancy seen by arriving packets while one limit was in force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Occupancy {
-    /// Arrivals that it was counted from.
+    /// Number of arrivals counted.
     pub arrivals: u64,
-    /// Fraction of the arrivals that met an empty queue.
+    /// Fraction of the arrivals that found the queue empty.
     pub met_empty: f64,
-    /// Occupancies met by the others, bytes, ascending: each stands for an equal part
-    /// of them.
+    /// Occupancies seen by the other arrivals, bytes, ascending: each represents an equal share of
+    /// these arrivals.
     pub bytes: Vec<f64>,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Result of a limit that was in force before, under the same traffic.
+//! Result of a limit that was in force earlier, under the same traffic.
 
 use super::{FlowMix, Observed, Traffic};
 use serde::{Deserialize, Serialize};
@@ -11,25 +11,25 @@ pub struct TriedLimit {
     pub limit_bytes: f64,
     /// Drops over arrivals.
     pub loss_rate: f64,
-    /// Drops that `loss_rate` was counted from.
+    /// Number of drops behind `loss_rate`.
     pub drops: u64,
-    /// Loss events that they came in.
+    /// Loss events in which these drops occurred.
     pub loss_events: f64,
     /// Mean utilisation, fraction.
     pub utilisation: f64,
     /// Mean queueing delay, ms.
     pub delay_mean_ms: f64,
-    /// N_b while it was measured.
+    /// N_b during the measurement.
     pub n_b: f64,
-    /// Congestion controls of the flows then; without it, any.
+    /// Congestion controls of the flows during the measurement; `None` matches any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_mix: Option<FlowMix>,
-    /// When it was measured last, Unix ms.
+    /// Time of the last measurement, Unix ms.
     pub unix_ms: u64,
 }
 
 impl TriedLimit {
-    /// Result of the limit in force according to `traffic`; `None` if nothing was measured.
+    /// Returns the result of the limit in force from `traffic`; `None` if nothing was measured.
     pub fn of(traffic: &Traffic, unix_ms: u64) -> Option<Self> {
         let Observed {
             utilisation,
@@ -56,7 +56,7 @@ impl TriedLimit {
 mod tests {
     use super::*;
 
-    /// Before flows were counted, bytes and drops stood for them.
+    /// Records without a flow mix (they had shares of bytes and drops) match any flows.
     #[test]
     fn one_saved_before_is_of_any_flows() {
         let saved = r#"{"limit_bytes": 150000.0, "loss_rate": 0.07, "drops": 7773,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Formulas of UTB for many flows (§4-5), and what its rules share.
+//! Formulas of UTB for many flows (§4-5), and helpers of its rules.
 
 use super::single_flow::formulas as single_flow;
 use crate::error::{RuleError, at_least_one, not_negative, open_fraction, positive};
@@ -11,7 +11,7 @@ pub static PAPER: Paper = Paper {
     citation: "B. Spang, S. Arslan, N. McKeown: Updating the Theory of Buffer Sizing. Performance 2021",
 };
 
-/// n flows of fairness Δ over one bandwidth-delay product.
+/// n flows of fairness Δ that share one bandwidth-delay product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// BDP, bytes.
@@ -23,7 +23,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// The measured flows.
+    /// Returns the share of the measured flows.
     ///
     /// # Errors
     /// Δ was not measured.
@@ -46,8 +46,8 @@ impl Share {
     }
 }
 
-/// B = Δ·BDP/√n (Theorems 5-6), bytes. Holds where D ≤ n²/(Δ·BDP) + √n in every RTT
-/// and all windows are at least [`smallest_window_pkts`].
+/// B = Δ·BDP/√n (Theorems 5-6), bytes. Holds if D ≤ n²/(Δ·BDP) + √n in every RTT and all windows
+/// are at least [`smallest_window_pkts`].
 ///
 /// # Errors
 /// BDP not above 0, n or Δ below 1.
@@ -56,16 +56,16 @@ pub fn sqrt_n_bytes(share: Share) -> Result<f64, RuleError> {
     Ok(s.delta * s.bdp_bytes / s.flows.sqrt())
 }
 
-/// B = s·Δ·BDP/n (eq. 3, §4.6), bytes, for measured s.
+/// B = s·Δ·BDP/n (eq. 3, §4.6), bytes, with the measured s.
 ///
 /// # Errors
-/// As [`sqrt_n_bytes`]; s below 0.
+/// As for [`sqrt_n_bytes`]; s below 0.
 pub fn desynchronised_bytes(share: Share, s: f64) -> Result<f64, RuleError> {
     let share = share.checked()?;
     Ok(not_negative("s", s)? * share.delta * share.bdp_bytes / share.flows)
 }
 
-/// Smallest window the theorems allow: a/(1−β) for a flow that adds `a`
+/// Returns the smallest window for which the theorems hold: a/(1−β) for a flow that adds `a`
 /// segments per RTT and multiplies by β; 2 for Reno.
 ///
 /// # Errors
@@ -74,7 +74,7 @@ pub fn smallest_window_pkts(increase_pkts: f64, beta: f64) -> Result<f64, RuleEr
     Ok(positive("a (packets per RTT)", increase_pkts)? / (1.0 - open_fraction("beta", beta)?))
 }
 
-/// μ ≥ 1 − Δ/√n for any B ≥ 0 (Theorem 7); 0 where that is negative.
+/// μ ≥ 1 − Δ/√n for any B ≥ 0 (Theorem 7); 0 if negative.
 ///
 /// # Errors
 /// n or Δ below 1.
@@ -82,9 +82,8 @@ pub fn utilisation_floor(n: f64, delta: f64) -> Result<f64, RuleError> {
     Ok((1.0 - at_least_one("delta", delta)? / at_least_one("n", n)?.sqrt()).max(0.0))
 }
 
-/// B = Δ·BDP/√(2n)·√(ln 1/δ) (Theorem 8), bytes: more than this keeps the queue
-/// from emptying with probability 1 − δ when all flows run BBR v1 in its
-/// probe-bandwidth phase.
+/// B = Δ·BDP/√(2n)·√(ln 1/δ) (Theorem 8), bytes: a larger buffer keeps the queue from emptying with
+/// probability 1 − δ if all flows run BBR v1 in its probe-bandwidth phase.
 ///
 /// # Errors
 /// Arguments out of range; δ not between 0 and 1.
@@ -105,7 +104,7 @@ pub(super) static SEVERAL_FLOWS: Assumption = Assumption {
     },
 };
 
-/// Windows are at least [`smallest_window_pkts`].
+/// All windows are at least [`smallest_window_pkts`].
 pub(super) static LARGE_WINDOWS: Assumption = Assumption {
     statement: "windows ≥ a/(1−β)",
     check: |s, _| {
@@ -123,11 +122,11 @@ pub(super) static LARGE_WINDOWS: Assumption = Assumption {
     },
 };
 
-/// Factor between the base RTTs of flows that count as equal.
+/// Largest ratio between base RTTs that count as equal.
 const SAME_RTT: f64 = 2.0;
 
-/// UTB §3.3: all flows have the same base RTT. Tₑ stands for it; where RTTs differ
-/// by more, what the theorems ask for was measured nowhere.
+/// UTB §3.3: all flows have the same base RTT, for which Tₑ is used. The theorems' conditions were
+/// not measured for RTTs that differ by more.
 pub(super) static EQUAL_RTTS: Assumption = Assumption {
     statement: "base RTTs within a factor of 2",
     check: |s, _| {
@@ -150,10 +149,10 @@ pub(super) static EQUAL_RTTS: Assumption = Assumption {
     },
 };
 
-/// Buffer over BDP up to which B = O(BDP) is taken to hold.
+/// Largest ratio of buffer to BDP at which B = O(BDP) is taken to hold.
 const LARGEST_BDPS: f64 = 2.0;
 
-/// UTB §3.3: windows while the limit in force is met are those of B = O(BDP).
+/// UTB §3.3: the theorems assume windows measured with B = O(BDP).
 pub(super) static SMALL_BUFFER: Assumption = Assumption {
     statement: "limit in force ≤ 2·BDP",
     check: |s, _| {
@@ -211,7 +210,7 @@ mod tests {
         // s = √n turns eq. 3 into Theorem 5.
         let a = desynchronised_bytes(S, S.flows.sqrt()).unwrap();
         assert!((a - sqrt_n_bytes(S).unwrap()).abs() < 1e-6);
-        // One flow, Δ = 1: the whole product.
+        // One flow, Δ = 1: the whole BDP.
         let one = Share {
             flows: 1.0,
             delta: 1.0,

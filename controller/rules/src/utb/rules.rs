@@ -48,7 +48,7 @@ static FEW_REDUCTIONS: Assumption = Assumption {
     },
 };
 
-/// s of the worst RTT, as the theorem has it.
+/// Returns s of the worst RTT, as in the theorem.
 fn worst(s: &Situation<'_>) -> Option<f64> {
     let synchrony = s.traffic.synchrony;
     synchrony.map(|s| s.s_max.max(s.s_mean))

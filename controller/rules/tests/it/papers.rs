@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measurements of the papers, compared with the rules.
+//! Comparison of the rules with measurements of the papers.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -14,7 +14,7 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbed/reproduce/fixtures")
 }
 
-/// Of the depths, every row.
+/// Directory of the lab's excerpt of the papers' data; of the queue depths it has every row.
 fn excerpt() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbed/lab/tidemark_lab/papers/ifip21")
 }
@@ -41,7 +41,7 @@ fn key(row: &BTreeMap<String, String>) -> Key {
     (row["algorithm"].clone(), n as u32)
 }
 
-/// Smallest limit (packets) from which on 99 % of the packets met a queue.
+/// Returns the smallest limit (packets) from which 99 % of the packets found a queue.
 fn smallest_full(dir: &Path) -> BTreeMap<Key, f64> {
     let mut runs: BTreeMap<Key, Vec<(f64, bool)>> = BTreeMap::new();
     for row in table(&dir.join("generalized_test.csv")) {
@@ -64,7 +64,7 @@ fn smallest_full(dir: &Path) -> BTreeMap<Key, f64> {
     found
 }
 
-/// Mean number of flows with a loss, over the intervals that had one.
+/// Returns the mean number of flows with a loss, over the intervals with a loss.
 fn flows_with_loss(dir: &Path) -> BTreeMap<Key, f64> {
     let mut sums: BTreeMap<Key, (f64, f64)> = BTreeMap::new();
     for row in table(&dir.join("drops_per_2ms.csv")) {
@@ -77,7 +77,7 @@ fn flows_with_loss(dir: &Path) -> BTreeMap<Key, f64> {
     sums.into_iter().map(|(k, (s, n))| (k, s / n)).collect()
 }
 
-/// √n + n²/(2B): Theorem 5 with Δ·BDP in place of 2B where the paper draws it.
+/// √n + n²/(2B): Theorem 5 with 2B in place of Δ·BDP, as the paper draws it.
 fn allowed(n: f64) -> f64 {
     n.sqrt() + n.powi(2) / (2.0 * 15_000.0 * 80.0 / 9000.0)
 }
@@ -114,7 +114,7 @@ fn buffers_follow_the_rules(found: &BTreeMap<Key, f64>) {
         };
         if n < 1.5 {
             let rule = single_flow::buffer_bytes(BDP_PKTS, beta, 1.0).unwrap();
-            // Not below 20 packets (§3.6); limits were tried in steps.
+            // Not below 20 packets (§3.6); the limits were tried in steps.
             assert!(
                 (1.0..1.8).contains(&(packets / rule.max(20.0))),
                 "{algorithm}: {packets}"
@@ -138,7 +138,7 @@ test_support::shared_data_test! {
         let found = smallest_full(&dir);
         assert_eq!(found.len(), 28);
         buffers_follow_the_rules(&found);
-        // All come together at many flows.
+        // All algorithms need similarly little with many flows.
         for algorithm in ["reno", "cubic", "scalable", "bbr"] {
             assert!(found[&(algorithm.to_owned(), 64)] < 30.0);
         }

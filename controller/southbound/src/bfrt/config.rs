@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Settings of BFRT besides the address of a switch.
+//! Settings of BFRT in addition to the address of a switch.
 
 use crate::Error;
 use crate::driver_kind::{Section, SwitchAddress};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The section `bfrt` of a switch.
+/// The section `bfrt` of a switch's configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Name of the running program.
     pub p4_name: String,
-    /// Id of this client; no two clients of a switch may have the same.
+    /// Id of this client; must be unique among the clients of a switch.
     #[serde(default = "first_client")]
     pub client_id: u32,
-    /// Queues whose limit the traffic manager holds (`tm.queue.buffer`): a port's number for
-    /// its queue 0, "port:queue" for another; the program holds the limits of other ports.
+    /// Queues whose limit the traffic manager holds (`tm.queue.buffer`), by port number for queue 0
+    /// or "port:queue" for another; the program holds the limits of other ports.
     #[serde(default)]
     pub queues: BTreeMap<String, Queue>,
 }
@@ -31,7 +31,7 @@ pub struct Queue {
     pub pg_id: u32,
     /// Queue within the port group.
     pub pg_queue: u32,
-    /// The form of its limit.
+    /// Form of the queue's limit.
     #[serde(default)]
     pub threshold: Threshold,
 }
@@ -40,15 +40,15 @@ pub struct Queue {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Threshold {
-    /// So many cells of the queue's own.
+    /// A fixed number of cells of the queue's own.
     #[default]
     Static,
-    /// A share of what is free of the queue's pool (`dynamic_baf`). The limit in bytes is what
-    /// the queue takes where it is alone in its pool.
+    /// A share of the free cells of the queue's pool (`dynamic_baf`). The limit in bytes is the
+    /// largest occupancy, which the queue reaches if it is alone in its pool.
     Dynamic,
 }
 
-/// One server: how it is reached, and what BFRT needs besides.
+/// A server: how to reach it, and BFRT's own settings.
 pub(super) struct Server {
     pub switch: SwitchAddress,
     pub config: Config,
@@ -66,7 +66,7 @@ impl Config {
             .map_err(|e| Error::value("bfrt", e.to_string()))
     }
 
-    /// The queues by port and queue.
+    /// Returns the queues by port and queue number.
     pub(super) fn of_ports(&self) -> Result<BTreeMap<(u32, u32), Queue>, Error> {
         let mut all = BTreeMap::new();
         for (k, q) in &self.queues {
@@ -87,10 +87,10 @@ impl Config {
         Ok(all)
     }
 
-    /// Device id as BFRT has it; an error beyond 32 bits.
+    /// Returns the device id in BFRT's 32 bits; an error if it does not fit.
     pub(super) fn device_id(address: &SwitchAddress) -> Result<u32, Error> {
         u32::try_from(address.device_id).map_err(|_| {
-            let text = format!("{} is too large, BFRT has 32 bits", address.device_id);
+            let text = format!("{} is too large: BFRT has 32 bits", address.device_id);
             Error::value("device_id", text)
         })
     }

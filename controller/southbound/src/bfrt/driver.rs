@@ -17,22 +17,21 @@ use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// In the list of drivers and in a configuration.
+/// Name of the driver in the list of drivers and in a configuration.
 pub(super) const NAME: &str = "bfrt";
 
 /// A Tofino switch.
 pub struct Bfrt {
     client: Client,
-    /// Queues whose limit the traffic manager holds, instead of the program.
-    /// By port and queue.
+    /// Queues whose limit the traffic manager holds instead of the program, by port and queue.
     queues: BTreeMap<(u32, u32), Queue>,
 }
 
 impl Bfrt {
-    /// A driver; connects when first used. Needs a tokio runtime.
+    /// Creates the driver; it connects on first use. Needs a tokio runtime.
     ///
     /// # Errors
-    /// An address that is not `host:port` or a URL, a number that BFRT has no room for.
+    /// An address that is not `host:port` or a URL, or a number that is too large for BFRT.
     pub fn new(switch: SwitchAddress, config: Config) -> Result<Self, Error> {
         Ok(Self {
             queues: config.of_ports()?,
@@ -40,7 +39,7 @@ impl Bfrt {
         })
     }
 
-    /// `None` where there is no entry.
+    /// Reads the limit; `None` if there is no entry.
     async fn stored_limit(
         &self,
         info: &Info,
@@ -62,7 +61,7 @@ impl Bfrt {
             .transpose()
     }
 
-    /// The pipe and the entry to write for a limit, and the limit in force then.
+    /// Returns the pipe, the entry to write for a limit, and the limit that results.
     async fn planned(
         &self,
         info: &Info,
@@ -107,8 +106,8 @@ impl SwitchReader for Bfrt {
         Ok(stored.unwrap_or(Limit::Unlimited))
     }
 
-    /// Nothing of BFRT can be asked without subscribing and binding to the program;
-    /// neither changes the switch.
+    /// BFRT answers nothing before a client has subscribed and bound to the program; neither
+    /// changes the switch.
     async fn observe(&self) -> Health {
         match self.client.bound().await {
             Ok(_) => Health {
@@ -150,7 +149,7 @@ impl Southbound for Bfrt {
         if plan.queues.is_some() {
             return Err(Error::value(
                 "provision.queues",
-                "the program of this switch gives packets their queue by its own tables: leave queues out",
+                "the switch's program assigns packets to queues by its own tables: leave queues out",
             ));
         }
         let limits = plan
@@ -171,14 +170,14 @@ impl Southbound for Bfrt {
         for &port in &plan.reports_off_ports {
             items.push(entries::report_port(&info, port, false)?);
         }
-        // Watch entries last: nothing is reported before it has a way to go.
+        // Watch entries last: nothing is reported before reports have a destination.
         for (i, w) in plan.watch.iter().enumerate() {
             let field = format!("watch[{i}]");
             items.extend(entries::watch(&info, w, i as u64 + 1, &field)?);
         }
         let mut done = Provisioned::default();
         for (port, wanted) in limits {
-            // The traffic manager's entries are always there, and float until one is set.
+            // The traffic manager's entries always exist, and float until a limit is set.
             let in_manager = self.queues.contains_key(&(port, 0));
             let ours = match in_manager {
                 true => None,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables, keys, actions and data fields by name, out of BFRT's JSON.
+//! Tables, keys, actions and data fields by name, from BFRT's JSON.
 
 use crate::Error;
 use crate::program_contract::without_unit;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use tidemark_proto::bfrt_proto as bf;
 
-/// All tables: those of the program and the device's fixed ones.
+/// All tables of the program and the device's fixed tables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Info {
     tables: Vec<Table>,
@@ -21,12 +21,12 @@ pub(super) struct Table {
     key: Vec<Field>,
     #[serde(default)]
     action_specs: Vec<Action>,
-    /// Without an action, or added to those of any.
+    /// Fields without an action, or in addition to those of any action.
     #[serde(default, deserialize_with = "fields")]
     data: Vec<Field>,
 }
 
-/// A field of key or data.
+/// A field of a key or of data.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Field {
     pub id: u32,
@@ -54,7 +54,7 @@ struct Action {
     data: Vec<Field>,
 }
 
-/// Fields of data, each as it is or in `singleton`, with its rights: the
+/// Deserialises data fields, each either plain or in `singleton` with its access rights: the
 /// program's actions have the first form, the device's the second.
 fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Field>, D::Error> {
     #[derive(Deserialize)]
@@ -70,16 +70,16 @@ fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Field>, D::E
     Ok(all.map(field).collect())
 }
 
-/// The value that a field of a key is compared with.
+/// Value that a key field is matched against.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part<'a> {
     Number(u64),
-    /// Value and mask, of ternary fields; a number there compares all bits.
+    /// Value and mask of a ternary field; a plain number matches all bits.
     Masked(u128, u128),
     Text(&'a str),
 }
 
-/// A value for a field.
+/// Value of a data field.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Number(u64),
@@ -89,14 +89,14 @@ pub(super) enum Value {
     Flags(Vec<bool>),
 }
 
-/// Contents of an entry: its action's short name, and its fields by name.
+/// Fields of an entry by name.
 pub(super) type Fields = BTreeMap<String, Value>;
 
 impl Info {
-    /// Reads the JSON of the program and of the device.
+    /// Parses the JSON of the program and of the device.
     ///
     /// # Errors
-    /// Text that is not JSON, or a table of an unknown shape, by its name.
+    /// Text that is not JSON, or a table of an unknown shape, with its name.
     pub(super) fn parse(parts: &[&[u8]]) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Document {
@@ -119,9 +119,8 @@ impl Info {
         Ok(all)
     }
 
-    /// The table of this name: the full one, or its last parts, so that
-    /// `queue_limit` finds `pipe.Egress.queue_limit` and `tm.queue.buffer`
-    /// finds `tf1.tm.queue.buffer`.
+    /// Finds a table by its full name or its last parts, so that `queue_limit` finds
+    /// `pipe.Egress.queue_limit` and `tm.queue.buffer` finds `tf1.tm.queue.buffer`.
     pub(super) fn table(&self, name: &str) -> Result<&Table, Error> {
         let tail = format!(".{name}");
         let exact = self.tables.iter().find(|t| t.name == name);
@@ -141,7 +140,7 @@ fn short(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// The field of this name; the name may leave out its path and its unit.
+/// Finds a field by name, which may omit its path and its unit.
 fn find<'a>(fields: impl Iterator<Item = &'a Field> + Clone, name: &str) -> Option<&'a Field> {
     let exact = |f: &&Field| f.name == name || short(&f.name) == name;
     let mut all = fields.clone();
@@ -168,7 +167,7 @@ impl Field {
         })
     }
 
-    /// A number as wide as the field, big-endian.
+    /// Encodes a number, big-endian, in the width of the field.
     fn bytes(&self, value: u128) -> Result<Vec<u8>, Error> {
         let width = self.width();
         if width < u128::BITS && value >> width != 0 {
@@ -224,7 +223,7 @@ impl Field {
 }
 
 impl Table {
-    /// Says which table a value was for.
+    /// Adds the name of the table to an error about a value.
     fn of_table(&self, e: Error) -> Error {
         match e {
             Error::Value { field, problem } => Error::Value {
@@ -235,7 +234,7 @@ impl Table {
         }
     }
 
-    /// The key of an entry; ternary fields that are left out match anything.
+    /// Creates the key of an entry; ternary fields that are omitted match anything.
     pub(super) fn key(&self, given: &[(&str, Part<'_>)]) -> Result<bf::TableKey, Error> {
         use bf::key_field::{Exact, MatchType, Ternary};
         let mut fields = Vec::new();
@@ -271,7 +270,7 @@ impl Table {
         Ok(bf::TableKey { fields })
     }
 
-    /// The key alone, for reading the entry.
+    /// Creates an entry with only the key, to read it.
     pub(super) fn key_entry(&self, key: &[(&str, Part<'_>)]) -> Result<bf::TableEntry, Error> {
         Ok(bf::TableEntry {
             table_id: self.id,
@@ -280,7 +279,7 @@ impl Table {
         })
     }
 
-    /// The key field of the priority, where the table has ternary fields.
+    /// Whether the key has a priority, as in tables with ternary fields.
     pub(super) fn has_priority(&self) -> bool {
         self.key.iter().any(|f| f.name == "$MATCH_PRIORITY")
     }
@@ -293,15 +292,14 @@ impl Table {
             .ok_or_else(|| Error::name("action", format!("{action} of table {}", self.name), known))
     }
 
-    /// How many parameters an action has.
+    /// Returns the number of parameters of an action.
     pub(super) fn parameters(&self, action: &str) -> Result<usize, Error> {
         Ok(self.named(action)?.data.len())
     }
 
-    /// An action with its arguments, by name, which may leave out the unit
-    /// (`limit` for `limit_bytes` and `limit_cells`); an action with one
-    /// parameter takes it whatever its name. Arguments may be fields of the table
-    /// that go with any action.
+    /// Creates the data of an action with its arguments by name, which may omit the unit (`limit`
+    /// for `limit_bytes` and `limit_cells`). The name does not matter if the action has one
+    /// parameter. Arguments may also be fields of the table that apply to any action.
     pub(super) fn action(
         &self,
         name: &str,
@@ -313,7 +311,7 @@ impl Table {
         Ok(data)
     }
 
-    /// Data of a table without actions.
+    /// Creates the data of an entry in a table without actions.
     pub(super) fn data(&self, values: &[(&str, Value)]) -> Result<bf::TableData, Error> {
         self.values(&[], values)
     }
@@ -334,7 +332,7 @@ impl Table {
         })
     }
 
-    /// Short name of the entry's action, and its fields.
+    /// Returns the short name of the entry's action, and its fields.
     pub(super) fn read(&self, data: &bf::TableData) -> (Option<&str>, Fields) {
         let action = self.action_specs.iter().find(|a| a.id == data.action_id);
         let of_action = action.map_or(&[][..], |a| &a.data[..]);
@@ -350,8 +348,8 @@ impl Table {
         (action.map(|a| short(&a.name)), fields)
     }
 
-    /// The server's words on a refusal, with the name of the field that it tells by number
-    /// ("field:5", "field id 5").
+    /// Returns the server's message about a refusal, and adds the name of the field that it gives
+    /// by number ("field:5", "field id 5").
     pub(super) fn explained(&self, words: &str) -> String {
         let after = words.split_once("field").map_or("", |(_, after)| after);
         let digits = after.trim_start_matches([':', ' ', '_', 'i', 'd', '=']);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The BFRT driver, for Tofino's own switch daemon.
 //!
-//! It is tested against a server of ours that checks every message by the table descriptions
-//! of Tofino's real driver, and answers and refuses as that does. **It has never run on
+//! It is tested against a server of our own that checks every message by the table descriptions of
+//! Tofino's real driver, and answers and refuses like that driver. **It has never run on
 //! hardware.**
 //!
-//! The client is ours, not the crate `rbfrt`: decisions 7 and 44 say why.
+//! The client is our own, not the crate `rbfrt`; for the reasons see decisions 7 and 44.
 
 mod client;
 mod config;
@@ -21,7 +21,7 @@ pub use driver::Bfrt;
 use crate::driver_kind::DriverKind;
 use std::sync::Arc;
 
-/// The driver in the list of drivers.
+/// Description of the driver for the list of drivers.
 pub static DRIVER: DriverKind = DriverKind {
     name: driver::NAME,
     summary: "BFRT: Tofino's own switch daemon",

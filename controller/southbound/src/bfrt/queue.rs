@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The queues of the traffic manager: their limits read, planned and written.
+//! Reads, plans and writes the limits of the traffic manager's queues.
 
 use super::client::{ALL_PIPES, Client, Item};
 use super::config::{Queue, Threshold};
@@ -7,7 +7,7 @@ use super::entries::{Buffer, FIRST_POOL, Pool, queue_buffer, queue_key};
 use super::info::{Info, Part, Value};
 use crate::{Error, Limit};
 
-/// A queue's share of the memory, and the pool in which its limit floats.
+/// A queue's share of the memory, and the pool in which its limit floats, if any.
 pub(super) struct Share {
     buffer: Buffer,
     pool: Option<Pool>,
@@ -18,16 +18,16 @@ impl Share {
         self.buffer.limit(self.pool.as_ref(), cell_bytes)
     }
 
-    /// The limit with its form.
+    /// Describes the limit and its form.
     pub(super) fn in_words(&self, cell_bytes: u32) -> String {
         self.buffer.in_words(self.pool.as_ref(), cell_bytes)
     }
 }
 
-/// The share that the hardware holds.
+/// Reads the share that the hardware holds.
 ///
 /// # Errors
-/// [`Error::Value`] where the queue is not there.
+/// [`Error::Value`] if the queue does not exist.
 pub(super) async fn read(client: &Client, info: &Info, q: &Queue) -> Result<Share, Error> {
     let buffer = buffer(client, info, q).await?;
     let pool = match buffer.floats_in() {
@@ -37,7 +37,7 @@ pub(super) async fn read(client: &Client, info: &Info, q: &Queue) -> Result<Shar
     Ok(Share { buffer, pool })
 }
 
-/// The entry to write for a limit, and the limit in force then.
+/// Returns the entry to write for a limit, and the limit that results.
 pub(super) async fn plan(
     client: &Client,
     info: &Info,
@@ -83,7 +83,7 @@ async fn pool(client: &Client, info: &Info, name: &str) -> Result<Pool, Error> {
         }),
         _ => Err(Error::value(
             format!("{}: size_cells", t.name),
-            format!("is not told of {name}"),
+            format!("is not reported for {name}"),
         )),
     }
 }

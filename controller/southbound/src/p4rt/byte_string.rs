@@ -3,14 +3,14 @@
 
 use crate::Error;
 
-/// The shortest big-endian form: no leading zero bytes, `\0` for zero.
+/// Returns the shortest big-endian form: no leading zero bytes, `\0` for zero.
 pub(super) fn canonical(value: impl Into<u128>) -> Vec<u8> {
     let bytes = value.into().to_be_bytes();
     let first = bytes.iter().position(|&b| b != 0).unwrap_or(15);
     bytes[first..].to_vec()
 }
 
-/// A value that must fit a field of `bits` bits.
+/// Encodes a value that must fit a field of `bits` bits.
 pub(super) fn fitted(value: u64, bits: i32, field: &str) -> Result<Vec<u8>, Error> {
     if (0..64).contains(&bits) && value >> bits != 0 {
         let max = (1u64 << bits) - 1;

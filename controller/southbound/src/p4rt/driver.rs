@@ -19,21 +19,21 @@ use tidemark_proto::p4::v1 as p4;
 use tokio::sync::Mutex;
 use tonic::transport::{Channel, Endpoint};
 
-/// In the list of drivers and in a configuration.
+/// Name of the driver in the list of drivers and in a configuration.
 pub(super) const NAME: &str = "p4runtime";
 
 /// A switch that serves P4Runtime and runs the Tidemark program.
 pub struct P4Runtime {
     pub(super) client: Client,
-    // Names to ids of the program last seen on the switch.
+    // Names and ids of the program last seen on the switch.
     program: Mutex<Option<Arc<Program>>>,
-    /// The program was sent since a provisioning succeeded: it may be there without an
-    /// answer that says so, or with entries that are not.
+    /// Whether a program was sent since the last successful provisioning: it may be loaded although
+    /// no answer said so, or lack its entries.
     pub(super) push_untold: AtomicBool,
 }
 
 impl P4Runtime {
-    /// Checks the address; connects when first used. Needs a tokio runtime.
+    /// Creates the driver and checks the address; connects on first use. Needs a tokio runtime.
     ///
     /// # Errors
     /// An address that is not `host:port` or a URL.
@@ -41,7 +41,7 @@ impl P4Runtime {
         Self::over(switch, |endpoint| endpoint.connect_lazy())
     }
 
-    /// [`Self::new`] over connections that `connect` makes: not those of TCP.
+    /// Like [`Self::new`], but `connect` makes the connections, e.g. not over TCP.
     pub fn over(
         switch: SwitchAddress,
         connect: impl FnOnce(Endpoint) -> Channel,
@@ -76,7 +76,7 @@ impl P4Runtime {
         *self.program.lock().await = None;
     }
 
-    /// Deletes the entries that are not in the plan: the tables are ours.
+    /// Deletes the entries of our tables that are not in the plan.
     async fn drop_others(
         &self,
         program: &Program,
@@ -145,7 +145,7 @@ impl SwitchReader for P4Runtime {
     async fn read_queue_limit(&self, port: u32, queue: u32) -> Result<Limit, Error> {
         let program = self.program().await?;
         let stored = match self.stored_limit(&program, (port, queue)).await {
-            // The program may have been replaced under us: look again.
+            // The program may have been replaced meanwhile: read it again.
             Err(Error::Rpc { .. } | Error::Value { .. }) => {
                 self.forget_program().await;
                 let program = self.program().await?;
@@ -185,11 +185,11 @@ impl SwitchReader for P4Runtime {
     }
 
     async fn inspect(&self, expected: &Expected<'_>) -> Inspection {
-        // It may have been replaced under us.
+        // The program may have been replaced meanwhile.
         self.forget_program().await;
         let findings = match self.program().await {
             Ok(program) => inspect::inspect(&self.client, &program, expected.plan).await,
-            // `observe` says this already.
+            // `observe` reports this already.
             Err(Error::NoProgram { .. }) => Vec::new(),
             Err(e) => vec![inspect::unread("program", &e)],
         };
@@ -248,7 +248,7 @@ impl Southbound for P4Runtime {
         }
         let watches = entries::watch_items(&program, &plan.watch)?;
         self.drop_others(&program, &WATCH_TABLES, &watches).await?;
-        // Watch entries last: nothing is reported before it has a way to go.
+        // Watch entries last: nothing is reported before reports have a destination.
         items.extend(watches);
         done.entries = self.client.put(&items).await?;
         done.pushed = self.push_untold.swap(false, Ordering::Relaxed);
@@ -275,7 +275,7 @@ impl Southbound for P4Runtime {
     }
 
     async fn health(&self) -> Health {
-        // Asking first starts a new stream where the old one ended.
+        // Requesting the role first opens a new stream if the old one ended.
         let primary = self.client.become_primary().await;
         let mut health = self.observe().await;
         if !health.connected {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The entries of the Tidemark program, each with words for error messages.
+//! The entries of the Tidemark program, each with a description for error messages.
 
 use super::program::{Program, Table};
 use crate::program_contract::{
@@ -12,14 +12,14 @@ use tidemark_proto::p4::v1 as p4;
 /// The clone session that carries reports (contract with the P4 program).
 pub(super) const REPORT_CLONE_SESSION: u32 = 1;
 
-/// Something to be written, and how it reads in an error message.
+/// An entity to write, with its description for error messages.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
-    /// Words for messages.
+    /// Description for error messages.
     pub what: String,
     /// The entity on the wire.
     pub entity: p4::Entity,
-    /// A default entry can only be modified, never inserted.
+    /// Whether the entity is a default entry, which can be modified but not inserted.
     pub modify_only: bool,
 }
 
@@ -42,7 +42,7 @@ fn entry(table: &Table<'_>, key: Vec<p4::FieldMatch>, action: p4::TableAction) -
     }
 }
 
-/// For reading all entries of a table, or its default entry.
+/// Creates the read request for all entries of a table, or for its default entry.
 pub(super) fn entries_of(table: &Table<'_>, is_default_action: bool) -> p4::Entity {
     p4::Entity {
         entity: Some(p4::entity::Entity::TableEntry(p4::TableEntry {
@@ -53,7 +53,7 @@ pub(super) fn entries_of(table: &Table<'_>, is_default_action: bool) -> p4::Enti
     }
 }
 
-/// Frames to an address leave by a port.
+/// Creates the entry that forwards frames for an address through a port.
 pub(super) fn forward(program: &Program, f: &Forward, field: &str) -> Result<Item, Error> {
     let t = program.table("l2_forward")?;
     let address = mac(&f.mac, &format!("{field}.mac"))?;
@@ -63,7 +63,7 @@ pub(super) fn forward(program: &Program, f: &Forward, field: &str) -> Result<Ite
     Ok(table_item(what, entry(&t, key, action)))
 }
 
-/// The table that holds the limit of a queue of an egress port, and the key there.
+/// Returns the table that holds the limit of a queue of an egress port, and its key.
 fn limit_place(
     program: &Program,
     (port, queue): (u32, u32),
@@ -73,7 +73,7 @@ fn limit_place(
         let key = vec![t.exact("egress_port", u64::from(port))?];
         return Ok((t, key));
     }
-    // Programs of releases before know one queue of a port.
+    // Programs of earlier releases have one queue per port.
     let t = program.table("priority_queue_limit");
     let t = t.map_err(|_| Error::QueueLimit { port, queue })?;
     let key = vec![
@@ -83,7 +83,7 @@ fn limit_place(
     Ok((t, key))
 }
 
-/// The limit of a queue of an egress port; `unit` = bytes per unit of the target.
+/// Creates the entry of a queue's limit; `unit` = bytes per unit of the target.
 pub(super) fn limit(
     program: &Program,
     (port, queue): (u32, u32),
@@ -101,7 +101,7 @@ pub(super) fn limit(
     Ok(table_item(what, entry(&t, key, action)))
 }
 
-/// The key alone, for reading the limit of a queue.
+/// Creates an entry with only the key, to read the limit of a queue.
 pub(super) fn limit_key(program: &Program, queue: (u32, u32)) -> Result<p4::Entity, Error> {
     let (t, key) = limit_place(program, queue)?;
     Ok(p4::Entity {
@@ -113,7 +113,7 @@ pub(super) fn limit_key(program: &Program, queue: (u32, u32)) -> Result<p4::Enti
     })
 }
 
-/// How many queues a port has, and the traffic that takes one above queue 0.
+/// Creates the entries of the number of queues and of the traffic for queues above 0.
 pub(super) fn queue_items(program: &Program, queues: &Queues) -> Result<Vec<Item>, Error> {
     let t = program.table("queue_count")?;
     let action = t.call("set_queue_count", &[("count", u64::from(queues.count))])?;
@@ -141,7 +141,7 @@ pub(super) fn queue_items(program: &Program, queues: &Queues) -> Result<Vec<Item
     Ok(items)
 }
 
-/// Limit in a table entry of `queue_limit`.
+/// Returns the limit of a table entry of `queue_limit`.
 pub(super) fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Result<Limit, Error> {
     let t = program.table_by_id(e.table_id)?;
     let Some(p4::table_action::Type::Action(a)) = e.action.as_ref().and_then(|a| a.r#type.as_ref())
@@ -156,8 +156,8 @@ pub(super) fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Re
     limit_of(t.action_name(a.action_id), &arguments, unit)
 }
 
-/// Traffic to report (or not), in the table of its address family; in both where
-/// it names no address. `priority` where the entry gives none.
+/// Creates the entries of traffic to report (or not), in the table of its address family, or in
+/// both if it names no address. `priority` is used if the watch has none.
 pub(super) fn watch(
     program: &Program,
     w: &Watch,
@@ -169,7 +169,7 @@ pub(super) fn watch(
     for (table, ipv6) in WATCH_TABLES.into_iter().zip([false, true]) {
         let t = match (ends.first(), program.table(table)) {
             (Some((_, end)), _) if end.network().is_ipv6() != ipv6 => continue,
-            // A program that knows no IPv6.
+            // The program does not support IPv6.
             (None, Err(_)) if ipv6 => continue,
             (_, t) => t?,
         };
@@ -214,8 +214,7 @@ fn watch_item(
     Ok(table_item(format!("{}[{field}]", t.name()), e))
 }
 
-/// Table, match fields (in order of their ids) and priority: what identifies an
-/// entry.
+/// Returns the identity of an entry: table, match fields (in order of their ids) and priority.
 pub(super) fn key_of(entity: &p4::Entity) -> Option<(u32, Vec<p4::FieldMatch>, i32)> {
     let Some(p4::entity::Entity::TableEntry(e)) = &entity.entity else {
         return None;
@@ -226,11 +225,11 @@ pub(super) fn key_of(entity: &p4::Entity) -> Option<(u32, Vec<p4::FieldMatch>, i
 }
 
 fn default_priority(index: usize, count: usize) -> i32 {
-    // Earlier entries win, and larger numbers win.
+    // Earlier entries take precedence, as do larger numbers.
     i32::try_from(count - index).unwrap_or(i32::MAX)
 }
 
-/// The entries of a plan; where they give no priority, earlier ones win.
+/// Creates the watch entries of a plan; without priorities, earlier ones take precedence.
 pub(super) fn watch_items(program: &Program, watches: &[Watch]) -> Result<Vec<Item>, Error> {
     let n = watches.len();
     let mut items = Vec::new();
@@ -241,7 +240,7 @@ pub(super) fn watch_items(program: &Program, watches: &[Watch]) -> Result<Vec<It
     Ok(items)
 }
 
-/// Turns the reports of an egress port on or off.
+/// Creates the entry that turns the reports of an egress port on or off.
 pub(super) fn report_port(program: &Program, port: u32, on: bool) -> Result<Item, Error> {
     let t = program.table("report_port")?;
     let name = if on { "report_on" } else { "report_off" };
@@ -250,7 +249,7 @@ pub(super) fn report_port(program: &Program, port: u32, on: bool) -> Result<Item
     Ok(table_item(what, entry(&t, key, t.call(name, &[])?)))
 }
 
-/// Addresses of the reports, as the default entry of the keyless table.
+/// Creates the default entry of the keyless table with the addresses of the reports.
 pub(super) fn report_to(program: &Program, d: &ReportDestination) -> Result<Item, Error> {
     let t = program.table("report_to")?;
     let args = destination(d)?;
@@ -266,7 +265,7 @@ fn replicas(ports: &[u32]) -> Vec<p4::Replica> {
     ports
         .iter()
         .map(|&port| p4::Replica {
-            // Servers older than the byte-string form know only this one.
+            // Servers older than the byte-string form only know this one.
             port_kind: Some(p4::replica::PortKind::EgressPort(port)),
             instance: 1,
             ..Default::default()
@@ -290,8 +289,8 @@ fn pre_entity(kind: p4::packet_replication_engine_entry::Type) -> p4::Entity {
     }
 }
 
-/// The clone session of the reports. Its length stays 0: BMv2 refuses others,
-/// and the program truncates the clone itself.
+/// Creates the clone session of the reports. Its length stays 0: BMv2 refuses other values, and the
+/// program truncates the clone itself.
 pub(super) fn clone_session(port: u32) -> Item {
     pre_item(
         format!("clone session {REPORT_CLONE_SESSION} = port {port}"),
@@ -303,13 +302,13 @@ pub(super) fn clone_session(port: u32) -> Item {
     )
 }
 
-/// For reading every clone session: one that is not there is an error to some servers.
+/// Creates the read request for all clone sessions: some servers fail if asked for an absent one.
 pub(super) fn clone_sessions() -> p4::Entity {
     let all = p4::CloneSessionEntry::default();
     pre_entity(p4::packet_replication_engine_entry::Type::CloneSessionEntry(all))
 }
 
-/// The group of flooded frames.
+/// Creates the multicast group of flooded frames.
 pub(super) fn flood_group(ports: &[u32]) -> Item {
     pre_item(
         format!("multicast group {FLOOD_GROUP} = ports {ports:?}"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conditions for reports at the switch: the clone session, the destination of reports,
-//! and the watched traffic. Everything is read, and nothing written.
+//! Checks the switch's clone session, destination of reports and watched traffic. Reads only, and
+//! writes nothing.
 
 use super::client::Client;
 use super::entries::{REPORT_CLONE_SESSION, clone_sessions, entries_of, key_of, watch_items};
@@ -17,7 +17,7 @@ use tidemark_proto::p4::v1::packet_replication_engine_entry::Type as Replication
 const REMEDY: &str =
     "`tidemark-controller provision`, with switches[].provision.reports and .watch";
 
-/// One finding each.
+/// Returns one finding per check.
 pub(super) async fn inspect(
     client: &Client,
     program: &Program,
@@ -31,7 +31,7 @@ pub(super) async fn inspect(
     ]
 }
 
-/// Finding for something that could not be read.
+/// Returns the finding for something that could not be read.
 pub(super) fn unread(check: impl Into<String>, e: &Error) -> Finding {
     match e {
         Error::Rpc {
@@ -42,7 +42,7 @@ pub(super) fn unread(check: impl Into<String>, e: &Error) -> Finding {
     }
 }
 
-/// The copies that become reports.
+/// Checks the clone session that makes the reports.
 async fn session(client: &Client, reports: Option<&ReportDestination>) -> Finding {
     let check = format!("clone session {REPORT_CLONE_SESSION}");
     let found = match client.read("the clone sessions", clone_sessions()).await {
@@ -61,7 +61,7 @@ async fn session(client: &Client, reports: Option<&ReportDestination>) -> Findin
     };
     if session.packet_length_bytes != 0 {
         let bytes = session.packet_length_bytes;
-        let found = format!("{shown}, cut at {bytes} bytes; the program cuts by itself");
+        let found = format!("{shown}, cut at {bytes} bytes; the program truncates them itself");
         return Finding::problem(check, found, REMEDY);
     }
     match reports {
@@ -90,7 +90,7 @@ fn clone_session_of(entity: &p4::Entity) -> Option<&p4::CloneSessionEntry> {
     }
 }
 
-/// Every entry of a table, or the one that holds where none matches.
+/// Returns the action of a table entry.
 fn action_of(entity: &p4::Entity) -> Option<&p4::Action> {
     let Entity::TableEntry(e) = entity.entity.as_ref()? else {
         return None;
@@ -101,7 +101,7 @@ fn action_of(entity: &p4::Entity) -> Option<&p4::Action> {
     }
 }
 
-/// The addresses in the headers of reports.
+/// Checks the addresses in the headers of reports.
 async fn destination(
     client: &Client,
     program: &Program,
@@ -126,7 +126,7 @@ async fn destination(
     let held = match read.await {
         Ok(Some(held)) => held,
         Ok(None) => {
-            let found = "none is set: reports have no address to go to";
+            let found = "none is set: reports have no destination address";
             return Finding::problem(check, found, REMEDY);
         }
         Err(e) => return unread(check, &e),
@@ -157,7 +157,7 @@ async fn destination(
     Finding::problem(check, format!("{shown}; {}", faults.join("; ")), REMEDY)
 }
 
-/// A value as the plan has it.
+/// Formats a value as in the plan.
 fn shown(name: &str, value: u64) -> String {
     if name.ends_with("_ip") {
         let bits = u32::try_from(value).unwrap_or(u32::MAX);
@@ -171,12 +171,12 @@ fn shown(name: &str, value: u64) -> String {
     value.to_string()
 }
 
-/// The traffic that is reported.
+/// Checks the entries of the traffic to report.
 async fn watches(client: &Client, program: &Program, plan: Option<&Provision>) -> Finding {
     let check = "watch entries";
     let mut held = Vec::new();
     for table in WATCH_TABLES {
-        // A program that knows no IPv6 has only one.
+        // The program does not support IPv6 and has only one table.
         let Ok(table) = program.table(table) else {
             continue;
         };
@@ -203,7 +203,7 @@ async fn watches(client: &Client, program: &Program, plan: Option<&Provision>) -
         return Finding::ok(check, format!("{} are there", held.len()));
     }
     let found = format!(
-        "{} are there; not as the configuration has them: {}",
+        "{} are there; different from the configuration: {}",
         held.len(),
         missing.join(", ")
     );

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pushes the program that a plan names.
+//! Pushes the program of a plan.
 
 use super::driver::P4Runtime;
 use crate::{Error, Provision, PushMode};
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use tidemark_proto::p4::v1 as p4;
 
 impl P4Runtime {
-    /// Pushes the program of the plan if the switch has not got it.
+    /// Pushes the program of the plan if the switch does not have it.
     pub(super) async fn load(&self, plan: &Provision) -> Result<(), Error> {
         self.forget_program().await;
         let (p4info, program) = match (plan.push, &plan.p4info, &plan.program) {
@@ -34,7 +34,7 @@ impl P4Runtime {
                 return Ok(());
             }
         }
-        // Before it is sent: its answer may be lost.
+        // Set before sending, because the answer may be lost.
         self.push_untold.store(true, Ordering::Relaxed);
         self.client
             .push(p4::ForwardingPipelineConfig {
@@ -53,7 +53,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// FNV-1a over the parts: tells programs apart, nothing more.
+/// Returns the FNV-1a hash of the parts; it only tells programs apart.
 fn digest(parts: &[&[u8]]) -> u64 {
     let bytes = parts.iter().flat_map(|p| p.iter());
     bytes.fold(0xcbf2_9ce4_8422_2325, |h, &b| {

@@ -14,7 +14,7 @@ pub use driver::P4Runtime;
 use crate::driver_kind::{DriverKind, no_section};
 use std::sync::Arc;
 
-/// The driver in the list of drivers.
+/// Description of the driver for the list of drivers.
 pub static DRIVER: DriverKind = DriverKind {
     name: driver::NAME,
     summary: "P4Runtime: BMv2, the embedded switch, Stratum",

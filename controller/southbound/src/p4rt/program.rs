@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds ids by name in a P4Info, so that none is written into the driver.
+//! Finds ids by name in a P4Info, so that the driver contains no ids.
 
 use super::byte_string::{canonical, fitted};
 use crate::Error;
@@ -36,8 +36,8 @@ impl Program {
         Self { info }
     }
 
-    /// The table of this name: the full name, the alias, or its last part, so
-    /// that `queue_limit` finds it in ingress (v1model) or egress (TNA).
+    /// Finds a table by its full name, its alias or the last part of its name, so that
+    /// `queue_limit` is found in ingress (v1model) and egress (TNA).
     pub(super) fn table(&self, name: &str) -> Result<Table<'_>, Error> {
         let tables = &self.info.tables;
         let found = tables.iter().find(|t| matches(t.preamble.as_ref(), name));
@@ -49,7 +49,7 @@ impl Program {
         })
     }
 
-    /// The table of an entry.
+    /// Returns the table of an entry, by its id.
     pub(super) fn table_by_id(&self, id: u32) -> Result<Table<'_>, Error> {
         let of_id = |t: &&cfg::Table| t.preamble.as_ref().is_some_and(|p| p.id == id);
         let known = self.info.tables.iter().filter_map(|t| name_of(&t.preamble));
@@ -78,7 +78,7 @@ impl<'a> Table<'a> {
         self.table.preamble.as_ref().map_or("", |p| p.name.as_str())
     }
 
-    /// Last part of the name of an action.
+    /// Returns the last part of the name of an action.
     pub(super) fn action_name(&self, id: u32) -> Option<&'a str> {
         let p = self.program.action_by_id(id)?.preamble.as_ref()?;
         p.name.rsplit('.').next()
@@ -99,21 +99,20 @@ impl<'a> Table<'a> {
             })
     }
 
-    /// Name of a parameter of an action; empty where it is not known.
+    /// Returns the name of a parameter of an action; empty if unknown.
     pub(super) fn parameter_name(&self, action_id: u32, param_id: u32) -> &'a str {
         let action = self.program.action_by_id(action_id);
         let param = action.and_then(|a| a.params.iter().find(|p| p.id == param_id));
         param.map_or("", |p| p.name.as_str())
     }
 
-    /// How many parameters an action has.
+    /// Returns the number of parameters of an action.
     pub(super) fn parameters(&self, action: &str) -> Result<usize, Error> {
         Ok(self.action(action)?.params.len())
     }
 
-    /// A call of an action with arguments by name, which may leave out the unit
-    /// (`limit` for `limit_bytes` and `limit_cells`). An action with exactly one
-    /// parameter takes it whatever its name.
+    /// Creates a call of an action with arguments by name, which may omit the unit (`limit` for
+    /// `limit_bytes` and `limit_cells`). The name does not matter if the action has one parameter.
     pub(super) fn call(
         &self,
         action: &str,
@@ -163,7 +162,7 @@ impl<'a> Table<'a> {
             })
     }
 
-    /// An exact match; a table with one field takes it whatever its name.
+    /// Creates an exact match; the name does not matter if the table has one field.
     pub(super) fn exact(&self, name: &str, value: u64) -> Result<p4::FieldMatch, Error> {
         let f = self.field(name)?;
         Ok(p4::FieldMatch {
@@ -176,7 +175,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// A ternary match of all bits of the field.
+    /// Creates a ternary match on all bits of the field.
     pub(super) fn ternary(&self, name: &str, value: u64) -> Result<p4::FieldMatch, Error> {
         let f = self.field(name)?;
         let all = 1u64
@@ -186,7 +185,7 @@ impl<'a> Table<'a> {
         Ok(ternary(f.id, value, fitted(all, f.bitwidth, name)?))
     }
 
-    /// A ternary match on an address.
+    /// Creates a ternary match on an address prefix.
     pub(super) fn address(&self, name: &str, prefix: IpNet) -> Result<p4::FieldMatch, Error> {
         let bytes = |a| match a {
             IpAddr::V4(a) => canonical(a.to_bits()),

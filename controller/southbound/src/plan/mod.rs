@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plan of a switch, independent of the protocol.
+//! Desired entries of a switch, independent of the protocol.
 
 mod status;
 
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PushMode {
-    /// When the switch runs no program or another one (told by the cookie).
+    /// If the switch runs no program or another one (according to the cookie).
     #[default]
     IfDifferent,
     /// Every time.
@@ -24,40 +24,40 @@ pub enum PushMode {
     Never,
 }
 
-/// Everything that has to be on a switch before it reports and forwards.
+/// Everything that a switch needs before it can report and forward.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Provision {
-    /// P4Info of the program, protobuf text. Needed unless `push = "never"`.
+    /// P4Info of the program, protobuf text. Required unless `push = "never"`.
     pub p4info: Option<PathBuf>,
-    /// The target's own form of the program (BMv2 JSON). Needed with `p4info`.
+    /// The program in the target's own format (BMv2 JSON). Required with `p4info`.
     pub program: Option<PathBuf>,
     /// When to push it.
     pub push: PushMode,
-    /// Ports of frames to known addresses.
+    /// Forwarding entries for known addresses.
     pub forward: Vec<Forward>,
-    /// Ports of the flood group; empty leaves the group alone.
+    /// Ports of the flood group; if empty, the group is left unchanged.
     pub flood_ports: Vec<u32>,
     /// Traffic to report.
     pub watch: Vec<Watch>,
-    /// Destination of the reports; none leaves it alone.
+    /// Destination of the reports; if absent, it is left unchanged.
     pub reports: Option<ReportDestination>,
-    /// Egress ports whose reports are off.
+    /// Egress ports that send no reports.
     pub reports_off_ports: Vec<u32>,
-    /// Limits of ports that have none yet, by egress port number.
+    /// Limits for ports that have none yet, by egress port number.
     pub limits: BTreeMap<String, Limit>,
-    /// Queues of a port; none leaves them alone.
+    /// Queues of the ports; if absent, they are left unchanged.
     pub queues: Option<Queues>,
 }
 
 impl Provision {
-    /// The plan, in words for people.
+    /// Describes the plan in words.
     pub fn in_words(&self) -> String {
         let mut parts = Vec::new();
         if let (Some(program), true) = (&self.program, self.push != PushMode::Never) {
             let when = match self.push {
                 PushMode::Always => "",
-                _ => " where the switch runs another one",
+                _ => " if the switch runs another one",
             };
             parts.push(format!("the program {}{when}", program.display()));
         }
@@ -77,12 +77,12 @@ impl Provision {
             "destination of reports",
         );
         for (port, limit) in &self.limits {
-            parts.push(format!("where port {port} has no limit, {limit}"));
+            parts.push(format!("{limit} if port {port} has no limit"));
         }
         format!("the plan: {}", parts.join(", "))
     }
 
-    /// Refuses `queues` that no switch can have, with the key at fault.
+    /// Rejects `queues` that no switch can have; the error names the key.
     pub fn check_queues(&self) -> Result<(), String> {
         let Some(q) = &self.queues else { return Ok(()) };
         if !(1..=MOST_QUEUES).contains(&q.count) {
@@ -104,7 +104,7 @@ impl Provision {
         Ok(())
     }
 
-    /// The limits with their ports as numbers.
+    /// Returns the limits by port as a number.
     pub fn limit_ports(&self) -> Result<Vec<(u32, Limit)>, String> {
         self.limits
             .iter()
@@ -116,31 +116,31 @@ impl Provision {
     }
 }
 
-/// Queues that a program can name: its `priority` has 3 bits.
+/// Number of queues that a program can name: its `priority` has 3 bits.
 const MOST_QUEUES: u8 = 8;
-/// 6 bits.
+/// Largest DSCP: 6 bits.
 const MOST_DSCP: u8 = 63;
 
-/// Queues of a port by strict priority, the highest served first.
+/// Queues of the ports, with strict priority; the highest is served first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Queues {
-    /// How many each port has: the switch's own `--priority-queues`.
+    /// Number of queues per port: the switch's `--priority-queues`.
     pub count: u8,
-    /// Traffic that takes another queue than 0; earlier entries win.
+    /// Traffic for queues other than 0; earlier entries take precedence.
     #[serde(default, rename = "use")]
     pub uses: Vec<QueueUse>,
 }
 
-/// Traffic that takes a queue; what is left out matches anything.
+/// Traffic assigned to a queue; absent fields match anything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueUse {
-    /// From 0, the lowest.
+    /// Queue number; 0 is the lowest priority.
     pub queue: u8,
     /// Differentiated services code point of the IP header.
     pub dscp: Option<u8>,
-    /// Port of the switch that the packet leaves by.
+    /// Port through which the packet leaves the switch.
     pub egress_port: Option<u32>,
 }
 
@@ -154,14 +154,14 @@ pub struct Forward {
     pub port: u32,
 }
 
-/// Traffic to report; what is left out matches anything.
+/// Traffic to report; absent fields match anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watch {
-    /// Source, `10.0.0.0/8`, `2001:db8::/32` or one address. An entry without
-    /// addresses holds for IPv4 and IPv6.
+    /// Source, `10.0.0.0/8`, `2001:db8::/32` or one address. An entry without addresses applies to
+    /// IPv4 and IPv6.
     pub src: Option<String>,
-    /// Destination, the same.
+    /// Destination, in the same form as `src`.
     pub dst: Option<String>,
     /// IP protocol number (6 = TCP, 17 = UDP).
     pub protocol: Option<u8>,
@@ -169,22 +169,22 @@ pub struct Watch {
     pub src_port: Option<u16>,
     /// Layer-4 destination port.
     pub dst_port: Option<u16>,
-    /// Port of the switch that the packet came in by.
+    /// Port through which the packet entered the switch.
     pub ingress_port: Option<u32>,
-    /// Port of the switch that it leaves by.
+    /// Port through which the packet leaves the switch.
     pub egress_port: Option<u32>,
-    /// One packet in 2^shift is reported; drops always are.
+    /// One packet in 2^shift is reported; drops are always reported.
     #[serde(default)]
     pub sampling_shift: u8,
-    /// `false`: packets that match are not reported.
+    /// `false`: matching packets are not reported.
     #[serde(default = "yes")]
     pub report: bool,
-    /// The larger wins; must be above 0. Default: earlier entries win.
+    /// The larger takes precedence; must be above 0. Default: earlier entries take precedence.
     pub priority: Option<i32>,
 }
 
 impl Watch {
-    /// Fields that are compared whole, by the name of their key in the program.
+    /// Returns the fields that are matched exactly, by the name of their key in the program.
     pub(crate) fn numbers(&self) -> [(&'static str, Option<u64>); 5] {
         [
             ("protocol", self.protocol.map(u64::from)),
@@ -200,17 +200,17 @@ fn yes() -> bool {
     true
 }
 
-/// Destination of a switch's reports, and the fields of their headers.
+/// Destination of a switch's reports, and their header fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportDestination {
-    /// Port of the switch towards the collector.
+    /// Port of the switch that leads to the collector.
     pub port: u32,
     /// Node id written into the reports.
     pub node_id: u32,
     /// Source MAC of the reports.
     pub src_mac: String,
-    /// MAC of the collector (or of the router towards it).
+    /// MAC of the collector (or of the next router on the way to it).
     pub dst_mac: String,
     /// Source address of the reports.
     pub src_ip: Ipv4Addr,
@@ -219,7 +219,7 @@ pub struct ReportDestination {
     /// The collector's UDP port.
     #[serde(default = "report_port")]
     pub udp_port: u16,
-    /// How many low bits of the flow hash vary the source port (0 to 4).
+    /// Number of low bits of the flow hash that vary the source port (0 to 4).
     #[serde(default = "source_port_bits")]
     pub source_port_bits: u8,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A driver's statements about its switch.
+//! Information that a driver returns about its switch.
 
 use super::Limit;
 use serde::Serialize;
@@ -12,29 +12,29 @@ pub struct Description {
     pub driver: &'static str,
     /// Address of the switch.
     pub address: String,
-    /// Device id within that server.
+    /// Device id within the server at that address.
     pub device_id: u64,
-    /// Bytes per unit of the target's limit (1 where it counts bytes).
+    /// Bytes per unit of the target's limit (1 if it counts bytes).
     pub limit_unit_bytes: u32,
 }
 
 /// State of the connection to a switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Health {
-    /// The server answers.
+    /// Whether the server answers.
     pub connected: bool,
-    /// Our writes are accepted (we hold the highest election id).
+    /// Whether our writes are accepted (we hold the highest election id).
     pub primary: bool,
-    /// A forwarding program is loaded.
+    /// Whether a forwarding program is loaded.
     pub program_loaded: bool,
-    /// API version the server states, when it answers.
+    /// API version reported by the server, if it answers.
     pub api_version: Option<String>,
     /// The problem, if there is one.
     pub problem: Option<String>,
 }
 
 impl Health {
-    /// Everything needed for setting limits is there.
+    /// Whether everything needed to set limits is in place.
     pub fn ready(&self) -> bool {
         self.connected && self.primary && self.program_loaded
     }
@@ -43,13 +43,13 @@ impl Health {
 /// Result of [`crate::Southbound::provision`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Provisioned {
-    /// The program was pushed since the provisioning that succeeded before, by this call or
-    /// by one that failed: all earlier state is gone.
+    /// Whether the program was pushed since the last successful provisioning, by this call or by a
+    /// failed one: all earlier state is gone.
     pub pushed: bool,
-    /// Entries written (new or changed).
+    /// Number of entries written (new or changed).
     pub entries: usize,
     /// Limits in force at the ports of the plan.
     pub limits: BTreeMap<u32, Limit>,
-    /// Of these the ports whose limit was written now.
+    /// Ports in `limits` whose limit was written by this call.
     pub written_ports: BTreeSet<u32>,
 }

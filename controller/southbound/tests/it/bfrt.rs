@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The BFRT driver against a server of ours that takes every message apart, by descriptions of
-//! the real driver's shape, and by its whole ones where they are. (It says nothing of real
-//! hardware; the driver has never run on any.)
+//! Tests the BFRT driver against a server of our own that checks every message, with descriptions
+//! shaped like the real driver's and, if available, with its full ones. (They say nothing about
+//! real hardware; the driver has never run on any.)
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 #[allow(dead_code)]
@@ -34,7 +34,7 @@ async fn limits_are_cells_in_the_program_s_table() {
     let d = driver(&server, BTreeMap::new());
     assert_eq!(d.describe().driver, "bfrt");
     assert_eq!(d.read_limit(5).await.unwrap(), Limit::Unlimited);
-    // 1000 cells of 80 bytes, and 7 bytes that no cell holds.
+    // 1000 cells of 80 bytes, and 7 bytes that fill no cell.
     assert_eq!(d.set_limit(5, tail(80_007)).await.unwrap(), tail(80_000));
     assert_eq!(
         server.entry("pipe.Ingress.queue_limit", &[5]),
@@ -90,13 +90,13 @@ async fn limits_are_queue_buffers_of_one_pipe() {
     assert!(server.problems().is_empty(), "{:?}", server.problems());
 }
 
-/// A limit that floats is the bytes that the queue takes alone in its pool: read whatever the
-/// form is that we write, set as the next factor below, and read back.
+/// A floating limit is the bytes that the queue takes alone in its pool. It is read in any form,
+/// set to the next lower factor, and read back.
 #[tokio::test]
 async fn limits_float_with_the_pool() {
     let server = Server::start().await;
     let fixed = driver(&server, [(5, QUEUE)].into());
-    // As it is found: 100 cells of its own, and 80 % of 30 000.
+    // Initial state: 100 cells of its own, and 80 % of 30 000.
     assert_eq!(fixed.read_limit(5).await.unwrap(), tail(24_100 * 80));
     let threshold = Threshold::Dynamic;
     let d = driver(&server, [(5, Queue { threshold, ..QUEUE })].into());
@@ -115,7 +115,7 @@ async fn limits_float_with_the_pool() {
         e.contains("smallest dynamic limit") && e.contains("tm.pool.cfg"),
         "{e}"
     );
-    // And back: a queue without a share of a pool is shown without one.
+    // And back: a queue without a share of a pool is shown without a pool.
     assert_eq!(
         fixed.set_limit(5, tail(80_000)).await.unwrap(),
         tail(80_000)
@@ -147,7 +147,7 @@ async fn a_queue_has_the_limit_of_its_own_buffer() {
     assert_eq!(d.read_queue_limit(5, 3).await.unwrap(), tail(8_000));
     let entry = server.entry("tf1.tm.queue.buffer", &[2, 11]).unwrap();
     assert!(entry.starts_with("shared_pool(100,"), "{entry}");
-    // No buffer is named for queue 4, and the program has limits of ports.
+    // Queue 4 has no configured buffer, and the program has limits of ports only.
     for e in [set(4, 8_000).await, d.read_queue_limit(5, 4).await] {
         let said = e.unwrap_err().to_string();
         assert!(
@@ -155,7 +155,7 @@ async fn a_queue_has_the_limit_of_its_own_buffer() {
             "{said}"
         );
     }
-    // One that the device does not have is no queue without a limit.
+    // A queue that the device does not have is not a queue without a limit.
     let nowhere = Queue {
         pg_queue: 31,
         ..QUEUE
@@ -221,7 +221,7 @@ async fn a_plan_is_written_and_repeated_without_harm() {
     assert!(to.contains("32766, 3, 10)"), "{to}");
     assert_eq!(server.count("pipe.Ingress.watch"), 1);
 
-    // A limit set since stays; nothing is written twice.
+    // A limit that was set meanwhile stays; nothing is written twice.
     d.set_limit(5, tail(4_000)).await.unwrap();
     let done = d.provision(&plan(), &|_, _| true).await.unwrap();
     assert_eq!(done.limits[&5], tail(4_000));
@@ -247,7 +247,7 @@ async fn a_watch_of_ipv6_has_a_table_of_its_own() {
     let key = [net, 6, 5, 1];
     let entry = server.entry(tables[1], &key).unwrap();
     assert_eq!(entry, "Ingress.report(0)");
-    // An entry without addresses is for both.
+    // An entry without addresses applies to both families.
     plan.watch[0].dst = None;
     d.provision(&plan, &|_, _| true).await.unwrap();
     assert_eq!(tables.map(|t| server.count(t)), [1, 2]);
@@ -262,8 +262,8 @@ async fn a_watch_of_ipv6_has_a_table_of_its_own() {
     assert!(server.problems().is_empty(), "{:?}", server.problems());
 }
 
-/// A controller that may not write a limit now writes the rest, and the limit
-/// comes with the next provisioning: in the program's table and in the traffic manager.
+/// A controller that may not write a limit yet writes the rest, and the limit follows with the next
+/// provisioning: in the program's table and in the traffic manager.
 #[tokio::test]
 async fn a_limit_waits_until_it_may_be_written() {
     for queues in [BTreeMap::new(), BTreeMap::from([(5, QUEUE)])] {
@@ -325,7 +325,7 @@ async fn errors_hidden_in_good_answers_are_found() {
         text.contains("queue_limit[port 5]") && text.contains("no space"),
         "{text}"
     );
-    // As the real driver refuses: the call's own status says nothing.
+    // Refusal as by the real driver: the call's own status says nothing.
     server.fault(Fault::Refuse(3, "SetValue failed for field:1"));
     let e = d.set_limit(5, tail(1600)).await.unwrap_err().to_string();
     for part in [
@@ -369,7 +369,7 @@ async fn a_restarted_switch_is_bound_again() {
     let address = server.address.clone();
     server.stop();
     for _ in 0..100 {
-        // Until the end of the stream has been noticed.
+        // Until the client notices the end of the stream.
         if !d.health().await.ready() {
             break;
         }
@@ -378,7 +378,7 @@ async fn a_restarted_switch_is_bound_again() {
     let problem = d.health().await.problem.unwrap();
     assert!(problem.contains("cannot connect"), "{problem}");
     let server = Server::start_at(&address).await;
-    // It may take a moment until the channel tries again.
+    // The channel may take a moment to reconnect.
     for _ in 0..100 {
         if d.health().await.ready() {
             break;
@@ -389,7 +389,7 @@ async fn a_restarted_switch_is_bound_again() {
     assert_eq!(server.binds(), 1);
 }
 
-/// Provisions, sets, reads back and looks, on the descriptions of one chip.
+/// Provisions, sets, reads back and inspects, with the descriptions of one chip.
 async fn whole(tables: Tables) {
     let server = Server::of(tables).await;
     server.put_port(5, "BF_SPEED_10G", true);
@@ -440,12 +440,12 @@ async fn all_works_on_the_shapes_of_the_real_driver() {
 }
 
 test_support::shared_data_test! {
-    /// Every table of Tofino 1, as its driver describes them.
+    /// All tables of Tofino 1, as its driver describes them.
     fn all_works_on_the_whole_of_tofino_1() {
         run(async { whole(Tables::real(1)).await });
     }
 
-    /// Every table of Tofino 2.
+    /// All tables of Tofino 2.
     fn all_works_on_the_whole_of_tofino_2() {
         run(async { whole(Tables::real(2)).await });
     }

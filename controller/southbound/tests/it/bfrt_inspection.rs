@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checks of a first run, against a server of ours that stands for the switch daemon.
-//! Nothing here was seen on hardware.
+//! Checks before a first run, against a server of our own in place of the switch daemon. Nothing
+//! here was seen on hardware.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 #[allow(dead_code)]
@@ -43,7 +43,7 @@ async fn looked(d: &impl SwitchReader, capacities_bps: &[(u32, u64)]) -> Inspect
     d.inspect(&expected).await
 }
 
-/// The findings that are not well.
+/// Returns the findings that are not OK.
 fn faults(i: &Inspection) -> Vec<&Finding> {
     let all = i.findings.iter();
     all.filter(|f| f.verdict != Verdict::Ok).collect()
@@ -75,7 +75,7 @@ async fn a_provisioned_switch_is_well() {
     );
     assert_eq!(found.hardware_drops_pkts, [(132, 7)].into());
     assert!(server.problems().is_empty(), "{:?}", server.problems());
-    // A dry run looks as well: nothing is written.
+    // A dry run inspects as well, and writes nothing.
     let dry = DryRun::new(std::sync::Arc::new(driver(
         &server,
         P4_NAME,
@@ -146,7 +146,7 @@ async fn ports_that_are_down_slow_or_missing_are_named() {
     );
 }
 
-/// A link slower than its port: the rate alone shapes nothing.
+/// For a link slower than its port, the rate alone has no effect.
 #[tokio::test]
 async fn a_rate_that_is_not_enabled_is_named() {
     let (server, d) = ready().await;
@@ -157,11 +157,11 @@ async fn a_rate_that_is_not_enabled_is_named() {
         (finding.verdict, finding.found)
     };
     let warning = |text: &str| (Verdict::Warning, text.to_owned());
-    assert_eq!(shaper().await, warning("is not told"));
+    assert_eq!(shaper().await, warning("is not reported by the switch"));
     server.put_rate("port", &[132], 100_000_000, false);
     let off = "max_rate_enable is off, of the port and of its queue 0";
     assert_eq!(shaper().await, warning(off));
-    // Queue 0 of the port is queue 8 of group 2; the chip has rounded the rate.
+    // Queue 0 of the port is queue 8 of group 2; the chip rounded the rate.
     server.put("tm.port.cfg", &[132], "(pg_id=2, egress_qid_queues=8|9)");
     server.put_rate("queue", &[2, 8], 999_500, false);
     let idle = "its queue 0 has 0.9995 Gbit/s, but max_rate_enable is off: it shapes nothing";
@@ -172,10 +172,10 @@ async fn a_rate_that_is_not_enabled_is_named() {
     server.put_rate("queue", &[2, 8], 500_000, true);
     let other = "its queue 0 has 0.5 Gbit/s; the configured link has 1 Gbit/s";
     assert_eq!(shaper().await, warning(other));
-    // The port's own rate does as well.
+    // The port's own rate suffices as well.
     server.put_rate("port", &[132], 1_000_000, true);
     assert_eq!(shaper().await.0, Verdict::Ok);
-    // None is needed for a link as quick as its port.
+    // No shaper is needed for a link as fast as its port.
     let found = looked(&d, MEASURED).await;
     assert!(!found.findings.iter().any(|f| f.check.starts_with("shaper")));
 }
@@ -189,7 +189,7 @@ async fn limits_of_the_traffic_manager_are_read() {
         pg_queue,
         threshold: Threshold::Static,
     };
-    // The first is there, with a limit that floats; the second is not.
+    // The first queue exists, with a floating limit; the second does not.
     let d = driver(&server, P4_NAME, [(132, queue(8)), (133, queue(9))].into());
     let found = d.inspect(&Expected::default()).await;
     let queues: Vec<&str> = found
@@ -211,7 +211,7 @@ async fn limits_of_the_traffic_manager_are_read() {
     assert!(now.found.ends_with("8000 bytes, static"), "{now:?}");
 }
 
-/// A program is loaded, and what is wrong is something else.
+/// A program is loaded, but one of its tables is malformed.
 #[tokio::test]
 async fn tables_that_are_not_understood_are_the_finding() {
     let mut tables = bfrt_server::Tables::small();

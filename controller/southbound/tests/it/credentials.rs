@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Both drivers against servers that ask for certificates and tokens.
+//! Tests both drivers against servers that require certificates and tokens.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use crate::bfrt_server;
@@ -79,7 +79,7 @@ impl Made {
     }
 }
 
-/// A driver as the controller makes it from its configuration.
+/// Creates a driver as the controller does from its configuration.
 fn driver(section: &str, address: &str, access: Access) -> Arc<dyn Southbound> {
     let section: DriverSection = serde_json::from_str(section).unwrap();
     let address = SwitchAddress {
@@ -93,7 +93,7 @@ fn driver(section: &str, address: &str, access: Access) -> Arc<dyn Southbound> {
     section.connect(&address).unwrap()
 }
 
-/// Health of a switch: `Ok` when its server let the driver in.
+/// Returns `Ok` if the switch's server let the driver in, else the problem.
 async fn reached(section: &str, address: &str, access: Access) -> Result<(), String> {
     let health = driver(section, address, access).health().await;
     match health.connected {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The P4Runtime driver against our P4Runtime server and the committed program.
+//! Tests the P4Runtime driver against our P4Runtime server and the committed program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -99,7 +99,7 @@ async fn provision_writes_everything_once() {
         assert_eq!(action.params[4], 32766u16.to_be_bytes());
         assert_eq!(action.params[5], [0, 3]);
     }
-    // Again, with another limit: the program stays, and so does the limit.
+    // Again with another limit: the program stays, and so does the limit.
     let mut again = plan();
     again.limits.insert("5".into(), Limit::Unlimited);
     let done = d.provision(&again, &|_, _| true).await.unwrap();
@@ -111,7 +111,7 @@ async fn provision_writes_everything_once() {
         }
     );
     assert_eq!(running.switch.seen.lock().unwrap().loads, 1);
-    // A watch that left the plan leaves the switch.
+    // A watch that is no longer in the plan is removed from the switch.
     assert!(running.switch.seen.lock().unwrap().removed.is_empty());
     again.watch.remove(1);
     again.watch[0].priority = Some(2);
@@ -122,8 +122,8 @@ async fn provision_writes_everything_once() {
     );
 }
 
-/// A controller that may not write a limit now writes the rest, and the limit
-/// comes with the next provisioning.
+/// A controller that may not write a limit yet writes the rest, and the limit follows with the next
+/// provisioning.
 #[tokio::test]
 async fn a_limit_waits_until_it_may_be_written() {
     let running = start().await;
@@ -145,7 +145,7 @@ async fn a_limit_waits_until_it_may_be_written() {
     assert_eq!(*asked.lock().unwrap(), [(5, limit)]);
     assert_eq!(done.written_ports, [5].into());
     assert_eq!(d.read_limit(5).await.unwrap(), limit);
-    // It is there: nobody is asked.
+    // The limit exists: `may_write` is not asked.
     let done = d.provision(&plan(), &|_, _| false).await.unwrap();
     assert_eq!(done.limits[&5], limit);
 }
@@ -167,7 +167,7 @@ async fn watches_go_to_the_table_of_their_family() {
         watch(None, Some("10.0.0.2")),
         watch(None, None),
     ];
-    // The last one twice.
+    // The last watch twice.
     assert_eq!(
         d.provision(&plan, &|_, _| true).await.unwrap().entries,
         5 + 5
@@ -176,7 +176,7 @@ async fn watches_go_to_the_table_of_their_family() {
     d.provision(&plan, &|_, _| true).await.unwrap();
     let mut removed = running.switch.seen.lock().unwrap().removed.clone();
     removed.sort();
-    // Priorities follow the number of entries, so those that stay are new.
+    // Priorities depend on the number of entries, so the entries that stay are new.
     removed.dedup();
     assert_eq!(removed, ["Ingress.watch", "Ingress.watch6"]);
 
@@ -213,15 +213,14 @@ async fn limits_are_set_read_back_and_rounded() {
     }
     let found = d.set_limit(7, mark(8_007, Some(16_007))).await.unwrap();
     assert_eq!(found, mark(8_000, Some(16_000)));
-    // In one unit of the target.
+    // Both values in one unit of the target.
     let e = d.set_limit(7, mark(8_001, Some(8_007))).await.unwrap_err();
     assert!(e.to_string().contains("not above the threshold"), "{e}");
     d.report_port(7, false).await.unwrap();
     d.report_port(7, true).await.unwrap();
 }
 
-/// P4Info and program of a release whose `mark_ce` had one value, of which the rest
-/// is as it is today.
+/// Returns P4Info and program of a release whose `mark_ce` had one value; the rest is as today.
 fn one_value_program() -> [std::path::PathBuf; 2] {
     let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
     let text = std::fs::read_to_string(artifact("tidemark.p4info.txtpb")).unwrap();
@@ -235,10 +234,10 @@ fn one_value_program() -> [std::path::PathBuf; 2] {
     let text = std::fs::read_to_string(artifact("tidemark.json")).unwrap();
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let actions = json["actions"].as_array_mut().unwrap().iter_mut();
-    // The compiler has made one for each table.
+    // The compiler emitted one `mark_ce` per table.
     for mark_ce in actions.filter(|a| a["name"] == "Ingress.mark_ce") {
         mark_ce["runtime_data"].as_array_mut().unwrap().remove(1);
-        // It compared with the second value, and does with the first one.
+        // It compared with the second value, and now compares with the first.
         let body = mark_ce["primitives"].to_string();
         let body = body.replace(r#""type":"local","value":1"#, r#""type":"local","value":0"#);
         mark_ce["primitives"] = serde_json::from_str(&body).unwrap();
@@ -267,7 +266,7 @@ async fn a_program_with_one_value_marks_without_a_limit() {
     assert_eq!(d.read_limit(7).await.unwrap(), mark(None));
 }
 
-/// The committed P4Info without what is between a table's name and the next one.
+/// Writes the committed P4Info without one table.
 fn p4info_without(table: &str) -> PathBuf {
     let text = std::fs::read_to_string(artifact("tidemark.p4info.txtpb")).unwrap();
     let tables: Vec<&str> = text.split("\ntables {").collect();
@@ -296,7 +295,7 @@ async fn a_queue_above_0_has_a_limit_of_its_own() {
         uses: vec![uses(1, 46), uses(3, 48)],
     });
     let done = d.provision(&plan, &|_, _| true).await.unwrap();
-    // As without queues, the count, and two entries.
+    // As without queues, plus the count and two entries.
     assert_eq!(done.entries, 8 + 3);
     {
         let seen = running.switch.seen.lock().unwrap();
@@ -318,7 +317,7 @@ async fn a_queue_above_0_has_a_limit_of_its_own() {
     let e = d.set_queue_limit(5, 8, limit(9_000)).await.unwrap_err();
     assert!(e.to_string().contains("8 does not fit 3 bits"), "{e}");
 
-    // An entry that left the plan leaves the switch, and the other gets another priority.
+    // A removed entry leaves the switch, and the other one gets a new priority.
     plan.queues.as_mut().unwrap().uses.pop();
     d.provision(&plan, &|_, _| true).await.unwrap();
     let removed = running.switch.seen.lock().unwrap().removed.clone();
@@ -385,7 +384,7 @@ async fn the_highest_election_id_writes() {
     let second = driver(&running, 2, 1);
     let limit = Limit::DropTail { limit_bytes: 5_000 };
     assert_eq!(second.set_limit(5, limit).await.unwrap(), limit);
-    // The server tells the first in its own time.
+    // The server notifies the first controller asynchronously.
     let mut refused = None;
     for _ in 0..100 {
         if let Err(e) = first.set_limit(5, Limit::Unlimited).await {
@@ -396,10 +395,10 @@ async fn the_highest_election_id_writes() {
     }
     let e = refused.expect("a lower election id must not write");
     assert!(matches!(e, Error::NotPrimary { .. }), "{e}");
-    // Reading needs no election.
+    // Reading does not require being primary.
     assert!(first.read_limit(5).await.is_ok());
     assert!(!first.health().await.primary);
-    // Two with the same id: the later is refused.
+    // Two controllers with the same id: the later one is refused.
     let e = driver(&running, 2, 1)
         .provision(&plan(), &|_, _| true)
         .await
@@ -407,7 +406,7 @@ async fn the_highest_election_id_writes() {
     assert!(matches!(e, Error::NotPrimary { .. }), "{e}");
 }
 
-/// Nor does a dry run ask to be the primary, which would keep a controller that writes away.
+/// A dry run does not request the primary role, which would lock out a controller that writes.
 #[tokio::test]
 async fn a_dry_run_leaves_a_switch_as_it_found_it() {
     let running = start().await;
@@ -480,8 +479,8 @@ async fn a_restarted_switch_is_found_again() {
     );
 }
 
-/// The program came, its entries did not: who provisions again has to know that whatever the
-/// switch held before is gone.
+/// If the program was pushed but its entries were not, the next provisioning must report that all
+/// earlier state of the switch is gone.
 #[tokio::test]
 async fn a_push_is_told_by_the_first_provisioning_that_succeeds() {
     let running = start().await;
@@ -489,7 +488,7 @@ async fn a_push_is_told_by_the_first_provisioning_that_succeeds() {
     running.switch.refuse.store(true, Ordering::Relaxed);
     d.provision(&plan(), &|_, _| true).await.unwrap_err();
     assert_eq!(running.switch.seen.lock().unwrap().loads, 1);
-    // The next one finds the program there.
+    // The next provisioning finds the program loaded.
     running.switch.refuse.store(false, Ordering::Relaxed);
     assert!(d.provision(&plan(), &|_, _| true).await.unwrap().pushed);
     assert_eq!(running.switch.seen.lock().unwrap().loads, 1);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Findings of `doctor` at a P4Runtime switch, which is our server with the committed
-//! program.
+//! Findings of `doctor` at a P4Runtime switch: our server with the committed program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
-#[allow(dead_code)] // each test file takes its part
+#[allow(dead_code)] // each test file uses a part of it
 use crate::common;
 
 use common::{Running, artifact, serve};
@@ -58,7 +57,7 @@ async fn found(driver: &P4Runtime, plan: Option<&Provision>) -> Vec<Finding> {
     driver.inspect(&expected).await.findings
 }
 
-/// Of session, destination, watch entries.
+/// Returns the verdicts on session, destination and watch entries.
 fn verdicts(found: &[Finding]) -> [Verdict; 3] {
     let all: Vec<_> = found.iter().map(|f| f.verdict).collect();
     all.try_into().unwrap()

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The papers' formulas of utilisation, loss and delay at a limit.
 //!
-//! Elastic regime: the aggregate window of the LBP flows swings between what
-//! BSCL eq. 14 leaves after a loss event, W' = q·β·W + (1 − q)·(W + M), and
-//! C·T + B, growing by one segment per flow and RTT. Below C·T the link is not
-//! full, above it the surplus stands in the queue; the means over one swing are
-//! closed forms ([`tidemark_rules::sawtooth`]). Loss is BSCL eq. 18. Without a flow
-//! that waits for the link: M/M/1/K.
+//! Elastic regime: the aggregate window of the LBP flows swings between its value after a loss
+//! event by BSCL eq. 14, W' = q·β·W + (1 − q)·(W + M), and C·T + B, growing by one segment per flow
+//! and RTT. Below C·T the link is not full, above it the excess is queued; the means over one cycle
+//! are closed forms ([`tidemark_rules::sawtooth`]). Loss is BSCL eq. 18. Without a flow
+//! bottlenecked at the link: M/M/1/K.
 
 mod at_limit;
 mod outcome;
@@ -30,7 +29,7 @@ use uncertainty::{
 };
 use without_lbp::BURST;
 
-/// The papers' formulas as they stand.
+/// The papers' formulas, unmodified.
 pub static MODEL: Model = Model {
     id: "formulas",
     name: "the papers' formulas",
@@ -41,7 +40,7 @@ pub static MODEL: Model = Model {
         if m.lbp_present() && !rtt_known && m.observed.is_some() {
             return None;
         }
-        // Four curves are asked of one limit at a time.
+        // Four curves are evaluated at one limit after the other.
         let last: Rc<Cell<Option<(f64, Prediction)>>> = Rc::default();
         let curve = |of: fn(&Prediction) -> Range| -> Option<Curve<'_>> {
             let last = Rc::clone(&last);
@@ -65,10 +64,10 @@ pub static MODEL: Model = Model {
     },
 };
 
-/// The formulas' values at a limit, nothing uncertain.
+/// Returns the formulas' values at a limit, without uncertainty.
 ///
 /// # Errors
-/// An argument outside of what a formula is for.
+/// An argument outside a formula's range.
 pub(crate) fn central(m: &Traffic, buffer_bytes: f64) -> Result<FormulaPrediction, RuleError> {
     let o = outcome::outcome(m, Parameters::central(m), buffer_bytes)?;
     Ok(FormulaPrediction {
@@ -78,13 +77,12 @@ pub(crate) fn central(m: &Traffic, buffer_bytes: f64) -> Result<FormulaPredictio
     })
 }
 
-/// Prediction at a limit, with the range that the uncertainty of N_b, α, Tₑ, Cₑ
-/// (every combination of their bounds) and Δ (UTB Theorem 7 as a floor where its
-/// condition holds) leaves; where no loss was seen, that of synchronised flows, and
-/// where nothing was measured, that of the constant of eq. 18.
+/// Predicts the outcome at a limit, with the range due to the uncertainty of N_b, α, Tₑ, Cₑ (every
+/// combination of their bounds) and Δ (UTB Theorem 7 as a floor if its condition holds); if no loss
+/// was seen, also of synchronised flows, and if nothing was measured, of the constant of eq. 18.
 ///
 /// # Errors
-/// An argument outside of what a formula is for.
+/// An argument outside a formula's range.
 pub(super) fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleError> {
     positive("queue drain rate (bits/s)", traffic.queue_drain_bps)?;
     positive("M (bytes)", traffic.segment_bytes)?;
@@ -99,7 +97,7 @@ pub(super) fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction
     let at = |choice| outcome::outcome(traffic, choice, buffer_bytes);
     let mut prediction = exact(&at(Parameters::central(traffic))?);
     let ends = |i: Range| [i.low, i.high];
-    // Fewer than one flow would be another regime.
+    // Less than one flow would be another regime.
     let least = traffic.n_b.value.clamp(0.0, 1.0);
     for n_b in ends(traffic.n_b).map(|n| n.max(least)) {
         for alpha in ends(traffic.alpha) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The papers' formulas at one limit, all quantities known.
+//! The papers' formulas at one limit, with all quantities known.
 
 use super::at_limit::{ModelOutcome, full_ms};
 use super::without_lbp::{self, BURST};
@@ -9,14 +9,14 @@ use tidemark_rules::sawtooth::sawtooth;
 use tidemark_rules::traffic::{CongestionControl, Regime, Traffic};
 use tidemark_rules::utb::single_flow;
 
-/// The quantities that are uncertain, each at one value.
+/// One value for each uncertain quantity.
 #[derive(Clone, Copy)]
 pub(super) struct Parameters {
     pub n_b: f64,
     pub alpha: f64,
     pub t_e_s: f64,
     pub share: f64,
-    /// All flows lose in every loss event, and halve.
+    /// Whether all flows lose packets in every loss event, and halve.
     pub together: bool,
 }
 
@@ -70,11 +70,11 @@ pub(super) fn outcome(
     let utilisation = if overload {
         1.0
     } else if m.congestion_control == CongestionControl::Bbr {
-        // One of the eight phases of its cycle drains at 3/4 (UTB §3.5).
+        // One of the eight phases of the cycle drains at 3/4 (UTB §3.5).
         let lowest = single_flow::bbr_utilisation(bdp, buffer_bytes)?;
         (1.0 - share * (1.0 - lowest) / 8.0).min(1.0)
     } else {
-        // The part of the LBP flows that they leave unused stays unused.
+        // The unused part of the LBP flows' capacity stays unused.
         (share * s.utilisation + others.max(1.0 - share)).min(1.0)
     };
     let constant = m.assumed_constant.map_or(bscl::SQRT_CONSTANT, |k| k.value);

@@ -15,7 +15,7 @@ fn measured(n: f64) -> Traffic {
 
 #[test]
 fn one_reno_flow_without_and_with_a_buffer() {
-    // W from BDP/2 to BDP: 3/4 of the capacity.
+    // W from BDP/2 to BDP: 3/4 of the capacity is used.
     assert!((sawtooth(0.5, 1.0).unwrap().utilisation - 0.75).abs() < 1e-12);
     let full = sawtooth(1.0, 2.0).unwrap();
     assert_eq!(full.utilisation, 1.0);
@@ -41,7 +41,7 @@ fn beta_of_cubic_needs_less() {
 
 #[test]
 fn orientation_of_the_simulator() {
-    // At BSCL's buffers for 1 % the simulator shows 0.93, 0.96, 1.10 %.
+    // At BSCL's buffers for 1 % the simulation shows 0.93, 0.96, 1.10 %.
     for (n, packets) in [(60.0, 295.0), (100.0, 643.0), (200.0, 1513.0)] {
         let mut m = Traffic::described(50e6, 0.0603, n, 1500.0);
         m.c_e_share = Range::exact(0.9);
@@ -96,7 +96,7 @@ fn measured_loss_goes_before_the_formula() {
     assert!(scaled.low < scaled.value && scaled.value < scaled.high);
     observed.drops = 3;
     m.observed = Some(observed);
-    // Three drops are the measurement at the limit in force, and little to go by.
+    // Three drops are the measurement at the limit in force, but weak evidence.
     let few = predict(&m, 200_000.0).unwrap().loss_rate;
     assert!((few.value / observed.loss_rate - 1.0).abs() < 1e-9);
     let few = predict(&m, 100_000.0).unwrap().loss_rate;
@@ -139,7 +139,7 @@ fn bbr_hardly_loses_utilisation() {
     assert_eq!(u(0.25 * 125_000.0), 1.0);
 }
 
-/// One BBR flow, simulated, with a buffer of one BDP: 94.4 % and 0.019 %.
+/// One simulated BBR flow with a buffer of one BDP: 94.4 % and 0.019 %.
 #[test]
 fn what_bbr_leaves_unused_is_not_the_buffers() {
     let mut m = Traffic::described(50e6, 0.02, 1.0, 1500.0);
@@ -163,7 +163,7 @@ fn what_bbr_leaves_unused_is_not_the_buffers() {
     assert!(more.utilisation.high > 0.98 && more.loss_rate.low < 1e-4);
     let none = predict(&m, 0.0).unwrap();
     assert!(none.utilisation.value < 0.92, "{none:?}");
-    // So less of it is not advised where 98 % are asked for.
+    // So a smaller buffer is not advised if 98 % is the target.
     let targets = tidemark_rules::targets::Targets {
         utilisation: 0.98,
         ..Default::default()
@@ -172,13 +172,13 @@ fn what_bbr_leaves_unused_is_not_the_buffers() {
     assert!(a.limit_bytes.unwrap() >= 124_500, "{:#?}", a.reasons);
 }
 
-/// At another limit a few drops more than the formula expects raise what is predicted.
+/// At another limit, a few more drops than the formula expects raise the prediction.
 #[test]
 fn few_drops_are_weighed_against_the_formula() {
     let mut m = Traffic::described(50e6, 0.02, 1.0, 1500.0);
     let formula = predict(&m, 30_000.0).unwrap().loss_rate.value;
     m.limit_bytes = Some(63_000.0);
-    // In 10 s.
+    // Arrivals in 10 s.
     let arrivals = 10.0 * 50e6 / 8.0 / 1500.0;
     let mut predicted = |drops: u64, bytes: f64| {
         m.observed = Some(Observed {
@@ -208,7 +208,7 @@ fn transparent_and_overload() {
     m.rho = 0.9;
     m.rho_other = 0.9;
     let p = predict(&m, 100.0 * 1514.0).unwrap();
-    // M/M/1/K: packets that come alone lose (1 − ρ)·ρ^100, a tenth of NGI's tail.
+    // M/M/1/K: single packets lose (1 − ρ)·ρ^100, a tenth of NGI's tail.
     assert!((p.loss_rate.low / 2.66e-6 - 1.0).abs() < 0.01, "{p:?}");
     assert!(p.loss_rate.low < 2.66e-5 && 2.66e-5 < p.loss_rate.high);
     assert!((p.utilisation.value - 0.9 * (1.0 - p.loss_rate.value)).abs() < 1e-12);

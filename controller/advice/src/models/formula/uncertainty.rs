@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far off the models may be: where no loss was seen, by theorem 7 of UTB,
-//! and by what they miss at the limit in force.
+//! Errors of the formulas: for unobserved losses, by theorem 7 of UTB, and by their deviation at
+//! the limit in force.
 
 use super::outcome::{self, Parameters};
 use crate::models::reductions::short_by_bursts;
@@ -11,15 +11,14 @@ use tidemark_rules::range::Range;
 use tidemark_rules::traffic::{Regime, Synchrony, Traffic};
 use tidemark_rules::utb::{self, single_flow};
 
-/// How far loss may be above BSCL eq. 18 while no loss was seen: its constant is
-/// 0.87 with an acknowledgement for every other segment and 1.22 where every
-/// segment counts (as in Linux), and eq. 2 has one drop per reduction where
-/// bursts make it two or three.
+/// Largest factor of loss over BSCL eq. 18 if no loss was seen: its constant is 0.87 with an
+/// acknowledgement for every other segment and 1.22 if every segment counts (as in Linux), and eq.
+/// 2 has one drop per reduction where bursts cause two or three.
 const UNOBSERVED_LOSS_FACTOR: f64 = (1.22 / 0.87) * (1.22 / 0.87) * 2.5;
 
-/// Without losses the worst end is that all flows lose at once (q = 1), and for a
-/// single flow what its window leaves right after a decrease (UTB §3.5): a burst
-/// of losses keeps it there.
+/// Widens the range for synchronised losses. Without losses the worst case is that all flows lose
+/// at once (q = 1), and for a single flow its utilisation right after a decrease (UTB §3.5), where
+/// a burst of losses keeps it.
 pub(super) fn widen_for_synchrony(
     traffic: &Traffic,
     buffer_bytes: f64,
@@ -49,13 +48,13 @@ pub(super) fn widen_for_synchrony(
     Ok(())
 }
 
-/// Loss up to [`UNOBSERVED_LOSS_FACTOR`] times as much.
+/// Widens loss up to [`UNOBSERVED_LOSS_FACTOR`] times its value.
 pub(super) fn widen_for_unobserved_losses(prediction: &mut Prediction) {
     let high = (prediction.loss_rate.value * UNOBSERVED_LOSS_FACTOR).min(1.0);
     prediction.loss_rate.widen(high);
 }
 
-/// Loss goes with the square of the constant of eq. 2.
+/// Widens loss by the square of the constant of eq. 2.
 pub(super) fn widen_for_constant(constant: Range, prediction: &mut Prediction) {
     let loss = prediction.loss_rate;
     for (end, k) in [(loss.low, constant.low), (loss.high, constant.high)] {
@@ -64,13 +63,12 @@ pub(super) fn widen_for_constant(constant: Range, prediction: &mut Prediction) {
     }
 }
 
-/// Error of the formulas where nothing was measured: the mean of a sawtooth knows
-/// no recoveries, timeouts and bursts. By simulated runs of one to twenty flows, of
-/// which nine of ten are within: mean delay by this factor, utilisation by this
-/// much.
+/// Error of the formulas if nothing was measured: the mean of a sawtooth ignores recoveries,
+/// timeouts and bursts. From simulated runs of one to twenty flows, nine of ten of which are
+/// within: factor of the mean delay, and below, absolute error of the utilisation.
 const DESCRIBED_DELAY: f64 = 1.3;
 const DESCRIBED_UTILISATION: f64 = 0.02;
-/// With few flows a loss event takes several packets of each.
+/// With few flows a loss event takes several packets from each.
 const DESCRIBED_LOSS_OF_FEW: f64 = 2.5;
 
 pub(super) fn widen_for_description(
@@ -81,7 +79,7 @@ pub(super) fn widen_for_description(
     let (delay, full_ms) = (prediction.delay_mean_ms, prediction.delay_ms.value);
     prediction.delay_mean_ms.widen(delay.low / DESCRIBED_DELAY);
     let short = short_by_bursts(traffic, buffer_bytes);
-    // The second of two that come at once waits for the first.
+    // The second of two packets that arrive together waits for the first.
     let segment_ms = traffic.segment_bytes / traffic.drain_bytes_per_s() * 1e3;
     let waits_ms = if short.is_some() { segment_ms } else { 0.0 };
     let high = (delay.high + waits_ms) * DESCRIBED_DELAY;

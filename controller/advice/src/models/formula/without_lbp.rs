@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A link that no flow waits for: bursts that come whatever the link does.
+//! A link without bottlenecked flows: bursts arrive independently of the link.
 //!
-//! M/M/1/K with bursts for customers: continuous in the load, at capacity and
-//! beyond. NGI §IV-A has the tail ρ^b of a queue without a limit; a queue with one
-//! loses (1 − ρ)·ρ^b/(1 − ρ^(b+1)).
+//! M/M/1/K with bursts as customers, continuous in the load up to capacity and beyond. NGI §IV-A
+//! has the tail ρ^b of a queue without a limit; a queue with a limit loses (1 − ρ)·ρ^b/(1 −
+//! ρ^(b+1)).
 
 use super::at_limit::{ModelOutcome, full_ms};
 use tidemark_rules::error::{RuleError, not_negative};
@@ -11,16 +11,16 @@ use tidemark_rules::ngi::{finite_buffer_loss, finite_buffer_queue};
 use tidemark_rules::range::Range;
 use tidemark_rules::traffic::Traffic;
 
-/// Packets of the burst that a packet belongs to, on average (E\[X²\]/E\[X\]), where
-/// nothing was measured: alone, as NGI assumes, to the ten segments that Linux
-/// starts a flow with.
+/// Mean size of the burst that a packet belongs to (E\[X²\]/E\[X\]), packets, if nothing was
+/// measured: from single packets, as NGI assumes, to the ten segments with which Linux starts a
+/// flow.
 pub(super) const BURST: Range = Range {
     value: 3.0,
     low: 1.0,
     high: 10.0,
 };
 
-/// The outcome with bursts of so many packets.
+/// Returns the outcome with this burst size.
 pub(super) fn outcome(
     m: &Traffic,
     burst: f64,

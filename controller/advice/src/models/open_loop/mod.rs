@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A link that no flow waits for, at another limit.
+//! Extrapolation to another limit for a link without bottlenecked flows.
 //!
-//! With T the part of the arrivals that would meet at least B in a queue without
-//! a limit, M/M/1/K loses (1 − ρ)·T/(1 − ρ·T), for T = ρ^K. Arrivals in bursts
-//! raise T, not the relation. T is read from the occupancy that arrivals met, and
-//! at the limit in force from the drops there; between and beyond, ln T is linear
-//! in B, as in a queue of bursts. Where no drop was seen, the slope of what was met
-//! goes on. A packet that meets B loses at most: that is the upper end of the range.
+//! With T the share of arrivals that would find at least B in a queue without a limit, M/M/1/K
+//! loses (1 − ρ)·T/(1 − ρ·T), for T = ρ^K. Bursts increase T but not this relation. T is taken from
+//! the occupancy found by arrivals, and at the limit in force from the drops; between and beyond,
+//! ln T is linear in B, as in a queue of bursts. If no drop was seen, the slope of the occupancy
+//! continues. At most the packets that find B are lost: this is the upper end of the range.
 
 use crate::models::reductions::occupancy_known;
 use crate::models::sampling::Z90;
@@ -16,7 +15,7 @@ use tidemark_rules::ngi::{finite_buffer_loss, tail_of_loss};
 use tidemark_rules::range::Range;
 use tidemark_rules::traffic::{Occupancy, Traffic};
 
-/// The occupancy that arrivals met, carried over, where no flow waits for the link.
+/// Model of the measured occupancy, extrapolated, if no flow is bottlenecked at the link.
 pub static MODEL: Model = Model {
     id: "measured_open_loop",
     name: "no bottlenecked flow, measured occupancy",
@@ -44,37 +43,36 @@ pub static MODEL: Model = Model {
     },
 };
 
-/// Load from which a queue without a limit has no distribution to speak of.
+/// Load from which a queue without a limit has no meaningful distribution.
 const LARGEST_LOAD: f64 = 0.98;
-/// Points of the measured distribution that its tail keeps.
+/// Points of the measured distribution that are kept for its tail.
 const TAIL_POINTS: usize = 2;
-/// Drops that come with one burst: what is counted is bursts. Linux sends ten
-/// segments at once.
+/// Drops per burst, because bursts are counted. Linux sends ten segments at once.
 const BURST_PKTS: f64 = 10.0;
-/// A count of none says that there was about this much.
+/// Number of bursts assumed if none was counted.
 const FEWEST_BURSTS: f64 = 0.5;
-/// Lower end over the value: a smaller queue is emptied more often.
+/// Ratio of the lower end to the value: a smaller queue is emptied more often.
 const LOW: f64 = 0.5;
-/// Beyond what was met, the exponent of T may be off by this (relative).
+/// Relative error of the exponent of T beyond the occupancies found.
 const BEYOND: f64 = 0.5;
 
 /// The measured occupancy of a link without an LBP flow.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenLoop {
     load: f64,
-    /// The load of another span differs by this by chance, either way.
+    /// Sampling error of the load between two measurements, in either direction.
     load_error: f64,
     arrivals: f64,
-    /// (bytes, ln T) as met, T falling, from (0, 0) on; never empty.
+    /// Points (bytes, ln T) as found by arrivals, T falling, starting at (0, 0); never empty.
     met: Vec<(f64, f64)>,
-    /// This loss at the limit in force, from the drops there.
+    /// Point (bytes, ln T) at the limit in force, from the drops.
     limit: (f64, f64),
-    /// There were drops.
+    /// Whether there were drops.
     lost: bool,
 }
 
 impl OpenLoop {
-    /// `None` where the occupancy is not known, or the link is full.
+    /// Returns `None` if the occupancy is unknown or the link is full.
     pub fn of(m: &Traffic) -> Option<Self> {
         let occupancy = m.occupancy.as_ref().filter(|_| occupancy_known(m))?;
         let (observed, limit_bytes) = (m.observed?, m.limit_bytes.filter(|&b| b > 0.0)?);
@@ -83,11 +81,11 @@ impl OpenLoop {
             return None;
         }
         let arrivals = occupancy.arrivals as f64;
-        // No drop says that there was less than about one burst's worth.
+        // Without a drop, less than about one burst's worth was lost.
         let lost = observed.loss_rate.max(0.5 / arrivals);
         let at_limit = tail_of_loss(load, lost).ok()?.ln();
         let mut met = tail(occupancy, limit_bytes);
-        // A count at the limit goes before the last points met.
+        // The count at the limit takes precedence over the last points found.
         met.retain(|p| p.1 > at_limit);
         Some(Self {
             load,
@@ -99,7 +97,7 @@ impl OpenLoop {
         })
     }
 
-    /// ln T on the line from the middle of what was met through `end`.
+    /// Returns ln T on the line from the middle of the points through `end`.
     fn beyond(&self, end: (f64, f64), bytes: f64) -> f64 {
         let middle = self
             .met
@@ -115,7 +113,7 @@ impl OpenLoop {
         end.1 + slope.min(0.0) * (bytes - end.0)
     }
 
-    /// ln T at a limit.
+    /// Returns ln T at a limit.
     fn ln_tail(&self, bytes: f64) -> Range {
         let last = self.met.last().copied().unwrap_or((0.0, 0.0));
         let (limit_bytes, at_limit) = self.limit;
@@ -124,7 +122,7 @@ impl OpenLoop {
             let (from, to) = (self.met[after - 1], self.met[after.min(self.met.len() - 1)]);
             return Range::exact(between(from, to, bytes));
         }
-        // The tail of what was met, had it gone on; not above the drops counted.
+        // The tail of the points, continued; not above the drops counted.
         let met = |b: f64| match self.met.len() {
             0..=2 => between(last, self.limit, b),
             _ => self.beyond(last, b).min(between(last, self.limit, b)),
@@ -144,7 +142,7 @@ impl OpenLoop {
         Range::new(value, value - more, at_limit + value - there + more)
     }
 
-    /// Loss rate at a limit, with its range.
+    /// Returns the loss rate at a limit, with its range.
     pub fn loss_at(&self, bytes: f64) -> Range {
         let t = self.ln_tail(bytes);
         let loss = |ln_tail: f64| {
@@ -161,25 +159,25 @@ impl OpenLoop {
         let limit_bytes = self.limit.0;
         let near = 1.0 - (bytes / limit_bytes).clamp(0.0, 1.0);
         let lowest = loss(low) * (1.0 - (1.0 - LOW) * near) / more;
-        // At the limit in force losses were counted; below it, who meets it loses.
+        // Losses were counted at the limit in force; below it, packets that find B are lost.
         let met = loss(high) + near.sqrt() * (high.exp() - loss(high)).max(0.0);
         Range::new(loss(t.value), lowest, (met * more).min(1.0))
     }
 }
 
-/// Upper end of the 90 % interval of a mean of which so many events came, over their
-/// number (Wilson's interval for a Poisson count).
+/// Returns the ratio of the upper end of a 90 % interval to the count of `events` (Wilson's
+/// interval for a Poisson count).
 fn of_poisson(events: f64) -> f64 {
     let half = 0.5 * Z90 * Z90;
     1.0 + (half + Z90 * (events + 0.5 * half).sqrt()) / events
 }
 
-/// ln T between two points.
+/// Interpolates ln T between two points.
 fn between(from: (f64, f64), to: (f64, f64), bytes: f64) -> f64 {
     from.1 + (to.1 - from.1) * (bytes - from.0) / (to.0 - from.0).max(1e-9)
 }
 
-/// Part of the arrivals that met at least so much, from an empty queue on.
+/// Returns the share of arrivals that found at least each occupancy, from an empty queue.
 fn tail(occupancy: &Occupancy, limit_bytes: f64) -> Vec<(f64, f64)> {
     let waiting = (1.0 - occupancy.met_empty).clamp(1e-9, 1.0);
     let count = occupancy.bytes.len();
@@ -189,7 +187,7 @@ fn tail(occupancy: &Occupancy, limit_bytes: f64) -> Vec<(f64, f64)> {
         if left < TAIL_POINTS {
             break;
         }
-        // Each point stands for the middle of its part.
+        // Each point represents the middle of its share.
         let part = waiting * (left as f64 - 0.5) / count as f64;
         let (last, _) = points[points.len() - 1];
         if bytes > last && bytes < limit_bytes {

@@ -6,7 +6,7 @@ use tidemark_rules::traffic::{Observed, Regime};
 
 const PACKET: f64 = 1500.0;
 
-/// Uniform numbers in 0..1, always the same.
+/// Reproducible uniform numbers in 0..1.
 struct Random(u64);
 
 impl Random {
@@ -19,15 +19,15 @@ impl Random {
     }
 }
 
-/// A drop-tail queue whose bursts arrive at random: occupancies met, and drops.
+/// A drop-tail queue with random arrivals of bursts: occupancies found, and drops.
 struct Run {
     met: Vec<usize>,
     drops: u64,
 }
 
 impl Run {
-    /// `single` of the packets come alone, the others in bursts of `burst` at
-    /// `spread` packets per service; one packet is served per unit of time.
+    /// Runs the queue: a share `single` of the packets come alone, the others in bursts of `burst`
+    /// at `spread` packets per service; one packet is served per unit of time.
     fn of(load: f64, single: f64, burst: usize, spread: usize, limit: usize, seed: u64) -> Self {
         let mut random = Random(seed);
         let mut arrivals: Vec<f64> = Vec::new();
@@ -61,7 +61,7 @@ impl Run {
         self.drops as f64 / self.met.len() as f64
     }
 
-    /// As the estimators report it.
+    /// Returns the run as reported by the estimators.
     fn traffic(mut self, load: f64, limit: usize) -> Traffic {
         let (loss_rate, drops) = (self.loss(), self.drops);
         self.met.sort_unstable();
@@ -89,7 +89,7 @@ impl Run {
     }
 }
 
-/// Loads, parts of single packets, bursts: Poisson packets, initial windows, both.
+/// Loads, shares of single packets, bursts: Poisson packets, initial windows, both.
 const TRAFFICS: [(f64, f64, usize); 6] = [
     (0.5, 0.5, 10),
     (0.5, 0.0, 20),
@@ -99,7 +99,7 @@ const TRAFFICS: [(f64, f64, usize); 6] = [
     (0.9, 1.0, 1),
 ];
 
-/// Measured at one limit, the loss at smaller and larger ones lies in the range.
+/// The loss at smaller and larger limits lies in the range predicted from one limit.
 #[test]
 fn ranges_cover_other_limits() {
     let (mut inside, mut all) = (0, 0);
@@ -112,7 +112,7 @@ fn ranges_cover_other_limits() {
                 let p = predict(&m, other as f64 * PACKET).unwrap().loss_rate;
                 assert!(p.low < p.high, "a width: {p:?}");
                 all += 1;
-                // None among 300 000 is no proof of less than one in 130 000.
+                // None among 300 000 does not prove less than one in 130 000.
                 let least = if truth > 0.0 { p.low } else { p.low - 8e-6 };
                 inside += u32::from(least <= truth && truth <= p.high);
                 println!("{load} {single} {burst} {limit} -> {other}: {truth:.2e} in {p:?}");
@@ -123,8 +123,8 @@ fn ranges_cover_other_limits() {
     assert!(share >= 0.85, "{inside} of {all}");
 }
 
-/// Half Poisson, half bursts at half load: 20 packets were advised where 0.000 %
-/// was predicted and 1.8 % measured.
+/// Half Poisson, half bursts at half load: 20 packets used to be advised, with 0.000 % predicted
+/// and 1.8 % measured.
 #[test]
 fn bursts_ask_for_more_than_poisson() {
     let m = Run::of(0.5, 0.5, 10, 4, 60, 5).traffic(0.5, 60);

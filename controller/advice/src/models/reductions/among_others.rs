@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Drops of flows of BBR that share the link with others.
+//! Drops of BBR flows that share the link with other flows.
 //!
-//! Among flows that multiply their windows down, BBR has a cap too, and loses what does
-//! not fit below it, whatever the others do. In simulated runs and in the lab its drops
-//! fall about along a line to little at 1.3 to 2 C·T of the longest base RTT, from 4 to
-//! 12 % of all arrivals without a buffer. Some remain beyond, of the peaks that the
-//! others make. Towards smaller limits the others lose more, and BBR's drops are taken to
-//! stay.
+//! Among flows that multiply their windows down, BBR also has a cap, and below it loses its excess,
+//! whatever the others do. In simulated runs and in the lab its drops fall about linearly, from 4
+//! to 12 % of all arrivals without a buffer to few at 1.3 to 2 C·T of the longest base RTT. Some
+//! remain beyond, at the peaks of the other flows. Towards smaller limits the others lose more, and
+//! BBR's drops are taken to stay constant.
 
 use super::uncertainty::model_based;
 use crate::models::standing_queue::{BELOW_CAP, BEYOND, WITHOUT_BUFFER, standing_queue};
@@ -16,17 +15,17 @@ use tidemark_rules::traffic::{CongestionControl, Traffic};
 /// Share of the loss below the cap that remains beyond it.
 const REMAINS: f64 = 0.04;
 
-/// Their drops over all arrivals, and where most of them end.
+/// Drops of BBR flows over all arrivals, and the limit at which most of them end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AmongOthers {
-    /// At the limit in force.
+    /// Loss rate at the limit in force.
     loss_rate: f64,
     limit_bytes: f64,
     cap_bytes: Range,
 }
 
 impl AmongOthers {
-    /// `None` where there are none, or no others, or no base RTT is known.
+    /// Returns `None` without BBR flows, without other flows, or without a known base RTT.
     pub fn of(m: &Traffic) -> Option<Self> {
         if m.model_based_share <= 0.0 || m.congestion_control == CongestionControl::Bbr {
             return None;
@@ -50,7 +49,7 @@ impl AmongOthers {
         })
     }
 
-    /// With the cap at either end of its range.
+    /// Returns this with the cap at either end of its range.
     pub fn ends(self) -> [Self; 2] {
         [self.cap_bytes.low, self.cap_bytes.high].map(|bytes| Self {
             cap_bytes: Range::exact(bytes),
@@ -58,8 +57,8 @@ impl AmongOthers {
         })
     }
 
-    /// Their drops over all arrivals at a limit; at the limit in force, and at smaller
-    /// ones below the cap, as measured.
+    /// Returns BBR's drops over all arrivals at a limit; as measured at the limit in force and, if
+    /// below the cap, at smaller ones.
     pub fn loss_at(&self, buffer_bytes: f64) -> f64 {
         let (cap, here) = (self.cap_bytes.value, (self.limit_bytes, self.loss_rate));
         let (from, to) = if here.0 > cap {
@@ -77,7 +76,7 @@ mod tests {
     use super::*;
     use tidemark_rules::traffic::Observed;
 
-    /// Four flows each of BBR, Reno and CUBIC of 10 to 40 ms on 100 Mb/s.
+    /// Four flows each of BBR, Reno and CUBIC with RTTs of 10 to 40 ms on 100 Mb/s.
     fn mix(limit: f64, loss_rate: f64, of_bbr: f64) -> Traffic {
         let mut m = Traffic::described(100e6, 0.0192, 12.0, 1514.0);
         m.base_rtts_s = [0.01, 0.02, 0.03, 0.04].repeat(3);
@@ -97,7 +96,7 @@ mod tests {
         m
     }
 
-    /// As measured in the lab, and what came at other limits.
+    /// As measured in the lab, with the measurements at other limits.
     #[test]
     fn along_a_line_to_the_cap() {
         let part = AmongOthers::of(&mix(237e3, 0.120, 0.8)).unwrap();
@@ -116,9 +115,9 @@ mod tests {
     fn still_lost_beyond_the_cap_it_is_further_away() {
         let part = AmongOthers::of(&mix(1e6, 0.02, 0.5)).unwrap();
         assert!(part.loss_at(1.1e6) < 0.01 && part.loss_at(1.1e6) > 0.004);
-        // At the low end it is where they still lose.
+        // The low end of the cap lies where the flows still lose.
         assert!(part.ends()[0].loss_at(1.01e6) < 0.001);
-        // Nothing lost: a smaller limit is not known to be free of it.
+        // Nothing was lost: a smaller limit is not known to be free of loss.
         let part = AmongOthers::of(&mix(3.6e6, 0.0027, 0.2)).unwrap();
         assert!(part.loss_at(3e5) > 0.03 && part.loss_at(2e6) < 0.05);
         assert!(part.loss_at(1e7) <= 0.0027 * 0.2 + 1e-12);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When a measurement may be carried over by windows and the loss law.
+//! Conditions for scaling a measurement by windows and the loss law.
 
 use super::uncertainty::loss_rate_without_model_based;
 use tidemark_rules::{CongestionControl, Regime, Traffic};
 
-/// Drops needed before the measured loss rate is scaled, and before the limit
-/// counts as what the windows run against.
+/// Number of drops from which the measured loss rate is scaled and the limit counts as the bound of
+/// the windows.
 pub const LEAST_DROPS: u64 = 20;
-/// Arrivals needed before their occupancy counts as a distribution.
+/// Number of arrivals from which their occupancy counts as a distribution.
 const LEAST_ARRIVALS: u64 = 2_000;
 /// Share of the capacity that LBP flows must carry.
 const LEAST_SHARE: f64 = 0.5;
-/// Loss rate above which timeouts, not decreases, set the windows.
+/// Loss rate above which timeouts, not decreases, determine the windows.
 const LARGEST_LOSS: f64 = 0.1;
 
 /// Whether LBP flows that reduce on loss fill the link, and enough drops were seen.
@@ -28,8 +28,8 @@ pub(super) fn scalable(m: &Traffic) -> bool {
         && loss_rate_without_model_based(m).is_none_or(|p| p < LARGEST_LOSS)
 }
 
-/// Whether flows bottlenecked here were watched and lost few packets: nothing is
-/// known then of how many lose together, nor of how much each loses.
+/// Whether bottlenecked flows were observed with few losses: then neither how many lose together
+/// nor how much each loses is known.
 pub fn losses_unobserved(m: &Traffic) -> bool {
     m.lbp_present()
         && m.observed.is_some_and(|o| o.drops < LEAST_DROPS)

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Measurements at other limits under one traffic, against what the laws expect of
-//! them.
+//! Correction of the loss law by measurements at other limits under the same traffic.
 //!
-//! ln(p_j/p) = e·x_j, x_j what the law expects of the limit j. The law counts as
-//! evidence for e = 1 with the standard deviation that its range has; every limit
-//! tried counts by the loss events seen there and how far away it is. Least
-//! squares with that prior give e and what is left of its uncertainty.
+//! ln(p_j/p) = e·x_j, with x_j the law's value for limit j. The law counts as evidence for e = 1
+//! with the standard deviation of its range; every tried limit is weighted by its loss events and
+//! its distance. Least squares with that prior give e and its remaining uncertainty.
 
 use super::law::Deviation;
 use crate::models::sampling::{LOSS_BETWEEN_RUNS, Z90, others};
 use tidemark_rules::traffic::Traffic;
 
-/// Steepest response that is believed, over the law's.
+/// Largest accepted exponent, relative to the law's.
 const STEEPEST: f64 = 3.0;
-/// Part of the law's uncertainty that no limit tried takes away: the exponent
-/// differs from one range of limits to the next.
+/// Part of the law's uncertainty that remains whatever limits were tried: the exponent differs
+/// between ranges of limits.
 const LEAST_SPREAD: f64 = 0.5;
-/// The measured response of loss to the limit, in addition to the law's.
+/// The measured response of loss to the limit, relative to the law's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Steepness {
     /// Exponent of the law's p'/p; 1 without evidence.
     pub exponent: f64,
-    /// Part of the law's uncertainty that is left.
+    /// Remaining part of the law's uncertainty.
     pub spread: f64,
 }
 
@@ -34,12 +32,12 @@ impl Steepness {
     }
 }
 
-/// Relative error of a loss rate, one standard deviation.
+/// Returns the relative error of a loss rate, one standard deviation.
 fn error(events: f64) -> f64 {
     (1.0 / events.max(1.0) + LOSS_BETWEEN_RUNS * LOSS_BETWEEN_RUNS).sqrt()
 }
 
-/// `factor` is p'/p by the law at a limit.
+/// Fits the response; `factor` is p'/p by the law at a limit.
 pub(super) fn steepness(
     m: &Traffic,
     loss_rate: f64,

@@ -18,12 +18,12 @@ pub struct LossScaling<'a> {
     peak: Peak,
     loss_rate: f64,
     parts: Parts,
-    /// By what other limits did.
+    /// Correction by the results of other limits.
     steepness: Steepness,
 }
 
 impl<'a> LossScaling<'a> {
-    /// `None` where a condition fails or an input is missing.
+    /// Returns `None` if a condition fails or an input is missing.
     pub fn of(m: &'a Traffic) -> Option<Self> {
         let observed = m.observed?;
         let loss_rate = observed.loss_rate;
@@ -39,7 +39,7 @@ impl<'a> LossScaling<'a> {
         Some(scaling)
     }
 
-    /// Loss rate expected at a limit.
+    /// Returns the expected loss rate at a limit.
     ///
     /// # Errors
     /// `buffer_bytes` below 0.
@@ -48,7 +48,7 @@ impl<'a> LossScaling<'a> {
         Ok((self.loss_rate * self.factor(buffer_bytes, 0.0)).min(1.0))
     }
 
-    /// p'/p at a limit.
+    /// Returns p'/p at a limit.
     fn factor(&self, buffer_bytes: f64, by: Deviation) -> f64 {
         self.scaled(self.parts, self.peak, 1.0, buffer_bytes, by)
     }
@@ -75,14 +75,14 @@ impl<'a> LossScaling<'a> {
         flow_window(self.m, peak, stretch, buffer_bytes)
     }
 
-    /// This loss with the range of what will be measured there in as long a time:
-    /// by the sampling errors of both measurements, Tₑ, the exponent, and which of
-    /// the drops scale.
+    /// Returns the expected loss rate with the range of a measurement of the same duration: due to
+    /// the sampling errors of both measurements, Tₑ, the exponent, and the share of drops that
+    /// scale.
     pub fn range_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         let value = self.loss_at(buffer_bytes)?;
         let error = loss_sampling_error_at(self.m, value / self.loss_rate);
         let law = self.law_range_at(buffer_bytes)?;
-        // Independent of each other, and relative.
+        // Independent relative errors.
         let apart = |end: f64| (end / value).ln().hypot(error).exp();
         Ok(match value > 0.0 {
             true => Range::new(
@@ -94,8 +94,8 @@ impl<'a> LossScaling<'a> {
         })
     }
 
-    /// The range that Tₑ, the exponent, and which of the drops scale leave: what
-    /// is uncertain of a change from the loss rate as measured.
+    /// Returns the range due to Tₑ, the exponent, and the share of drops that scale: the
+    /// uncertainty of the change from the measured loss rate.
     pub(crate) fn law_range_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         let value = self.loss_at(buffer_bytes)?;
         let mut range = Range::exact(value);

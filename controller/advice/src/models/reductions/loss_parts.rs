@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The parts of the drops at the limit in force, and what becomes of each.
+//! Division of the drops at the limit in force, with the scaling of each part.
 
 use super::among_others::AmongOthers;
 use super::law::{Deviation, FlowWindow, Law};
 use super::uncertainty::model_based;
 use tidemark_rules::traffic::{LossMix, Traffic};
 
-/// The limit that the drops are scaled to.
+/// The limit to which the drops are scaled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Limits {
     /// The other limit, bytes.
@@ -15,16 +15,16 @@ pub(super) struct Limits {
     pub loss_rate: f64,
 }
 
-/// Parts of all drops.
+/// Shares of all drops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Parts {
-    /// Of overshoots of slow start.
+    /// Share of slow-start overshoots.
     pub overshoots: f64,
-    /// Of flows that follow a model of the path.
+    /// Share of flows that follow a model of the path.
     pub model_based: f64,
-    /// How these respond to the limit, where that is known.
+    /// Response of the model-based flows to the limit, if known.
     among_others: Option<AmongOthers>,
-    /// Congestion controls of the others.
+    /// Congestion controls of the other flows.
     mix: LossMix,
 }
 
@@ -40,9 +40,9 @@ impl Parts {
         }
     }
 
-    /// As counted; all scale; and, where flows follow a model, either end of what
-    /// their cap may be. At a smaller limit, or where the cap is not known, all may
-    /// stay: the others take what those leave.
+    /// Returns the possible divisions: as counted; all drops scale; and, if flows follow a model,
+    /// either end of their cap's range. At a smaller limit, or if the cap is unknown, all may stay:
+    /// the other flows take what the model-based flows leave.
     pub fn possible(self, smaller: bool) -> impl Iterator<Item = Self> {
         let part = move |model_based| Self {
             overshoots: 0.0,
@@ -64,14 +64,14 @@ impl Parts {
         [self, part(0.0)].into_iter().chain(stay).chain(ends)
     }
 
-    /// Of flows that multiply their windows down.
+    /// Returns the share of flows that multiply their windows down.
     pub fn decreases(self) -> f64 {
         1.0 - self.overshoots - self.model_based
     }
 
-    /// p'/p at other windows: drops of decreases by the laws of their flows, raised
-    /// to `exponent` (1 for the laws themselves); those of flows that follow a
-    /// model as the limit lets them, or they stay.
+    /// Returns p'/p at other windows: the drops that cause decreases by the laws of their flows,
+    /// raised to `exponent` (1 for the laws themselves); the drops of model-based flows by their
+    /// response to the limit, or constant.
     pub fn scale(
         self,
         from: FlowWindow,
@@ -89,7 +89,7 @@ impl Parts {
         self.decreases() * factor + overshoots + model_based
     }
 
-    /// p'/p of the drops of decreases.
+    /// Returns p'/p of the drops that cause decreases.
     fn law(self, from: FlowWindow, to: FlowWindow, by: Deviation) -> f64 {
         let m = self.mix;
         [
@@ -104,10 +104,10 @@ impl Parts {
         .sum()
     }
 
-    /// p'/p of overshoots. A flow in slow start has doubled its window and loses
-    /// half of it. Starts and timeouts do not multiply as windows shrink, and
-    /// become rarer as they grow. CUBIC regains a large window fast and overshoots
-    /// it again, by as much as the window has grown: simulated, twice to three
+    /// Returns p'/p of overshoots. A flow in slow start has doubled its window and loses half of
+    /// it. Starts and timeouts do not multiply as windows shrink, and become rarer as they grow.
+    /// CUBIC quickly regains a large window and overshoots again, by as much as the window has
+    /// grown: in simulations two to three times the drops with twice the buffer.
     /// times the drops with twice the buffer.
     fn overshoot(self, factor: f64, windows: f64, by: Deviation) -> f64 {
         let cubic = windows.powf(1.0 - by);
@@ -115,8 +115,8 @@ impl Parts {
     }
 }
 
-/// Share of the drops of unknown flows from which the names of the others are not believed:
-/// a control that nothing here knows looks like this one now and like that one then.
+/// Share of drops of unrecognised flows from which the recognised controls are not trusted: an
+/// unknown control is recognised as different known ones at different times.
 const UNKNOWN: f64 = 0.25;
 
 fn believed(mix: LossMix) -> LossMix {

@@ -1,65 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Extrapolation: what was measured at the limit in force, carried over to
-//! another limit. Tidemark's own; it takes from the papers only how windows and loss relate.
+//! Extrapolation of the measurement at the limit in force to another limit. Tidemark's own; only
+//! the relation of windows and loss is from the papers.
 //!
 //! # Derivation
-//! While LBP flows fill the link, the window of flow i is w = rate·(T + Q/C) and
-//! their sum, over its value at an empty queue, is W = 1 + Q/(C·Tₑ). Drops begin
-//! when Q reaches the limit B, so W peaks at 1 + B/(C·Tₑ). Decrease is
-//! multiplicative and growth starts from there, so the swing below the peak
-//! keeps its shape when the peak moves: at a limit B'
+//! While LBP flows fill the link, the window of flow i is w = rate·(T + Q/C), and their sum, over
+//! its value at an empty queue, is W = 1 + Q/(C·Tₑ). Drops begin when Q reaches the limit B, so W
+//! peaks at 1 + B/(C·Tₑ). The decrease is multiplicative and growth starts from there, so the swing
+//! below the peak keeps its shape when the peak moves: at a limit B'
 //!
 //! W' = k·W,  k = (C·Tₑ + B')/(C·Tₑ + B).
 //!
-//! * Loss: every congestion control has its law of how the loss rate falls with
-//!   the window (`law`); the drops are split by congestion control, and each part
-//!   goes with its own. Constants of the stacks are in what was measured, so they
-//!   cancel. A flow that grows by a segment per RTT loses a few packets for each
-//!   decrease; one in slow start has doubled its window and loses half of it.
-//!   Drops of such overshoots (starts, timeouts) are counted apart and taken not
-//!   to grow as windows shrink; CUBIC's grow with the buffer.
+//! * Loss: each congestion control has a law by which the loss rate falls with the
+//!   window (`law`); the drops are split by congestion control, and each part follows
+//!   its law. Constants of the stacks are part of the measurement, so they cancel.
+//!   A flow that grows by a segment per RTT loses a few packets per decrease; one in
+//!   slow start has doubled its window and loses half of it. Drops of such overshoots
+//!   (starts, timeouts) are counted separately and do not grow as windows shrink;
+//!   CUBIC's grow with the buffer.
 //! * Results of other limits under the same traffic correct the exponent
 //!   (`learned`).
-//! * Utilisation: of the time at window W' the LBP flows use min(1, W') of what
-//!   the others leave. A round lasts T·max(1, W), one segment of growth per
-//!   flow, so rounds, not seconds, keep their number between two decreases.
+//! * Utilisation: during the time at window W' the LBP flows use min(1, W') of what
+//!   the others leave. A round lasts T·max(1, W), one segment of growth per flow, so
+//!   the number of rounds, not of seconds, between two decreases stays the same.
 //! * Queue: Q' = C·Tₑ·max(0, W' − 1).
 //!
-//! The distribution of W is that of the occupancy met by arrivals. Windows below
-//! 1 cannot be told from it, and where packets come in clumps an arrival may meet
-//! a queue although the link idles between clumps. So the idle time measured is
-//! put on the arrivals that met least: they are spread evenly between 1 and the
-//! window of all flows halving at once, as many as make up the idle time.
+//! The distribution of W is that of the occupancy found by arrivals. It does not show windows below
+//! 1, and if packets come in clumps an arrival may find a queue although the link idles between
+//! clumps. So the measured idle time is assigned to the arrivals that found the least: they are
+//! spread evenly between 1 and the window of all flows halving at once, as many as make up the idle
+//! time.
 //!
-//! A smaller limit means more drops, and the measured swing holds the synchrony,
-//! the timeouts and the clumps only of those there were. Of the others, 1 − k² of
-//! all, it is assumed that each event makes as many of the N_b flows halve as
-//! BSCL eq. 13 says, and by the upper end of what is drawn: with that weight
-//! utilisation is that of a swing from the peak to what they leave
-//! ([`tidemark_rules::sawtooth`]). Were all flows to halve at once, that is the lower end of
-//! the range. The fewer loss events were seen, the less is known of those at a
-//! limit near by too: the weight is 1 − k^(2(1 + 4/events)). It is an assumption,
-//! not a result.
+//! A smaller limit means more drops, and the measured swing reflects the synchrony, the timeouts
+//! and the clumps only of the drops that occurred. For the others, 1 − k² of all, each event is
+//! assumed to halve as many of the N_b flows as BSCL eq. 13 says, at the upper end of the sampling
+//! range: with that weight, utilisation is that of a swing from the peak to the remaining window
+//! ([`tidemark_rules::sawtooth`]). All flows halving at once is the lower end of the range. The
+//! fewer loss events were seen, the less is known even about nearby limits: the weight is 1 −
+//! k^(2(1 + 4/events)). It is an assumption, not a result.
 //!
-//! Flows that follow a model of the path (BBR) send what they send whatever they
-//! lose, as far as their cap lets them. Among others their drops p_m go along a line
-//! that ends at that cap (`among_others`), and with the weight of their bytes
-//! utilisation is taken to stay: p' = (p − p_o − p_m)·law + p_o + p_m'. Where no base
-//! RTT tells the cap, p_m' = p_m. The range reaches from one end of the cap's to the
-//! other, and to where all scale.
+//! Flows that follow a model of the path (BBR) send the same whatever they lose, up to their cap.
+//! Among others, their drops p_m follow a line that ends at the cap (`among_others`), and
+//! utilisation is taken to stay with the weight of their bytes: p' = (p − p_o − p_m)·law + p_o +
+//! p_m'. If no base RTT gives the cap, p_m' = p_m. The range extends from one end of the cap's
+//! range to the other, and to all drops scaling.
 //!
-//! At B' = B everything is as measured. All are monotone in B'.
+//! At B' = B everything is as measured. All quantities are monotone in B'.
 //!
-//! If all flows follow a model, the data that they keep in flight counts
-//! (`in_flight_cap`).
+//! If all flows follow a model, the data that they keep in flight decides (`in_flight_cap`).
 //!
-//! With base RTTs that differ, flows of equal windows (BSCL eq. 8) add up to
-//! C·N/Σ1/(Tᵢ + Q/C), which is C·Tₑ + Q only where they are alike. For loss, where
-//! the sum of the flows' rates is what eq. 2 gives, windows are those of the exact
-//! sum.
+//! If base RTTs differ, flows of equal windows (BSCL eq. 8) add up to C·N/Σ1/(Tᵢ + Q/C), which is
+//! C·Tₑ + Q only if they are equal. For loss, where the sum of the flows' rates follows eq. 2, the
+//! windows are those of the exact sum.
 //!
-//! Without a flow that waits for the link there is no window. Then the occupancy
-//! that arrivals met is carried over (`open_loop`).
+//! Without a flow bottlenecked at the link there is no window. The occupancy found by arrivals is
+//! then extrapolated (`open_loop`).
 
 mod among_others;
 mod conditions;
@@ -83,7 +77,7 @@ pub(crate) use window_peak::short_by_bursts;
 
 use super::{Curves, Model};
 
-/// The loss law of the flows, with its constant measured.
+/// Model of loss by the flows' law, with its constant measured.
 pub static LOSS: Model = Model {
     id: "measured_loss",
     name: "loss law of the flows, its constant measured",
@@ -98,7 +92,7 @@ pub static LOSS: Model = Model {
     },
 };
 
-/// The measured distribution of the aggregate window, scaled.
+/// Model of utilisation by the measured distribution of the aggregate window, scaled.
 pub static WINDOW: Model = Model {
     id: "measured_utilisation",
     name: "measured window, scaled",

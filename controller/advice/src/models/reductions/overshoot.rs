@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far the occupancy goes beyond a marking threshold, at another one.
+//! Overshoot of the occupancy above a marking threshold, at another threshold.
 //!
-//! Marked packets are admitted: until the flows answer, a round trip later, they go on
-//! growing. What was measured above the threshold in force is carried over with the
-//! window of the full queue, (C·T̄ + B')/(C·T̄ + B).
+//! Marked packets are admitted: the flows keep growing until they respond, a round trip later. The
+//! overshoot measured above the threshold in force is scaled by the window at a full queue, (C·T̄ +
+//! B')/(C·T̄ + B).
 
 use tidemark_rules::traffic::Traffic;
 
-/// Occupancy above a threshold of `buffer_bytes`, bytes; `None` where nothing was
-/// measured above the one in force, as with a limit that drops: nothing is above it
-/// but the packet that reached it.
+/// Returns the overshoot above a threshold of `buffer_bytes`, bytes; `None` if none was measured
+/// above the one in force, as with a limit that drops: only the packet that reached it is above.
 pub(crate) fn overshoot_bytes(m: &Traffic, buffer_bytes: f64) -> Option<f64> {
     let in_force = m.limit_bytes.filter(|&b| b > 0.0)?;
     let met = *m.occupancy.as_ref()?.bytes.last()?;
@@ -17,7 +16,7 @@ pub(crate) fn overshoot_bytes(m: &Traffic, buffer_bytes: f64) -> Option<f64> {
         return None;
     }
     let drain = m.drain_bytes_per_s();
-    // The longest delay is that of an occupancy, and of the packet in transmission.
+    // The longest delay includes an occupancy and the packet in transmission.
     let waited = m.observed.map_or(0.0, |o| o.delay_max_ms / 1e3 * drain);
     let over = met.max(waited - m.segment_bytes) - in_force;
     let path = drain * m.t_mean_s.value;
@@ -25,7 +24,7 @@ pub(crate) fn overshoot_bytes(m: &Traffic, buffer_bytes: f64) -> Option<f64> {
     carried.is_finite().then_some(carried)
 }
 
-/// The threshold at which threshold and overshoot together are `most_bytes`.
+/// Returns the threshold at which threshold plus overshoot are `most_bytes`.
 pub(crate) fn threshold_within(m: &Traffic, most_bytes: f64) -> f64 {
     let (Some(at_none), Some(at_most)) = (overshoot_bytes(m, 0.0), overshoot_bytes(m, most_bytes))
     else {

@@ -9,7 +9,7 @@ use tidemark_rules::traffic::{
     CongestionControl, Observed, Occupancy, Regime, Traffic, TriedLimit,
 };
 
-/// Occupancy met in phase 1 of a run of the demo, every 4th percentile, kB.
+/// Occupancy found in phase 1 of a run of the demo, every 4th percentile, kB.
 const PHASE_1_KB: [f64; 25] = [
     102.8, 149.7, 168.4, 180.6, 190.6, 198.9, 208.1, 216.2, 223.7, 230.2, 235.9, 241.2, 246.6,
     252.2, 257.2, 261.9, 266.9, 271.0, 275.5, 280.6, 285.1, 289.9, 295.3, 300.4, 306.8,
@@ -48,7 +48,7 @@ fn phase_1() -> Traffic {
     m
 }
 
-/// Phase 2 of it.
+/// Phase 2 of the same run.
 fn phase_2() -> Traffic {
     let mut m = phase_1();
     m.t_e_s = Range::new(0.01839, 0.01747, 0.01931);
@@ -75,7 +75,7 @@ fn phase_2() -> Traffic {
 #[test]
 fn and_back() {
     let p = predict(&phase_2(), 312_500.0).unwrap();
-    // Traffic there: 0.575 % and 99.9 %, 19.6 ms.
+    // Measured at that limit: 0.575 % and 99.9 %, 19.6 ms.
     assert!((p.loss_rate.value / 0.00575 - 1.0).abs() < 0.15, "{p:?}");
     assert!(p.loss_rate.low < 0.00575 && 0.00575 < p.loss_rate.high);
     assert!(p.utilisation.value > 0.99 && p.utilisation.high > 0.9992);
@@ -88,7 +88,7 @@ fn and_back() {
     assert!((1.1..1.6).contains(&sure), "{sure}");
 }
 
-/// As likely as not, as advice was before a confidence could be asked for.
+/// Targets with confidence 0.5, the behaviour before confidence could be requested.
 fn likely() -> Targets {
     Targets {
         confidence: 0.5,
@@ -108,12 +108,12 @@ fn demo_targets() -> Targets {
 #[test]
 fn the_demo_is_foreseen() {
     let p = predict(&phase_1(), 73_852.0).unwrap();
-    // Traffic there: 1.82 % and 93.6 %.
+    // Measured at that limit: 1.82 % and 93.6 %.
     assert!((p.loss_rate.value / 0.0182 - 1.0).abs() < 0.15, "{p:?}");
     assert!(p.loss_rate.low < 0.0182 && 0.0182 < p.loss_rate.high);
     assert!((0.90..0.975).contains(&p.utilisation.value), "{p:?}");
     assert!(p.utilisation.low < 0.936 && 0.936 < p.utilisation.high);
-    // The papers' formulas stay in view.
+    // The papers' formulas are still shown.
     let formula = p.formula.unwrap();
     assert!(formula.utilisation > 0.99 && formula.loss_rate < 0.004);
 }
@@ -138,11 +138,11 @@ fn the_demo_is_advised_more_than_bscl_asks() {
 
 #[test]
 fn far_from_the_limit_in_force_is_said() {
-    // Hardly a loss with a buffer of 3 MB.
+    // Hardly any loss with a buffer of 3 MB.
     let mut m = phase_1();
     m.limit_bytes = Some(3_000_000.0);
     m.observed.as_mut().unwrap().loss_rate = 0.0001;
-    // A first step is not so far.
+    // A first step does not go that far.
     let mut tried = TriedLimit::of(&m, 0).unwrap();
     tried.limit_bytes = 2_000_000.0;
     m.tried = vec![tried];
@@ -178,7 +178,7 @@ fn other_models_where_nothing_fits() {
         assert!(WindowScaling::of(&m).is_none(), "change {i}");
         assert!(predict(&m, limit).is_ok());
     }
-    // Without the distribution loss can be scaled, utilisation cannot.
+    // Without the distribution, loss can be scaled but utilisation cannot.
     let mut m = phase_1();
     m.occupancy = None;
     let p = predict(&m, limit).unwrap();
@@ -188,15 +188,15 @@ fn other_models_where_nothing_fits() {
 
 #[test]
 fn two_synchronised_reno_flows() {
-    // W even over rounds between 1 and 2 C·T at B = C·T; without a buffer it
-    // swings between 0.5 and 1: 3/4 by rounds. Time weighs rounds by W.
+    // W is uniform over rounds between 1 and 2 C·T at B = C·T; without a buffer it swings between
+    // 0.5 and 1: 3/4 by rounds. Time weights rounds by W.
     let mut m = phase_1();
     let bdp = m.drain_bytes_per_s() * m.t_e_s.value;
     m.n_b = Range::exact(2.0);
     m.c_e_share = Range::exact(1.0);
     m.limit_bytes = Some(bdp);
     m.observed.as_mut().unwrap().utilisation = 1.0;
-    // F(w) = (w² − 1)/3 of time below w.
+    // Share of time below w: F(w) = (w² − 1)/3.
     m.occupancy = Some(Occupancy {
         arrivals: 10_000,
         met_empty: 0.0,
@@ -206,7 +206,7 @@ fn two_synchronised_reno_flows() {
     });
     let s = WindowScaling::of(&m).unwrap();
     assert!((s.utilisation_at(0.0).unwrap() - 0.75).abs() < 1e-3);
-    // One flow alone may fall to 0.4.
+    // A single flow may fall to 0.4.
     let mut one = m.clone();
     one.n_b = Range::exact(1.0);
     let one = WindowRange::of(&one).unwrap().range_at(0.0).unwrap();
@@ -221,7 +221,7 @@ fn two_synchronised_reno_flows() {
     assert!((l.loss_at(0.0).unwrap() - factor * 0.00575).abs() < 1e-9);
 }
 
-/// p'/p of additive increase between two limits, base RTTs alike.
+/// Returns p'/p of additive increase between two limits, with equal base RTTs.
 fn additive(m: &Traffic, from_bytes: f64, to_bytes: f64) -> f64 {
     let bdp = m.drain_bytes_per_s() * m.t_e_s.value;
     let per_flow = m.c_e_share.value / m.n_b.value / m.segment_bytes;
@@ -229,18 +229,18 @@ fn additive(m: &Traffic, from_bytes: f64, to_bytes: f64) -> f64 {
     (counted(from_bytes) / counted(to_bytes)).powi(2)
 }
 
-/// Drops of slow start's overshoots say nothing of a smaller buffer.
+/// Drops of slow-start overshoots do not predict the loss with a smaller buffer.
 #[test]
 fn overshoots_do_not_grow() {
     let mut m = phase_1();
     let all = predict(&m, 73_852.0).unwrap().loss_rate;
     m.overshoot_drops = 474;
     let p = predict(&m, 73_852.0).unwrap().loss_rate;
-    // Half of 0.575 % goes with the windows, half stays.
+    // Half of 0.575 % scales with the windows, half stays.
     let factor = additive(&m, 312_500.0, 73_852.0);
     assert!((p.value - 0.002875 * (1.0 + factor)).abs() < 1e-6, "{p:?}");
     assert!(p.high >= all.value);
-    // Upwards nothing changes.
+    // Towards larger limits nothing changes.
     m.overshoot_drops = 900;
     let up = predict(&m, 600_000.0).unwrap().loss_rate.value;
     m.overshoot_drops = 0;
@@ -256,7 +256,7 @@ fn windows_of_different_base_rtts() {
     m.base_rtts_s = vec![m.t_e_s.value; 3];
     let same = predict(&m, 100_000.0).unwrap().loss_rate.value;
     assert!((same / alike - 1.0).abs() < 1e-9);
-    // Two flows of harmonic mean T_e.
+    // Two flows whose harmonic mean is T_e.
     let t_e = m.t_e_s.value;
     m.base_rtts_s = vec![t_e * 0.6, t_e * 3.0];
     let drain = m.drain_bytes_per_s();
@@ -274,7 +274,7 @@ fn windows_of_different_base_rtts() {
     assert!((p.loss_at(limit).unwrap() - 0.00575).abs() < 1e-12);
 }
 
-/// One loss event of 25 drops is no measure of how flows lose together.
+/// One loss event of 25 drops does not show how flows lose together.
 #[test]
 fn a_single_event_is_not_trusted_far_away() {
     let mut m = phase_1();
@@ -371,8 +371,8 @@ proptest! {
     }
 }
 
-/// C·T̄, three BBR flows among nine: they carry 90 % and have three quarters
-/// of the drops.
+/// C·T̄, three BBR flows among nine: they carry 90 % of the bytes and have three quarters of the
+/// drops.
 fn with_bbr() -> Traffic {
     let mut m = phase_1();
     m.n_b = Range::exact(9.0);
@@ -384,9 +384,8 @@ fn with_bbr() -> Traffic {
     m
 }
 
-/// Traffic on real TCP: 8.5, 9.3 and 10.3 % at 312, 156 and 78 kB, with a
-/// utilisation of 99.0, 98.9 and 98.6 %. Without regard to BBR, 16 and 27 % and
-/// 92 and 86 % were predicted.
+/// Measured with real TCP: 8.5, 9.3 and 10.3 % at 312, 156 and 78 kB, with a utilisation of 99.0,
+/// 98.9 and 98.6 %. Without treating BBR separately, 16 and 27 % and 92 and 86 % were predicted.
 #[test]
 fn bbr_sends_what_its_cap_lets_it() {
     let m = with_bbr();
@@ -406,8 +405,8 @@ fn bbr_sends_what_its_cap_lets_it() {
     assert!(!bscl.applies);
 }
 
-/// One Reno flow of real TCP left 4.3 % unused at 78 kB and 1.7 % at 156 kB, where
-/// its swing alone would fill the link.
+/// One Reno flow of real TCP left 4.3 % unused at 78 kB and 1.7 % at 156 kB, where its swing alone
+/// would fill the link.
 #[test]
 fn idle_time_of_recoveries_does_not_vanish() {
     let mut m = phase_1();
@@ -422,8 +421,8 @@ fn idle_time_of_recoveries_does_not_vanish() {
     assert!(p.utilisation.low > 0.9571, "{p:?}");
 }
 
-/// A limit tried that lost more than the bound: the way to it is not as short as the law
-/// expects. Simulated, 3.6 % came at 352.5 kB, where 2 % was expected.
+/// A tried limit lost more than the bound: the way to the bound is longer than the law expects. A
+/// simulation gave 3.6 % at 352.5 kB, where 2 % was expected.
 #[test]
 fn what_smaller_and_larger_limits_lost_is_kept_in_mind() {
     let mut m = phase_1();
@@ -436,14 +435,14 @@ fn what_smaller_and_larger_limits_lost_is_kept_in_mind() {
     assert!(without < 2.0 * now && loss(&m, 260e3) > 3.0 * now);
     assert!(loss(&m, 200e3) >= loss(&m, 260e3) && loss(&m, 280e3) > loss(&m, 300e3));
     assert!((loss(&m, 312_500.0) / now - 1.0).abs() < 1e-9);
-    // A larger one that lost less than the law expects.
+    // A larger limit that lost less than the law expects.
     (m.tried[0].limit_bytes, m.tried[0].loss_rate) = (350e3, 0.2 * now);
     assert!(loss(&m, 350e3) < 0.3 * now && loss(&m, 330e3) > loss(&m, 350e3));
     assert!(loss(&m, 400e3) <= loss(&m, 350e3));
-    // A state file may hold anything.
+    // A state file may contain anything.
     (m.tried[0].limit_bytes, m.tried[0].loss_rate) = (260e3, 5.0);
     assert!(loss(&m, 250e3) <= 1.0);
-    // A difference within chance counts for nothing.
+    // A difference within chance has no effect.
     (m.tried[0].limit_bytes, m.tried[0].loss_rate) = (300e3, 1.1 * now);
     let p = loss(&m, 290e3);
     m.tried.clear();

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far off an extrapolation may be.
+//! Uncertainty of an extrapolation.
 
 use crate::models::sampling::Z90;
 use tidemark_rules::bscl;
 use tidemark_rules::traffic::Traffic;
 
-/// How uncertain the exponent of k is for windows: 1 within this.
+/// Uncertainty of the exponent of k for windows, around 1.
 const EXPONENT_ERROR: f64 = 0.15;
-/// CUBIC's window grows with time and not with RTTs: its swing may change less.
+/// CUBIC's window grows with time and not with RTTs, so its swing may change less.
 const CUBIC_EXPONENT_LOW: f64 = 0.5;
-/// Loss events in which all flows lose, that count with those seen: a handful
-/// says little of how flows lose together.
+/// Number of assumed loss events in which all flows lose, added to those seen: a handful of events
+/// says little about how flows lose together.
 pub(super) const PRIOR_EVENTS: f64 = 4.0;
-/// Part of the drops that are of flows which follow a model of the path.
+/// Returns the share of drops of flows that follow a model of the path.
 pub(super) fn model_based(m: &Traffic) -> f64 {
     let drops = m.observed.map_or(0, |o| o.drops);
     (m.model_based_drops as f64 / drops.max(1) as f64).min(1.0)
 }
 
-/// The measured loss rate without the drops of flows that follow a model.
+/// Returns the measured loss rate without the drops of flows that follow a model.
 pub(super) fn loss_rate_without_model_based(m: &Traffic) -> Option<f64> {
     let observed = m.observed?;
     Some(observed.loss_rate * (1.0 - model_based(m)))
 }
 
-/// Relative sampling error (90 %) of a loss rate that will be measured, in as long a time,
-/// at a limit that loses `factor` times as much: both samples are drawn.
+/// Returns the relative sampling error (90 %) of a future loss rate measured over the same duration
+/// at a limit that loses `factor` times as much, including the error of both samples.
 pub(super) fn loss_sampling_error_at(m: &Traffic, factor: f64) -> f64 {
     let here = m.loss_events();
     let there = (here * factor.min(1e6)).max(1.0);
@@ -37,9 +37,9 @@ const T90: [f64; 10] = [
     6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,
 ];
 
-/// Sampling error (90 %) of a mean utilisation over its deviation. Of a few flows
-/// sawteeth are counted: their deviation is known from as many as were seen
-/// (Student), and what will be measured in as long a time is drawn, too.
+/// Returns the sampling error (90 %) of a mean utilisation over its deviation. With a few flows
+/// sawteeth are counted: their deviation is estimated from those seen (Student), and a future
+/// measurement of the same duration has a sampling error as well.
 pub(super) fn utilisation_sampling_error(m: &Traffic) -> f64 {
     let events = m.loss_events();
     if m.n_b.value >= bscl::FEW_FLOWS {
@@ -52,7 +52,7 @@ pub(super) fn utilisation_sampling_error(m: &Traffic) -> f64 {
     t * (2.0 / events).sqrt()
 }
 
-/// Lowest and highest exponent of k for windows.
+/// Returns the lowest and highest exponent of k for windows.
 pub(super) fn exponents(m: &Traffic) -> [f64; 2] {
     let cubic = m.mix().cubic;
     let low = cubic * CUBIC_EXPONENT_LOW + (1.0 - cubic) * (1.0 - EXPONENT_ERROR);

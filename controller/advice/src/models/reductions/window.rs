@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Utilisation and delay at another limit.
+//! Utilisation and delay at another limit, by the scaled window.
 
 use super::conditions::{occupancy_known, scalable};
 use super::uncertainty::{PRIOR_EVENTS, exponents, utilisation_sampling_error};
@@ -12,18 +12,18 @@ use tidemark_rules::range::Range;
 use tidemark_rules::sawtooth::sawtooth;
 use tidemark_rules::traffic::Traffic;
 
-/// Lowest window over the peak of one flow, as likely and at its lowest: it may lose
-/// again right after it halved. Utilisation of one Reno flow at 0.4, 0.53 and 0.7 C·T,
-/// 86.0, 92.7 and 96.4 % on a real link, is that of a swing from 0.4 of the peak;
-/// simulated runs at 0.36 to 1.0 C·T lie between those from 0.35 and from 0.5.
+/// Lowest window of a single flow over its peak, most likely and lowest value: it may lose again
+/// right after it halved. Utilisation of one Reno flow at 0.4, 0.53 and 0.7 C·T, 86.0, 92.7 and
+/// 96.4 % on a real link, is that of a swing from 0.4 of the peak; simulated runs at 0.36 to 1.0
+/// C·T lie between swings from 0.35 and from 0.5.
 const ONE_AGAIN: Range = Range {
     value: 0.4,
     low: 0.35,
     high: ALL_AT_ONCE,
 };
 
-/// With more buffer idle time may fall by this power of the factor expected: simulated
-/// H-TCP, YeAH, Hybla and HighSpeed at a quarter of C·T and twice that, powers of 1.7 to 2.3.
+/// Largest power of the expected factor by which idle time may fall with more buffer: simulated
+/// H-TCP, YeAH, Hybla and HighSpeed at a quarter of C·T and at half have powers of 1.7 to 2.3.
 const STEEPER: f64 = 2.5;
 
 /// The measured window, scaled.
@@ -32,7 +32,7 @@ pub struct WindowScaling<'a> {
     pub(super) m: &'a Traffic,
     pub(super) peak: Peak,
     samples: Vec<Sample>,
-    /// Part of the capacity that others use.
+    /// Part of the capacity that other flows use.
     others: f64,
     utilisation: f64,
     pub(super) delay_mean_ms: f64,
@@ -40,7 +40,7 @@ pub struct WindowScaling<'a> {
 }
 
 impl<'a> WindowScaling<'a> {
-    /// `None` where a condition fails or an input is missing.
+    /// Returns `None` if a condition fails or an input is missing.
     pub fn of(m: &'a Traffic) -> Option<Self> {
         if !scalable(m) || !occupancy_known(m) {
             return None;
@@ -74,9 +74,9 @@ impl<'a> WindowScaling<'a> {
         means(&self.samples, self.others, k)
     }
 
-    /// Utilisation at a scale: what is idle above the limit in force, and what is
-    /// used below it, in proportion, so that there it is exactly what was
-    /// measured.
+    /// Returns the utilisation at a scale: idle time in proportion above the limit in force, used
+    /// time in proportion below it, so that the value at the limit in force is exactly the measured
+    /// one.
     fn utilisation_of(&self, means: &Means) -> f64 {
         let (now, there) = (self.utilisation, self.there.utilisation);
         if means.utilisation <= there {
@@ -86,8 +86,8 @@ impl<'a> WindowScaling<'a> {
         1.0 - (1.0 - now) * idle.min(1.0)
     }
 
-    /// Utilisation when the aggregate window falls to `lowest` of its peak in
-    /// every loss event, not above `scaled`.
+    /// Returns the utilisation if the aggregate window falls to `lowest` of its peak in every loss
+    /// event, at most `scaled`.
     fn falling_to(&self, lowest: f64, k: f64, scaled: f64) -> f64 {
         let peak = k * self.peak.over_bdp();
         match sawtooth(lowest * peak, peak) {
@@ -96,9 +96,9 @@ impl<'a> WindowScaling<'a> {
         }
     }
 
-    /// Lowest window over its peak after a loss event that was not seen: of N_b
-    /// flows as many halve as lose by BSCL eq. 13, and by the upper end of what
-    /// is drawn (binomial). All of them where N_b is small.
+    /// Returns the lowest window over its peak after an unseen loss event: of N_b flows, as many
+    /// halve as lose by BSCL eq. 13, at the upper end of the (binomial) sampling range; all of them
+    /// if N_b is small.
     fn lowest_unseen(&self, deviations: f64) -> f64 {
         let n_b = self.m.n_b.value.max(1.0);
         if n_b < ONE_FLOW {
@@ -110,8 +110,8 @@ impl<'a> WindowScaling<'a> {
         1.0 - drawn.min(1.0) * (1.0 - ALL_AT_ONCE)
     }
 
-    /// Deviation of the utilisation over time. Of a few flows those seen may by
-    /// chance not have fallen far: with them count [`PRIOR_EVENTS`] sawteeth that do.
+    /// Returns the deviation of the utilisation over time. With a few flows the sawteeth seen may
+    /// by chance be shallow: [`PRIOR_EVENTS`] deep sawteeth are added to them.
     fn deviation_of(&self, seen: &Means, k: f64) -> f64 {
         if self.m.n_b.value >= bscl::FEW_FLOWS {
             return seen.deviation;
@@ -125,7 +125,7 @@ impl<'a> WindowScaling<'a> {
         (sum / (events + PRIOR_EVENTS)).sqrt()
     }
 
-    /// Lowest window over its peak after any loss event.
+    /// Returns the lowest window over its peak after any loss event.
     fn lowest_possible(&self) -> f64 {
         match self.m.n_b.value {
             n if n < ONE_FLOW => ONE_AGAIN.low,
@@ -144,7 +144,7 @@ impl<'a> WindowScaling<'a> {
         heeding + staying * (self.utilisation - heeding)
     }
 
-    /// Utilisation expected at a limit.
+    /// Returns the expected utilisation at a limit.
     ///
     /// # Errors
     /// `buffer_bytes` below 0.
@@ -154,7 +154,7 @@ impl<'a> WindowScaling<'a> {
     }
 }
 
-/// The scaled window with what Tₑ, Cₑ and bursts leave possible.
+/// The scaled window for all possible values of Tₑ, Cₑ and bursts.
 #[derive(Clone, Debug)]
 pub struct WindowRange<'a> {
     own: WindowScaling<'a>,
@@ -162,7 +162,7 @@ pub struct WindowRange<'a> {
 }
 
 impl<'a> WindowRange<'a> {
-    /// `None` where a condition fails or an input is missing.
+    /// Returns `None` if a condition fails or an input is missing.
     pub fn of(m: &'a Traffic) -> Option<Self> {
         let own = WindowScaling::of(m)?;
         let mut possible = Vec::new();
@@ -176,7 +176,7 @@ impl<'a> WindowRange<'a> {
         Some(Self { own, possible })
     }
 
-    /// Utilisation expected at a limit, with the range left by the number of loss events
+    /// Returns the expected utilisation at a limit, with the range due to the number of loss events
     /// seen, Tₑ, Cₑ and the exponent.
     ///
     /// # Errors
@@ -194,7 +194,7 @@ impl<'a> WindowRange<'a> {
                 };
                 let u = other.utilisation_of(&means);
                 let deviation = other.deviation_of(&means, k);
-                // One flow's next sawteeth are others at the same limit, too.
+                // A single flow's next sawteeth differ even at the same limit.
                 let least = if k < 1.0 || m.n_b.value < ONE_FLOW {
                     other.falling_to(self.own.lowest_possible(), k, u)
                 } else {
@@ -218,7 +218,7 @@ impl<'a> WindowRange<'a> {
         Ok(Range::new(value, low.max(0.0), high.min(1.0)))
     }
 
-    /// Mean queueing delay expected at a limit, ms, with its range.
+    /// Returns the expected mean queueing delay at a limit, ms, with its range.
     pub fn mean_delay_range_ms_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         self.own.mean_delay_range_ms_at(buffer_bytes)
     }

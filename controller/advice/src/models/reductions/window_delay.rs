@@ -9,12 +9,12 @@ use crate::models::sampling::DELAY_BETWEEN_RUNS;
 use tidemark_rules::error::{RuleError, not_negative};
 use tidemark_rules::range::Range;
 
-/// Of the error of the exponent what the mean delay has. With all of it, every mean
-/// delay of five and more simulated flows is in range but where Tₑ is not known.
+/// Part of the exponent's error that applies to the mean delay. With all of it, every mean delay of
+/// five and more simulated flows is in range unless Tₑ is unknown.
 const OF_DELAY: f64 = 0.7;
 
 impl WindowScaling<'_> {
-    /// Mean queueing delay expected at a limit, ms.
+    /// Returns the expected mean queueing delay at a limit, ms.
     pub fn mean_delay_ms_at(&self, buffer_bytes: f64) -> Result<f64, RuleError> {
         let b = not_negative("B (bytes)", buffer_bytes)?;
         let means = self.at_scale(self.peak.scale(b)).unwrap_or(self.there);
@@ -27,7 +27,7 @@ impl WindowScaling<'_> {
         (self.delay_mean_ms + more * 1e3).max(0.0)
     }
 
-    /// This delay with its range.
+    /// Returns the expected mean queueing delay at a limit with its range.
     pub fn mean_delay_range_ms_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         let value = self.mean_delay_ms_at(buffer_bytes)?;
         let at = |peak: Peak, exponent: f64| {
@@ -36,7 +36,7 @@ impl WindowScaling<'_> {
             Some(other.delay_of(&means))
         };
         let (mut less, mut more) = (0.0f64, 0.0f64);
-        // Independent of each other.
+        // Independent errors.
         let mut apart = |delays: [Option<f64>; 2]| {
             let off = delays.map(|d| d.map_or(0.0, |d| d - value));
             less = less.hypot(off[0].min(off[1]).min(0.0));

@@ -4,25 +4,25 @@
 use tidemark_rules::bscl;
 use tidemark_rules::traffic::Traffic;
 
-/// Utilisation that counts as full; the rest is fluctuation of the measurement.
+/// Utilisation that counts as full; the rest is measurement noise.
 pub(super) const FULL: f64 = 0.999;
 
-/// Lowest window over the peak when all flows lose at once; also taken for
-/// CUBIC, since a flow may lose again in the same event.
+/// Lowest window over the peak if all flows lose at once; also used for CUBIC, since a flow may
+/// lose again in the same event.
 pub(super) const ALL_AT_ONCE: f64 = 0.5;
 
-/// N_b below which one flow sets the swing.
+/// N_b below which a single flow determines the swing.
 pub(super) const ONE_FLOW: f64 = 1.5;
-/// Segments that come at once: an acknowledgement of two lets two go.
+/// Segments sent at once: an acknowledgement of two segments releases two.
 const AT_ONCE: f64 = 2.0;
 
-/// Whether flows are several, and too few to even out each other's bursts.
+/// Whether there are several flows, but too few to smooth out each other's bursts.
 fn few(m: &Traffic) -> bool {
     (ONE_FLOW..bscl::FEW_FLOWS).contains(&m.n_b.value)
 }
 
-/// Largest window over that of a full path and a full queue, where bursts of a few
-/// flows come between.
+/// Returns the ratio of the largest window to that of a full path and a full queue, with the bursts
+/// of a few flows; `None` for one or many flows.
 pub(crate) fn short_by_bursts(m: &Traffic, buffer_bytes: f64) -> Option<f64> {
     let peak = Peak {
         bdp_bytes: m.drain_bytes_per_s() * m.t_e_s.value,
@@ -39,8 +39,8 @@ pub(super) struct Peak {
     pub bdp_bytes: f64,
     pub limit_bytes: f64,
     segment_bytes: f64,
-    /// Data that comes at once and is not there in time to fill the path; 0 where many
-    /// flows even it out.
+    /// Data sent at once that does not arrive in time to fill the path; 0 if many flows smooth it
+    /// out.
     burst_bytes: f64,
 }
 
@@ -57,7 +57,7 @@ impl Peak {
             })
     }
 
-    /// This, and how it is when bursts of a few flows fill a queue of a few packets
+    /// Returns this peak, and the peak if bursts of a few flows fill a queue of a few packets
     /// before the windows fill the path.
     pub fn possible(self, m: &Traffic) -> impl Iterator<Item = Self> {
         let bursts = few(m).then_some(Self {
@@ -67,7 +67,7 @@ impl Peak {
         std::iter::once(self).chain(bursts)
     }
 
-    /// Largest aggregate window over C·Tₑ.
+    /// Returns the largest aggregate window over C·Tₑ.
     pub fn over_bdp(self) -> f64 {
         self.at(self.limit_bytes) / self.bdp_bytes
     }
@@ -76,20 +76,20 @@ impl Peak {
         self.at(buffer_bytes) / self.at(self.limit_bytes)
     }
 
-    /// Largest aggregate window at a limit. A queue of K packets, one of them in
-    /// transmission, that overflows by chance leaves the path idle for a part that
-    /// falls with 1/K (drift against variance, as in heavy traffic).
+    /// Returns the largest aggregate window at a limit. A queue of K packets, one of them in
+    /// transmission, that overflows by chance leaves a part of the path idle that falls with 1/K
+    /// (drift against variance, as in heavy traffic).
     fn at(self, buffer_bytes: f64) -> f64 {
         self.bdp_bytes * self.full_path(buffer_bytes) + buffer_bytes
     }
 
-    /// Part of the path that is full while the queue is.
+    /// Returns the filled part of the path while the queue is full.
     fn full_path(self, buffer_bytes: f64) -> f64 {
         let room = buffer_bytes + self.segment_bytes;
         room / (room + self.burst_bytes).max(f64::MIN_POSITIVE)
     }
 
-    /// The window at a full queue over that with a full path.
+    /// Returns the ratio of the window at a full queue to that with a full path.
     pub fn short_of(self, buffer_bytes: f64) -> f64 {
         self.at(buffer_bytes) / (self.bdp_bytes + buffer_bytes)
     }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn bursts_of_a_few_flows_leave_a_short_queue_unused() {
         let of = |flows: f64| Traffic::described(10e6, 0.04, flows, 1500.0);
-        // 33 packets of path: at 4 of queue 5/7 of it is filled, at 400 hardly less than all.
+        // A path of 33 packets: with 4 packets of queue 5/7 of it is filled, with 400 almost all.
         let path = 10e6 / 8.0 * 0.04 / 1500.0;
         let short = short_by_bursts(&of(2.0), 6_000.0).unwrap();
         assert!((short - (path * 5.0 / 7.0 + 4.0) / (path + 4.0)).abs() < 1e-12);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The windows that follow from the occupancy met by arrivals.
+//! Windows derived from the occupancy found by arrivals.
 
 use super::window_peak::{ALL_AT_ONCE, FULL, Peak};
 use tidemark_rules::traffic::Occupancy;
 
-/// Points that stand for the arrivals at a link that was not full.
+/// Number of points for the arrivals while the link was not full.
 const IDLE_POINTS: usize = 32;
-/// Points that stand for one sawtooth.
+/// Number of points of one sawtooth.
 const SAWTOOTH_POINTS: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     /// Aggregate window over C·Tₑ.
     pub window: f64,
-    /// Rounds spent there, any unit.
+    /// Number of rounds at this window, in any unit.
     pub rounds: f64,
 }
 
@@ -26,9 +26,9 @@ pub(super) struct Means {
     pub queue_bdp: f64,
 }
 
-/// The windows that explain the occupancy met by arrivals. Time is counted in services
-/// per arrival: every arrival stands for one, and 1/utilisation − 1 of idle time
-/// is spread over those that met least.
+/// Returns the windows that explain the occupancy found by arrivals. Time is counted in services
+/// per arrival: every arrival counts 1, and the idle time, 1/utilisation − 1, is spread over the
+/// arrivals that found the least.
 pub(super) fn samples(
     occupancy: &Occupancy,
     peak: Peak,
@@ -42,7 +42,7 @@ pub(super) fn samples(
     };
     let idle = (1.0 / utilisation - 1.0 / FULL).max(0.0);
     let lowest = (ALL_AT_ONCE * peak.over_bdp()).clamp(0.0, 0.9);
-    // Mean utilisation of the evenly spread: f/(f + idle), f the arrivals.
+    // Mean utilisation of the evenly spread arrivals: f/(f + idle), with f their share.
     let even = others + (1.0 - others) * 0.5 * (1.0 + lowest);
     let arrivals = (idle * even / (1.0 - even)).clamp(if idle > 0.0 { empty } else { 0.0 }, 1.0);
     let mut all = Vec::with_capacity(occupancy.bytes.len() + IDLE_POINTS + 1);
@@ -58,7 +58,7 @@ pub(super) fn samples(
             rounds: (arrivals + idle) / IDLE_POINTS as f64,
         }));
     }
-    // The rest, from the ones that met least.
+    // The other arrivals, after those that found the least.
     let mut taken = arrivals;
     let each = (1.0 - empty) / occupancy.bytes.len().max(1) as f64;
     for (part, queue_bytes) in
@@ -77,7 +77,7 @@ pub(super) fn samples(
     all
 }
 
-/// One sawtooth of the window, from `lowest` of `peak` (over C·Tₑ) to it.
+/// Returns one sawtooth of the window, from `lowest` times `peak` (over C·Tₑ) to `peak`.
 pub(super) fn sawtooth_samples(lowest: f64, peak: f64) -> Vec<Sample> {
     let at = |i: usize| (i as f64 + 0.5) / SAWTOOTH_POINTS as f64;
     let window = |part: f64| peak * (lowest + (1.0 - lowest) * part);
@@ -89,7 +89,7 @@ pub(super) fn sawtooth_samples(lowest: f64, peak: f64) -> Vec<Sample> {
         .collect()
 }
 
-/// Means over the samples with every window multiplied by `k`.
+/// Returns the means over the samples with every window multiplied by `k`.
 pub(super) fn means(samples: &[Sample], others: f64, k: f64) -> Option<Means> {
     let (mut time, mut work, mut square, mut queue) = (0.0, 0.0, 0.0, 0.0);
     for s in samples {

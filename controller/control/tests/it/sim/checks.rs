@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The properties of the loop, followed along the way.
+//! Checks the properties of the loop during a simulation.
 
 use tidemark_control::{Change, Limit, Origin, Outcome, Range, Timestamp};
 
-/// A change that was decided, and what was known then.
+/// A decision to change the limit, and what was known at that time.
 pub(crate) struct Decision {
     pub origin: Origin,
     pub now: Timestamp,
-    /// The telemetry is not stale.
+    /// Whether the telemetry was fresh.
     pub fresh: bool,
-    /// Not too many reports were lost.
+    /// Whether few enough reports were lost.
     pub complete: bool,
 }
 
-/// The properties of the loop, followed along the way.
+/// Checks of the properties of the loop during a simulation.
 #[derive(Default)]
 pub(crate) struct Checks {
     pub open_trials: usize,
     pub writes: usize,
     pub write_records: usize,
-    /// Records of writes that ended before they began.
+    /// Records of writes that failed before they began.
     pub read_failures: usize,
     pub trials: usize,
     pub verdicts: usize,
     pub rollbacks: usize,
-    /// Auto mode rests until then.
+    /// End of the rest of auto mode.
     rest_until: Option<Timestamp>,
     /// The limit that a rollback restores.
     back_to: Option<Limit>,
 }
 
 impl Checks {
-    /// The traffic or the targets changed: what ended a rest.
+    /// Notes that the traffic or the targets changed, which ends a rest.
     pub(crate) fn released(&mut self) {
         self.rest_until = None;
     }
@@ -49,7 +49,7 @@ impl Checks {
         }
     }
 
-    /// No value outside of the range is written, whatever its origin.
+    /// Checks that no value outside the range is written, whatever its origin.
     pub(crate) fn written(&mut self, origin: Origin, limit: Limit, range: Range) {
         self.writes += 1;
         for bytes in limit.bytes().into_iter().chain(limit.refuses_at_bytes()) {

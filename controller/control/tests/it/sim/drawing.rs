@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The drawing above `State`, as a set of arrows.
+//! The diagram above `State`, as a set of arrows.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use tidemark_control::{Input, State};
 
 const DRAWN_IN: &str = include_str!("../../../src/link/state.rs");
 
-/// A state without what it carries.
+/// A state without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     Observing,
@@ -37,7 +37,7 @@ impl Phase {
     }
 }
 
-/// An input without what it carries.
+/// An input without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Estimate,
@@ -94,17 +94,17 @@ impl Kind {
     }
 }
 
-/// From a state, by an input, to another state.
+/// A transition: state, input, next state.
 pub(crate) type Arrow = (Phase, Kind, Phase);
 
-/// Every arrow of the drawing.
+/// All arrows of the diagram.
 pub(crate) static DRAWN: LazyLock<BTreeSet<Arrow>> = LazyLock::new(|| {
     let lines = DRAWN_IN.lines().filter_map(|l| l.strip_prefix("///"));
     let arrows = lines.filter(|l| l.contains("-->") && !l.contains("[*]"));
     arrows.flat_map(arrows_of).collect()
 });
 
-/// `Trial --> Writing: Found, StateLost`
+/// Parses a line such as `Trial --> Writing: Found, StateLost`.
 fn arrows_of(line: &str) -> Vec<Arrow> {
     let phase = |name: &str| {
         Phase::ALL
@@ -123,8 +123,8 @@ fn arrows_of(line: &str) -> Vec<Arrow> {
     inputs.split(',').map(arrow).collect()
 }
 
-/// The arrow that an input took, if it took one. Beneath a write that goes on, that of
-/// the state that it interrupts.
+/// Returns the arrow that an input took, if any. During a write that continues, this is the arrow
+/// of the interrupted state.
 pub(crate) fn arrow(before: &State, kind: Kind, after: &State) -> Option<Arrow> {
     if let (
         State::Reading {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The simulated link: a model of utilisation, loss and delay over the limit.
 //!
-//! `n` long flows with one RTT share a drop-tail queue. Utilisation falls with a
-//! buffer below BDP/√n, loss with the square of the flows' windows, delay is that
-//! of the full queue. Everything is a function of the limit, so the loop can be
-//! followed by hand.
+//! `n` long flows with one RTT share a drop-tail queue. Utilisation falls if the buffer is below
+//! BDP/√n, loss follows the square of the flows' windows, and the delay is that of the full queue.
+//! All are functions of the limit only, so the loop can be followed by hand.
 
 use tidemark_control::{Limit, Telemetry};
 use tidemark_estimators::{
@@ -27,27 +26,27 @@ pub(crate) const START_BYTES: u64 = 250_000;
 struct Second {
     limit_bytes: u64,
     flows: f64,
-    /// Factor on loss, for a limit that does not do what the model says.
+    /// Factor on loss, for a limit that does not follow the model.
     loss_factor: f64,
     reports_lost: u64,
-    /// No record of it came.
+    /// Whether this second has no record.
     unrecorded: bool,
 }
 
-/// The link and what is known of it.
+/// The link and what is known about it.
 pub(crate) struct SimulatedLink {
     pub limit: Limit,
     pub flows: f64,
     pub loss_factor: f64,
     /// Fraction of the reports that are lost.
     pub report_loss: f64,
-    /// The connection to the collector is cut: no record comes, and none later.
+    /// Whether the connection to the collector is cut: no record comes, now or later.
     pub cut: bool,
-    /// Packets wait so long where the queue does not count them, ms.
+    /// Time that packets wait outside the counted queue, ms.
     pub elsewhere_ms: f64,
-    /// No telemetry arrives.
+    /// Whether no telemetry arrives.
     pub silent: bool,
-    /// No report arrives, and the collector's clock tells the time as over.
+    /// Whether no report arrives although the collector's clock says that the time is over.
     pub unheard: bool,
     seconds: Vec<Second>,
     complete: usize,
@@ -75,7 +74,7 @@ impl SimulatedLink {
         self.seconds.len() as u64 * SECOND_NS
     }
 
-    /// One second passes.
+    /// Advances by one second.
     pub(crate) fn pass(&mut self) {
         let limit_bytes = self.limit.bytes().unwrap_or(16 << 20);
         self.seconds.push(Second {
@@ -91,7 +90,7 @@ impl SimulatedLink {
     }
 }
 
-/// Utilisation, loss rate and delay of the full queue, ms.
+/// Returns utilisation, loss rate and delay of the full queue, ms.
 fn model(s: &Second) -> (f64, f64, f64) {
     let bdp_bytes = CAPACITY_BPS / 8.0 * RTT_S;
     let enough_bytes = bdp_bytes / s.flows.max(1.0).sqrt();
@@ -129,7 +128,7 @@ impl Telemetry for SimulatedLink {
     fn estimate(&self, from_ns: u64, to_ns: u64) -> LinkEstimate {
         let second = |ns: u64| ((ns / SECOND_NS) as usize).min(self.complete);
         let seen = &self.seconds[second(from_ns)..second(to_ns)];
-        // An estimator's answer for a link without records, filled in.
+        // An estimator's result for a link without records, then filled in.
         let mut e = Estimator::new(EstimatorConfig::default()).estimate(LINK, from_ns, to_ns);
         let Some(last) = seen.last() else { return e };
         let count = seen.len() as f64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A simulated link in virtual time, and the loop closed over it.
+//! A simulated link in virtual time, with the loop closed over it.
 #![allow(dead_code, unused_imports)] // each test file uses its part
 
 mod checks;
@@ -20,7 +20,7 @@ use tidemark_control::{
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Goal, Options, Targets};
 
-/// Limits that may be written at the link.
+/// Returns the limits that may be written at the link.
 pub(crate) fn range(settings: &Settings) -> Range {
     Range {
         min_bytes: settings.min_limit_bytes,
@@ -40,7 +40,7 @@ fn link_settings(settings: &Settings) -> LinkSettings {
     }
 }
 
-/// The loop over the link, as the daemon closes it: it carries out the actions.
+/// The loop over the link as the daemon runs it: it carries out the actions.
 pub(crate) struct World {
     pub link: SimulatedLink,
     pub control: LinkControl,
@@ -50,20 +50,20 @@ pub(crate) struct World {
     pub log: Vec<Change>,
     pub answers: Vec<Result<Changed, ControlError>>,
     pub saves: usize,
-    /// The switch holds multiples of so many bytes; its unit is 1.
+    /// Multiple of bytes that the switch can hold; its nominal unit is 1.
     pub step_bytes: u32,
-    /// The switch refuses to write.
+    /// Whether the switch refuses writes.
     pub broken: bool,
-    /// The switch does not even tell its limit.
+    /// Whether the switch does not even return its limit.
     pub unreachable: bool,
-    /// The audit log takes no intent.
+    /// Whether the audit log rejects intents.
     pub unrecordable: bool,
-    /// Answers of the switch wait for [`World::answer`].
+    /// Whether answers of the switch wait for [`World::answer`].
     pub slow: bool,
     waiting: Vec<Action>,
     updated: Option<Timestamp>,
     pub checks: Checks,
-    /// The arrows of the drawing above `State` that were taken.
+    /// The arrows of the diagram above `State` that were taken.
     pub arrows: BTreeSet<Arrow>,
 }
 
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// Lets seconds pass: traffic, estimate, advice, tick.
+    /// Lets seconds pass, each with traffic, estimate, advice and tick.
     pub(crate) fn pass(&mut self, seconds: u64) {
         for _ in 0..seconds {
             self.now = self.now.plus_s(1.0);
@@ -135,7 +135,7 @@ impl World {
         }
     }
 
-    /// The advisor's answer to an estimate.
+    /// Returns the advisor's answer to an estimate.
     pub(crate) fn advice(&self, estimate: &LinkEstimate) -> Input {
         let options = Options {
             max_bytes: Some(self.settings.max_limit_bytes as f64),
@@ -150,14 +150,14 @@ impl World {
         }
     }
 
-    /// The time of a rest or of a trial passes, and nothing is heard of the link but
-    /// that its last report is new.
+    /// Lets the time of a rest or of a trial pass without telemetry, except that the last report is
+    /// new.
     pub(crate) fn jump(&mut self, seconds: f64) {
         self.now = self.now.plus_s(seconds);
         self.updated = Some(self.now);
     }
 
-    /// One input; the arrow that it takes is drawn.
+    /// Passes one input to the loop; checks that its arrow is in the diagram.
     pub(crate) fn step(&mut self, input: Input) -> Vec<Action> {
         let (kind, before) = (Kind::of(&input), self.control.state().clone());
         let actions = self.control.on(input, self.now);
@@ -168,9 +168,9 @@ impl World {
         actions
     }
 
-    /// The controller ends and starts again, with other settings.
+    /// Restarts the controller with other settings.
     pub(crate) fn restart(&mut self, change: impl FnOnce(&mut Settings)) {
-        // One that ends has no write under way.
+        // A controller that ends has no write under way.
         self.settle();
         let saved = self.control.saved(self.now);
         change(&mut self.settings);
@@ -196,8 +196,8 @@ impl World {
         });
     }
 
-    /// Gives an input, carries out the actions and gives their answers, until
-    /// nothing is left to do.
+    /// Passes an input, carries out the actions and passes their answers, until nothing is left to
+    /// do.
     pub(crate) fn drive(&mut self, input: Input) {
         match &input {
             Input::Targets(_) => self.checks.released(),
@@ -220,7 +220,7 @@ impl World {
         }
     }
 
-    /// Gives the answers that waited.
+    /// Passes the answers that were waiting.
     pub(crate) fn answer(&mut self) {
         for action in std::mem::take(&mut self.waiting) {
             let input = self.carry_out(&action);
@@ -228,7 +228,7 @@ impl World {
         }
     }
 
-    /// Gives answers until none waits any more.
+    /// Passes answers until none is waiting.
     pub(crate) fn settle(&mut self) {
         self.slow = false;
         while !self.waiting.is_empty() {
@@ -268,7 +268,7 @@ impl World {
         }
     }
 
-    /// Holds every batch of actions against the properties of the loop.
+    /// Checks the properties of the loop for a batch of actions.
     fn check(&mut self, actions: &[Action]) {
         for action in actions {
             match action {

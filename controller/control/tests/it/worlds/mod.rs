@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Worlds in every state, and every input, for the table of transitions.
+//! Worlds in every state, and every input, for the transition table.
 
 use crate::sim::World;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tidemark_control::{
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::Targets;
 
-/// The limit that an operator sets, and one of somebody else.
+/// The limit that an operator sets, and one of someone else.
 const OURS: Limit = Limit::DropTail {
     limit_bytes: 99_000,
 };
@@ -19,31 +19,31 @@ const OTHER: Limit = Limit::DropTail {
 };
 const HOLD_S: f64 = 1000.0;
 
-/// A world in a state. Where a write is under way, the switch is slow.
+/// A world in a state. If a write is under way, the switch is slow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Given {
     /// Nothing is known yet.
     New,
     Observing,
-    /// Auto mode, and advice that the next second applies.
+    /// Auto mode, with advice that is applied in the next second.
     AutoSteady,
-    /// A former run left a write without outcome.
+    /// An earlier run left a write without an outcome.
     CutShort,
-    /// A limit of ours that is restored when somebody else writes another.
+    /// A limit of ours that is restored if someone else writes another.
     OursRestored,
     /// The switch lost our limit during a write that failed.
     Lost,
     Holding,
     HoldingRestored,
-    /// The time of the rest is over.
+    /// The rest is over.
     HoldingPassed,
     AutoHoldingPassed,
     Trial,
     TrialRestored,
-    /// It can be measured.
+    /// The trial can be measured.
     TrialDue,
     TrialWorse,
-    /// Its telemetry did not come in time.
+    /// The telemetry of the trial did not arrive in time.
     TrialLate,
     AutoTrialLate,
     TrialInHold,
@@ -51,7 +51,7 @@ pub(crate) enum Given {
     TrialInHoldLate,
     AutoReads,
     OperatorReads,
-    /// A former run left a write without outcome, and an operator is faster than a look.
+    /// An earlier run left a write without an outcome, and an operator acts before a read.
     OperatorReadsCutShort,
     DryRunReads,
     OperatorReadsInTrial,
@@ -126,7 +126,7 @@ fn auto_reads() -> World {
     world
 }
 
-/// Steady advice that mode `recommend` has let pass, and auto mode applies.
+/// Steady advice that mode `recommend` did not apply, and that auto mode applies.
 fn auto_steady() -> World {
     let mut world = observing(world(Mode::Recommend, OnDrift::Keep));
     world.drive(Input::Mode(Mode::Auto));
@@ -144,7 +144,7 @@ fn later(seconds: f64, mut world: World) -> World {
     world
 }
 
-/// An operator's limit is in force.
+/// Puts an operator's limit in force.
 fn ours(mut world: World) -> World {
     world.set(OURS);
     world
@@ -166,7 +166,7 @@ fn trial(mut world: World) -> World {
     world
 }
 
-/// A trial so long that advice for other targets becomes steady under it.
+/// Starts a trial so long that advice for other targets becomes steady during it.
 fn long_trial() -> World {
     let mut world = trial(observing(World::new(Mode::Confirm, |s, _| {
         s.min_change_interval_s = 0.0;
@@ -208,14 +208,14 @@ fn trial_in_hold() -> World {
     trial(observing(holding(world(Mode::Confirm, OnDrift::Keep))))
 }
 
-/// The switch loses the limit, and is slow.
+/// Makes a slow switch lose the limit.
 fn losing(everything: bool, mut world: World) -> World {
     world.slow = true;
     world.drive(Input::StateLost { everything });
     world
 }
 
-/// A write is under way when the switch loses its state, and fails.
+/// Makes the switch lose its state during a write, which fails.
 fn lost(world: World) -> World {
     let mut world = losing(true, answered(operator_reads(world)));
     world.broken = true;
@@ -256,7 +256,7 @@ pub(crate) enum When {
     Advice,
     Tick,
     Outcome,
-    /// Measured under another limit than that on trial.
+    /// Measured under a limit other than that on trial.
     OutcomeOther,
     /// The limit in force.
     Read,
@@ -273,11 +273,11 @@ pub(crate) enum When {
     Set,
     SetOutOfRange,
     Confirm,
-    /// Of advice that the operator saw and that is another one now.
+    /// Confirmation of advice that has changed since the operator saw it.
     ConfirmOther,
-    /// All of its state.
+    /// The switch lost all of its state.
     StateLost,
-    /// Only ports without any limit.
+    /// Only ports without any limit lost their state.
     PortLost,
     ClockRestarted,
     Mode,
@@ -322,7 +322,7 @@ pub(crate) fn input(when: When, world: &World) -> Input {
     }
 }
 
-/// Estimate of this second's telemetry, or an empty one without telemetry.
+/// Returns the estimate of this second's telemetry, or an empty one without telemetry.
 fn window(world: &World) -> WindowEstimate {
     let nothing = || WindowEstimate {
         estimate: Arc::new(world.link.estimate(0, 0)),
@@ -335,7 +335,7 @@ fn window(world: &World) -> WindowEstimate {
     window.unwrap_or_else(nothing)
 }
 
-/// The last ten seconds.
+/// Returns the estimate of the last ten seconds.
 fn measured(world: &World) -> LinkEstimate {
     let end_ns = world.link.clock_ns();
     world

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Formulas of UTB for one flow (§3), and what its rules share.
+//! Formulas of UTB for one flow (§3), and helpers of its rules.
 
 use crate::error::{RuleError, fraction, not_negative, open_fraction, positive};
 use crate::rule::{Assumption, Condition, Input, Situation};
@@ -7,15 +7,15 @@ use crate::traffic::{CongestionControl, Regime, Traffic};
 
 /// β of Reno: the window is multiplied by it on loss.
 pub const BETA_RENO: f64 = 0.5;
-/// β of CUBIC as Linux has it (717/1024; the paper rounds to 0.7).
+/// β of CUBIC as implemented in Linux (717/1024; the paper rounds to 0.7).
 pub const BETA_CUBIC: f64 = 717.0 / 1024.0;
 /// β of Scalable TCP.
 pub const BETA_SCALABLE: f64 = 7.0 / 8.0;
 /// Lowest pacing gain of BBR v1 in its probe-bandwidth phase.
 pub const BBR_DRAIN_GAIN: f64 = 0.75;
 
-/// B = max(0, γ/β − 1)·BDP (UTB §3.5), bytes: the buffer with which a flow that
-/// multiplies its window by β never lets utilisation fall below γ.
+/// B = max(0, γ/β − 1)·BDP (UTB §3.5), bytes: the buffer with which utilisation never falls below γ
+/// for a flow that multiplies its window by β.
 ///
 /// # Errors
 /// γ outside 0..=1, β not between 0 and 1, BDP not above 0.
@@ -45,8 +45,8 @@ pub fn bbr_utilisation(bdp_bytes: f64, buffer_bytes: f64) -> Result<f64, RuleErr
     Ok((BBR_DRAIN_GAIN + ratio).min(1.0))
 }
 
-/// β of a recognised congestion control; an unknown one is taken for Reno,
-/// which needs the most. `None` for BBR and DCTCP, whose windows do not follow losses.
+/// Returns β of a congestion control; an unknown one is treated as Reno, which needs the largest
+/// buffer. `None` for BBR and DCTCP, whose windows do not follow losses.
 pub fn beta_of(cc: CongestionControl) -> Option<f64> {
     match cc {
         CongestionControl::Reno | CongestionControl::Unknown => Some(BETA_RENO),
@@ -56,7 +56,7 @@ pub fn beta_of(cc: CongestionControl) -> Option<f64> {
     }
 }
 
-/// One flow has the link for itself.
+/// A single flow is bottlenecked here.
 pub(super) static SINGLE_FLOW: Assumption = Assumption {
     statement: "one bottlenecked flow",
     check: |s, _| {
@@ -71,8 +71,8 @@ pub(super) static SINGLE_FLOW: Assumption = Assumption {
     },
 };
 
-/// Whether the flow runs this congestion control; Reno, which needs the most,
-/// may stand for one that was not recognised.
+/// Whether the flow runs this congestion control; an unrecognised one may count as Reno, which
+/// needs the largest buffer.
 pub(super) fn runs(traffic: &Traffic, cc: CongestionControl) -> Option<bool> {
     match traffic.congestion_control {
         CongestionControl::Unknown if cc == CongestionControl::Reno => None,
@@ -113,7 +113,7 @@ mod tests {
             (b(BETA_RENO, 1.0), 1.0),
             (b(BETA_RENO, 0.4), 0.0),
         ] {
-            // The page gives four digits, some of them cut off.
+            // The paper gives four digits, some of them truncated.
             assert!((got - expected).abs() < 1e-4, "{got} {expected}");
         }
     }

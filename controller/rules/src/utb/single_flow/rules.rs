@@ -10,7 +10,7 @@ use crate::utb::formulas::PAPER;
 /// B = max(0, γ/β − 1)·BDP (UTB §3.5): [`buffer_bytes`] with the β of `$control`.
 macro_rules! rule {
     ($name:ident, $id:literal, $shown:literal, $runs:literal, $control:ident, $beta:ident) => {
-        /// The buffer of one flow of this congestion control.
+        /// The buffer of a single flow of this congestion control.
         pub static $name: Rule = Rule {
             id: $id,
             name: concat!("single flow, ", $shown),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connection to a BFRT server: subscribe, bind, then read and write.
+//! Client of a BFRT server: subscribes, binds, then reads and writes.
 
 mod refusal;
 mod session;
@@ -19,23 +19,23 @@ use tokio::sync::Mutex;
 use tonic::Code;
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
-/// All pipes, both directions, all parsers.
+/// All pipes; below, both directions and all parsers.
 pub(super) const ALL_PIPES: u32 = 0xffff;
 const BOTH: u32 = 0xff;
 
-/// A write, and how it reads in an error message.
+/// A write, with its description for error messages.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
-    /// Words for messages.
+    /// Description for error messages.
     pub what: String,
     /// The entry on the wire.
     pub entry: bf::TableEntry,
-    /// `Insert` for what may be there already: it is modified then. Devices' tables do not know
-    /// both in one.
+    /// `Insert` for entries that may exist already: they are then modified. Device tables do not
+    /// support insert-or-modify.
     pub kind: Type,
 }
 
-/// A client of one server. Connects when used, and again after failures.
+/// A client of one server. Connects on use, and again after failures.
 pub(super) struct Client {
     server: Server,
     rpc: BfRuntimeClient<CallerChannel>,
@@ -43,12 +43,12 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Checks the address; no I/O. Needs a tokio runtime.
+    /// Creates the client and checks the address; no I/O. Needs a tokio runtime.
     pub(super) fn new(mut switch: SwitchAddress, config: Config) -> Result<Self, Error> {
         let device_id = Config::device_id(&switch)?;
         let endpoint = switch
             .endpoint("127.0.0.1:50052")?
-            // Errors of every update of a batch come in the trailers.
+            // The errors of every update of a batch come in the trailers.
             .http2_max_header_list_size(16 << 20);
         let rpc = BfRuntimeClient::new(switch.access.channel(endpoint.connect_lazy()))
             .max_decoding_message_size(MAX_MESSAGE_BYTES);
@@ -67,8 +67,8 @@ impl Client {
         &self.server
     }
 
-    /// The tables of the bound program and of the device; subscribes and binds
-    /// first where that has not been done, or the stream has ended.
+    /// Returns the tables of the bound program and of the device. Subscribes and binds first if
+    /// this has not been done or if the stream has ended.
     pub(super) async fn bound(&self) -> Result<Arc<Info>, Error> {
         let mut session = self.session.lock().await;
         if let Some(s) = session.as_ref().filter(|s| s.is_open()) {
@@ -81,7 +81,7 @@ impl Client {
         Ok(info)
     }
 
-    /// Bytes of a cell of this switch.
+    /// Returns the bytes per cell of this switch.
     pub(super) fn cell_bytes(&self) -> u32 {
         self.server.switch.limit_unit_bytes.max(1)
     }
@@ -95,11 +95,10 @@ impl Client {
         })
     }
 
-    /// Writes items in their order, whether or not they are there yet. `info` is of
-    /// [`Self::bound`].
+    /// Writes items in order, whether or not they exist already. `info` comes from [`Self::bound`].
     ///
     /// # Errors
-    /// [`Error::Write`] with every refused item, or what the server said.
+    /// [`Error::Write`] with every refused item, or the server's error.
     pub(super) async fn write(
         &self,
         info: &Info,
@@ -107,8 +106,8 @@ impl Client {
         items: &[Item],
     ) -> Result<(), Error> {
         let refused = self.send(pipe_id, items).await?;
-        // `$mirror.cfg` says INVALID_ARGUMENT of what is there; where that was of a value, to
-        // modify is refused as well, and the first refusal is the one to tell.
+        // `$mirror.cfg` returns INVALID_ARGUMENT for an existing entry; if the cause was a value,
+        // the modification is refused as well, and the first refusal is reported.
         let (there, mut refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|(i, e)| {
             let codes = [Code::AlreadyExists as i32, Code::InvalidArgument as i32];
             i.kind == Type::Insert && codes.contains(&e.code)
@@ -138,7 +137,7 @@ impl Client {
         })
     }
 
-    /// One batch; returns the refused items.
+    /// Sends one batch; returns the refused items.
     async fn send<'a>(
         &self,
         pipe_id: u32,
@@ -164,7 +163,7 @@ impl Client {
         let what = format!("writing {}", first.what);
         let call = async move {
             match rpc.write(request).await {
-                // It may succeed where updates do not.
+                // The call may succeed although updates failed.
                 Ok(answer) => Ok(in_body(&answer.into_inner().status)),
                 Err(status) => item_errors(&status).ok_or(status),
             }
@@ -175,8 +174,8 @@ impl Client {
             .collect())
     }
 
-    /// Reads one entry, from the device rather than the daemon's copy where
-    /// `from_hw`; `None` when there is none. `info` is of [`Self::bound`].
+    /// Reads one entry, from the device if `from_hw`, else from the daemon's copy; `None` if there
+    /// is none. `info` comes from [`Self::bound`].
     pub(super) async fn read(
         &self,
         info: &Info,
@@ -211,7 +210,7 @@ impl Client {
             }
             Ok(Ok(found))
         };
-        // The status of a call says nothing of the entry: UNKNOWN is for one that is not there.
+        // The status of the call does not tell about the entry: UNKNOWN stands for an absent one.
         let call = async {
             call.await.or_else(|status| {
                 let first = item_errors(&status).and_then(|all| all.into_iter().next());
@@ -230,7 +229,7 @@ impl Client {
     }
 }
 
-/// The errors in an answer.
+/// Returns the errors in the body of an answer.
 fn in_body(status: &[bf::Error]) -> Vec<ItemError> {
     let failed = status
         .iter()

@@ -15,7 +15,7 @@ use tokio_stream::wrappers::ReceiverStream;
 type Rpc = BfRuntimeClient<CallerChannel>;
 
 pub(super) struct Session {
-    // Dropping the sender ends the subscription, and with it the binding.
+    // Dropping the sender ends the subscription and the binding.
     _requests: mpsc::Sender<bf::StreamMessageRequest>,
     reader: JoinHandle<()>,
     info: Arc<Info>,
@@ -28,7 +28,7 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// Whether the server still listens to us.
+    /// Returns whether the server still listens to us.
     pub(super) fn is_open(&self) -> bool {
         !self.reader.is_finished()
     }

@@ -8,7 +8,7 @@ use crate::program_contract::{limit_arguments, limit_of};
 use crate::{Error, Limit};
 use tidemark_proto::bfrt_proto as bf;
 
-/// The limit of an egress port, as an entry of the program.
+/// Creates the program's entry for the limit of an egress port.
 pub(crate) fn limit(info: &Info, port: u32, limit: Limit, cell_bytes: u32) -> Result<Item, Error> {
     let t = info.table("queue_limit")?;
     let key = t.key(&[("egress_port", Part::Number(port.into()))])?;
@@ -26,13 +26,13 @@ pub(crate) fn limit(info: &Info, port: u32, limit: Limit, cell_bytes: u32) -> Re
     ))
 }
 
-/// The key alone, for reading the limit of a port.
+/// Creates an entry with only the key, to read the limit of a port.
 pub(crate) fn limit_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
     let t = info.table("queue_limit")?;
     t.key_entry(&[("egress_port", Part::Number(port.into()))])
 }
 
-/// Limit in an entry of `queue_limit`.
+/// Returns the limit of an entry of `queue_limit`.
 pub(crate) fn read_limit(
     info: &Info,
     entry: &bf::TableEntry,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Written entries: of the Tidemark program, and of Tofino's own tables.
+//! Entries to write: of the Tidemark program, and of Tofino's own tables.
 
 mod limit;
 mod queue_buffer;
@@ -19,7 +19,7 @@ use crate::{Error, Forward};
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::update::Type;
 
-/// An entry that may be there already: the client modifies those that are.
+/// Creates an entry that may exist already; the client then modifies it.
 fn put(what: String, table_id: u32, key: bf::TableKey, data: bf::TableData) -> Item {
     Item {
         what,
@@ -33,7 +33,7 @@ fn put(what: String, table_id: u32, key: bf::TableKey, data: bf::TableData) -> I
     }
 }
 
-/// Speed that the fields of a port state, bits/s: `BF_SPEED_25G`.
+/// Returns the speed in the fields of a port, e.g. `BF_SPEED_25G`, in bits/s.
 pub(super) fn port_speed(fields: &Fields) -> Result<Option<u64>, Error> {
     let Some(Value::Text(speed)) = fields.get("$SPEED") else {
         return Ok(None);
@@ -46,11 +46,11 @@ pub(super) fn port_speed(fields: &Fields) -> Result<Option<u64>, Error> {
     let gigabits: Option<u64> = digits.parse().ok();
     match gigabits {
         Some(g) if speed.starts_with("BF_SPEED_") => Ok(Some(g.saturating_mul(1_000_000_000))),
-        _ => Err(Error::value("$SPEED", format!("\"{speed}\" is no speed"))),
+        _ => Err(Error::value("$SPEED", format!("\"{speed}\" is unknown"))),
     }
 }
 
-/// Frames to an address leave by a port.
+/// Creates the entry that forwards frames for an address through a port.
 pub(super) fn forward(info: &Info, f: &Forward, field: &str) -> Result<Item, Error> {
     let t = info.table("l2_forward")?;
     let address = Part::Number(mac(&f.mac, &format!("{field}.mac"))?);
@@ -60,8 +60,8 @@ pub(super) fn forward(info: &Info, f: &Forward, field: &str) -> Result<Item, Err
     Ok(put(what, t.id, key, data))
 }
 
-/// The group of flooded frames: one node with all ports, which the group names.
-/// The node goes first: a group can only name what is there.
+/// Creates the group of flooded frames: a node with all ports, and a group that names it. The node
+/// goes first because a group can only name existing nodes.
 pub(super) fn flood_group(info: &Info, ports: &[u32]) -> Result<Vec<Item>, Error> {
     let node = info
         .table("$pre.node")

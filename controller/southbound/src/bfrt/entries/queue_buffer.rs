@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Limits that the traffic manager holds: a queue's share of its memory, static or floating
-//! with what is free of the queue's pool.
+//! Limits that the traffic manager holds: a queue's share of its memory, static or floating with
+//! the free cells of the queue's pool.
 
 use crate::bfrt::client::Item;
 use crate::bfrt::config::Queue;
@@ -11,15 +11,15 @@ use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::update::Type;
 
 const TABLE: &str = "tm.queue.buffer";
-/// Reserved for a queue whose limit floats, so that full neighbours do not lock it out: two
+/// Reserved for a queue with a floating limit, so that full neighbours do not lock it out: two
 /// frames.
 const RESERVED_BYTES: u64 = 2 * 1536;
-/// Cells of the pool that such a queue may take at any time; with 0 it takes none. Chips count
-/// some limits by 8 cells.
+/// Cells of the pool that a queue with a floating limit may always take; with 0 it takes none.
+/// Chips count some limits in units of 8 cells.
 const BASE_CELLS: u64 = 8;
 
-/// A value of `dynamic_baf`. The limit is α times what is free of the pool, and the name is the
-/// share of the pool that one queue alone fills then: α / (1 + α).
+/// A value of `dynamic_baf`. The limit is α times the free cells of the pool, and the name is the
+/// share of the pool that a single queue then fills: α / (1 + α).
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Factor {
     name: &'static str,
@@ -31,7 +31,7 @@ const fn factor(name: &'static str, share: u64, of: u64) -> Factor {
     Factor { name, share, of }
 }
 
-/// α from 1/64 to 4.
+/// All factors, with α from 1/64 to 4.
 const FACTORS: [Factor; 9] = [
     factor("1.5%", 1, 65),
     factor("3%", 1, 33),
@@ -51,24 +51,24 @@ pub(crate) struct Pool {
     pub cells: u64,
 }
 
-/// An entry of `tm.queue.buffer`, read.
+/// The contents of an entry of `tm.queue.buffer`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Buffer {
     tail_drop: bool,
     guaranteed_cells: u64,
     pool_max_cells: u64,
     factor: Option<&'static Factor>,
-    /// The pool's name; an entry without a share of one has none.
+    /// Name of the pool; `None` if the entry has no share of a pool.
     pub pool: Option<String>,
 }
 
 impl Buffer {
     /// # Errors
-    /// An entry without cells, or with a factor that is not known.
+    /// An entry without cells, or with an unknown factor.
     pub(crate) fn read(info: &Info, entry: &bf::TableEntry) -> Result<Self, Error> {
         let t = info.table(TABLE)?;
         let (_, fields) = t.read(&entry.data.clone().unwrap_or_default());
-        let unknown = |name: &str| Error::value(format!("{}: {name}", t.name), "is not told");
+        let unknown = |name: &str| Error::value(format!("{}: {name}", t.name), "is not reported");
         let cells = |name| match fields.get(name) {
             Some(Value::Number(n)) => Ok(*n),
             _ => Err(unknown(name)),
@@ -98,7 +98,7 @@ impl Buffer {
         })
     }
 
-    /// The pool on whose size the limit depends.
+    /// Returns the pool on whose size the limit depends, if the limit floats.
     pub(crate) fn floats_in(&self) -> Option<&str> {
         self.factor.and(self.pool.as_deref())
     }
@@ -109,8 +109,8 @@ impl Buffer {
         self.guaranteed_cells.saturating_add(shared)
     }
 
-    /// The limit; of one that floats, the largest: what the queue takes where it is alone in
-    /// its pool.
+    /// Returns the limit; if it floats, the largest, which the queue reaches if it is alone in its
+    /// pool.
     pub(crate) fn limit(&self, pool: Option<&Pool>, cell_bytes: u32) -> Limit {
         if !self.tail_drop {
             return Limit::Unlimited;
@@ -121,7 +121,7 @@ impl Buffer {
         }
     }
 
-    /// The limit in words, with the form that it has.
+    /// Describes the limit and its form.
     pub(crate) fn in_words(&self, pool: Option<&Pool>, cell_bytes: u32) -> String {
         let limit = self.limit(pool, cell_bytes);
         match (self.factor, pool) {
@@ -150,11 +150,11 @@ impl fmt::Display for Factor {
     }
 }
 
-/// The entry that holds a limit, and the limit that it holds: cells or a factor round it down.
-/// In `pool` it floats, without one it is so many guaranteed cells and nothing shared.
+/// Returns the entry for a limit, and the limit that results: cells or a factor round it down. It
+/// floats in `pool`; without a pool it is guaranteed cells and nothing shared.
 ///
 /// # Errors
-/// Another limit than `drop_tail`, or one below the smallest factor.
+/// A limit other than `drop_tail`, or one below the smallest factor.
 pub(crate) fn queue_buffer(
     info: &Info,
     q: &Queue,
@@ -164,7 +164,7 @@ pub(crate) fn queue_buffer(
 ) -> Result<(Item, Limit), Error> {
     let t = info.table(TABLE)?;
     let Limit::DropTail { limit_bytes } = limit else {
-        let text = format!("{TABLE} knows drop_tail only, not {}", limit.action());
+        let text = format!("{TABLE} supports drop_tail only, not {}", limit.action());
         return Err(Error::value("limit", text));
     };
     let cell = u64::from(cell_bytes.max(1));
@@ -192,7 +192,7 @@ pub(crate) fn queue_buffer(
         ("tail_drop_enable", Value::Flag(true)),
     ];
     let words = buffer.in_words(pool, cell_bytes);
-    // The device's fixed entries exist: they can only be modified.
+    // The device's fixed entries always exist and can only be modified.
     let item = Item {
         what: format!("{}[pg {} queue {}] = {words}", t.name, q.pg_id, q.pg_queue),
         kind: Type::Modify,
@@ -204,10 +204,10 @@ pub(crate) fn queue_buffer(
     Ok((item, buffer.limit(pool, cell_bytes)))
 }
 
-/// Of a queue that is in none.
+/// Pool to write for a queue that is in no pool.
 pub(crate) const FIRST_POOL: &str = "EG_APP_POOL_0";
 
-/// The largest factor whose limit is not above the wanted one.
+/// Returns the buffer with the largest factor whose limit is not above the requested one.
 fn floating(pool: &Pool, limit_bytes: u64, cell: u64) -> Result<Buffer, Error> {
     let with = |factor| Buffer {
         tail_drop: true,
@@ -231,7 +231,7 @@ fn floating(pool: &Pool, limit_bytes: u64, cell: u64) -> Result<Buffer, Error> {
     })
 }
 
-/// The key alone, for reading.
+/// Creates an entry with only the key, to read it.
 pub(crate) fn queue_key(info: &Info, q: &Queue) -> Result<bf::TableEntry, Error> {
     info.table(TABLE)?.key_entry(&[
         ("pg_id", Part::Number(q.pg_id.into())),
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// α / (1 + α) as a percentage is the name, α being powers of 2.
+    /// The name is α / (1 + α) as a percentage, with α a power of 2.
     #[test]
     fn factors_are_what_their_names_say() {
         let mut alpha = 1.0 / 64.0;

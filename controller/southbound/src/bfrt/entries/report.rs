@@ -10,23 +10,23 @@ use ipnet::IpNet;
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::update::Type;
 
-/// A mirror session of the program: the part of a packet that goes into a report depends on
-/// its headers, and the session cuts it.
+/// A mirror session of the program: the session truncates packets, and how much of a packet a
+/// report needs depends on its headers.
 pub(crate) struct Session {
     pub id: u64,
-    /// Headers of the packets that it carries.
+    /// Headers of the packets in this session.
     pub headers: String,
     header_bytes: u64,
 }
 
 impl Session {
-    /// Length of the packets after the cut.
+    /// Returns the length of the packets after truncation.
     pub(crate) fn length_bytes(&self) -> u64 {
         MIRROR_HEADER_BYTES + self.header_bytes
     }
 }
 
-/// Mirrored in front of the headers (contract with the P4 program).
+/// Bytes mirrored in front of the headers (contract with the P4 program).
 const MIRROR_HEADER_BYTES: u64 = 30;
 const ETHERNET: u64 = 14;
 const VLAN: u64 = 4;
@@ -35,7 +35,7 @@ const IPV6: u64 = 40;
 const UDP: u64 = 8;
 const TCP: u64 = 20;
 
-/// Sessions 1 to 12: without and with VLAN; IPv4, IPv6; nothing, UDP, TCP.
+/// Returns sessions 1 to 12: without and with VLAN; IPv4, IPv6; other, UDP, TCP.
 pub(crate) fn sessions() -> Vec<Session> {
     let mut all = Vec::new();
     for (tag, vlan) in [("", 0), (", VLAN", VLAN)] {
@@ -52,15 +52,15 @@ pub(crate) fn sessions() -> Vec<Session> {
     all
 }
 
-/// Traffic to report (or not), in the table of its address family; in both where it names
-/// no address. BFRT's smaller priority wins, the plan's larger.
+/// Creates the entries of traffic to report (or not), in the table of its address family, or in
+/// both if it names no address. In BFRT the smaller priority wins, in the plan the larger.
 pub(crate) fn watch(info: &Info, w: &Watch, place: u64, field: &str) -> Result<Vec<Item>, Error> {
     let ends = watched_ends(w, field)?;
     let mut items = Vec::new();
     for (table, ipv6) in WATCH_TABLES.into_iter().zip([false, true]) {
         let t = match (ends.first(), info.table(table)) {
             (Some((_, end)), _) if end.network().is_ipv6() != ipv6 => continue,
-            // A program that knows no IPv6.
+            // The program does not support IPv6.
             (None, Err(_)) if ipv6 => continue,
             (_, t) => t?,
         };
@@ -114,7 +114,7 @@ fn priority(w: &Watch, place: u64, field: &str) -> Result<u64, Error> {
     }
 }
 
-/// Turns the reports of an egress port on or off.
+/// Creates the entry that turns the reports of an egress port on or off.
 pub(crate) fn report_port(info: &Info, port: u32, on: bool) -> Result<Item, Error> {
     let t = info.table("report_port")?;
     let name = if on { "report_on" } else { "report_off" };
@@ -123,7 +123,7 @@ pub(crate) fn report_port(info: &Info, port: u32, on: bool) -> Result<Item, Erro
     Ok(put(what, t.id, key, t.action(name, &[])?))
 }
 
-/// Addresses of the reports, as the default entry of the keyless table.
+/// Creates the default entry of the keyless table with the addresses of the reports.
 pub(crate) fn report_to(info: &Info, d: &ReportDestination) -> Result<Item, Error> {
     let t = info.table("report_to")?;
     let args = destination(d)?.map(|(name, value)| (name, Value::Number(value)));
@@ -139,13 +139,13 @@ pub(crate) fn report_to(info: &Info, d: &ReportDestination) -> Result<Item, Erro
     })
 }
 
-/// The device's table of mirror sessions.
+/// Returns the device's table of mirror sessions.
 pub(crate) fn mirror_table(info: &Info) -> Result<&Table, Error> {
     info.table("mirror.cfg")
         .or_else(|_| info.table("$mirror.cfg"))
 }
 
-/// The mirror sessions that carry reports to a port.
+/// Creates the mirror sessions that carry reports to a port.
 pub(crate) fn mirror_sessions(info: &Info, port: u32) -> Result<Vec<Item>, Error> {
     let t = mirror_table(info)?;
     let items = sessions().into_iter().map(|s| {

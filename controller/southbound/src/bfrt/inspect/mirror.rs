@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Mirror sessions: without one, packets with its headers are never reported; with
-//! another length, reports are longer than their IP packets say.
+//! Checks mirror sessions: packets whose headers have no session are never reported; with a wrong
+//! length, reports are longer than their IP headers say.
 
 use super::{Device, unread};
 use crate::bfrt::entries::{Session, mirror_table, sessions};
@@ -9,8 +9,8 @@ use daemon_kit::doctor::Finding;
 
 const REMEDY: &str = "`tidemark-controller provision` with switches[].provision.reports, or docs/how-to/tofino.md, \"Mirror sessions\"";
 
-/// One finding for each session that is set wrong, or one for all.
-/// `port`: where reports leave, if the plan says.
+/// Returns a finding for each session that is wrong, or one for all if none is. `port`: port of the
+/// reports, if the plan has one.
 pub(super) async fn look(device: &Device<'_>, port: Option<u32>) -> Vec<Finding> {
     let table = match mirror_table(device.info) {
         Ok(t) => t,
@@ -44,7 +44,7 @@ pub(super) async fn look(device: &Device<'_>, port: Option<u32>) -> Vec<Finding>
     found
 }
 
-/// In words.
+/// Describes the faults of a session.
 fn faults(s: &Session, fields: &Fields, port: Option<u32>) -> Vec<String> {
     let mut faults = Vec::new();
     if fields.get("$session_enable") == Some(&Value::Flag(false)) {

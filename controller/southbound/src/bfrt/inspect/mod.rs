@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Conditions that a Tofino must meet before the first run. Everything is read, and
-//! nothing is written.
+//! Checks conditions that a Tofino must meet before the first run. Reads only, and writes nothing.
 
 mod mirror;
 mod ports;
@@ -15,11 +14,11 @@ use crate::{Error, Expected, Inspection};
 use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
 
-/// Document with the steps.
+/// Document with the steps of the first run.
 const CHECKLIST: &str = "docs/how-to/tofino.md, \"The first run\"";
 
-/// Program, mirror sessions, ports, traffic manager: in the order in which one rests on
-/// another. What cannot be read is a finding, and the rest is looked at all the same.
+/// Checks program, mirror sessions, ports and traffic manager, in order of dependence. Parts that
+/// cannot be read become findings, and the other checks still run.
 pub(super) async fn inspect(
     client: &Client,
     queues: &BTreeMap<(u32, u32), Queue>,
@@ -31,7 +30,7 @@ pub(super) async fn inspect(
         Err(e) => {
             let remedy = match e {
                 Error::Value { .. } => {
-                    "a program is loaded, whose tables this release cannot read: tell it in an \
+                    "a program is loaded whose tables this release cannot read: report it in an \
                      issue, with the versions of the switch daemon and of its SDE"
                 }
                 _ => "is the switch daemon up, with a program loaded under bfrt.p4_name?",
@@ -57,14 +56,14 @@ pub(super) async fn inspect(
     found
 }
 
-/// A bound device that is read.
+/// A bound device, for reading.
 struct Device<'a> {
     client: &'a Client,
     info: &'a Info,
 }
 
 impl Device<'_> {
-    /// The fields of an entry; `None` where there is no such entry.
+    /// Reads the fields of an entry; `None` if there is no such entry.
     async fn fields(
         &self,
         table: &Table,
@@ -79,13 +78,13 @@ impl Device<'_> {
         Ok(found.map(|e| table.read(&e.data.unwrap_or_default()).1))
     }
 
-    /// [`Self::fields`] in all pipes, of the daemon's copy.
+    /// Reads [`Self::fields`] in all pipes, from the daemon's copy.
     async fn entry(&self, table: &Table, key: &[(&str, u64)]) -> Result<Option<Fields>, Error> {
         self.fields(table, key, ALL_PIPES, false).await
     }
 }
 
-/// Finding for something that could not be read.
+/// Returns the finding for something that could not be read.
 fn unread(check: impl Into<String>, e: &Error) -> Finding {
     Finding::problem(check, e.to_string(), CHECKLIST)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ports: set up, up, and as quick as the configuration says.
+//! Checks ports: set up, up, and as fast as configured.
 
 use super::{CHECKLIST, Device, shaper, unread};
 use crate::Expected;
@@ -8,7 +8,7 @@ use crate::bfrt::info::{Fields, Value};
 use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
 
-/// One finding for each port that is measured, limited, or carries reports.
+/// Returns a finding for each port that is measured, has a limit, or carries reports.
 pub(super) async fn look(device: &Device<'_>, expected: &Expected<'_>) -> Vec<Finding> {
     let table = match device.info.table("$PORT") {
         Ok(t) => t,
@@ -36,14 +36,14 @@ pub(super) async fn look(device: &Device<'_>, expected: &Expected<'_>) -> Vec<Fi
             found.push(Finding::warning(
                 format!("port {port}"),
                 "carries reports and is measured: reports add to the queue under test",
-                "send reports by a port of their own (provision.reports.port)",
+                "send reports through a port of their own (provision.reports.port)",
             ));
         }
     }
     found
 }
 
-/// Each with its capacity, bits/s; 0 where none is known.
+/// Returns the ports with their capacity, bits/s; 0 if unknown.
 fn ports(expected: &Expected<'_>) -> BTreeMap<u32, u64> {
     let mut ports = BTreeMap::new();
     if let Some(plan) = expected.plan {
@@ -72,7 +72,7 @@ fn judge(check: String, capacity_bps: u64, fields: &Fields) -> Finding {
         Err(e) => return unread(check, &e),
     };
     let Some(speed_bps) = speed_bps else {
-        return Finding::warning(check, "its speed is not told", CHECKLIST);
+        return Finding::warning(check, "the switch does not report its speed", CHECKLIST);
     };
     let gbps = |bps: u64| format!("{} Gbit/s", bps as f64 / 1e9);
     if capacity_bps > speed_bps {
@@ -83,7 +83,7 @@ fn judge(check: String, capacity_bps: u64, fields: &Fields) -> Finding {
                 gbps(speed_bps),
                 gbps(capacity_bps)
             ),
-            "capacity of the port in nodes.ID.ports: estimates and advice rest on it",
+            "capacity of the port in nodes.ID.ports: estimates and advice depend on it",
         );
     }
     if is_slower(capacity_bps, fields) {
@@ -93,7 +93,7 @@ fn judge(check: String, capacity_bps: u64, fields: &Fields) -> Finding {
     Finding::ok(check, format!("up with {}", gbps(speed_bps)))
 }
 
-/// True of a link that is configured slower than its port.
+/// Whether the configured link is slower than its port.
 fn is_slower(capacity_bps: u64, fields: &Fields) -> bool {
     let speed = port_speed(fields).ok().flatten();
     capacity_bps > 0 && speed.is_some_and(|speed| capacity_bps < speed)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The shaper of a port that is quicker than its link. A rate (`sched_shaping`) shapes
-//! nothing until `max_rate_enable` (`sched_cfg`) is set too, for the port or for its queue.
+//! Checks the shaper of a port that is faster than its link. A rate (`sched_shaping`) has no effect
+//! until `max_rate_enable` (`sched_cfg`) is set, for the port or for its queue.
 
 use super::{ALL_PIPES, CHECKLIST, Device, unread};
 use crate::Error;
 use crate::bfrt::info::{Fields, Value};
 use daemon_kit::doctor::Finding;
 
-/// The lower 7 bits of a dev_port are its number within the pipe.
+/// Shift of a dev_port to its pipe: the lower 7 bits are the number within the pipe.
 const PIPE_SHIFT: u32 = 7;
-/// Largest relative distance of a shaper's rate from the capacity: the chip rounds rates.
+/// Largest relative deviation of a shaper's rate from the capacity: the chip rounds rates.
 const ROUNDING: f64 = 0.02;
 
 /// Checks that a shaper slows the port down to its configured capacity (bits/s).
@@ -21,11 +21,11 @@ pub(super) async fn look(device: &Device<'_>, port: u32, capacity_bps: u64) -> F
     }
 }
 
-/// A rate that is set, of the port or of its queue 0.
+/// A configured rate of the port or of its queue 0.
 struct Rate {
     of: &'static str,
     enabled: bool,
-    /// In bits/s; `None` where packets are counted.
+    /// Bits per second; `None` if the rate counts packets.
     bps: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ fn judge(check: String, rates: &[Rate], capacity_bps: u64) -> Finding {
         None => format!("{} counts packets", r.of),
     };
     if rates.is_empty() {
-        return Finding::warning(check, "is not told", CHECKLIST);
+        return Finding::warning(check, "is not reported by the switch", CHECKLIST);
     }
     let enabled: Vec<&Rate> = rates.iter().filter(|r| r.enabled).collect();
     if let Some(rate) = enabled.iter().find(|r| r.bps.is_some_and(near)) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program's tables, as the driver writes them.
+//! Checks that the program has the tables to which the driver writes.
 
 use super::Device;
 use daemon_kit::doctor::Finding;
 
-/// Tables with the actions that the driver gives them.
+/// Tables and their actions as the driver uses them.
 const TABLES: &[(&str, &[&str])] = &[
     ("queue_limit", &["drop_tail", "mark_ce", "unlimited"]),
     ("l2_forward", &["forward"]),
@@ -13,7 +13,7 @@ const TABLES: &[(&str, &[&str])] = &[
     ("report_to", &["set_destination"]),
 ];
 
-/// The program has every table and action.
+/// Checks that the program has every table and action.
 pub(super) fn look(device: &Device<'_>) -> Finding {
     let check = format!("program {}", device.client.server().config.p4_name);
     let missing: Vec<String> = TABLES

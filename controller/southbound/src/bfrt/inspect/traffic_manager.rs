@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The traffic manager: its own limits, and what it dropped.
+//! Checks the traffic manager: its limits and its drop counters.
 
 use super::{Device, unread};
 use crate::bfrt::client::ALL_PIPES;
@@ -10,7 +10,7 @@ use crate::{Expected, Inspection, Limit};
 use daemon_kit::doctor::Finding;
 use std::collections::BTreeMap;
 
-/// Counters of the measured ports, and the limits of the queues that are configured.
+/// Reads the drop counters of the measured ports and checks the limits of the configured queues.
 pub(super) async fn look(
     device: &Device<'_>,
     queues: &BTreeMap<(u32, u32), Queue>,
@@ -34,8 +34,8 @@ pub(super) async fn look(
     }
 }
 
-/// Packets that the traffic manager dropped on their way to a port, since its counter
-/// was cleared; `None` where the device tells none.
+/// Returns the number of packets that the traffic manager dropped for a port since its counter was
+/// cleared; `None` if the device has no such counter.
 async fn drops_pkts(device: &Device<'_>, port: u32) -> Result<Option<u64>, crate::Error> {
     let table = device.info.table("tm.counter.eg_port")?;
     let key = [("dev_port", u64::from(port))];
@@ -46,7 +46,7 @@ async fn drops_pkts(device: &Device<'_>, port: u32) -> Result<Option<u64>, crate
     }))
 }
 
-/// A queue whose limit the traffic manager holds.
+/// Checks a queue whose limit the traffic manager holds.
 async fn limit(device: &Device<'_>, port: u32, queue: &Queue) -> Finding {
     let check = format!(
         "queue {} of group {} in pipe {} (port {port})",

@@ -17,7 +17,7 @@ use tonic::transport::{Channel, Endpoint};
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
-/// One server. Cheap to keep; connects when used and again after failures.
+/// Client of a P4Runtime server. Cheap to keep; connects on use and again after failures.
 pub(super) struct Client {
     switch: SwitchAddress,
     rpc: P4RuntimeClient<CallerChannel>,
@@ -25,7 +25,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Checks the address; connects as `connect` does. Needs a tokio runtime.
+    /// Creates the client and checks the address; `connect` connects. Needs a tokio runtime.
     pub(super) fn over(
         mut switch: SwitchAddress,
         connect: impl FnOnce(Endpoint) -> Channel,
@@ -52,10 +52,10 @@ impl Client {
         self.switch.not_primary(self.switch.election_id, reason)
     }
 
-    /// Makes sure that our stream is open and that we are the primary.
+    /// Ensures that our stream is open and that we are primary.
     ///
     /// # Errors
-    /// [`Error::Connect`], [`Error::NotPrimary`], or what the server said.
+    /// [`Error::Connect`], [`Error::NotPrimary`], or the server's error.
     pub(super) async fn become_primary(&self) -> Result<(), Error> {
         let mut session = self.session.lock().await;
         if session.as_ref().is_none_or(Session::is_closed) {
@@ -70,7 +70,7 @@ impl Client {
             Role::Closed(end) => {
                 *session = None;
                 Err(match end.code {
-                    // Another stream of the same election id.
+                    // Another stream has the same election id.
                     Code::InvalidArgument => self.not_primary(end.message),
                     code => self.switch.error("arbitration", code, &end.message),
                 })
@@ -78,7 +78,7 @@ impl Client {
         }
     }
 
-    /// API version of the server.
+    /// Reads the API version of the server.
     pub(super) async fn capabilities(&self) -> Result<String, Error> {
         let request = p4::CapabilitiesRequest {
             device_id: self.switch.device_id,
@@ -90,7 +90,7 @@ impl Client {
         Ok(answer.await?.into_inner().p4runtime_api_version)
     }
 
-    /// P4Info and cookie of the loaded program; `None` when there is none.
+    /// Reads P4Info and cookie of the loaded program; `None` if there is none.
     pub(super) async fn pipeline(&self) -> Result<Option<p4::ForwardingPipelineConfig>, Error> {
         use p4::get_forwarding_pipeline_config_request::ResponseType;
         let request = p4::GetForwardingPipelineConfigRequest {

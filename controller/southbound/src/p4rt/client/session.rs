@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The stream to the server, and who may write.
+//! The stream to the server, and our role on it.
 
 use crate::Error;
 use crate::driver_kind::SwitchAddress;
@@ -22,7 +22,7 @@ pub(super) enum Role {
     Closed(StreamEnd),
 }
 
-/// Why the stream ended: a status that can be compared and cloned cheaply.
+/// Why the stream ended: a status that is cheap to compare and clone.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct StreamEnd {
     pub code: Code,
@@ -43,13 +43,13 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// Whether the stream has ended.
+    /// Returns whether the stream has ended.
     pub(super) fn is_closed(&self) -> bool {
         matches!(*self.role.borrow(), Role::Closed(_))
     }
 
-    /// Our role, once the server has said it; [`Role::Closed`] where it does not
-    /// within `timeout`.
+    /// Waits for the server to tell our role; returns [`Role::Closed`] if it does not within
+    /// `timeout`.
     pub(super) async fn decided(&mut self, timeout: Duration) -> Role {
         let decided = self.role.wait_for(|r| *r != Role::Waiting);
         match tokio::time::timeout(timeout, decided).await {
@@ -65,7 +65,7 @@ impl Session {
         }
     }
 
-    /// Opens the stream and asks to be the primary; does not wait for the answer.
+    /// Opens the stream and requests the primary role; does not wait for the answer.
     pub(super) async fn open(switch: &SwitchAddress, mut rpc: Rpc) -> Result<Self, Error> {
         let (requests, rx) = mpsc::channel(4);
         let hello = p4::StreamMessageRequest {

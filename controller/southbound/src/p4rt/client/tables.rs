@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entities read and written, with the errors of single updates.
+//! Reads and writes entities, with the errors of single updates.
 
 use super::Client;
 use super::session::election_id;
@@ -10,7 +10,7 @@ use tidemark_proto::p4::v1 as p4;
 use tonic::Code;
 
 impl Client {
-    /// Writes items whether or not they exist yet; returns how many.
+    /// Writes items whether or not they exist already; returns their number.
     pub(crate) async fn put(&self, items: &[Item]) -> Result<usize, Error> {
         use p4::update::Type;
         let kinds: Vec<Type> = items
@@ -38,7 +38,7 @@ impl Client {
         Ok(items.len())
     }
 
-    /// Deletes entries; those already gone are no error.
+    /// Deletes entries; entries that are already gone are not errors.
     pub(crate) async fn delete(&self, items: &[Item]) -> Result<(), Error> {
         let kinds = vec![p4::update::Type::Delete; items.len()];
         let refused = self.write(items, &kinds).await?;
@@ -60,7 +60,7 @@ impl Client {
         })
     }
 
-    /// One batch; returns the refused updates by index.
+    /// Writes one batch; returns the refused updates with their index.
     async fn write(
         &self,
         items: &[Item],
@@ -104,7 +104,7 @@ impl Client {
         }
     }
 
-    /// Reads entities; a missing one gives an empty list.
+    /// Reads entities; a missing entity gives an empty list.
     pub(crate) async fn read(
         &self,
         what: &str,
@@ -135,7 +135,7 @@ impl Client {
     }
 }
 
-/// A refused update by what was written.
+/// Returns the refused update with its index and description.
 fn named(e: ItemError, items: &[Item]) -> Option<(usize, UpdateFailure)> {
     let update = items.get(e.place)?.what.clone();
     let failure = UpdateFailure {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entries as they are read and put there in tests: fields by name.
+//! Reads and writes entries of the server in tests, with fields by name.
 
 use super::tables::{action, fields, id, text};
 use super::{Server, number};
@@ -27,8 +27,8 @@ fn field(spec: &Json, value: &str) -> bf::DataField {
 }
 
 impl Server {
-    /// Puts an entry there as the device would have it: `action(field=value, …)`, without an
-    /// action `(…)`.
+    /// Stores an entry as the device would have it: `action(field=value, …)`, or `(…)` without an
+    /// action.
     pub(crate) fn put(&self, name: &str, key: &[u128], entry: &str) {
         let t = self.tables.named(name);
         let (action, values) = entry.trim_end_matches(')').split_once('(').unwrap();
@@ -54,13 +54,13 @@ impl Server {
         self.put("$PORT", &[port], &entry);
     }
 
-    /// Packets that the traffic manager has dropped at a port.
+    /// Sets the number of packets that the traffic manager dropped at a port.
     pub(crate) fn put_drops(&self, port: u128, drops: u64) {
         let entry = format!("(drop_count_packets={drops})");
         self.put("tm.counter.eg_port", &[port], &entry);
     }
 
-    /// A rate (kbit/s) of a port, or of the queue of a group, and whether it shapes.
+    /// Sets a rate (kbit/s) of a port, or of the queue of a group, and whether it is enabled.
     pub(crate) fn put_rate(&self, level: &str, key: &[u128], max_rate: u64, enabled: bool) {
         let name = |table: &str| format!("tm.{level}.{table}");
         let rate = format!("(unit=BPS, max_rate={max_rate})");
@@ -78,7 +78,7 @@ impl Server {
         self.put("tm.pool.cfg", &[number(name.as_bytes())], &entry);
     }
 
-    /// Takes an entry away.
+    /// Removes an entry.
     pub(crate) fn remove(&self, name: &str, key: &[u128]) {
         let place = (id(self.tables.named(name)), Some(key.to_vec()));
         self.state.lock().unwrap().entries.remove(&place);
@@ -98,7 +98,7 @@ impl Server {
         self.shown(name, None)
     }
 
-    /// Like `action(argument, argument)`, in the order in which they were written.
+    /// Formats an entry as `action(argument, argument)`, with arguments in the order written.
     fn shown(&self, name: &str, key: Option<Vec<u128>>) -> Option<String> {
         use bf::data_field::Value;
         let t = self.tables.named(name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A BFRT server in memory. It answers and refuses as Tofino's real driver does: the truth of
-//! a failure is in the trailers, device tables know no insert-or-modify. It notes whatever is
-//! not as it should be: unknown ids, wrong widths, missing bindings.
+//! A BFRT server in memory. It answers and refuses like Tofino's real driver: failures are reported
+//! in the trailers, and device tables do not support insert-or-modify. It records every mistake:
+//! unknown ids, wrong widths, missing bindings.
 
 mod device;
 mod tables;
@@ -27,16 +27,16 @@ use tonic::{Code, Request, Response, Status, Streaming};
 
 pub(crate) const P4_NAME: &str = "tidemark";
 
-/// Fault of the server.
+/// A fault that the server simulates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Fault {
     #[default]
     None,
-    /// Refuses updates in the body of an answer that is good.
+    /// Refuses updates in the body of a successful answer.
     RefuseInBody,
-    /// Refuses updates with a code and words.
+    /// Refuses updates with a code and a message.
     Refuse(i32, &'static str),
-    /// Says yes and changes nothing.
+    /// Reports success and changes nothing.
     Lie,
     ReadError,
 }
@@ -45,7 +45,7 @@ type Place = (u32, Option<Vec<u128>>);
 
 #[derive(Default)]
 struct State {
-    /// By table and key; `None` as key is the default entry.
+    /// Entries by table and key; the key `None` is the default entry.
     entries: BTreeMap<Place, bf::TableData>,
     problems: Vec<String>,
     subscribed: Option<u32>,
@@ -55,7 +55,7 @@ struct State {
     fault: Fault,
 }
 
-/// A destination of reports, which leave by `port`.
+/// Returns a destination of reports, which leave through `port`.
 pub(crate) fn reports_to(port: u32) -> tidemark_southbound::ReportDestination {
     tidemark_southbound::ReportDestination {
         port,
@@ -74,7 +74,7 @@ pub(crate) struct Server {
     pub address: String,
     pub tables: Arc<Tables>,
     state: Arc<Mutex<State>>,
-    /// Of its own, so that ending it ends its connections as well.
+    /// Its own runtime, so that dropping it also closes its connections.
     runtime: Option<Runtime>,
 }
 
@@ -86,7 +86,7 @@ impl Drop for Server {
     }
 }
 
-/// Of a key that is text, its last 16 bytes.
+/// Converts a key to a number; of a text key, its last 16 bytes.
 fn number(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0, |n, &b| n << 8 | u128::from(b))
 }
@@ -110,12 +110,12 @@ impl Server {
         Self::start_with(address, ServerCredentials::open("test")).await
     }
 
-    /// For callers with these credentials.
+    /// Starts a server that requires these credentials from callers.
     pub(crate) async fn start_with(address: &str, credentials: ServerCredentials) -> Self {
         Self::serve(address, credentials, Tables::small()).await
     }
 
-    /// With these tables.
+    /// Starts a server with these tables.
     pub(crate) async fn of(tables: Tables) -> Self {
         Self::serve("127.0.0.1:0", ServerCredentials::open("test"), tables).await
     }
@@ -140,7 +140,7 @@ impl Server {
             .enable_all()
             .build()
             .unwrap();
-        // A listener belongs to the runtime that made it.
+        // A listener belongs to the runtime that created it.
         let listener = listener.into_std().unwrap();
         runtime.spawn(async move {
             let listener = TcpListener::from_std(listener).unwrap();
@@ -216,7 +216,7 @@ impl State {
         self.check(p4_name == P4_NAME, || format!("p4_name {p4_name:?}"));
     }
 
-    /// Ids, widths and types against the table; the key as numbers.
+    /// Checks ids, widths and types against the table; returns the key as numbers.
     fn check_key(&mut self, t: &Json, e: &bf::TableEntry) -> Vec<u128> {
         use bf::key_field::MatchType;
         let name = text(&t["name"]);
@@ -292,7 +292,7 @@ impl State {
         }
     }
 
-    /// One update, as the real driver takes or refuses it.
+    /// Applies one update or refuses it, like the real driver.
     fn update(
         &mut self,
         tables: &Tables,
@@ -322,7 +322,7 @@ impl State {
         match kind {
             _ if e.is_default_entry => {}
             Type::Insert if fixed => return say(12, "Table Add failed"),
-            // Mirror sessions are the exception: 3 whether they are there or not.
+            // Mirror sessions are the exception: code 3 whether they exist or not.
             Type::Insert if there && mirror => return say(3, "Table Add failed"),
             Type::Modify if !there && mirror => return say(3, "Table Entry modify failed"),
             Type::Insert if there => return say(6, "Table Add failed"),
@@ -339,7 +339,7 @@ impl State {
                 return say(5, "Table Add failed");
             }
         }
-        // Fields that are left out stay.
+        // Omitted fields keep their values.
         let old = self.entries.remove(&place).unwrap_or_default();
         let mut new = data;
         let kept = old.fields.into_iter();
@@ -355,7 +355,7 @@ impl State {
         Ok(())
     }
 
-    /// One entry, as the real driver reads it.
+    /// Reads one entry, like the real driver.
     fn found(&mut self, tables: &Tables, e: &bf::TableEntry) -> Result<bf::TableData, bf::Error> {
         let Some(t) = tables.by_id(e.table_id) else {
             return Err(refused(
@@ -371,7 +371,7 @@ impl State {
         let data = self.entries.get(&(e.table_id, Some(key))).cloned();
         let absent = || refused(5, &format!("Entry not found in table:{name}"));
         let mut data = data.ok_or_else(absent)?;
-        // A queue that takes nothing of a pool is shown without one.
+        // A queue that takes nothing from a pool is shown without one.
         let max = tables.named("tm.queue.buffer");
         if t == max && of_no_pool(t, &data) {
             let actions = t["action_specs"].as_array().unwrap();
@@ -403,8 +403,8 @@ fn refused(code: i32, message: &str) -> bf::Error {
     }
 }
 
-/// A call that failed: its own status says nothing, the trailers have an error of each item.
-/// As the real server, it tells none of what came after the last failure.
+/// Returns the status of a failed call: the status itself says nothing, the trailers have one error
+/// per item. Like the real server, it omits the items after the last failure.
 fn in_trailers(words: &str, results: &[Result<(), bf::Error>]) -> Result<(), Status> {
     let Some(last) = results.iter().rposition(Result::is_err) else {
         return Ok(());
@@ -546,7 +546,7 @@ impl BfRuntime for Service {
     }
 }
 
-/// A driver of the device 0, which this server has.
+/// Creates a driver for device 0, which this server has.
 pub(crate) fn driver<K: ToString>(
     address: &str,
     p4_name: &str,

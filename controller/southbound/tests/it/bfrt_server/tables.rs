@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tables that the server has: those of the compiled program as p4c wrote them, and the
-//! device's fixed ones, in the shapes of Tofino's real driver. Its whole descriptions are
-//! next to the repository ([`Tables::real`]).
+//! The tables of the server: those of the compiled program as written by p4c, and the device's
+//! fixed ones, shaped as in Tofino's real driver. Its full descriptions are kept next to the
+//! repository ([`Tables::real`]).
 
 use serde_json::{Value as Json, json};
 
-/// Descriptions, as the server serves them.
+/// Table descriptions, as the server sends them.
 #[derive(Clone)]
 pub(crate) struct Tables {
     pub program: Json,
@@ -17,11 +17,11 @@ const PROGRAMS: [&str; 2] = [
     include_str!("../../../../../p4src/build/tofino2/bfrt_tables.json"),
 ];
 
-/// The device's documents, as the real server joins them.
+/// The device's documents, which the real server joins.
 const PARTS: [&str; 7] = ["dev", "mirror", "p4", "pktgen", "port", "pre", "tm"];
 
 impl Tables {
-    /// Tofino 1 with the few tables of the device that the driver uses.
+    /// Returns Tofino 1 with only the device tables that the driver uses.
     pub(crate) fn small() -> Self {
         Self {
             program: serde_json::from_str(PROGRAMS[0]).unwrap(),
@@ -29,7 +29,7 @@ impl Tables {
         }
     }
 
-    /// Tofino 1 or 2, with all tables of the device.
+    /// Returns Tofino 1 or 2 with all tables of the device.
     pub(crate) fn real(chip: usize) -> Self {
         let folder = test_support::golden::shared("bfrt").unwrap();
         let part = |name: &str| -> Vec<Json> {
@@ -56,7 +56,7 @@ impl Tables {
         self.all().find(|t| t["id"] == id)
     }
 
-    /// By the whole name or its last parts.
+    /// Finds a table by its full name or its last parts.
     pub(crate) fn named(&self, name: &str) -> &Json {
         let tail = format!(".{name}");
         let is = |t: &&Json| t["name"] == name || text(&t["name"]).ends_with(&tail);
@@ -74,14 +74,14 @@ pub(super) fn id(value: &Json) -> u32 {
     value["id"].as_u64().unwrap() as u32
 }
 
-/// A table's action by its id; `None` for 0.
+/// Returns a table's action by its id; `None` for 0.
 pub(super) fn action(table: &Json, id: u32) -> Option<&Json> {
     let actions = table["action_specs"].as_array().into_iter().flatten();
     actions.clone().find(|a| a["id"] == id)
 }
 
-/// Fields of an entry with this action: the action's, and the table's own. Each with whether
-/// it has to be given.
+/// Returns the fields of an entry with this action, i.e. the action's and the table's own, each
+/// with whether it is mandatory.
 pub(super) fn fields(table: &Json, action_id: u32) -> Vec<(&Json, bool)> {
     let of_action = action(table, action_id).map(|a| &a["data"]);
     let both = [of_action, table.get("data")];
@@ -103,7 +103,7 @@ fn key(mut field: Json) -> Json {
     field
 }
 
-/// The fixed tables have their fields so, in actions too.
+/// Wraps a field as the fixed tables have it, in actions too.
 fn wrapped(singleton: Json) -> Json {
     json!({"mandatory": false, "read_only": false, "singleton": singleton})
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A P4Runtime server on loopback whose switch takes everything.
+//! A P4Runtime server on loopback whose switch accepts everything.
 
 use bytes::Bytes;
 use daemon_kit::credentials::ServerCredentials;
@@ -86,16 +86,16 @@ impl Target for Switch {
 pub(crate) struct Running {
     pub switch: Arc<Switch>,
     pub address: SocketAddr,
-    // Its own runtime, so that ending it ends every connection as well.
+    // Its own runtime, so that dropping it also closes every connection.
     runtime: Option<Runtime>,
 }
 
-/// A server at `address` (port 0: a free one); its state is its own.
+/// Starts a server at `address` (port 0: any free port) with its own state.
 pub(crate) async fn serve(address: SocketAddr) -> Running {
     serve_with(address, ServerCredentials::open("test")).await
 }
 
-/// [`serve`] for callers with these credentials.
+/// Like [`serve`], but requires these credentials from callers.
 pub(crate) async fn serve_with(address: SocketAddr, credentials: ServerCredentials) -> Running {
     let switch = Arc::new(Switch {
         seen: Mutex::default(),
@@ -154,7 +154,7 @@ impl Drop for Running {
     }
 }
 
-/// The committed artifacts of the v1model program.
+/// Returns the path of a committed artifact of the v1model program.
 pub(crate) fn artifact(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../p4src/build")
