@@ -3,6 +3,7 @@
 
 use crate::models::sampling::Z90;
 use tidemark_rules::bscl;
+use tidemark_rules::quantiles::t90;
 use tidemark_rules::traffic::Traffic;
 
 /// Uncertainty of the exponent of k for windows, around 1.
@@ -32,11 +33,6 @@ pub(super) fn loss_sampling_error_at(m: &Traffic, factor: f64) -> f64 {
     Z90 * (1.0 / here + 1.0 / there).sqrt()
 }
 
-/// Student's t of a two-sided 90 % interval, up to 10 degrees of freedom.
-const T90: [f64; 10] = [
-    6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,
-];
-
 /// Returns the sampling error (90 %) of a mean utilisation over its deviation. With a few flows
 /// sawteeth are counted: their deviation is estimated from those seen (Student), and a future
 /// measurement of the same duration has a sampling error as well.
@@ -46,10 +42,7 @@ pub(super) fn utilisation_sampling_error(m: &Traffic) -> f64 {
         return Z90 / events.sqrt();
     }
     let degrees = (events.floor() - 1.0).max(1.0);
-    let t = T90.get(degrees as usize - 1).copied();
-    // Beyond the table its expansion about the normal quantile, first term.
-    let t = t.unwrap_or(Z90 + (Z90.powi(3) + Z90) / 4.0 / degrees);
-    t * (2.0 / events).sqrt()
+    t90(degrees as usize) * (2.0 / events).sqrt()
 }
 
 /// Returns the lowest and highest exponent of k for windows.
