@@ -68,7 +68,7 @@ def enter(name: str) -> None:
 
 
 def receive(flows: int, pipe) -> None:
-    """Takes `flows` connections to their end; tells the bytes of each."""
+    """Accepts `flows` connections and reads each to its end."""
     enter(RECEIVER)
     with socket.create_server(("10.55.0.2", PORT), backlog=64) as server:
         pipe.send("ready")
@@ -118,7 +118,7 @@ def busy_s() -> float:
 
 
 def process_s(process: subprocess.Popen | None) -> float:
-    """CPU time of all threads of a process; 0 of none."""
+    """CPU time of all threads of a process; 0 without a process."""
     if process is None:
         return 0.0
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
@@ -154,7 +154,7 @@ def transfer(flows: int, seconds: float, others: list[subprocess.Popen | None]) 
 
 @contextlib.contextmanager
 def nothing() -> Iterator[list]:
-    """Nobody watches."""
+    """Without any watching."""
     yield [None, None]
 
 
@@ -199,7 +199,7 @@ AGENT_TOLD: list[dict] = []
 
 
 def measure(args: argparse.Namespace) -> dict:
-    """All ways in turns; the median of each."""
+    """Measures all ways in turns; returns the median of each."""
     program = Path(os.environ.get("TIDEMARK_BIN_DIR", REPOSITORY / "target/release"))
     program = program / "tidemark-collector"
     ways = {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 const FLOWS: u32 = 1000;
 const TOGETHER: usize = 48;
-/// Growth of memory in the second half that counts as flat.
+/// Growth of memory in the second half up to which it counts as flat.
 const FLAT_KB: u64 = 16 * 1024;
 
 struct Collector {
@@ -68,7 +68,7 @@ impl Collector {
         }
     }
 
-    /// Received, missing by number, dropped by the kernel.
+    /// Returns the reports received, missing by number, and dropped by the kernel.
     fn counts(&self) -> (u64, u64, u64) {
         let mut s = TcpStream::connect((Ipv4Addr::LOCALHOST, self.http)).unwrap();
         write!(s, "GET /status HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();

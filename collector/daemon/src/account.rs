@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Everything that a command reads adds up: frames are reports or have a reason, reports are
-//! rows or have a reason.
+//! Accounts for all input of a command: every frame yields a report or is counted under a reason,
+//! and every report yields a row or is counted under a reason.
 
 use crate::engine::Snapshot;
 use daemon_kit::cli::NothingRead;
@@ -11,16 +11,16 @@ use std::fmt;
 use tidemark_pcap::{Datagrams, Reason};
 use tidemark_pipeline::Stats;
 
-/// Frames without a report, and reports without a row, by reason.
+/// Counts of frames without a report, or of reports without a row, by reason.
 type Reasons = BTreeMap<&'static str, u64>;
 
-/// Datagrams of another protocol, as told from damaged reports.
+/// Datagrams of another protocol, counted apart from damaged reports.
 const OTHER_PROTOCOL: &str = "other_protocol";
-/// To ports that were not asked for.
+/// Datagrams to ports that were not selected.
 const OTHER_PORT: &str = "other_port";
 const MALFORMED: &str = "malformed";
 
-/// Keys in words that follow a number.
+/// Words for each key, to follow its count.
 const WORDS: [(&str, &str); 17] = [
     (OTHER_PROTOCOL, "of other protocols"),
     (OTHER_PORT, "to other ports"),
@@ -47,31 +47,31 @@ fn words(key: &str) -> &str {
     frames.map(|r| r.words()).or_else(known).unwrap_or(key)
 }
 
-/// The frames of a capture file and their reports.
+/// Account of the frames of a capture file and their reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FrameAccount {
     /// Frames read.
     pub frames: u64,
     /// Reports in them; a datagram may hold several.
     pub reports: u64,
-    /// Records of hops in these reports, where packets carried their metadata.
+    /// Hop records in these reports, if packets carried hop metadata.
     pub hops: u64,
-    /// Frames without a report; datagrams, where a frame holds several.
+    /// Frames without a report, by reason; counted per datagram if a frame holds several.
     pub without_report: Reasons,
 }
 
 impl FrameAccount {
-    /// A datagram to a port that was not asked for.
+    /// Counts a datagram to a port that was not selected.
     pub fn other_port(&mut self) {
         self.count(OTHER_PORT);
     }
 
-    /// A datagram that is none of a card.
+    /// Counts a datagram that holds no card.
     pub fn no_card(&mut self) {
         self.count("no_card");
     }
 
-    /// A datagram that cannot be decoded to its end.
+    /// Counts a datagram that cannot be decoded to its end.
     pub fn refused(&mut self, error: &DecodeError) {
         self.count(match error {
             DecodeError::UnknownVersion { .. }
@@ -82,7 +82,7 @@ impl FrameAccount {
         });
     }
 
-    /// A datagram whose reports are only counted.
+    /// Decodes a datagram only to count its reports.
     pub fn datagram(&mut self, payload: &[u8]) {
         let mut hops = 0;
         let mut reports = 0;
@@ -101,7 +101,7 @@ impl FrameAccount {
         *self.without_report.entry(key).or_default() += 1;
     }
 
-    /// Of datagrams instead of frames, from the counters of an engine.
+    /// Builds an account of datagrams instead of frames, from an engine's counters.
     pub fn of_datagrams(s: &Snapshot) -> Self {
         let mut account = Self {
             frames: s.datagrams,
@@ -128,7 +128,7 @@ impl FrameAccount {
         account
     }
 
-    /// The file has been read to its end.
+    /// Takes the frame counts of a file that has been read to its end.
     pub fn end(&mut self, pcap: &Datagrams) {
         self.frames = pcap.frames();
         for (reason, frames) in pcap.unread.counts().filter(|c| c.1 > 0) {
@@ -136,10 +136,10 @@ impl FrameAccount {
         }
     }
 
-    /// `Err` where nothing was read: who asked for it gets told.
+    /// Checks that at least one report was read.
     ///
     /// # Errors
-    /// With the frames and their reasons.
+    /// No report was read; the message lists the frames and the reasons.
     pub fn something(&self) -> Result<(), NothingRead> {
         match self.reports {
             0 => Err(NothingRead::new(format!("nothing was read: {self}"))),
@@ -158,23 +158,23 @@ impl fmt::Display for FrameAccount {
     }
 }
 
-/// Reports, or the records of their hops, and their rows.
+/// Account of reports, or of their hop records, and of their rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RowAccount {
-    /// Reports; of those with hops, the records of these.
+    /// One record per report, or per hop if the report has hop records.
     pub records: u64,
     /// Rows of packets.
     pub rows: u64,
     /// Records without a row.
     pub without_row: Reasons,
-    /// Rows without a flow: the packet in their report cannot be read.
+    /// Rows without a flow, because the packet in the report cannot be read.
     pub without_flow: u64,
-    /// Records that wait for their sample, of a collector that runs.
+    /// Records that wait for their sample, in a running collector.
     pub waiting: u64,
 }
 
 impl RowAccount {
-    /// From the counters of a pipeline at its end.
+    /// Builds the account from a pipeline's counters.
     pub fn new(s: &Stats) -> Self {
         let reasons = [
             ("duplicate", s.reports_duplicate),
@@ -208,19 +208,19 @@ impl fmt::Display for RowAccount {
     }
 }
 
-/// Samples of senders, and their rows.
+/// Account of the senders' samples and their rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SampleAccount {
     /// Samples given to the pipeline.
     pub samples: u64,
-    /// Rows of them.
+    /// Rows of these samples.
     pub rows: u64,
     /// Samples without a row.
     pub without_row: Reasons,
 }
 
 impl SampleAccount {
-    /// From the counters of a pipeline.
+    /// Builds the account from a pipeline's counters.
     pub fn new(s: &Stats) -> Self {
         let reasons = [
             ("unknown_flow", s.samples_unknown_flow),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Answers with packets: some megabytes each, so that few may be on their way at once.
+//! Limits the number of large answers (packets, some megabytes each) that are sent at once.
 
 use bytes::Bytes;
 use http_body::Frame;
@@ -17,17 +17,17 @@ use tonic::codegen::Service;
 use tonic::codegen::http::{Request, Response};
 use tonic::server::NamedService;
 
-/// Answers on their way at once; the next calls wait for one to be taken.
+/// Maximum number of answers in transit; further calls wait until one is taken.
 const MAX_ANSWERS: usize = 4;
-/// An answer that its caller has not taken by then is given up.
+/// Time within which a caller must take its answer, which is given up otherwise.
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
-/// Bytes handed to a connection at once, so that the rest stays here, and counted, until the caller
-/// takes it.
+/// Bytes handed to a connection at once; the rest stays here, still counted, until the caller takes
+/// it.
 const PIECE_BYTES: usize = 64 << 10;
-/// The method whose answers are large.
+/// Method with large answers.
 const LARGE: &str = "/ReadPackets";
 
-/// A service whose large answers are bounded in number.
+/// Service with a limited number of large answers in transit.
 #[derive(Clone, Debug)]
 pub(crate) struct FewAnswers<S> {
     inner: S,
@@ -65,7 +65,7 @@ where
         if !request.uri().path().ends_with(LARGE) {
             return Box::pin(self.inner.call(request));
         }
-        // The one that is ready answers; its clone is for the next call.
+        // The service that is ready answers; its clone is for the next call.
         let clone = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, clone);
         let places = Arc::clone(&self.places);
@@ -84,7 +84,7 @@ where
     }
 }
 
-/// The body of an answer with its place.
+/// Body of an answer, which holds its place until the caller has taken it.
 struct Answer {
     body: Body,
     rest: Bytes,
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use http_body::Body as _;
 
-    /// Answers everything with so many bytes.
+    /// Answers every request with this many bytes.
     #[derive(Clone)]
     struct Large(usize);
 
@@ -176,12 +176,12 @@ mod tests {
         }
         let mut next = service.call(request("ReadPackets"));
         assert!(futures::poll!(&mut next).is_pending());
-        // Small ones go on.
+        // Small answers do not wait.
         service.call(request("GetInfo")).await.unwrap();
         let pieces = read(answers.remove(0)).await;
         assert_eq!(pieces, [PIECE_BYTES, PIECE_BYTES, PIECE_BYTES, 1]);
         assert_eq!(read(next.await.unwrap()).await, pieces);
-        // So do they where a caller goes away.
+        // Nor do large ones once a caller goes away.
         drop(answers);
         let all = (0..MAX_ANSWERS).map(|_| service.call(request("ReadPackets")));
         assert_eq!(futures::future::join_all(all).await.len(), MAX_ANSWERS);

@@ -13,34 +13,34 @@ use tidemark_capture::{
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("format").required(true)))]
 pub(crate) struct ExportArgs {
-    /// A run's directory, or that of its capture.
+    /// Directory of a run, or of its capture.
     #[arg(value_name = "RUN")]
     capture: PathBuf,
-    /// Comma-separated values with a line of names.
+    /// Write comma-separated values with a header line.
     #[arg(long, group = "format")]
     csv: bool,
-    /// A JSON object per line.
+    /// Write one JSON object per line.
     #[arg(long, group = "format")]
     jsonl: bool,
-    /// Which table.
+    /// Table to write.
     #[arg(long, default_value = "postcards", value_parser = tidemark_capture::TABLES)]
     table: String,
-    /// Start, seconds after the first packet of the row's node in the capture.
+    /// Start, in seconds after the first packet of the row's node in the capture.
     #[arg(long, conflicts_with = "from_ns")]
     from_s: Option<f64>,
-    /// End, the same.
+    /// End, in seconds after the first packet of the row's node in the capture.
     #[arg(long, conflicts_with = "to_ns")]
     to_s: Option<f64>,
-    /// Start on the switch's clock, as phases give it.
+    /// Start on the switch's clock, in ns, as phases give it.
     #[arg(long)]
     from_ns: Option<u64>,
-    /// End on the switch's clock.
+    /// End on the switch's clock, in ns.
     #[arg(long)]
     to_ns: Option<u64>,
-    /// Only this flow, by its number in column `flow_id`; table `events` says whose it is.
+    /// Write only this flow, by its number in column `flow_id`; table `events` describes each flow.
     #[arg(long, value_name = "ID")]
     flow: Option<u64>,
-    /// File to write; default standard output.
+    /// File to write; default: standard output.
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<()> {
         format,
         selection,
     };
-    // Before a file is made for what is not there.
+    // Before creating the output file, in case there is no capture.
     let capture = locate(&args.capture)?;
     tell_notes(&capture)?;
     let result = match &args.out {
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// Says on standard error which files cannot be checked, and which are not read.
+/// Prints to standard error which files cannot be checked, and which are not read.
 pub(crate) fn tell_notes(capture: &Path) -> Result<()> {
     let is_closed = CaptureMeta::read(capture)?.ended_unix_ns.is_some();
     for note in Integrity::of(capture)?.notes(is_closed) {
@@ -109,7 +109,7 @@ fn write(
     what: &Export<'_>,
     mut out: impl Write,
 ) -> Result<u64, CaptureError> {
-    // Rows in a terminal show themselves how far it is.
+    // Rows printed to a terminal show the progress themselves.
     let wanted = args.out.is_some() || !std::io::stdout().is_terminal();
     let mut progress = Progress::new("rows", wanted);
     let mut seen = 0;

@@ -3,14 +3,14 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-/// A random name for this start of the program.
+/// Returns a random name for this run of the program.
 pub(crate) fn instance() -> String {
-    // Its keys are random.
+    // The hasher's keys are random.
     let random = RandomState::new().hash_one(crate::time::unix_ns());
     format!("{random:016x}")
 }
 
-/// Name and release of the kernel.
+/// Returns the kernel's name, release and architecture.
 pub(crate) fn kernel() -> String {
     nix::sys::utsname::uname().map_or_else(
         |_| "unknown".to_owned(),

@@ -8,8 +8,8 @@
 //! tracepoints ─► probe thread ─────┘    (pipeline)   └► packet memory
 //! ```
 //!
-//! With several [`shards`] there is an engine thread for each, which has the nodes
-//! that are dealt to it.
+//! With several [`shards`], each has an engine thread of its own, which handles the nodes assigned
+//! to it.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![warn(missing_docs)]

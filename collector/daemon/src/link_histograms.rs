@@ -2,37 +2,37 @@
 //! Occupancy and queueing delay of each link since the start, in fixed buckets that add up over
 //! links, collectors and time.
 //!
-//! They are filled from the interval records, which count every packet into finer buckets
-//! already: nothing is done per packet here. Every bound below is the largest value of such a
-//! finer bucket, so that no count is an estimate.
+//! The histograms are filled from the interval records, which already count every packet in finer
+//! buckets, so that nothing is done per packet here. Every bound below is the largest value of such
+//! a finer bucket, so that no count is an estimate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tidemark_proto::histogram::bucket_of;
 use tidemark_proto::telemetry::{Histogram, LinkInterval};
 
-/// Links that the configuration does not name.
+/// Maximum number of links that the configuration does not name.
 const MAX_UNNAMED: usize = 256;
-/// Queues of a port that the configuration names which count as named; further ones do not.
+/// Number of queues of a configured port that count as named; further queues do not.
 const MAX_NAMED_QUEUES: u32 = 8;
 
-/// Largest occupancy of each bucket but the last, bytes: 0 for an empty queue, then two
-/// for each factor of two, from 1 KiB to 64 MiB.
+/// Largest occupancy of each bucket except the last, in bytes: 0 for an empty queue, then two
+/// buckets per factor of two, from 1 KiB to 64 MiB.
 pub(crate) const OCCUPANCY_BYTES: [u64; 34] = {
     let mut bounds = [0; 34];
     two_per_octave(&mut bounds, 1, 10);
     bounds
 };
 
-/// Largest delay of each bucket but the last, ns: two for each factor of two, from 1 µs
-/// to 4.3 s.
+/// Largest delay of each bucket except the last, in ns: two buckets per factor of two, from 1 µs to
+/// 4.3 s.
 pub(crate) const DELAY_NS: [u64; 45] = {
     let mut bounds = [0; 45];
     two_per_octave(&mut bounds, 0, 10);
     bounds
 };
 
-/// Fills `bounds` from the place `from` on with the last whole number below 2^n, 1.5 × 2^n and
-/// so on: there, buckets of the interval records end.
+/// Fills `bounds` from index `from` on with the largest integers below 2^n, 1.5 × 2^n and so on,
+/// where buckets of the interval records end.
 const fn two_per_octave(bounds: &mut [u64], from: usize, first_exponent: u32) {
     let mut at = from;
     while at < bounds.len() {
@@ -50,9 +50,9 @@ const fn two_per_octave(bounds: &mut [u64], from: usize, first_exponent: u32) {
 /// Values by bucket, and their sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Distribution {
-    /// One more than there are bounds, for the values above the last.
+    /// Count of each bucket; the last is for values above all bounds.
     pub counts: Vec<u64>,
-    /// Does not overflow in a lifetime: a full 64-bit sum of each interval record.
+    /// Sum of the values; cannot overflow in a lifetime of full 64-bit sums per interval.
     pub sum: u128,
 }
 
@@ -64,7 +64,7 @@ impl Distribution {
         }
     }
 
-    /// Adds a histogram, whose buckets ascend.
+    /// Adds a histogram whose buckets are in ascending order.
     fn add(&mut self, bounds: &[u64], values: Option<&Histogram>, sum: u64) {
         self.sum += u128::from(sum);
         let values = values.iter().flat_map(|h| h.bucket.iter().zip(&h.count));
@@ -84,25 +84,25 @@ impl Distribution {
 /// Distributions of one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OfLink {
-    /// Occupancy that each arrival met, dropped ones included, bytes.
+    /// Occupancy at each arrival, including dropped packets, in bytes.
     pub occupancy: Distribution,
-    /// Queueing delay of each packet that left, ns.
+    /// Queueing delay of each packet that was not dropped, in ns.
     pub delay: Distribution,
 }
 
-/// All links; those of ports that the configuration does not name are bounded in number.
+/// Histograms of all links; the number of links that the configuration does not name is limited.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkHistograms {
     named: BTreeSet<(u32, u32)>,
     unnamed: usize,
-    /// By node, port and queue.
+    /// Distributions by node, port and queue.
     pub links: BTreeMap<(u32, u32, u32), OfLink>,
-    /// Arrivals at ports that found no place.
+    /// Arrivals at links beyond the limit, which are not counted.
     pub refused: u64,
 }
 
 impl LinkHistograms {
-    /// Of links of which the configuration names these nodes and ports.
+    /// Creates empty histograms; `named` are the configured (node, port) pairs.
     pub(crate) fn of(named: BTreeSet<(u32, u32)>) -> Self {
         Self {
             named,
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(DELAY_NS[44], (1 << 32) - 1);
     }
 
-    /// As a reader who sees every packet counts them.
+    /// Counts values as a reader would who sees every packet.
     fn counted(bounds: &[u64], values: &[u64]) -> Vec<u64> {
         let mut counts = vec![0; bounds.len() + 1];
         for v in values {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `tidemark-collector load`: a capture into ClickHouse. Batches are cut the same at
-//! every repetition, so a load that was broken off is simply started again.
+//! `tidemark-collector load`: loads a capture into ClickHouse. Batches are cut the same way every
+//! time, so a load that was interrupted is simply started again.
 
 use crate::export::tell_notes;
 use anyhow::{Context, Result, anyhow, bail};
@@ -14,10 +14,10 @@ use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Client, Database as 
 
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// A run's directory, or that of its capture.
+    /// Directory of a run, or of its capture.
     #[arg(value_name = "RUN")]
     capture: PathBuf,
-    /// The server's HTTP interface.
+    /// URL of the server's HTTP interface.
     #[arg(
         long,
         env = "TIDEMARK_CLICKHOUSE_URL",
@@ -31,13 +31,13 @@ pub(crate) struct LoadArgs {
     /// File with the password.
     #[arg(long)]
     password_file: Option<PathBuf>,
-    /// Directory for batches that wait for the server; default in the temporary directory.
+    /// Directory for batches that wait for the server; default: in the temporary directory.
     #[arg(long)]
     spool_dir: Option<PathBuf>,
-    /// Rows of one insert.
+    /// Rows per insert.
     #[arg(long, default_value_t = ClickHouseConfig::default().batch_rows)]
     batch_rows: usize,
-    /// Make database and tables where they are missing.
+    /// Create the database and tables if they are missing.
     #[arg(long)]
     create_schema: bool,
     /// Print the result as JSON on standard output.
@@ -98,20 +98,20 @@ struct LoadReport {
     postcards: u64,
     tcp_probe: u64,
     events: u64,
-    /// Rows that the server has of this capture at the end.
+    /// Rows of this capture that the server has at the end.
     rows_stored: u64,
-    /// Batches that were there from an earlier load.
+    /// Batches that the server had from an earlier load.
     batches_found: u64,
     rows_lost: u64,
 }
 
-/// Nanoseconds of 2001: larger reception times are times of day.
+/// A Unix time in 2001, in ns: larger reception times are Unix times.
 const A_TIME_OF_DAY_NS: u64 = 1_000_000_000_000_000_000;
 
-/// How often it is looked whether all rows are stored: a load of a few rows is quick.
+/// How often to check whether all rows are stored; often, because a small load is quick.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// unix less rx, from the capture's description.
+/// Returns Unix time minus reception time, in ns, from the capture's description.
 fn unix_minus_rx_ns(meta: &CaptureMeta, first_rx_ns: u64) -> i64 {
     if first_rx_ns >= A_TIME_OF_DAY_NS {
         return 0;
@@ -130,11 +130,10 @@ fn unix_minus_rx_ns(meta: &CaptureMeta, first_rx_ns: u64) -> i64 {
     }
 }
 
-/// Loads a capture; waits for a server that is away.
+/// Loads a capture; waits for a server that cannot be reached.
 ///
 /// # Errors
-/// When the capture cannot be read, or a running collector sent it to the same
-/// database already.
+/// If the capture cannot be read, or a running collector has already sent it to this database.
 fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> {
     config.validate()?;
     let meta = CaptureMeta::read(dir)?;
@@ -205,14 +204,14 @@ fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> {
     Ok(report)
 }
 
-/// Shows how many of so many rows the server has.
+/// Shows how many of the rows the server has.
 fn show(progress: &mut Progress, stats: &SinkStats, rows: u64) {
     let stored = stats.inserted();
     progress.tick(stored, Some(stored as f64 / rows.max(1) as f64));
 }
 
-/// Waits for the rows that the server does not have yet: of a capture that fits the
-/// spool, nearly all.
+/// Waits until the server has all remaining rows, which are nearly all rows if the capture fits the
+/// spool.
 fn finish(sink: ClickHouseSink, mut progress: Progress, rows: u64) -> Result<SinkStats> {
     let stats = sink.stats();
     let finishing = std::thread::spawn(move || sink.finish());

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-/// Faster than the C library's where there are many flows: decision 25.
+/// Faster than the C library's allocator if there are many flows (decision 25).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

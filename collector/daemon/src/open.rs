@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Everything that can fail at the start, before anything has started.
+//! Opens everything that can fail, before anything is started.
 
 use crate::config::{Config, HttpConfig, ProbeConfig};
 use crate::receive::ReportReceiver;
@@ -20,10 +20,10 @@ fn in_use(what: &str, address: SocketAddr, key: &str, e: &std::io::Error) -> any
             "{what}: {address} is in use by another process; stop it or set {key} to another port"
         ),
         std::io::ErrorKind::AddrNotAvailable => {
-            anyhow!("{what}: {address} is no address of this machine; set {key} to one that is")
+            anyhow!("{what}: {address} is not an address of this machine; set {key} to one that is")
         }
         std::io::ErrorKind::PermissionDenied => {
-            anyhow!("{what}: no right to listen on {address}; use a port above 1023 in {key}")
+            anyhow!("{what}: no permission to listen on {address}; use a port above 1023 in {key}")
         }
         _ => anyhow!("{what}: cannot listen on {address}: {e}"),
     }
@@ -38,7 +38,7 @@ fn tcp(what: &str, key: &str, address: SocketAddr) -> Result<TcpListener> {
     bind().map_err(|e: std::io::Error| in_use(what, address, key, &e))
 }
 
-/// How the tracepoints are read.
+/// Returns the options for reading the tracepoints.
 pub(crate) fn probe_options(p: &ProbeConfig) -> Options {
     Options {
         clock: p.clock,
@@ -65,8 +65,8 @@ pub(crate) struct Opened {
     pub runs: Option<RunsFile>,
 }
 
-/// Opens everything, and gives up what only that needed; on an error nothing is
-/// left. No other thread runs before.
+/// Opens everything, then gives up the privileges that this needed; on an error nothing is left
+/// behind. No other thread runs before.
 ///
 /// # Errors
 /// The first thing that cannot be opened, and what to do about it.

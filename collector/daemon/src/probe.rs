@@ -9,8 +9,8 @@ use tcp_probe::perf::{Counts, PerfReader};
 /// How often the rings are read.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Reads the rings until `stop`, or until they cannot be read, and once more then.
-/// `give` takes what was read, and whether it is the last; it says whether to go on.
+/// Reads the rings until `stop` is set or reading fails, and then once more. `give` takes the
+/// events and counts, and whether they are the last; it returns whether to go on.
 pub(crate) fn read(
     mut reader: PerfReader,
     stop: &AtomicBool,

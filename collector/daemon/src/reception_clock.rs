@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From the Unix time that the kernel stamps on a datagram to the pipeline's clock.
+//! Converts the Unix time that the kernel stamps on a datagram to the pipeline's clock.
 
-/// A datagram waits no longer than this in socket and channel, ns.
+/// Longest time that a datagram waits in socket and channel, in ns.
 const LONGEST_WAIT_NS: u64 = 10_000_000_000;
-/// Least jump of the time of day that counts as a step; a smaller one does no harm.
+/// Smallest jump of the Unix time that counts as a step, in ns; a smaller one does no harm.
 const LEAST_STEP_NS: u64 = 10_000_000;
 
 /// How far the pipeline's clock is ahead of the Unix time, now and before its last step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceptionClock {
-    /// The pipeline's clock less the Unix time, ns.
+    /// The pipeline's clock minus the Unix time, in ns.
     pub clock_minus_unix_ns: i64,
-    /// Before the last step, and until when datagrams of that time may be read.
+    /// Offset before the last step, and until when datagrams stamped before it may be read.
     before: Option<(i64, u64)>,
 }
 
 impl ReceptionClock {
-    /// A clock whose Unix time was never set.
+    /// Creates a clock whose Unix time has not stepped yet.
     pub fn new(clock_minus_unix_ns: i64) -> Self {
         Self {
             clock_minus_unix_ns,
@@ -24,7 +24,7 @@ impl ReceptionClock {
         }
     }
 
-    /// Takes a reading of both clocks at `now_ns` of the pipeline's.
+    /// Takes a reading of both clocks; `now_ns` is the time on the pipeline's clock.
     pub fn observe(&mut self, clock_minus_unix_ns: i64, now_ns: u64) {
         let moved_ns = clock_minus_unix_ns.abs_diff(self.clock_minus_unix_ns);
         if moved_ns >= LEAST_STEP_NS {
@@ -36,13 +36,13 @@ impl ReceptionClock {
         self.clock_minus_unix_ns = clock_minus_unix_ns;
     }
 
-    /// When a datagram stamped at `unix_ns` was received, on the pipeline's clock, which
-    /// is `now_ns`.
+    /// Returns when a datagram stamped at `unix_ns` was received, on the pipeline's clock, whose
+    /// time is `now_ns`.
     ///
     /// If the Unix time was set between stamp and reading, the offset before the step may apply;
-    /// the stamp does not say which of the two does. The later result counts: it takes nothing for
-    /// older than it is. A stamp that makes sense with neither says nothing, and the datagram
-    /// counts as received now: one in the future would hold up everything that is due by then.
+    /// the stamp does not say which of the two does. The later result is used, so that no datagram
+    /// seems older than it is. If neither offset gives a plausible time, the datagram counts as
+    /// received now: a time in the future would hold up everything that is due by then.
     #[inline]
     pub(crate) fn rx_ns(&self, unix_ns: u64, now_ns: u64) -> u64 {
         let by_now = believed(unix_ns, self.clock_minus_unix_ns, now_ns);
@@ -69,7 +69,7 @@ mod tests {
     const S: u64 = 1_000_000_000;
     const OFFSET: i64 = 5 * 3600 * S as i64;
     const NOW: u64 = 10 * 3600 * S;
-    /// Of a datagram received one second ago, by the time of day then.
+    /// Stamp of a datagram received one second ago, in Unix time as it was then.
     const STAMP: u64 = NOW - S - OFFSET as u64;
 
     #[test]
@@ -81,11 +81,11 @@ mod tests {
         assert_eq!(rx(OFFSET - hour), NOW);
     }
 
-    /// A step of less than the longest wait: what was stamped before it looked received
-    /// so much earlier, and its report was refused as one of the future.
+    /// A step of less than the longest wait: datagrams stamped before it seemed to be received that
+    /// much earlier, and their reports were refused as being from the future.
     #[test]
     fn a_step_between_stamp_and_reading_is_known() {
-        // Set back by as much as the datagram waited, it could be one of now as well.
+        // Set back by as much as the datagram waited, the stamp could also be from now.
         let waited = [
             (-9, NOW - S),
             (-1, NOW),
@@ -97,7 +97,7 @@ mod tests {
             let mut clock = ReceptionClock::new(OFFSET);
             clock.observe(OFFSET - step_s * S as i64, NOW);
             assert_eq!(clock.rx_ns(STAMP, NOW), rx_ns, "{step_s}");
-            // One of after the step, received now.
+            // A datagram from after the step, received now.
             let stamp = STAMP.saturating_add_signed((1 + step_s) * S as i64);
             assert_eq!(clock.rx_ns(stamp, NOW), NOW, "{step_s}");
         }

@@ -36,11 +36,11 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Consequence of a shutdown that takes too long.
 const LEFT: &str = "rows that are not on the disk yet are lost, and the capture is not closed; \
                     batches in the spool wait for the next start";
-/// A batch of an agent: more than 4096 events of 100 bytes.
+/// Maximum size of an agent's batch: more than 4096 events of 100 bytes.
 const MAX_BATCH_BYTES: usize = 4 << 20;
 
-/// The end takes no longer than this; what the configuration gives the database
-/// beyond its default comes on top.
+/// Returns the longest time that the shutdown may take, which includes the time that the
+/// configuration gives the database beyond its default.
 fn deadline(config: &Config) -> Duration {
     let database = Duration::from_secs(config.clickhouse.finish_s);
     let usual = Duration::from_secs(ClickHouseConfig::default().finish_s);
@@ -64,7 +64,7 @@ pub(crate) fn run(config: &Config) -> Result<()> {
         known_nodes_only: config.accept_unknown_nodes,
         ..CaptureMeta::default()
     };
-    // Keys may be root's alone: before privileges are given up.
+    // Read before privileges are given up, because only root may be able to read the keys.
     let mut pipeline = config.pipeline();
     pipeline.read_keys()?;
     let opened = open(config, meta)?;
@@ -72,7 +72,7 @@ pub(crate) fn run(config: &Config) -> Result<()> {
         Some(file) => pipeline.runs.clone_from(file.runs()),
         None if pipeline.keys.is_empty() => {}
         None => tracing::warn!(
-            "nodes have a key_file, and there is no runs_file: a recording may be taken when the \
+            "nodes have a key_file, but there is no runs_file: a recording may be accepted when the \
              collector starts"
         ),
     }
@@ -103,12 +103,12 @@ pub(crate) fn run(config: &Config) -> Result<()> {
         }
     }
     let ended = runtime.block_on(serve(config, pipeline, instance, opened));
-    // A call that hangs holds up no end.
+    // A call that hangs must not hold up the end.
     runtime.shutdown_background();
     ended
 }
 
-/// Tells the service manager that the engine works on, where it wants to know.
+/// Tells the service manager that the engines are alive, if it has a watchdog.
 async fn tell_alive(snapshot: SharedSnapshot) {
     let Some(period) = daemon_kit::notify::watchdog_period() else {
         return;
@@ -207,7 +207,7 @@ async fn serve(
 
     let (shut, shutting) = watch::channel(false);
     let closing = |mut shutting: watch::Receiver<bool>| async move {
-        // An error means that the sender is gone: closing as well.
+        // An error means that the sender is gone, which also means closing.
         let _ = shutting.wait_for(|s| *s).await;
     };
     let agent_service = agents

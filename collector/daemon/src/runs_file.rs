@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The newest datagram of each exporter with a key, kept across starts of the collector,
-//! which takes none again.
+//! Keeps the newest datagram of each exporter with a key across starts of the collector, so that
+//! none is taken again.
 //!
-//! The file is ahead of what came, so that a collector that is killed has nothing taken
-//! that the file does not tell, but for the first two looks at a run: the next start refuses
-//! up to a second of honest reports in its place. A collector that ends writes what came.
+//! The file is ahead of the datagrams received, so that even after a kill it covers all that were
+//! taken, except during the first two checks of a run; instead, the next start refuses up to a
+//! second of honest reports. A collector that ends normally writes the exact state.
 
 use crate::engine::SharedSnapshot;
 use anyhow::{Context, Result, ensure};
@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-/// How often it is looked whether the file is still ahead.
+/// How often to check whether the file is still ahead.
 const LOOK: Duration = Duration::from_millis(200);
-/// By so many times what came between two looks the file is ahead: a second.
+/// How far the file is ahead, in checks: one second's worth of datagrams.
 const AHEAD: u64 = 5;
 const FORMAT: u32 = 1;
 
@@ -37,13 +37,13 @@ struct Kept {
     datagram: u64,
 }
 
-/// `runs_file`, of one collector.
+/// The `runs_file` of one collector.
 pub(crate) struct RunsFile {
     path: PathBuf,
     disk: SharedDisk,
-    /// In the file.
+    /// Runs in the file.
     kept: BTreeMap<u32, Run>,
-    /// At the last look.
+    /// Runs at the last check.
     looked: BTreeMap<u32, Run>,
     failed: bool,
     _lock: Box<dyn DiskLock>,
@@ -80,12 +80,12 @@ impl RunsFile {
         Ok(file)
     }
 
-    /// The newest of each node, as the file has it.
+    /// Returns the newest run of each node, as the file has it.
     pub(crate) fn runs(&self) -> &BTreeMap<u32, Run> {
         &self.kept
     }
 
-    /// Keeps up with what the engines take, until `ended` says that they are done.
+    /// Follows what the engines take, until `ended` says that they are done.
     pub(crate) fn follow(mut self, taken: &SharedSnapshot, ended: &Receiver<()>) {
         while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             self.look(&taken.get().runs);
@@ -96,13 +96,13 @@ impl RunsFile {
         self.try_write(kept);
     }
 
-    /// Writes where the file would be overtaken before the next look.
+    /// Writes the file if it would be overtaken before the next check.
     fn look(&mut self, newest: &BTreeMap<u32, Run>) {
         let mut kept = self.kept.clone();
         let mut is_overtaken = false;
         for (&node, &run) in newest {
             let before = self.looked.get(&node).filter(|b| b.boot == run.boot);
-            // How fast a run is that was not seen before is not known yet.
+            // The rate of a run that was not seen before is not known yet.
             let came = before.map_or(0, |b| run.datagram.saturating_sub(b.datagram));
             let after = |looks: u64| Run {
                 datagram: run.datagram.saturating_add(came.saturating_mul(looks)),
@@ -120,14 +120,14 @@ impl RunsFile {
         }
     }
 
-    /// Tells a failure once.
+    /// Writes the file, and logs a failure once.
     fn try_write(&mut self, kept: BTreeMap<u32, Run>) {
         let failed = match self.write(kept) {
             Ok(()) => false,
             Err(e) => {
                 if !self.failed {
                     tracing::error!(
-                        "runs_file: {}: {e}; a recording may be taken after the next start",
+                        "runs_file: {}: {e}; a recording may be accepted after the next start",
                         self.path.display()
                     );
                 }
@@ -187,7 +187,7 @@ mod tests {
         let mut writes = 0;
         let mut before = on_disk(&path);
         for look in 1..=100u64 {
-            // A thousand a look, then four times as many.
+            // A thousand per check, then four times as many.
             let came = if look <= 50 {
                 1000 * look
             } else {
@@ -202,7 +202,7 @@ mod tests {
             before = now;
         }
         assert!((15..40).contains(&writes), "{writes}");
-        // Silence costs nothing, and another run is there at once.
+        // Silence causes no write, and another run is written at once.
         std::fs::remove_file(&path).unwrap();
         file.look(&at(7, 250_000));
         assert!(!path.exists());
@@ -224,7 +224,7 @@ mod tests {
         let (end, ended) = std::sync::mpsc::channel();
         drop(end);
         file.follow(&taken, &ended);
-        // Nodes that said nothing keep theirs.
+        // Nodes that sent nothing keep their runs.
         let kept = RunsFile::open(real(), &path).unwrap();
         assert_eq!(
             kept.runs()[&10],

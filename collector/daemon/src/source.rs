@@ -9,11 +9,11 @@ use std::sync::{Arc, OnceLock};
 use tcp_probe::perf::Counts;
 use tidemark_pipeline::Datagram;
 
-/// Buffers that wait to be filled again.
+/// Free buffers, to be filled again.
 #[derive(Debug, Default)]
 struct Pool(Mutex<Vec<Buffers>>);
 
-/// Buffers that are kept at most.
+/// Maximum number of free buffers kept.
 const MAX_POOL: usize = 64;
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ struct Buffers {
     messages: Vec<Message>,
 }
 
-/// Datagrams of one exporter, each but the last of the same length.
+/// Datagrams of one exporter, all but the last of equal length.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     exporter: IpAddr,
@@ -40,12 +40,11 @@ pub struct Batch {
     home: Option<Arc<Pool>>,
 }
 
-/// Datagrams and bytes gathered before the engine is called, which wakes a
-/// thread.
+/// Datagrams and bytes to gather before the engine gets a batch, which wakes a thread.
 const GATHERED: usize = 1024;
 const GATHERED_BYTES: usize = 128 << 10;
 
-/// Copies what a receiving thread has received into batches for the engine.
+/// Copies the datagrams of a receiving thread into batches for the engine.
 #[derive(Debug, Default)]
 pub struct Gatherer {
     pool: Arc<Pool>,
@@ -53,14 +52,14 @@ pub struct Gatherer {
 }
 
 impl Gatherer {
-    /// Adds datagrams of a message, received at a Unix time: all, or part of them.
+    /// Adds `bytes`, all or part of the datagrams of a message; `rx_unix_ns`: Unix time.
     pub fn add(&mut self, message: &receive::Message<'_>, rx_unix_ns: u64, bytes: &[u8]) {
         let length = message.segment_bytes();
         let datagrams = bytes.len().div_ceil(length).max(1);
         self.put(message, rx_unix_ns, bytes, datagrams);
     }
 
-    /// Adds a datagram of a message that another engine has, too, and counts.
+    /// Adds a datagram that another engine also has and counts.
     pub fn add_copy(&mut self, message: &receive::Message<'_>, rx_unix_ns: u64, bytes: &[u8]) {
         self.put(message, rx_unix_ns, bytes, 0);
     }
@@ -78,7 +77,7 @@ impl Gatherer {
             .add(message.exporter, rx_ns, bytes, length, counted);
     }
 
-    /// The batch, when nothing more is there at the moment or enough has gathered.
+    /// Returns the batch if no more datagrams are there at the moment or enough have gathered.
     pub fn ready(&mut self, more: bool) -> Option<Batch> {
         let room = self.batch.len() < GATHERED && self.batch.buffers.bytes.len() < GATHERED_BYTES;
         if self.batch.is_empty() || (more && room) {
@@ -112,18 +111,18 @@ impl Batch {
         self.datagrams += datagrams;
     }
 
-    /// Datagrams, without those that another engine counts.
+    /// Returns the number of datagrams, without those that another engine counts.
     pub fn len(&self) -> usize {
         self.datagrams
     }
 
-    /// Whether there is no datagram.
+    /// Whether the batch has no datagram.
     pub fn is_empty(&self) -> bool {
         self.buffers.messages.is_empty()
     }
 
-    /// The datagrams in order of reception, each with its time on the pipeline's clock,
-    /// which is `now_ns`.
+    /// Returns the datagrams in order of reception, each with its time on the pipeline's clock,
+    /// whose time is now `now_ns`.
     pub fn datagrams(&self, clock: ReceptionClock, now_ns: u64) -> Datagrams<'_> {
         Datagrams {
             clock,
@@ -139,15 +138,15 @@ impl Batch {
     }
 }
 
-/// The datagrams of a [`Batch`].
+/// Iterator over the datagrams of a [`Batch`].
 #[derive(Clone, Debug)]
 pub struct Datagrams<'a> {
     messages: std::slice::Iter<'a, Message>,
-    /// Of all messages.
+    /// Bytes of all messages.
     bytes: &'a [u8],
     /// Start of the next message.
     start: usize,
-    /// Rest of the message at hand.
+    /// Rest of the current message.
     rest: &'a [u8],
     exporter: IpAddr,
     rx_ns: u64,
@@ -157,12 +156,12 @@ pub struct Datagrams<'a> {
 }
 
 impl Datagrams<'_> {
-    /// Goes on to the next message. Not inlined: of coalesced datagrams there are many
-    /// to a message, and what is done for each is short.
+    /// Moves on to the next message. Not inlined: a message can have many coalesced datagrams, and
+    /// the work for each is short.
     #[inline(never)]
     fn next_message(&mut self) -> Option<()> {
         let m = self.messages.next()?;
-        // Nothing is left of an empty datagram: it has arrived too.
+        // An empty message is an empty datagram, which also counts.
         self.rest = self.bytes.get(self.start..m.end).unwrap_or_default();
         self.start = m.end;
         self.exporter = m.exporter;
@@ -205,7 +204,7 @@ impl Drop for Batch {
     }
 }
 
-/// Losses before the engine.
+/// Counters from before the engine: receivers and tracepoints.
 #[derive(Debug, Default)]
 pub struct SourceCounters {
     sockets: OnceLock<Arc<receive::Counters>>,
@@ -213,28 +212,28 @@ pub struct SourceCounters {
 }
 
 impl SourceCounters {
-    /// Has the receiver's counters shown here; only the first call counts.
+    /// Sets the receiver's counters to show; only the first call has an effect.
     pub fn show_sockets(&self, counters: Arc<receive::Counters>) {
-        // A second receiver does not exist.
+        // There is only one receiver.
         let _ = self.sockets.set(counters);
     }
 
-    /// Ways by which reports come in; none before they do.
+    /// Returns the receive path of each address; none before the receiver has started.
     pub fn paths(&self) -> Vec<receive::Path> {
         (self.sockets.get()).map_or_else(Vec::new, |c| c.paths.clone())
     }
 
-    /// Totals of the report sockets.
+    /// Returns the totals of the report sockets.
     pub fn sockets(&self) -> receive::Totals {
         self.sockets.get().map(|c| c.totals()).unwrap_or_default()
     }
 
-    /// Shows the counts of the tracepoints here.
+    /// Sets the counts of the tracepoints.
     pub fn set_probe(&self, counts: Counts) {
         *self.probe.lock() = counts;
     }
 
-    /// Counts of the tracepoints.
+    /// Returns the counts of the tracepoints.
     pub fn probe(&self) -> Counts {
         *self.probe.lock()
     }

@@ -16,27 +16,27 @@ pub struct ReportStatus {
     pub received: u64,
     /// Datagrams missing by sequence number.
     pub lost: u64,
-    /// Datagrams whose exporter does not number them: their loss cannot be told.
+    /// Datagrams whose exporter does not number them, so that their loss is unknown.
     pub unnumbered: u64,
-    /// Of those received, reports whose packet carries the metadata of its hops (INT-MD).
+    /// Received reports whose packet carries the metadata of its hops (INT-MD).
     pub of_hops: u64,
-    /// Nodes seen in this metadata alone: nobody knows their drops.
+    /// Nodes seen only in this metadata, so that their drops are unknown.
     pub nodes_of_hops_alone: Vec<u32>,
-    /// Datagrams that came after a higher number.
+    /// Datagrams that arrived after a datagram with a higher number.
     pub late: u64,
     /// Reports of datagrams seen before.
     pub duplicate: u64,
     /// Datagrams that could not be decoded to their end.
     pub malformed: u64,
-    /// Reports of unknown nodes, from unknown exporters, and of nodes with a key
-    /// those without its tag, or sent again.
+    /// Reports of unknown nodes, from unknown exporters, and, of nodes with a key, reports without
+    /// its tag or sent again.
     pub refused: u64,
-    /// Datagrams that found the socket's buffer full.
+    /// Datagrams dropped because the socket's buffer was full.
     pub kernel_drops: u64,
 }
 
 impl ReportStatus {
-    /// From the counters of an engine.
+    /// Builds the status from an engine's counters.
     pub fn new(s: &Snapshot, kernel_drops: u64) -> Self {
         Self {
             datagrams: s.datagrams,
@@ -59,20 +59,20 @@ impl ReportStatus {
 pub struct JoinStatus {
     /// Data packets of probed flows.
     pub candidates: u64,
-    /// Of them, matched.
+    /// Candidates that were matched.
     pub matched: u64,
-    /// Of them, by sequence number.
+    /// Candidates matched by sequence number.
     pub by_sequence: u64,
-    /// Of them, by time.
+    /// Candidates matched by time.
     pub by_time: u64,
-    /// Matched part of the candidates; none where there are none.
+    /// Fraction of the candidates that were matched; `None` without candidates.
     pub matched_fraction: Option<f64>,
     /// Packets that wait for their sample.
     pub waiting: u64,
 }
 
 impl JoinStatus {
-    /// From the counters of a pipeline.
+    /// Builds the status from a pipeline's counters.
     pub fn new(s: &Stats, waiting: u64) -> Self {
         Self {
             candidates: s.join_candidates,
@@ -85,13 +85,13 @@ impl JoinStatus {
     }
 }
 
-/// A clock mapping, also in words that need no formula.
+/// A clock mapping, also in numbers that need no formula.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClockReport {
-    /// As `capture.json` has it.
+    /// The mapping as in `capture.json`.
     #[serde(flatten)]
     pub mapping: ClockMapping,
-    /// Node clock less host clock at the reference time.
+    /// Node clock minus host clock at the reference time.
     pub node_minus_host_s: f64,
     /// By how much the node's clock runs faster than the host's.
     pub node_drift_ppm: f64,

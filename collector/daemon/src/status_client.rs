@@ -6,13 +6,13 @@ use anyhow::{Context, Result, bail};
 use std::time::Duration;
 use ureq::Agent;
 
-/// A collector that runs answers sooner.
+/// How long to wait for an answer; a running collector answers sooner.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// `/status` of the collector that listens at `http.listen`.
+/// Fetches `/status` of the collector that listens at `http.listen`.
 ///
 /// # Errors
-/// Nobody answers there, or not as a collector does; what to do about it.
+/// Nobody answers there, or not as a collector does; the message says what to do.
 pub(crate) fn fetch(http: &HttpConfig) -> Result<serde_json::Value> {
     let address = http.listen;
     if http.tls.is_some() {

@@ -12,17 +12,17 @@ pub(crate) const NODE: u32 = 10;
 /// One report of a switch with an inner packet of 40 bytes.
 pub(crate) const REPORT_BYTES: usize = 92;
 pub(crate) const MSS: u32 = 1448;
-/// 1538 bytes at 10 Gb/s.
+/// Time between packets: 1538 bytes at 10 Gb/s.
 const SPACING_NS: u64 = 1230;
 const RTT_NS: u64 = 10_000_000;
 const START_NS: u64 = 1_000_000_000_000;
 
-/// Packet `n` of all.
+/// Packet `n` of the traffic.
 #[derive(Clone, Copy)]
 pub(crate) struct Packet {
     pub n: u64,
     pub flow: u32,
-    /// Number within its flow.
+    /// Number of the packet within its flow.
     pub segment: u64,
     pub ingress_ns: u64,
     pub delay_ns: u64,
@@ -35,7 +35,7 @@ pub(crate) fn packet(n: u64, flows: u32) -> Packet {
 pub(crate) fn packet_at(n: u64, flows: u32, spacing_ns: u64) -> Packet {
     let flows64 = u64::from(flows);
     let round = n / flows64;
-    // Each round in another order than the numbers'; 7919 is prime.
+    // Each round takes the flows in a shuffled order; 7919 is prime.
     let flow = ((n % flows64) * 7919 + 17) % flows64;
     // A sawtooth that falls slowly enough to keep the order of departures.
     let phase = n % 200_000;
@@ -59,9 +59,9 @@ impl Packet {
     }
 }
 
-/// The bytes that all reports share. The inner packet: 1500 bytes of IP, of which
-/// 20 are its header and 32 TCP's (with timestamps), so that segment follows
-/// segment: what overlaps would count as sent again and be joined by time.
+/// Returns the bytes that all reports share. The inner packet has 1500 bytes of IP, of which 20 are
+/// its header and 32 the TCP header (with timestamps), so that segment follows segment: overlapping
+/// ones would count as retransmissions and be joined by time.
 pub(crate) fn template() -> Vec<u8> {
     let inner = [
         0x45, 0, 5, 0xdc, 0, 0, 0x40, 0, 0x3f, 6, 0, 0, 10, 0, 0, 1, 10, 1, 0, 2, 0x9c, 0x40, 0x13,
@@ -72,7 +72,7 @@ pub(crate) fn template() -> Vec<u8> {
     bytes
 }
 
-/// Makes the report of a packet of the template.
+/// Turns the template into the report of a packet.
 pub(crate) fn patch(report: &mut [u8], p: &Packet) {
     let sequence = 2u32 << 28 | (p.n as u32 & 0x3f_ffff);
     report[..4].copy_from_slice(&sequence.to_be_bytes());
@@ -84,7 +84,7 @@ pub(crate) fn patch(report: &mut [u8], p: &Packet) {
     report[76..80].copy_from_slice(&p.seq().to_be_bytes());
 }
 
-/// Makes a report one of another part of the node, which numbers by itself.
+/// Assigns a report to another part of the node, which has its own sequence numbers.
 pub(crate) fn set_part(report: &mut [u8], part: u32) {
     let word = u32::from_be_bytes([report[0], report[1], report[2], report[3]]) | part << 22;
     report[..4].copy_from_slice(&word.to_be_bytes());
@@ -104,8 +104,8 @@ pub(crate) fn key(flow: u32) -> FlowKey {
     }
 }
 
-/// The sample on the ACK that follows packet `p`, if it is one that the
-/// receiver acknowledges: every second one of a flow.
+/// Returns the sample on the ACK of packet `p`, if the receiver acknowledges that packet: it
+/// acknowledges every second packet of a flow.
 pub(crate) fn sample(p: &Packet, flows: u32) -> Option<Event> {
     sample_at(p, flows, SPACING_NS, RTT_NS)
 }
@@ -132,12 +132,12 @@ pub(crate) fn sample_at(p: &Packet, flows: u32, spacing_ns: u64, rtt_ns: u64) ->
     }))
 }
 
-/// All in memory, in the order of reception.
+/// The traffic in memory, in order of reception.
 pub(crate) struct Recorded {
     pub reports: Vec<u8>,
-    /// Reception of each report.
+    /// Reception time of each report.
     pub rx_ns: Vec<u64>,
-    /// Ascending in time.
+    /// Samples in time order.
     pub samples: Vec<Event>,
 }
 
@@ -163,7 +163,7 @@ pub(crate) fn config() -> Config {
     config_for(Config::default().max_flows)
 }
 
-/// As `config`, with room for `max_flows` flows.
+/// Like `config`, but with room for `max_flows` flows.
 pub(crate) fn config_for(max_flows: usize) -> Config {
     let mut node = NodeConfig::default();
     node.ports.insert(

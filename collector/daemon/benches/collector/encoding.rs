@@ -27,11 +27,11 @@ use tidemark_collector::import::{ImportOptions, import};
 use tidemark_pipeline::{Absent, Event, EventRow, PostcardRow, ProbeRow};
 
 const GOLDEN: [&str; 2] = ["bscl_n60_bdp", "reno_n16_sqrt"];
-/// Rows that both are given at a time.
+/// Rows per call of either encoder.
 const BATCH_ROWS: usize = 2048;
 const PAGE_ROWS: usize = 8192;
 const ZSTD_LEVEL: i32 = 3;
-/// A dictionary of as many entries as the capture's may have.
+/// Dictionary limit that allows as many entries as the capture's.
 const DICTIONARY_BYTES: usize = 4 << 16;
 
 pub(crate) fn encode() -> Row {
@@ -124,7 +124,7 @@ fn own(dir: &Path, postcards: &[PostcardRow], probes: &[NamedProbe]) {
     steps.end(now).unwrap();
 }
 
-/// A table's file by the library.
+/// Writes a table's file with the library.
 fn plain<R: Stored>(dir: &Path, rows: &[R]) -> Result<()> {
     let columns = R::columns();
     let fields: Result<Vec<_>> = columns.iter().map(|c| (c.field)(c).map(Arc::new)).collect();
@@ -182,7 +182,7 @@ fn properties<R>(columns: &[Column<R>]) -> WriterProperties {
     properties.build()
 }
 
-/// The pages of a column chunk in memory, as all columns are written at once.
+/// The pages of a column chunk in memory, because all columns are written at once.
 #[derive(Clone, Default)]
 struct Pages(Arc<Mutex<Vec<u8>>>);
 
@@ -307,7 +307,7 @@ impl Kind for Text {
     }
 }
 
-/// From the list that the capture has; rows are only written.
+/// Builds the columns from the capture's list, for writing only.
 macro_rules! columns {
     ($row:ty; $($name:literal $kind:ident $layout:ident $(? $null:tt)?
         |$r:ident| $get:expr, |$w:ident, $v:ident| $set:expr;)*) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Medians, clocks, the table.
+//! Medians, CPU clocks and the table of results.
 
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ pub(crate) struct Row {
     pub target: f64,
     /// The median of `runs`.
     pub value: f64,
-    /// Every run's, in ascending order.
+    /// Values of all runs, in ascending order.
     pub runs: Vec<f64>,
     pub note: String,
-    /// CPU time per item on the receiving core, where that was measured.
+    /// CPU time per item on the receiving core, if measured.
     pub cpu_ns: Option<f64>,
 }
 
@@ -35,8 +35,8 @@ impl Row {
         }
     }
 
-    /// As `median`, for runs that also give CPU time per item in ns: that of the receiving side and
-    /// that of the sending side.
+    /// Like `median`, for runs that also return the CPU time per item, in ns, of the receiving and
+    /// of the sending side.
     pub(crate) fn median_with_cpu(
         what: &'static str,
         target: f64,
@@ -88,12 +88,12 @@ impl Row {
     }
 }
 
-/// CPU time of all threads of this process.
+/// Returns the CPU time of all threads of this process.
 pub(crate) fn process_cpu() -> Duration {
     cpu(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// CPU time of the calling thread.
+/// Returns the CPU time of the calling thread.
 pub(crate) fn thread_cpu() -> Duration {
     cpu(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -108,16 +108,16 @@ fn cpu(clock: libc::clockid_t) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Items per second of CPU time of the whole process. Threads that take part
-/// must have been started after [`pin`], so that all share one core: two at once
-/// on the halves of one core would be charged for each other.
+/// Returns the items per second of CPU time of the whole process. Threads that take part must have
+/// been started after [`pin`], so that all share one core: two at once on the halves of one core
+/// would be charged for each other.
 pub(crate) fn per_core(items: u64, run: impl FnOnce()) -> f64 {
     let before = process_cpu();
     run();
     items as f64 / (process_cpu() - before).as_secs_f64()
 }
 
-/// Puts the calling thread, and those it starts from now on, on one core.
+/// Pins the calling thread, and the threads that it starts from now on, to one core.
 pub(crate) fn pin(core: usize) {
     // SAFETY: zero is a valid, empty set; it outlives the call that reads it.
     unsafe {
@@ -139,7 +139,7 @@ pub(crate) fn unpin() {
     }
 }
 
-/// Waits for something, at most so long.
+/// Waits until `done`, for at most `limit`.
 pub(crate) fn wait(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
     while !done() {

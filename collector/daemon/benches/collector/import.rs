@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A capture from a pcap of reports.
+//! Import of a pcap of reports.
 
 use crate::data::{NODE, REPORT_BYTES, Recorded, recorded, template};
 use crate::figure::{Row, per_core};
@@ -10,13 +10,13 @@ use tidemark_pcap::{ETHERNET, Writer};
 
 const FLOWS: u32 = 1000;
 const REPORTS: u64 = 1_000_000;
-/// Ethernet, IPv4 and UDP.
+/// Length of the headers of Ethernet, IPv4 and UDP.
 pub(crate) const HEADERS: usize = 14 + 20 + 8;
 const PORT: u16 = 32766;
-/// The port of the reports, for a file of nodes.
+/// Settings of the reports' switch port, for a node file.
 pub(crate) const PORT_TABLE: &str = "capacity_bps = 10000000000";
 
-/// Reading, decoding, flows, and the capture with its rows; no trace to join.
+/// Measures reading, decoding, flows and writing the capture, without a trace to join.
 pub(crate) fn pcap() -> Row {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("reports.pcap");
@@ -42,7 +42,7 @@ pub(crate) fn pcap() -> Row {
     })
 }
 
-/// One report to a datagram, as a switch sends them.
+/// Writes a pcap with one report per datagram, as a switch sends them.
 fn write_pcap(path: &Path, data: &Recorded) {
     let out = BufWriter::new(std::fs::File::create(path).unwrap());
     let mut out = Writer::new(out, ETHERNET).unwrap();
@@ -53,7 +53,7 @@ fn write_pcap(path: &Path, data: &Recorded) {
     out.finish().unwrap();
 }
 
-/// A datagram with a report, to be patched.
+/// Returns the frame of a datagram with a report, to be patched.
 pub(crate) fn frame() -> Vec<u8> {
     [&headers()[..], &template()].concat()
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A capture too long for memory: `import` of reports that come through a pipe, then `analyze` of the
-//! capture, each with its CPU time and its peak memory. Only where it is asked for: `-- long
+//! A capture too long for memory: `import` of reports that come through a pipe, then `analyze` of
+//! the capture, each with its CPU time and its peak memory. Only on request: `-- long
 //! [--reports=N]`, 200 million otherwise, takes some minutes and some gigabytes of disk.
 
 use crate::data::{NODE, packet, patch};
@@ -15,7 +15,7 @@ use tidemark_pcap::{ETHERNET, Writer};
 const FLOWS: u32 = 1000;
 const REPORTS: u64 = 200_000_000;
 
-/// CPU time of the children so far, s, and the most memory one had, MiB.
+/// Returns the CPU time of the children so far, in s, and the peak memory of one, in MiB.
 fn children() -> (f64, i64) {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
     let seconds = |t: nix::sys::time::TimeVal| t.tv_sec() as f64 + t.tv_usec() as f64 / 1e6;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The whole path over loopback UDP: socket, receiving thread, engine thread
-//! with its pipeline, stream and packet memory, all on one core; the sender on
-//! another. The sender keeps at most a fixed number of datagrams under way, so
-//! that nothing is lost and the figure is what both together sustain; a lost
-//! report ends the benchmark. The CPU time next to it is that of the receiving side alone, which
-//! other work on the machine disturbs less.
+//! The whole path over loopback UDP: socket, receiving thread, engine thread with its pipeline,
+//! stream and packet memory, all on one core; the sender on another. The sender keeps at most a
+//! fixed number of datagrams in flight, so that nothing is lost and the figure is what both
+//! together sustain; a lost report ends the benchmark. The CPU time next to it is that of the
+//! receiving side alone, which other work on the machine disturbs less.
 
 use crate::data::{NODE, REPORT_BYTES, config, packet, patch, set_part, template};
 use crate::figure::{Row, pin, process_cpu, thread_cpu, wait};
@@ -29,12 +28,12 @@ use tidemark_pipeline::Pipeline;
 
 const FLOWS: u32 = 1000;
 const RUN_TIME: Duration = Duration::from_millis(1000);
-/// Datagrams that the sender lets be under way.
+/// Maximum number of datagrams in flight.
 const WINDOW: u64 = 16_384;
-/// Datagrams that the sender gives to the kernel at once.
+/// Datagrams per system call of the sender.
 const TOGETHER: usize = 48;
 pub(crate) const RECEIVER_CORE: usize = 0;
-/// The first that sends.
+/// Core of the first sender.
 const SENDER_CORE: usize = 1;
 const MAX_SENDERS: libc::c_long = 2;
 
@@ -72,12 +71,12 @@ pub(crate) fn baseline() -> Row {
 
 struct Sender {
     stop: Arc<AtomicBool>,
-    /// Datagrams sent, and CPU time that took.
+    /// Threads, which return the datagrams sent and the CPU time used.
     threads: Vec<std::thread::JoinHandle<(u64, Duration)>>,
 }
 
 impl Sender {
-    /// Ends it; all datagrams sent, and the CPU time of all.
+    /// Stops the threads; returns the datagrams sent and the CPU time of all.
     fn stop(self) -> (u64, Duration) {
         self.stop.store(true, Ordering::Relaxed);
         let all = self.threads.into_iter().map(|t| t.join().unwrap());
@@ -85,14 +84,14 @@ impl Sender {
     }
 }
 
-/// Sends until told to stop; `done` tells how many have been taken in. Single
-/// datagrams cost more to send than to receive: where there is a third core,
-/// it sends as well, each numbering for itself.
+/// Sends until stopped; `done` returns how many reports have been received. Single datagrams cost
+/// more to send than to receive: if there is a third core, it also sends, and each sender has its
+/// own sequence numbers.
 fn send(to: SocketAddr, coalesce: bool, done: impl Fn() -> u64 + Send + Sync + 'static) -> Sender {
     let stop = Arc::new(AtomicBool::new(false));
     let total = Arc::new(AtomicU64::new(0));
     let done = Arc::new(done);
-    // Not those that this thread may use, which is one.
+    // All cores, not only the one that this thread may use.
     // SAFETY: takes no pointer.
     let cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     let senders = if coalesce {
@@ -135,7 +134,7 @@ fn send(to: SocketAddr, coalesce: bool, done: impl Fn() -> u64 + Send + Sync + '
     Sender { stop, threads }
 }
 
-/// Has the kernel cut what is sent into datagrams.
+/// Makes the kernel cut each message sent into datagrams.
 pub(crate) fn data_segments(socket: &UdpSocket) {
     set(
         socket,
@@ -159,7 +158,7 @@ fn set(socket: &UdpSocket, level: libc::c_int, name: libc::c_int, value: libc::c
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// One datagram after the other, with one system call.
+/// Sends many separate datagrams with one system call.
 fn send_each(socket: &UdpSocket, buffer: &mut [u8]) {
     let mut vectors: Vec<libc::iovec> = buffer
         .chunks_mut(REPORT_BYTES)
@@ -184,7 +183,7 @@ fn send_each(socket: &UdpSocket, buffer: &mut [u8]) {
     assert_eq!(sent, TOGETHER as libc::c_int);
 }
 
-/// Reports per second; CPU time per report, of what receives and of the sender.
+/// Returns reports per second, and the CPU time per report of the receiver and of the sender.
 fn whole_path(coalesce: bool, path: ReceivePath) -> (f64, [f64; 2]) {
     pin(RECEIVER_CORE);
     let listen = ["127.0.0.1:0".parse().unwrap()];
@@ -261,7 +260,7 @@ fn lines() -> (f64, [f64; 2]) {
     let stop = Arc::new(AtomicBool::new(false));
     let (counted, stopped) = (Arc::clone(&done), Arc::clone(&stop));
     let reader = std::thread::spawn(move || {
-        // Into a file, as the predecessor's is: flushed after each report.
+        // Writes to a file like the predecessor's, flushed after each report.
         let mut out = tempfile::tempfile().unwrap();
         let mut buffer = [0; 2048];
         while !stopped.load(Ordering::Relaxed) {

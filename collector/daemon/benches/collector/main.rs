@@ -4,9 +4,9 @@
 //! (`make bench-collector`); with words, only the rows whose name has one; `--json=FILE`
 //! keeps every run of every row.
 //!
-//! "Per core" rows count the CPU time of all threads that take part, on one
-//! core, so that a busy machine disturbs little. The loopback rows count time on the clock: everything that receives shares one
-//! core, the sender has another. `docs/benchmarks/README.md` names the figures to reach.
+//! "Per core" rows count the CPU time of all threads that take part, on one core, so that a busy
+//! machine disturbs little. The loopback rows count wall-clock time: everything that receives
+//! shares one core, the sender has another. `docs/benchmarks/README.md` names the figures to reach.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod data;
@@ -25,11 +25,11 @@ mod store;
 use figure::Row;
 use std::collections::BTreeMap;
 
-/// Rows that are wanted at least at this part of the steps of [`reference`] in the same run.
+/// Rows with a target, as a fraction of the steps of [`reference`] in the same run.
 const WANTED_OF_REFERENCE: [(&str, f64); 3] =
     [("join", 0.027), ("join-10k", 0.016), ("join-100k", 0.013)];
 
-/// As the program has it.
+/// Same allocator as in the program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

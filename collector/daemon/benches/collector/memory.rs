@@ -2,7 +2,7 @@
 //! Memory at 2 M reports/s, all joined and stored: with 10 000 flows, with a million, and with
 //! more than may be remembered.
 //!
-//! Each in a process of its own, so that nothing else is in its memory: everything that
+//! Each case runs in a process of its own, so that nothing else is in its memory: everything that
 //! the collector has after its sockets, fed at 2 M/s of the switch's time.
 
 use crate::data::{REPORT_BYTES, config_for, packet_at, patch, sample_at, template};
@@ -43,7 +43,7 @@ const CASES: [Case; 3] = [
         seconds: 6,
         most_mib: 2048,
     },
-    // A flood of flows: what is remembered of the rest is what goes.
+    // A flood of flows, beyond the number that is remembered.
     Case {
         flows: 1_500_000,
         max_flows: 1_000_000,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From memory: decoding, joining, storing.
+//! Decoding, joining and storing of reports from memory.
 
 use crate::data::{REPORT_BYTES, Recorded, config, config_for, recorded};
 use crate::figure::{Row, per_core};
@@ -40,7 +40,7 @@ pub(crate) fn decode() -> Row {
     })
 }
 
-/// Counts what it is given.
+/// Sink that counts its rows.
 #[derive(Default)]
 struct Count {
     postcards: u64,
@@ -60,15 +60,15 @@ impl Sink for Count {
     }
 }
 
-/// Gives everything to the pipeline in the order of reception, in batches as
-/// the receiving threads make them.
+/// Feeds everything to the pipeline in order of reception, in batches like those of the receiving
+/// threads.
 pub(crate) fn feed<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded) {
     let all = data.rx_ns.len();
     feed_some(pipeline, data, 0, all);
     pipeline.finish();
 }
 
-/// The reports `from..to`, whole batches, and the samples that come with them.
+/// Feeds the reports `from..to`, in whole batches, and the samples that go with them.
 fn feed_some<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded, from: usize, to: usize) {
     const BATCH: usize = 64;
     let exporter = IpAddr::from([192, 0, 2, 10]);
@@ -112,10 +112,9 @@ pub(crate) fn join_hundred_thousand() -> Row {
     join_steadily("the same, 100 000 flows", 5e6, 100_000)
 }
 
-/// Flows that are known when the measurement begins: four packets of each have
-/// passed, and at least so many that interval records have been handed on, so
-/// that all memory there will be has been touched. An even number in all, as
-/// every second one is acknowledged.
+/// Measures the join with flows that are known when the measurement begins: four packets of each
+/// have passed, and in all enough that interval records have been published, so that all memory has
+/// been touched. The number of packets is even, because every second one is acknowledged.
 fn join_steadily(what: &'static str, target: f64, flows: u32) -> Row {
     let before = (4 * flows as usize).max(300_000);
     join_of(what, target, flows, before as u64 + REPORTS, before)

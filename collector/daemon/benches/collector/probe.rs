@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! tcp_probe: records of perf rings, and text.
+//! Parsing of tcp_probe: records of perf rings, and text.
 
 use crate::figure::{Row, per_core};
 use std::collections::HashMap;
@@ -103,7 +103,7 @@ pub(crate) fn text() -> Row {
     })
 }
 
-/// Splits into words and looks the fields up by name.
+/// Measures a parser that splits lines into words and looks up the fields by name.
 pub(crate) fn text_naive() -> Row {
     let lines = lines();
     Row::median(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A fixed loop bound by memory, to hold rows against: machines and their other guests differ,
-//! the ratio of two loops of one run hardly does.
+//! A fixed memory-bound loop to compare rows with: machines and their other guests differ, but the
+//! ratio of two loops in one run hardly does.
 //!
-//! Each step changes one cache line at a place of a table of 64 MiB that the step before does not
-//! tell, as a join touches the line of a flow.
+//! Each step changes one cache line at an unpredictable place of a table of 64 MiB, as a join
+//! touches the line of a flow.
 
 use crate::figure::{per_core, pin};
 use std::hint::black_box;
@@ -17,7 +17,7 @@ const STEPS: u64 = 20_000_000;
 #[derive(Clone, Copy)]
 struct Line([u64; 8]);
 
-/// A table whose pages are there.
+/// Returns a table whose pages are resident.
 fn table() -> Vec<Line> {
     vec![Line([1; 8]); LINES]
 }
@@ -35,7 +35,7 @@ fn walk(table: &mut [Line]) {
     black_box(table);
 }
 
-/// Steps per second of a core: the median of three.
+/// Returns the steps per second of one core: the median of three.
 pub(crate) fn steps_per_s() -> f64 {
     let mut table = table();
     walk(&mut table);
@@ -46,7 +46,7 @@ pub(crate) fn steps_per_s() -> f64 {
     runs[1]
 }
 
-/// How many times as many steps two cores do, by the clock: the median of three.
+/// Returns how many times as many steps per second two cores do: the median of three.
 pub(crate) fn gain_of_two_cores() -> f64 {
     let rate = |cores: usize| {
         let begin = Barrier::new(cores + 1);

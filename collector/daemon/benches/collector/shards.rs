@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Two pipelines compared with one: the gain from a second core.
 //!
-//! Each has the reports of a node and the samples of its flows, and a core; the rows of both go
-//! through one merge, their records to one hub. Time on the clock counts. The code that divides the
-//! reports among them runs in the receiving threads and is not measured here.
+//! Each pipeline has the reports of a node, the samples of its flows, and a core; the rows of both
+//! go through one merge, their records to one hub. Wall-clock time counts. The code that divides
+//! the reports among them runs in the receiving threads and is not measured here.
 
 use crate::data::{NODE, REPORT_BYTES, Recorded, config_for, recorded};
 use crate::figure::{Row, pin, unpin};
@@ -18,10 +18,10 @@ use tidemark_pipeline::{Pipeline, PostcardRow, ProbeRow};
 
 const FLOWS: u32 = 1000;
 const REPORTS: u64 = 1_000_000;
-/// Of what two memory-bound loops gain in the same run.
+/// Target, as a fraction of the gain of two memory-bound loops in the same run.
 const LEAST_OF_LOOPS: f64 = 0.9;
 
-/// Takes rows and forgets them.
+/// Sink that discards its rows.
 struct Nowhere;
 
 impl RowSink for Nowhere {
@@ -48,7 +48,7 @@ fn sinks(shards: usize) -> Vec<EngineSink> {
     )
 }
 
-/// Reports per second of so many pipelines at once.
+/// Returns the reports per second of one pipeline for each of `data`, all at once.
 fn rate(data: &[Recorded]) -> f64 {
     let shards = data.len();
     let begin = Barrier::new(shards + 1);

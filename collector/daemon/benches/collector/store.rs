@@ -5,7 +5,7 @@ use std::path::Path;
 use test_support::golden::{GOLDEN_RUNS, Run, shared_runs};
 use tidemark_collector::import::{ImportOptions, import};
 
-/// Bytes of the files of a directory whose names begin so.
+/// Total size, in bytes, of the files in `dir` whose names start with `prefix`.
 pub(crate) fn size(dir: &Path, prefix: &str) -> u64 {
     std::fs::read_dir(dir)
         .unwrap()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Agents that the collector knows, and their batches: each is taken once.
+//! Agents that the collector knows, and their batches, each of which is taken once.
 
 use super::convert::event_of;
 use crate::shards::EventSender;
@@ -12,31 +12,31 @@ use tidemark_proto::telemetry::AgentBatch;
 use tidemark_proto::{NAME_RULE, is_name};
 use tonic::Status;
 
-/// Agents remembered, also those that are gone: the place of the one that has
-/// been gone longest is used again.
+/// Maximum number of agents remembered, including disconnected ones; a new agent replaces the one
+/// that disconnected first.
 const MAX_AGENTS: usize = 1024;
-/// Agents that one address may have connected at once.
+/// Maximum number of simultaneous agent connections per address.
 const MAX_AGENTS_OF_ADDRESS: usize = 32;
 const MAX_INSTANCE: usize = 64;
 
-/// An agent as the status shows it.
+/// Status of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AgentStatus {
-    /// Name by which the host calls itself.
+    /// Host name, as the agent reports it.
     pub host: String,
-    /// Number of its last batch.
+    /// Sequence number of the last batch taken.
     pub batches: u64,
     /// Events taken.
     pub events: u64,
-    /// Batches that came again and were left out.
+    /// Batches received again and ignored.
     pub repeated: u64,
-    /// Batches that never came: the agent gave them up.
+    /// Batches that never arrived: gaps in the sequence numbers.
     pub missing: u64,
-    /// Lost in rings of its kernel, as it tells.
+    /// Events lost in the kernel's rings, as the agent reports.
     pub ring_lost: u64,
-    /// Lost for lack of room in its buffer, as it tells.
+    /// Events lost because the agent's buffer was full, as the agent reports.
     pub buffer_lost: u64,
-    /// Events that could not be understood.
+    /// Events that could not be decoded.
     pub malformed: u64,
 }
 
@@ -48,9 +48,9 @@ pub struct Agents(Arc<Mutex<State>>);
 struct State {
     agents: BTreeMap<String, Remembered>,
     connected: BTreeMap<IpAddr, usize>,
-    /// Counts disconnections: the smallest is that of the one gone longest.
+    /// Number of disconnections so far; the smallest `gone` marks the oldest one.
     disconnections: u64,
-    /// Gone when the collector ends.
+    /// Sender to the engines; `None` once the collector is ending.
     sender: Option<EventSender>,
 }
 
@@ -62,7 +62,7 @@ struct Remembered {
 }
 
 impl State {
-    /// A place for an agent; `None` while all places are of connected ones.
+    /// Returns the entry of an agent; `None` if all entries belong to connected agents.
     fn place(&mut self, instance: &str) -> Option<&mut Remembered> {
         if !self.agents.contains_key(instance) && self.agents.len() >= MAX_AGENTS {
             let gone = self.agents.iter().filter(|(_, a)| a.streams == 0);
@@ -73,7 +73,7 @@ impl State {
     }
 }
 
-/// One connection of an agent: all its batches are of one instance and host.
+/// Connection of an agent; all its batches are from one instance and host.
 pub(super) struct Connection {
     agents: Agents,
     peer: Option<IpAddr>,
@@ -104,7 +104,7 @@ impl Drop for Connection {
 }
 
 impl Agents {
-    /// Agents whose events go to `sender`.
+    /// Creates an empty list of agents, whose events go to `sender`.
     pub fn new(sender: EventSender) -> Self {
         Self(Arc::new(Mutex::new(State {
             sender: Some(sender),
@@ -112,12 +112,12 @@ impl Agents {
         })))
     }
 
-    /// Takes nothing more; the engine can end.
+    /// Stops taking batches, so that the engine can end.
     pub fn close(&self) {
         self.0.lock().sender = None;
     }
 
-    /// Every agent remembered, also those that are gone.
+    /// Returns the status of every remembered agent, including disconnected ones.
     pub fn status(&self) -> Vec<AgentStatus> {
         let state = self.0.lock();
         state.agents.values().map(|a| a.status.clone()).collect()
@@ -144,13 +144,13 @@ impl Agents {
 }
 
 impl Connection {
-    /// Takes the first batch as that of the agent; others must be of the same.
+    /// Binds the connection to the agent of its first batch; refuses other agents' batches.
     fn identify(&self, batch: &AgentBatch, state: &mut State) -> Result<(), Status> {
         let mut agent = self.agent.lock();
         match &*agent {
             Some((instance, host)) if *instance == batch.instance && *host == batch.host => Ok(()),
             Some((_, host)) => Err(Status::invalid_argument(format!(
-                "this connection is of the agent of {host}; another agent needs its own"
+                "this connection belongs to the agent of {host}; another agent needs its own"
             ))),
             None => {
                 let place = state.place(&batch.instance).ok_or_else(|| {
@@ -163,8 +163,8 @@ impl Connection {
         }
     }
 
-    /// Takes a batch; waits while the engine is busy. The lock is not held
-    /// meanwhile, and one agent's batches come one after the other.
+    /// Takes a batch; waits while the engine is busy, without holding the lock. Batches of one
+    /// agent are taken one after the other.
     pub(super) fn take(&self, batch: &AgentBatch) -> Result<(), Status> {
         if !is_name(&batch.host) || batch.instance.len() > MAX_INSTANCE {
             return Err(Status::invalid_argument(format!(
@@ -189,7 +189,7 @@ impl Connection {
                 agent.repeated += 1;
                 return Ok(());
             }
-            // An agent from before this collector's start begins in the middle.
+            // The first batch of an agent older than this collector may have any number.
             if agent.batches > 0 {
                 agent.missing += batch.sequence - agent.batches - 1;
             }

@@ -17,13 +17,13 @@ pub(crate) struct AgentArgs {
     /// HOST:PORT of the collector's telemetry address, or https://HOST:PORT.
     #[arg(long, env = "TIDEMARK_TO", required_unless_present = "out")]
     to: Option<String>,
-    /// A new file in place of a collector: a text trace for `import --tcp-probe`.
+    /// Write to a new file instead of a collector: a text trace for `import --tcp-probe`.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Become this user once the tracepoints are open.
     #[arg(long, env = "TIDEMARK_USER")]
     user: Option<String>,
-    /// Name of this host; default its own.
+    /// Name of this host; default: its hostname.
     #[arg(long, env = "TIDEMARK_HOST")]
     host: Option<String>,
     /// Clock of the samples: mono_raw, mono, tai, boot, real.
@@ -35,14 +35,14 @@ pub(crate) struct AgentArgs {
     /// Only connections with an address in one of these ranges.
     #[arg(long, value_delimiter = ',')]
     address: Vec<AddressRange>,
-    /// Ring buffer per CPU, bytes.
+    /// Size of the ring buffer per CPU, in bytes.
     #[arg(long, default_value_t = 4 << 20)]
     ring_bytes: usize,
-    /// Events kept while the collector does not answer.
+    /// Maximum number of events to keep while the collector does not answer.
     #[arg(long, default_value_t = 1_000_000)]
     buffer_events: usize,
-    /// End with an error where no collector has taken samples by then, at the start, s; 0 waits
-    /// for ever. Later, a collector that is gone is waited for.
+    /// End with an error if no collector takes samples within this time of the start, in seconds; 0
+    /// waits forever. A collector that goes away later is waited for.
     #[arg(
         long,
         env = "TIDEMARK_CONNECT_WITHIN",
@@ -50,10 +50,10 @@ pub(crate) struct AgentArgs {
         value_name = "SECONDS"
     )]
     connect_within: u64,
-    /// Print what was done as JSON at the end.
+    /// Print a summary as JSON at the end.
     #[arg(long)]
     json: bool,
-    // Last: its heading is over all that follow.
+    // Last, because its help heading applies to all arguments that follow.
     #[command(flatten)]
     access: AccessArgs,
 }

@@ -8,33 +8,33 @@ use std::collections::VecDeque;
 use tcp_probe::Event;
 use tidemark_proto::telemetry::AgentBatch;
 
-/// Events of one batch.
+/// Maximum number of events in one batch.
 const BATCH_EVENTS: usize = 4096;
 
 /// Counters of an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AgentReport {
-    /// Read from the kernel.
+    /// Events read from the kernel.
     pub events: u64,
-    /// Lost in the rings of this kernel.
+    /// Events lost in this kernel's rings.
     pub ring_lost: u64,
-    /// Read, but there was no room to keep them.
+    /// Events read, but dropped because the buffer was full.
     pub buffer_lost: u64,
-    /// Acknowledged by the collector.
+    /// Events acknowledged by the collector.
     pub delivered: u64,
-    /// Kept, but not acknowledged before the end.
+    /// Events kept, but not acknowledged before the end.
     pub undelivered: u64,
-    /// Times that the collector was reached.
+    /// Number of successful connections to the collector.
     pub connections: u64,
 }
 
-/// Batches from the reader to the sender.
+/// Queue of batches between the reader and the sender.
 #[derive(Default)]
 pub(super) struct Buffer {
     pub batches: VecDeque<AgentBatch>,
     pub events: usize,
     next_sequence: u64,
-    /// Nothing more will come.
+    /// Whether the reader has ended, so that no more batches will come.
     pub ended: bool,
     pub report: AgentReport,
 }
@@ -67,7 +67,7 @@ impl Buffer {
         }
     }
 
-    /// Forgets what has been taken.
+    /// Removes the batches up to `sequence`, which the collector has taken.
     pub(super) fn acknowledged(&mut self, sequence: u64) {
         while self.batches.front().is_some_and(|b| b.sequence <= sequence) {
             let events = self.batches.pop_front().map_or(0, |b| b.events.len());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The agent: reads this host's tracepoints and sends them on.
+//! The agent: reads this host's tracepoints and sends their events to a collector.
 
 use super::buffer::{AgentReport, Buffer};
 use super::options::AgentOptions;
@@ -16,12 +16,12 @@ use tokio::sync::{Notify, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Endpoint;
 
-/// Batches on their way without an acknowledgement.
+/// Batches queued for the gRPC stream.
 pub(super) const WINDOW: usize = 64;
 pub(super) const CONNECT: Duration = Duration::from_secs(3);
 const RETRY_LEAST: Duration = Duration::from_millis(100);
 const RETRY_MOST: Duration = Duration::from_secs(5);
-/// How long the end may take to read the rings and deliver what is left.
+/// How long the shutdown may take to read the rings and deliver the remaining batches.
 const GRACE: Duration = Duration::from_secs(4);
 /// Consequence of a shutdown that takes too long.
 const LEFT: &str = "samples that the collector has not acknowledged are lost";
@@ -29,7 +29,7 @@ const LEFT: &str = "samples that the collector has not acknowledged are lost";
 #[derive(Default)]
 struct Shared {
     buffer: Mutex<Buffer>,
-    /// Why the last connection ended, or was none.
+    /// Why the last connection ended or could not be made.
     problem: Mutex<String>,
     more: Notify,
 }
@@ -53,14 +53,14 @@ fn read(
     });
 }
 
-/// One connection: sends until it breaks or everything has been delivered.
+/// Runs one connection until it breaks or everything has been delivered.
 async fn connection(endpoint: &Endpoint, access: &Access, shared: &Arc<Shared>) -> Result<()> {
     let channel = endpoint
         .connect()
         .await
         .map_err(|e| anyhow!("no answer: {}", explain::connection(&e, access.shown())))?;
     let (sender, batches) = mpsc::channel(WINDOW);
-    // The first answer may come only after the first batch: send meanwhile.
+    // The first answer may come only after the first batch, so start sending at once.
     let sending = {
         let shared = shared.clone();
         tokio::spawn(async move {
@@ -118,7 +118,7 @@ async fn deliver(endpoint: Endpoint, access: Access, shared: Arc<Shared>, to: St
             Err(e) => format!("{e:#}"),
             Ok(()) => "the collector ended the stream".to_owned(),
         };
-        // Said once, however often it is tried.
+        // Log a problem once, not at every attempt.
         if *shared.problem.lock() != problem {
             tracing::warn!(to, "{problem}; trying again");
         }
@@ -128,7 +128,7 @@ async fn deliver(endpoint: Endpoint, access: Access, shared: Arc<Shared>, to: St
     }
 }
 
-/// Ends where no collector has taken samples in time.
+/// Returns an error if no collector has taken samples within `connect_within`; else never ends.
 async fn in_vain(shared: &Shared, options: &AgentOptions) -> anyhow::Error {
     let Some(within) = options.connect_within else {
         return std::future::pending().await;
@@ -151,11 +151,11 @@ async fn in_vain(shared: &Shared, options: &AgentOptions) -> anyhow::Error {
     )
 }
 
-/// Runs until it is told to end, then delivers what is left.
+/// Runs the agent until it is told to end, then delivers the remaining batches.
 ///
 /// # Errors
-/// When the tracepoints cannot be opened, the address is none, or no collector answers there
-/// at the start; later one that does not answer is waited for.
+/// If the tracepoints cannot be opened, the address is invalid, or no collector answers at the
+/// start; a collector that stops answering later is waited for.
 pub fn run(options: &AgentOptions) -> Result<AgentReport> {
     if options
         .to
@@ -228,7 +228,7 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
         delivering.abort();
         vain.map_or(Ok(deadline), Err)
     });
-    // Looking up a name may hang: nobody waits for it.
+    // A name lookup may hang: do not wait for it.
     runtime.shutdown_background();
     let _deadline = ended?;
     let buffer = shared.buffer.lock();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events to messages and back.
+//! Converts events to gRPC messages and back.
 
 use int_report::FlowKey;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use tidemark_proto::telemetry::{AgentEvent, AgentRetransmit, AgentSample};
 
 const TCP: u8 = 6;
 
-/// As it is sent.
+/// Converts an event to its message.
 pub fn message_of(event: &Event) -> AgentEvent {
     let kind = match event {
         Event::Probe(s) => Kind::Sample(AgentSample {
@@ -45,7 +45,7 @@ fn address(bytes: &[u8]) -> Option<IpAddr> {
     <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from)
 }
 
-/// Event in a message; `None` when it makes no sense.
+/// Converts a message to its event; `None` if the message is invalid.
 pub fn event_of(message: &AgentEvent) -> Option<Event> {
     let flow = FlowKey {
         src: address(&message.src)?,

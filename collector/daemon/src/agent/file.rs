@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The agent without a collector: a text trace that `import --tcp-probe` reads.
+//! The agent without a collector: writes a text trace that `import --tcp-probe` reads.
 
 use anyhow::{Context, Result};
 use daemon_kit::notify::Stop;
@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tcp_probe::perf::{Options, PerfReader};
 use tcp_probe::text::Line;
 
-/// The work of an agent that writes a file.
+/// Counters of an agent that writes a file.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct FileReport {
-    /// Read from the kernel.
+    /// Events read from the kernel.
     pub events: u64,
-    /// Lost in the rings of this kernel; the file has a notice of them.
+    /// Events lost in this kernel's rings; the file notes them.
     pub ring_lost: u64,
     /// Lines written.
     pub written: u64,
@@ -32,7 +32,7 @@ pub(super) fn run(out: &Path, user: Option<&str>, probe: &Options) -> Result<Fil
     let reader = PerfReader::open(probe).context("tcp_probe")?;
     let given_up = daemon_kit::privileges::give_up("--user", user)?;
     tracing::info!("goes on {given_up}");
-    // Never over an earlier trace.
+    // Never overwrites an earlier trace.
     let file = File::create_new(out).with_context(|| shown.clone())?;
     let stop = Arc::new(AtomicBool::new(false));
     let reading = {
@@ -49,7 +49,7 @@ pub(super) fn run(out: &Path, user: Option<&str>, probe: &Options) -> Result<Fil
     runtime.block_on(async {
         let mut asked = Stop::listen()?;
         eprintln!("ready: tcp_probe of this host to {}", out.display());
-        // A full disk ends it, too.
+        // A full disk also ends the reader.
         let mut look = tokio::time::interval(std::time::Duration::from_millis(100));
         loop {
             tokio::select! {

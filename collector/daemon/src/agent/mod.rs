@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! tcp_probe of other hosts: an agent there, its service here.
+//! Samples of other hosts: the agent that runs there, and the service that takes its batches.
 //!
-//! The agent numbers its batches and keeps them until they are acknowledged, up
-//! to a bound beyond which new ones are lost and counted. The service takes
-//! every number once.
+//! The agent numbers its batches and keeps them until they are acknowledged. Once its buffer is
+//! full, new events are dropped and counted. The service takes each batch number once.
 
 mod agents;
 mod args;

@@ -16,9 +16,9 @@ pub struct AgentOptions {
     pub user: Option<String>,
     /// Name of this host, as the collector shows it.
     pub host: String,
-    /// Events kept while the collector does not answer.
+    /// Maximum number of events kept while the collector does not answer.
     pub buffer_events: usize,
-    /// Without any collector by then, the agent ends; `None` waits for ever.
+    /// How long the agent waits for its first collector; `None` waits forever.
     pub connect_within: Option<Duration>,
     /// Which tracepoints to read, and how.
     pub probe: Options,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events of any origin to a collector's agent service.
+//! Client of a collector's agent service, for events of any origin.
 
 use super::client::{CONNECT, WINDOW};
 use super::convert::message_of;
@@ -25,7 +25,7 @@ pub struct Pusher {
 
 impl Pusher {
     /// # Errors
-    /// When no collector answers, or it takes nothing of agents.
+    /// If `to` is not an address or no collector answers there.
     pub fn connect(to: &str, host: &str, access: &Access) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -65,7 +65,7 @@ impl Pusher {
     }
 
     /// # Errors
-    /// When the collector is gone.
+    /// If the collector is gone or refuses samples.
     pub fn push(&mut self, events: &[Event]) -> Result<()> {
         self.sequence += 1;
         let batch = AgentBatch {
@@ -89,10 +89,10 @@ impl Pusher {
         }
     }
 
-    /// Waits until everything has been taken.
+    /// Waits until the collector has taken everything.
     ///
     /// # Errors
-    /// When something has not.
+    /// If the collector has refused or not taken a batch.
     pub fn finish(self) -> Result<()> {
         drop(self.sender);
         let last = self
@@ -111,7 +111,7 @@ impl Pusher {
 fn refused(status: &tonic::Status, shown: Shown) -> anyhow::Error {
     if status.code() == tonic::Code::Unimplemented {
         return anyhow!(
-            "the collector takes no samples of agents; start it with agents.accept = true"
+            "the collector takes no samples from agents; start it with agents.accept = true"
         );
     }
     anyhow!(

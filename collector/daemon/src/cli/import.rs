@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `import`: its arguments, and what is said of it.
+//! `import`: its arguments and its printed result.
 
 use crate::import::{ImportOptions, ImportReport, import};
 use anyhow::Result;
@@ -36,7 +36,7 @@ fn print_import(r: &ImportReport) -> Result<()> {
     ))?;
     if r.reports.unnumbered > 0 {
         print(format_args!(
-            "          of {} datagrams loss cannot be told: their exporters do not number them",
+            "          loss is unknown for {} datagrams: their exporters do not number them",
             r.reports.unnumbered
         ))?;
     }
@@ -44,8 +44,8 @@ fn print_import(r: &ImportReport) -> Result<()> {
     if !nodes.is_empty() {
         let nodes: Vec<String> = nodes.iter().map(u32::to_string).collect();
         print(format_args!(
-            "          packets that nodes {} dropped are not known: metadata in packets that arrived \
-             alone (INT-MD)",
+            "          drops of nodes {} are unknown: their metadata came only in packets that \
+             arrived (INT-MD)",
             nodes.join(", ")
         ))?;
     }
@@ -56,7 +56,7 @@ fn print_import(r: &ImportReport) -> Result<()> {
     }
     if r.tcp_probe.out_of_order > 0 || r.tcp_probe.lost > 0 {
         print(format_args!(
-            "          {} out of the order of time, now in order; {} overwritten before they were read",
+            "          {} out of time order, now sorted; {} overwritten before they were read",
             r.tcp_probe.out_of_order, r.tcp_probe.lost
         ))?;
     }

@@ -35,17 +35,17 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Check this machine, the configuration and the path of the reports, and say how to fix what
-    /// is wrong; exits with 1 where something does not work.
+    /// Check this machine, the configuration and the path of the reports, and say how to fix any
+    /// problem; exits with 1 if something does not work.
     Doctor {
         #[command(flatten)]
         settings: Settings,
         #[command(flatten)]
         doctor: crate::doctor::DoctorArgs,
     },
-    /// Read this host's TCP tracepoints and send them to a collector elsewhere.
+    /// Read this host's TCP tracepoints and send the samples to a collector elsewhere.
     Agent(crate::agent::AgentArgs),
-    /// Print what a switch sends, one JSON line per report; needs no configuration.
+    /// Print the reports that a switch sends, one JSON line each; needs no configuration.
     Print(crate::print::PrintArgs),
     /// Write a table of a capture as text.
     Export(crate::export::ExportArgs),
@@ -53,9 +53,9 @@ enum Command {
     Replay(crate::replay::ReplayArgs),
     /// Make a capture from a pcap of reports and a tcp_probe text trace.
     Import(import::ImportArgs),
-    /// Put a capture into ClickHouse; started again, it goes on where it was.
+    /// Load a capture into ClickHouse; after an interruption, run it again to continue.
     Load(crate::load::LoadArgs),
-    /// Completions for a shell, to be stored where it looks for them.
+    /// Print completions for a shell, to be stored where the shell looks for them.
     Completions {
         /// The shell.
         shell: Shell,
@@ -67,7 +67,7 @@ pub fn command() -> clap::Command {
     with_examples(<Cli as clap::CommandFactory>::command(), examples::EXAMPLES)
 }
 
-/// Parses the arguments and does what they say.
+/// Parses the arguments and runs the command.
 pub fn main(version: &'static str) -> ExitCode {
     start_log("TIDEMARK_LOG", LevelFilter::INFO);
     let arguments = command().version(version).get_matches();

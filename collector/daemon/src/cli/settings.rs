@@ -22,19 +22,19 @@ pub(super) struct Settings {
     /// Address of the telemetry service.
     #[arg(long, env = "TIDEMARK_GRPC")]
     grpc: Option<SocketAddr>,
-    /// File with the token that callers of the telemetry service show.
+    /// File with the token that callers of the telemetry service present.
     #[arg(long, env = "TIDEMARK_GRPC_TOKEN_FILE")]
     grpc_token_file: Option<PathBuf>,
-    /// Serve telemetry to everybody who reaches its address (true, false).
+    /// Serve telemetry to everyone who can reach its address (true, false).
     #[arg(long, env = "TIDEMARK_GRPC_INSECURE")]
     grpc_insecure: Option<bool>,
     /// Address of /metrics and /status.
     #[arg(long, env = "TIDEMARK_HTTP")]
     http: Option<SocketAddr>,
-    /// File with the token that readers of /metrics and /status show.
+    /// File with the token that readers of /metrics and /status present.
     #[arg(long, env = "TIDEMARK_HTTP_TOKEN_FILE")]
     http_token_file: Option<PathBuf>,
-    /// Serve /metrics and /status to everybody who reaches their address (true, false).
+    /// Serve /metrics and /status to everyone who can reach their address (true, false).
     #[arg(long, env = "TIDEMARK_HTTP_INSECURE")]
     http_insecure: Option<bool>,
     /// Directory for the capture.
@@ -43,11 +43,10 @@ pub(super) struct Settings {
     /// Read this machine's TCP tracepoints (true, false).
     #[arg(long, env = "TIDEMARK_TCP_PROBE")]
     tcp_probe: Option<bool>,
-    /// Take samples of agents on the telemetry address (true, false).
+    /// Take samples from agents on the telemetry address (true, false).
     #[arg(long, env = "TIDEMARK_AGENTS")]
     agents: Option<bool>,
-    /// Show, without storing, what nodes send that the configuration does not
-    /// name (true, false).
+    /// Show, but do not store, reports of nodes that the configuration does not name (true, false).
     #[arg(long, env = "TIDEMARK_ACCEPT_UNKNOWN_NODES")]
     accept_unknown_nodes: Option<bool>,
 }
@@ -79,7 +78,7 @@ impl Settings {
     }
 }
 
-/// Replaces the value from the file by the one given.
+/// Replaces a value from the file, if another is given.
 fn set<T>(value: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *value = given;

@@ -16,10 +16,10 @@ pub struct GrpcConfig {
     /// TLS; mutual with `client_ca`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<ServerTls>,
-    /// Its content is the token that callers without a certificate show.
+    /// File with the token that callers without a certificate present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
-    /// Serve everybody who reaches an address beyond this machine.
+    /// Serve everyone, even if other machines can reach the address.
     pub insecure: bool,
 }
 
@@ -52,8 +52,7 @@ impl GrpcConfig {
     /// Reads the files; `now_unix_s` is the time now, s.
     ///
     /// # Errors
-    /// An address that others reach without anything that keeps them out; a file that
-    /// cannot be used.
+    /// An address that other machines can reach without protection, or a file that cannot be used.
     pub fn credentials(&self, now_unix_s: u64) -> Result<ServerCredentials, Error> {
         ServerCredentials::load(&self.protection(), &Self::keys(), "telemetry", now_unix_s)
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Address of `/metrics`, `/status` and `/healthz`, and what their readers show.
+/// Address of `/metrics`, `/status` and `/healthz`, and the credentials of their readers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpConfig {
@@ -15,13 +15,13 @@ pub struct HttpConfig {
     /// HTTPS instead of HTTP; mutual with `client_ca`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<ServerTls>,
-    /// Its content is the bearer token that readers show.
+    /// File with the bearer token that readers present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
-    /// Names that this server may be called by, besides its addresses and `localhost`.
+    /// Host names that requests may use, besides the server's addresses and `localhost`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// Serve everybody who reaches an address beyond this machine.
+    /// Serve everyone, even if other machines can reach the address.
     pub insecure: bool,
 }
 
@@ -52,23 +52,23 @@ impl HttpConfig {
         }
     }
 
-    /// Whether the settings fit each other. No I/O.
+    /// Checks that the settings are consistent. No I/O.
     ///
     /// # Errors
-    /// An address that others reach without anything that keeps them out; a token
-    /// where certificates are asked for already.
+    /// An address that other machines can reach without protection, or a token although
+    /// certificates are already required.
     pub fn check(&self) -> Result<(), Error> {
         self.protection().check(&Self::keys())?;
         let mutual = self.tls.as_ref().is_some_and(|t| t.client_ca.is_some());
         if mutual && self.token_file.is_some() {
             let problem =
-                "readers show a certificate already (http.tls.client_ca); remove one or the other";
+                "readers already show a certificate (http.tls.client_ca); remove one or the other";
             return Err(Error::new("http.token_file", problem));
         }
         Ok(())
     }
 
-    /// The token, where one is asked for.
+    /// Reads the token, if one is configured.
     ///
     /// # Errors
     /// A file that cannot be used.

@@ -30,7 +30,7 @@ pub struct Config {
     pub user: Option<String>,
     /// UDP addresses on which reports are received.
     pub listen: Vec<SocketAddr>,
-    /// Sockets of reports.
+    /// Sockets that receive reports.
     pub receive: ReceiveConfig,
     /// Telemetry stream and agents.
     pub grpc: GrpcConfig,
@@ -40,21 +40,21 @@ pub struct Config {
     pub capture: CaptureConfig,
     /// Storage in ClickHouse.
     pub clickhouse: tidemark_clickhouse::ClickHouseConfig,
-    /// Samples of this machine's TCP.
+    /// TCP samples of this machine.
     pub tcp_probe: ProbeConfig,
-    /// Samples of other hosts' TCP.
+    /// TCP samples of other hosts.
     pub agents: AgentsConfig,
-    /// Bounds and times.
+    /// Limits and times of the pipeline.
     pub pipeline: PipelineConfig,
-    /// Packets for the console's zoom.
+    /// Packets kept for the console's zoom.
     pub packets: Bounds,
-    /// Take reports of nodes that are not listed below, to see who sends: they
-    /// are shown and not stored.
+    /// Accept reports of nodes that are not listed below, to find out which nodes send: these
+    /// reports are shown but not stored.
     pub accept_unknown_nodes: bool,
     /// File that keeps the newest run of each exporter with a key across starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs_file: Option<PathBuf>,
-    /// Node id to what its reports mean.
+    /// Nodes by id, with the meaning of their reports.
     #[serde(deserialize_with = "node_table")]
     pub nodes: BTreeMap<u32, NodeConfig>,
 }
@@ -80,20 +80,20 @@ impl Default for Config {
     }
 }
 
-/// TOML has only text keys.
+/// Parses the node ids, because TOML keys are text.
 fn node_table<'de, D: Deserializer<'de>>(d: D) -> Result<BTreeMap<u32, NodeConfig>, D::Error> {
     let text: BTreeMap<String, NodeConfig> = BTreeMap::deserialize(d)?;
     text.into_iter()
         .map(|(k, v)| match k.parse() {
             Ok(id) => Ok((id, v)),
             Err(_) => Err(D::Error::custom(format!(
-                "nodes.{k}: a node id is a number of 0..=4294967295"
+                "nodes.{k}: a node id is a number in 0..=4294967295"
             ))),
         })
         .collect()
 }
 
-/// A configuration that cannot be used; one line.
+/// Why a configuration cannot be used, in one line.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum ConfigError {
@@ -138,8 +138,8 @@ pub fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, ConfigError>
 }
 
 impl Config {
-    /// Configuration of the pipeline, without the nodes' keys: the caller that runs it reads them
-    /// ([`tidemark_pipeline::Config::read_keys`]).
+    /// Returns the pipeline's configuration without the nodes' keys, which a caller that runs the
+    /// pipeline reads ([`tidemark_pipeline::Config::read_keys`]).
     pub fn pipeline(&self) -> tidemark_pipeline::Config {
         let p = &self.pipeline;
         tidemark_pipeline::Config {
@@ -166,7 +166,7 @@ impl Config {
         }
     }
 
-    /// Every node and port that is configured.
+    /// Returns the (node, port) pairs that are configured.
     pub(crate) fn named_ports(&self) -> BTreeSet<(u32, u32)> {
         let nodes = self.nodes.iter();
         nodes
@@ -174,8 +174,8 @@ impl Config {
             .collect()
     }
 
-    /// Nodes whose reports anybody who reaches the address may send, where more
-    /// than this machine reaches it.
+    /// Returns the nodes whose reports any host may send, if the collector listens on more than
+    /// loopback.
     pub fn nodes_open_to_anybody(&self) -> Vec<u32> {
         if self.listen.iter().all(|a| a.ip().is_loopback()) {
             return Vec::new();
@@ -187,7 +187,7 @@ impl Config {
     /// Checks all values.
     ///
     /// # Errors
-    /// The first that cannot be used.
+    /// The first value that cannot be used.
     pub fn validate(&self, path: &Path) -> Result<(), ConfigError> {
         let error = |what: String| ConfigError::Value {
             path: path.to_path_buf(),

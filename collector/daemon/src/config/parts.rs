@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tcp_probe::perf::{Clock, Filter};
 
-/// Storage of rows.
+/// Storage of rows in files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CaptureConfig {
-    /// Directory of the capture; none = nothing is stored.
+    /// Directory of the capture; if unset, nothing is stored.
     pub dir: Option<PathBuf>,
-    /// Files are completed after this time: what a kill can lose at most.
+    /// Time after which files are completed, in seconds: the most that a kill can lose.
     pub rotate_s: u32,
-    /// Files are completed after so many rows of one table.
+    /// Number of rows of one table after which files are completed.
     pub rotate_rows: usize,
-    /// Level of compression; higher is smaller and slower.
+    /// Compression level (Zstandard); higher is smaller and slower.
     pub zstd_level: i32,
 }
 
@@ -34,19 +34,19 @@ impl Default for CaptureConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProbeConfig {
-    /// Read them; needs tracefs and CAP_PERFMON.
+    /// Whether to read the tracepoints; needs tracefs and CAP_PERFMON.
     pub enabled: bool,
     /// Clock of the samples.
     pub clock: Clock,
     /// Name of this host in clock mappings and captures.
     pub host: String,
-    /// Ring buffer per CPU.
+    /// Size of the ring buffer per CPU, in bytes.
     pub ring_bytes: usize,
-    /// Read segments sent again, too.
+    /// Whether to also read retransmissions.
     pub retransmits: bool,
-    /// Read changes of the congestion state, too.
+    /// Whether to also read changes of the congestion state.
     pub cong_states: bool,
-    /// Connections to read; all where it is empty.
+    /// Connections to read; all if empty.
     pub filter: Filter,
 }
 
@@ -64,35 +64,35 @@ impl Default for ProbeConfig {
     }
 }
 
-/// tcp_probe of other hosts (`tidemark-collector agent`).
+/// Samples from agents on other hosts (`tidemark-collector agent`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsConfig {
-    /// Take events of agents on the gRPC address: anyone who may call there can send.
+    /// Whether to take agents' events on the gRPC address, from anyone who may call it.
     pub accept: bool,
 }
 
-/// Bounds and times of the pipeline; see [`tidemark_pipeline::Config`].
+/// Limits and times of the pipeline; see [`tidemark_pipeline::Config`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PipelineConfig {
-    /// Length of interval records.
+    /// Length of interval records, in ms.
     pub interval_ms: u32,
-    /// How much later than younger ones a report may come.
+    /// How much later than newer reports a report may arrive, in ms.
     pub reorder_ms: u32,
-    /// Interval records are handed on at least this much switch time at once.
+    /// Minimum switch time that interval records cover when they are published, in ms.
     pub publish_ms: u32,
-    /// Longest wait of a packet for its sample: exceed the RTTs.
+    /// Longest wait of a packet for its sample, in ms; must exceed the RTTs.
     pub join_wait_ms: u32,
-    /// Samples wait so long for the packets they acknowledge.
+    /// How long a sample waits for the packets that it acknowledges, in ms.
     pub probe_hold_ms: u32,
-    /// Most flows remembered.
+    /// Maximum number of flows remembered.
     pub max_flows: usize,
-    /// Most memory for what all flows together remember of their segments.
+    /// Maximum memory for the segments of all flows together, in bytes.
     pub max_segment_memory_bytes: usize,
-    /// Most packets waiting for their sample.
+    /// Maximum number of packets waiting for their sample.
     pub max_pending: usize,
-    /// A time further from the one before is believed once several agree.
+    /// Clock step, in ms, beyond which a report's time is accepted only once several agree.
     pub max_clock_step_ms: u32,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds the facts out: this machine, and what comes to it.
+//! Gathers the facts: the state of this machine and the reports that it receives.
 
 use super::judge::{self, Heard, Need};
 use super::machine;
@@ -15,11 +15,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tcp_probe::perf::PerfReader;
 
-/// Of /proc/self/status.
+/// Bit of CAP_NET_ADMIN in /proc/self/status.
 const CAP_NET_ADMIN: u64 = 1 << 12;
-/// Default for the first port that everybody may listen on, if the kernel does not say.
+/// First port that every process may listen on, if the kernel does not say.
 const FIRST_OPEN_PORT: u16 = 1024;
-/// No UDP datagram is longer.
+/// Maximum length of a UDP datagram.
 const MAX_DATAGRAM_BYTES: usize = 65_535;
 
 fn file(path: &str) -> String {
@@ -30,7 +30,7 @@ pub(super) fn kernel() -> Finding {
     judge::kernel(file("/proc/sys/kernel/osrelease").trim())
 }
 
-/// Largest receive buffer that everybody may have, bytes.
+/// Returns the largest receive buffer that every process may have, in bytes.
 fn most_bytes() -> u64 {
     let most = file("/proc/sys/net/core/rmem_max");
     most.trim().parse().unwrap_or(0)
@@ -42,7 +42,7 @@ pub(super) fn receive_buffer(config: &Config) -> Finding {
     judge::receive_buffer(wanted_bytes, most_bytes(), forced)
 }
 
-/// `tcp_probe`: what was found of it.
+/// Checks the capabilities; `tcp_probe` is the finding about the tracepoints.
 pub(super) fn capabilities(config: &Config, tcp_probe: &Finding) -> Finding {
     let mut needs = Vec::new();
     if config.tcp_probe.enabled {
@@ -70,9 +70,9 @@ pub(super) fn wall_clock() -> Finding {
     judge::wall_clock(machine::wall_clock())
 }
 
-/// One line for each interface that reports come in by.
+/// Checks the offloads of each interface that receives reports.
 pub(super) fn offloads(config: &Config) -> Vec<Finding> {
-    // A ring takes each packet by itself.
+    // A ring does not use GRO.
     let by_gro = config.receive.gro && config.receive.path == ReceivePath::Socket;
     let interfaces = machine::interfaces(&config.listen);
     let of_each = interfaces.iter().map(|i| machine::offloads(i));
@@ -83,7 +83,7 @@ pub(super) fn offloads(config: &Config) -> Vec<Finding> {
 pub(super) fn receive_paths(config: &Config) -> Vec<Finding> {
     let other_port = |a: &SocketAddr| SocketAddr::new(a.ip(), 0);
     let listen: Vec<SocketAddr> = config.listen.iter().map(other_port).collect();
-    // The addresses' own check says where it fails.
+    // If binding fails, the check of the addresses says so.
     let opened = ReportReceiver::bind(&listen, &config.receive).ok();
     let opened = opened.map(|r| r.counters());
     let paths = opened.iter().flat_map(|c| &c.paths);
@@ -120,7 +120,7 @@ pub(super) fn tcp_probe(config: &Config) -> Finding {
 pub(super) fn capture(config: &Config) -> Option<Finding> {
     let directory = config.capture.dir.as_deref()?;
     let shown = directory.display().to_string();
-    // It is made at the start: what counts is the nearest that exists.
+    // The collector creates the directory: check its nearest existing ancestor.
     let there = directory.ancestors().find(|d| d.exists());
     let there = there
         .filter(|d| !d.as_os_str().is_empty())
@@ -129,7 +129,7 @@ pub(super) fn capture(config: &Config) -> Option<Finding> {
         return Some(Finding::problem(
             format!("capture.dir {shown}"),
             format!("{}: {e}", there.display()),
-            "give it to the user that the collector runs as, or name another directory",
+            "make it writable for the user that the collector runs as, or name another directory",
         ));
     }
     Some(match nix::sys::statvfs::statvfs(there) {
@@ -169,7 +169,7 @@ pub(super) fn servers(config: &Config, runs: bool) -> [Finding; 2] {
     })
 }
 
-/// Binds a socket of the receiver's kind, alone on its port.
+/// Binds a UDP socket like the receiver's, but does not share its port.
 fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
     socket.bind(&address.into())?;
@@ -177,7 +177,7 @@ fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// Listens in place of the collector.
+/// Listens for reports in place of the collector.
 pub(super) fn listen(config: &Config, length: Duration) -> Vec<Finding> {
     let mut sockets = Vec::new();
     let mut found = Vec::new();
@@ -195,7 +195,7 @@ pub(super) fn listen(config: &Config, length: Duration) -> Vec<Finding> {
     let begin = Instant::now();
     while begin.elapsed() < length {
         for socket in &sockets {
-            // One after the other: a burst waits in its buffer.
+            // Sockets take turns; meanwhile a burst waits in a socket's buffer.
             for _ in 0..1024 {
                 let Ok((bytes, from)) = socket.recv_from(&mut buffer) else {
                     break;
@@ -208,7 +208,7 @@ pub(super) fn listen(config: &Config, length: Duration) -> Vec<Finding> {
     found
 }
 
-/// Asks the collector that runs what it receives.
+/// Asks the running collector what it receives.
 pub(super) fn ask(config: &Config, first: &Value, length: Duration) -> Vec<Finding> {
     std::thread::sleep(length);
     match status_client::fetch(&config.http) {

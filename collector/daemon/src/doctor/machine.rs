@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd as _;
 
-/// Of this process, a bit each; none where /proc is not there.
+/// Returns the effective capabilities of this process as bits; 0 if /proc is missing.
 pub(super) fn capabilities() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|l| l.strip_prefix("CapEff:"));
@@ -16,9 +16,9 @@ pub(super) fn capabilities() -> u64 {
     effective.unwrap_or(0)
 }
 
-/// The kernel's clock, as NTP keeps it.
+/// Reads the state of the kernel's clock, which NTP maintains.
 pub(super) fn wall_clock() -> Option<WallClock> {
-    // SAFETY: the structure is numbers alone; all of them may be 0.
+    // SAFETY: the structure holds only numbers, all of which may be 0.
     let mut clock: libc::timex = unsafe { std::mem::zeroed() };
     // SAFETY: without modes the call only fills the structure.
     let state = unsafe { libc::adjtimex(&raw mut clock) };
@@ -28,8 +28,8 @@ pub(super) fn wall_clock() -> Option<WallClock> {
     })
 }
 
-/// The interfaces that packets to these addresses come in by: those that have the
-/// address; for 0.0.0.0 and [::] all that are up, but for loopback.
+/// Returns the interfaces that receive packets to these addresses: those that have an address; for
+/// 0.0.0.0 and [::], all that are up except loopback.
 pub(super) fn interfaces(listen: &[SocketAddr]) -> BTreeSet<String> {
     let Ok(all) = getifaddrs() else {
         return BTreeSet::new();
@@ -65,9 +65,9 @@ pub(super) fn offloads(interface: &str) -> Offloads {
     }
 }
 
-/// The answer to a command that takes nothing and gives a number.
+/// Runs an ethtool command that takes no argument, and returns its number.
 fn ethtool(interface: &str, command: u32) -> Option<u32> {
-    // `struct ethtool_value`, and `struct ifreq` as this request has it.
+    // `struct ethtool_value`, and `struct ifreq` as this request uses it.
     #[repr(C)]
     struct Value {
         command: u32,
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(interfaces(&listen), BTreeSet::from(["lo".to_owned()]));
         let any = ["0.0.0.0:32766".parse().unwrap()];
         assert!(!interfaces(&any).contains("lo"));
-        // Of a network of documentation: nobody has it.
+        // An address of a documentation network, which no interface has.
         assert!(interfaces(&["192.0.2.77:1".parse().unwrap()]).is_empty());
         let lo = offloads("lo");
         assert!(lo.gro.is_some() && lo.lro.is_some(), "{lo:?}");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `doctor`: looks at everything that a collector needs, and says what to do
-//! where something is wrong.
+//! `doctor`: checks everything that a collector needs, and says how to fix any problem.
 
 mod judge;
 mod look;
@@ -16,7 +15,7 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// How long to wait for reports, s.
+    /// How long to wait for reports, in seconds.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
     /// Print JSON.
@@ -25,7 +24,7 @@ pub(crate) struct DoctorArgs {
 }
 
 /// # Errors
-/// Something that is configured does not work; standard output says what.
+/// Something that is configured does not work; standard output has the details.
 pub(crate) fn run(config: Result<Config>, args: &DoctorArgs) -> Result<()> {
     let length = Duration::from_secs(args.seconds);
     let mut found = vec![look::kernel(), look::wall_clock()];

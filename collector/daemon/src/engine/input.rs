@@ -4,7 +4,7 @@
 use crate::source::Batch;
 use std::sync::Arc;
 
-/// Something received.
+/// Reports or events for an engine.
 #[derive(Debug)]
 pub enum Input {
     /// Report datagrams.
@@ -16,10 +16,10 @@ pub enum Input {
 /// Events of one host, in the order of their times.
 #[derive(Clone, Debug)]
 pub struct HostEvents {
-    /// Another host, through its agent; `None` is this machine.
+    /// Host whose agent sent the events; `None` for this machine.
     pub host: Option<Arc<str>>,
     /// The events.
     pub events: Vec<tcp_probe::Event>,
-    /// Which of them another engine has as well and counts; empty: none.
+    /// Whether each event is a copy that another engine counts; empty if none is.
     pub copies: Vec<bool>,
 }

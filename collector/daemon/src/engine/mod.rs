@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The thread between receivers and everything that takes results: one, or one
-//! for each [shard](crate::shards).
+//! The engine: the thread between the receivers and everything that takes results; one, or one for
+//! each [shard](crate::shards).
 
 mod input;
 mod row_sink;
@@ -19,15 +19,15 @@ use std::time::{Duration, Instant};
 use tcp_probe::perf::Clock;
 use tidemark_pipeline::{Pipeline, RefusalReason, Stats};
 
-/// How often time is told to the pipeline when nothing comes.
+/// How often the pipeline is told the time while no input arrives.
 const TICK: Duration = Duration::from_millis(20);
-/// How often counters are made visible.
+/// How often the counters are published.
 const SNAPSHOT: Duration = Duration::from_millis(200);
-/// How often sinks learn what is known of the capture as a whole, and other shards
-/// which flows are known here.
+/// How often sinks get the facts about the capture as a whole, and other shards learn which flows
+/// are known here.
 const META: Duration = Duration::from_secs(5);
-/// The flows of all shards are said so many times before those are forgotten that
-/// nobody has said: no shard is so late.
+/// Number of times that a shard announces its flows between rotations, which forget flows that no
+/// shard has announced: no shard is that late.
 const SAID_BEFORE_FORGOTTEN: u32 = 6;
 
 /// Feeds the pipeline from a channel and tells it the time.
@@ -40,14 +40,14 @@ pub struct Engine {
     next_snapshot: Instant,
     next_flush: Instant,
     next_meta: Instant,
-    /// Refused sources that the log has.
+    /// Number of refused sources already logged.
     refused_told: usize,
-    /// How many times the flows known here were said.
+    /// How many times the flows known here were announced.
     said: u32,
 }
 
 impl Engine {
-    /// `host`: whose `clock` stamps the reception of reports.
+    /// Creates an engine; the `clock` of `host` stamps the reception of reports.
     pub fn new(
         pipeline: Pipeline<EngineSink>,
         host: String,
@@ -69,10 +69,10 @@ impl Engine {
         }
     }
 
-    /// Works until every sender is gone, then finishes everything.
+    /// Runs until every sender is gone, then finishes the pipeline and its sinks.
     ///
     /// # Errors
-    /// When a sink of rows could not be completed.
+    /// If a row sink could not be completed.
     pub fn run(mut self, inputs: &Receiver<Input>) -> anyhow::Result<Stats> {
         loop {
             let input = inputs.recv_timeout(TICK);
@@ -147,7 +147,7 @@ impl Engine {
         }
     }
 
-    /// Says once of each source that its reports are refused.
+    /// Logs once per source that its reports are refused.
     fn tell_refused(&mut self) {
         let sources = self.pipeline.refused_sources();
         for s in sources.iter().skip(self.refused_told) {
@@ -159,18 +159,18 @@ impl Engine {
                     format!("{node}.exporters does not name {exporter}")
                 }
                 RefusalReason::NoTag => {
-                    format!("they have no tag, and {node}.key_file asks for one")
+                    format!("they have no tag, but {node}.key_file requires one")
                 }
                 RefusalReason::Replayed => format!(
-                    "they came before, or are of an earlier run of the exporter: a recording, or \
+                    "they came before, or belong to an earlier run of the exporter: a recording, or \
                      its clock was set back before it started (then remove {node_id} from runs_file)"
                 ),
                 RefusalReason::TwoClocks => format!(
-                    "their times and those of others in the node's name both go on: two exporters \
+                    "two series of times go on under this node's id: two exporters \
                      share the id, or one sends a recording; a key tells them apart ({node}.key_file)"
                 ),
                 RefusalReason::WrongTag => {
-                    format!("their tag is not of the key in {node}.key_file")
+                    format!("their tag does not match the key in {node}.key_file")
                 }
             };
             tracing::warn!(%exporter, node_id, "reports are refused: {why}");
@@ -207,7 +207,7 @@ impl Engine {
     }
 }
 
-/// Takes what has gathered meanwhile, up to a bound; true when that was all.
+/// Takes waiting inputs, up to a limit; returns whether none is left.
 fn input_is_idle(inputs: &Receiver<Input>, engine: &mut Engine) -> bool {
     for _ in 0..64 {
         match inputs.try_recv() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A place where rows go. A new one is a file in `store/` and one line where
-//! the daemon makes its list (`run.rs`).
+//! A sink for rows. A new sink needs a file in `store/` and one line where the daemon makes its
+//! list (`run.rs`).
 
 use tidemark_capture::Reception;
 use tidemark_pipeline::{EventRow, PostcardRow, ProbeRow, Stats};
@@ -9,30 +9,29 @@ use tidemark_proto::telemetry::{ClockMapping, CollectorStatus};
 /// Takes the rows of the engine. Rows come in batches: a call costs little compared with the work
 /// on its rows.
 pub trait RowSink: Send {
-    /// Takes packets and samples, each in ascending `order`, which together follow in
-    /// `order` on what came before.
+    /// Takes packets and samples, each in ascending `order`, and all with a higher `order` than
+    /// earlier rows.
     fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]);
 
     /// Takes an event. All rows with a lower `order` have come before it.
     fn event(&mut self, _row: &EventRow) {}
 
-    /// Hands on what has gathered; called several times a second.
+    /// Passes on the buffered rows; called several times a second.
     fn flush(&mut self) {}
 
-    /// Sets Unix time less the clock of reception times, ns.
+    /// Sets the offset of Unix time minus the clock of reception times, in ns.
     fn set_unix_offset(&mut self, _unix_minus_rx_ns: i64) {}
 
-    /// Takes what is known of the capture as a whole; called every few seconds
-    /// and at the end.
+    /// Takes the facts about the capture as a whole; called every few seconds and at the end.
     fn standing(&mut self, _standing: &Standing) {}
 
-    /// Adds its counters to the status that subscribers see.
+    /// Adds the sink's counters to the status that subscribers see.
     fn status(&self, _status: &mut CollectorStatus) {}
 
-    /// Completes everything.
+    /// Completes all output.
     ///
     /// # Errors
-    /// When rows could not be completed where they go.
+    /// If the output could not be completed.
     fn finish(self: Box<Self>) -> anyhow::Result<()> {
         Ok(())
     }
@@ -45,13 +44,13 @@ pub struct Standing {
     pub clocks: Vec<ClockMapping>,
     /// Totals of the pipeline.
     pub stats: Stats,
-    /// Nodes whose drops are not known.
+    /// Nodes whose drops are unknown.
     pub nodes_of_hops_alone: Vec<u32>,
-    /// Counts from before it.
+    /// Counts of reception, before the pipeline.
     pub reception: Reception,
 }
 
-/// Completes every sink, also after one has failed.
+/// Completes every sink, even after one has failed.
 ///
 /// # Errors
 /// The first of the sinks' errors.

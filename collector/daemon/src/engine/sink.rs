@@ -11,8 +11,8 @@ use tidemark_capture::Reception;
 use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 
-/// Rows handed to the sinks at once: one dynamic call for many rows, and few
-/// enough rows to stay in the core's own caches.
+/// Rows per call of a sink: enough to make a dynamic call cheap, and few enough to stay in the
+/// core's own caches.
 const BATCH_ROWS: usize = 64;
 
 /// Gathers rows and hands them to every sink.
@@ -29,8 +29,8 @@ pub struct EngineSink {
 }
 
 impl EngineSink {
-    /// A sink that hands rows to `sinks` in their order. `part`: where it is that of one
-    /// of several pipelines.
+    /// Creates a sink that hands rows to `sinks` in their order. `part` is set if the pipeline is
+    /// one of several.
     pub fn new(
         sinks: Vec<Box<dyn RowSink>>,
         hub: Arc<Hub>,
@@ -49,8 +49,8 @@ impl EngineSink {
         }
     }
 
-    /// Hands on the rows gathered here. Each kind keeps its order; `order` tells
-    /// it across kinds.
+    /// Passes on the rows buffered here. Each kind keeps its order; `order` gives the order across
+    /// kinds.
     fn hand_on(&mut self) {
         for sink in &mut self.sinks {
             sink.rows(&self.postcards, &self.probes);
@@ -59,7 +59,7 @@ impl EngineSink {
         self.probes.clear();
     }
 
-    /// Hands on everything that has gathered, here and in the sinks.
+    /// Passes on all buffered rows, here and in the sinks.
     pub fn flush(&mut self) {
         self.hand_on();
         for sink in &mut self.sinks {
@@ -73,7 +73,7 @@ impl EngineSink {
         }
     }
 
-    /// Datagrams of this engine; losses of the whole collector, which its engines share.
+    /// Returns this engine's datagrams, and the losses of the whole collector.
     pub(super) fn reception(&self) -> Reception {
         Reception {
             datagrams: self.datagrams,
@@ -89,8 +89,8 @@ impl EngineSink {
         }
     }
 
-    /// Says again which flows this pipeline knows, where it is one of several; one
-    /// of them forgets what is old.
+    /// Announces again which flows this pipeline knows, if it is one of several; with `rotate`, the
+    /// first pipeline also forgets old flows.
     pub(super) fn say_flows<'a>(&self, flows: impl Iterator<Item = &'a FlowKey>, rotate: bool) {
         let Some(part) = &self.part else { return };
         if rotate && part.index == 0 {
@@ -101,7 +101,7 @@ impl EngineSink {
         }
     }
 
-    /// Completes every sink, also after one has failed.
+    /// Completes every sink, even after one has failed.
     pub(super) fn finish(self) -> anyhow::Result<()> {
         finish_all(self.sinks)
     }

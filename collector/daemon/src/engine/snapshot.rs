@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counters of the engines as others see them.
+//! Counters of the engines, as other threads see them.
 
 use int_report::DecodeError;
 use int_report::tag::Run;
@@ -8,29 +8,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidemark_pipeline::{RefusedSource, Stats};
 
-/// Counters of an engine, or of all.
+/// Counters of one engine, or the sum over all engines.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Snapshot {
-    /// How many were published, with this one: it stands still where an engine does.
+    /// Number of snapshots published, including this one; it stops growing if an engine hangs.
     pub number: u64,
     /// Counters of the pipeline.
     pub stats: Stats,
     /// Datagrams handed to the pipeline.
     pub datagrams: u64,
-    /// By [`DecodeError::LABELS`].
+    /// Malformed datagrams by [`DecodeError::LABELS`].
     pub malformed: [u64; DecodeError::LABELS.len()],
     /// Flows remembered.
     pub flows_active: u64,
-    /// Memory taken for segments, gaps and waiting packets of flows.
+    /// Memory used for segments, gaps and waiting packets of flows.
     pub segment_memory_bytes: usize,
     /// Packets that wait for their sample.
     pub packets_waiting: u64,
-    /// Samples held back.
+    /// Samples held back until the reports of their packets have arrived.
     pub samples_held: u64,
-    /// The newest datagram taken of each node with a key whose exporter says its runs.
+    /// Newest datagram taken of each node that has a key and whose exporter numbers its runs.
     #[serde(skip)]
     pub runs: BTreeMap<u32, Run>,
-    /// Nodes whose drops are not known, in order.
+    /// Nodes whose drops are unknown, in ascending order.
     pub nodes_of_hops_alone: Vec<u32>,
     /// The first sources of refused reports.
     pub refused_sources: Vec<RefusedSource>,
@@ -42,7 +42,7 @@ impl Snapshot {
         self.malformed.iter().sum()
     }
 
-    /// Adds another engine's.
+    /// Adds another engine's counters.
     fn add(&mut self, other: &Self) {
         self.number = self.number.min(other.number);
         self.stats += &other.stats;
@@ -71,7 +71,7 @@ impl Snapshot {
 #[derive(Clone, Debug)]
 pub struct SharedSnapshot {
     all: Arc<[Mutex<Snapshot>]>,
-    /// Whose handle this is.
+    /// Index of the engine that this handle belongs to.
     engine: usize,
 }
 
@@ -82,7 +82,7 @@ impl Default for SharedSnapshot {
 }
 
 impl SharedSnapshot {
-    /// Of so many engines; the handle of the first.
+    /// Creates the snapshots of several engines, and returns the first engine's handle.
     pub fn of_engines(engines: usize) -> Self {
         Self {
             all: (0..engines.max(1)).map(|_| Mutex::default()).collect(),
@@ -90,7 +90,7 @@ impl SharedSnapshot {
         }
     }
 
-    /// The handle of an engine.
+    /// Returns the handle of an engine.
     #[must_use]
     pub fn of_engine(&self, engine: usize) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl SharedSnapshot {
         all.map(|s| s.lock())
     }
 
-    /// The sum over all engines.
+    /// Returns the sum over all engines.
     pub fn get(&self) -> Snapshot {
         let mut each = self.each();
         let mut sum = each.next().map(|s| s.clone()).unwrap_or_default();
@@ -112,7 +112,7 @@ impl SharedSnapshot {
         sum
     }
 
-    /// How many every engine has published: it stands still where one engine does.
+    /// Returns how many snapshots every engine has published; it stops growing if one engine hangs.
     pub fn published(&self) -> u64 {
         self.each().map(|s| s.number).min().unwrap_or(0)
     }

@@ -9,15 +9,15 @@ use tidemark_clickhouse::SinkStats;
 pub struct ClickHouseStatus {
     /// Rows handed to the sink.
     pub rows: u64,
-    /// Rows that ClickHouse has taken, those spooled by former starts included.
+    /// Rows inserted into ClickHouse, including rows spooled by earlier runs.
     pub rows_inserted: u64,
     /// Rows that will not reach ClickHouse.
     pub rows_lost: u64,
     /// Batches waiting on disk.
     pub spool_batches: u64,
-    /// Of them, bytes.
+    /// Size of these batches, in bytes.
     pub spool_bytes: u64,
-    /// Rows waiting on disk that a power cut may take.
+    /// Rows waiting on disk that a power failure may lose.
     pub unsynced_rows: u64,
     /// Reason why rows cannot be inserted now, if any.
     pub failure: Option<String>,

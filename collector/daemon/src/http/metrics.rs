@@ -17,7 +17,7 @@ use tidemark_pipeline::Stats;
 use tidemark_proto::ShownPort;
 use tidemark_proto::telemetry::ClockMapping;
 
-/// Reads what is shown whenever it is asked.
+/// Reads the counters at each scrape.
 pub(super) struct Exporter(pub Shown);
 
 impl fmt::Debug for Exporter {
@@ -35,96 +35,96 @@ metrics! {
         /// Datagrams that could not be decoded to their end.
         counter datagrams_malformed: [u64; DecodeError::LABELS.len()]
             => "reason" in DecodeError::LABELS,
-        /// Datagrams that found the socket's buffer full.
+        /// Datagrams dropped because the socket's buffer was full.
         counter kernel_drops: u64,
-        /// System calls that brought datagrams.
+        /// System calls that returned datagrams.
         counter receive_calls: u64,
-        /// Messages of the kernel: single or coalesced datagrams.
+        /// Messages from the kernel: single or coalesced datagrams.
         counter receive_messages: u64,
-        /// UDP payload received.
+        /// UDP payload bytes received.
         counter receive_bytes: u64,
         /// Failed system calls of the receiver.
         counter receive_errors: u64,
         /// Tracepoint events read.
         counter probe_events: u64,
-        /// Tracepoint events that found the ring full.
+        /// Tracepoint events dropped because the ring was full.
         counter probe_lost: u64,
-        /// Tracepoint events that the kernel counted and gave no record of, at least.
+        /// Minimum number of tracepoint events that the kernel counted but did not record.
         counter probe_unrecorded: u64,
         /// Tracepoint events left out by the filter.
         counter probe_filtered: u64,
-        /// Tracepoint records not understood.
+        /// Tracepoint records that could not be decoded.
         counter probe_malformed: u64,
-        /// Events that agents have sent.
+        /// Events received from agents.
         counter agent_events: u64,
-        /// Events of agents not understood.
+        /// Events from agents that could not be decoded.
         counter agent_events_malformed: u64,
-        /// Events lost in rings of agents' kernels.
+        /// Events lost in the rings of agents' kernels.
         counter agent_ring_lost: u64,
-        /// Events that agents had no room to keep.
+        /// Events that agents dropped because their buffers were full.
         counter agent_buffer_lost: u64,
-        /// Batches of agents that never came.
+        /// Batches from agents that never arrived.
         counter agent_batches_missing: u64,
-        /// Batches of agents that came again.
+        /// Batches from agents that were received again.
         counter agent_batches_repeated: u64,
         /// Reports whose inner packet cannot be read.
         counter inner_errors: u64,
         /// Rows written to the capture.
         counter capture_rows: Option<u64>,
-        /// Rows the capture could not take.
+        /// Rows that the capture could not store.
         counter capture_rows_lost: Option<u64>,
         /// 1 after the capture stopped on an error.
         gauge capture_failed: Option<bool>,
-        /// Calls of the gRPC server that showed no token, or a wrong one.
+        /// Calls to the gRPC server refused because the token was missing or wrong.
         counter grpc_calls_refused: [u64; 2] => "reason" in ["no_token", "wrong_token"],
-        /// TLS handshakes of the HTTP server that failed, or did not end in 10 s.
+        /// TLS handshakes of the HTTP server that failed or did not end within 10 s.
         counter http_handshakes_failed: Option<u64>,
-        /// Updates that found a subscriber's queue full.
+        /// Updates dropped because a subscriber's queue was full.
         counter updates_lost: u64,
         /// Subscribers of the telemetry stream.
         gauge subscribers: usize,
         /// Flows remembered.
         gauge flows_active: u64,
-        /// Memory taken for what flows remember of their segments.
+        /// Memory used for the segments that flows remember.
         gauge segment_memory_bytes: usize,
         /// Packets waiting for a sample.
         gauge packets_waiting: u64,
-        /// Samples held back.
+        /// Samples held back until the reports of their packets have arrived.
         gauge samples_held: u64,
         /// Packets kept for zooming.
         gauge packets_in_memory: usize,
-        /// Memory taken for packets kept for zooming.
+        /// Memory used for packets kept for zooming.
         gauge packet_memory_bytes: usize,
-        /// Packets not kept for zooming: of too many ports that the configuration does not name.
+        /// Packets not kept for zooming, at ports beyond the limit on unconfigured ports.
         counter packets_not_kept: u64,
-        /// Arrivals left out of the histograms: at too many ports that the configuration does not name.
+        /// Arrivals left out of the histograms, at ports beyond the limit on unconfigured ports.
         counter arrivals_not_counted: u64,
-        /// Matched part of the data packets of probed flows.
+        /// Fraction of the data packets of probed flows that were matched.
         gauge join_matched_ratio: f64,
     }
 }
 
 const CLOCK_OFFSET: MetricDoc =
-    MetricDoc::gauge("clock_offset_seconds", "Host clock less node clock")
+    MetricDoc::gauge("clock_offset_seconds", "Host clock minus node clock")
         .labels(&["node", "host"]);
 const CLOCK_DRIFT: MetricDoc = MetricDoc::gauge(
     "clock_drift_ppm",
-    "Drift of the host clock against the node's",
+    "Drift of the host clock relative to the node clock",
 )
 .labels(&["node", "host"]);
 
 const OCCUPANCY: MetricDoc = MetricDoc::histogram(
     "link_occupancy_bytes",
-    "Occupancy that reported arrivals met, dropped ones included",
+    "Queue occupancy at reported arrivals, including dropped packets",
 )
 .labels(&["node", "port", "queue"]);
 const DELAY: MetricDoc = MetricDoc::histogram(
     "link_delay_seconds",
-    "Queueing delay of reported packets that left",
+    "Queueing delay of reported packets that were not dropped",
 )
 .labels(&["node", "port", "queue"]);
 
-/// Every metric of the daemon and the pipeline, for the documents.
+/// Returns every metric of the daemon and the pipeline, for the documentation.
 pub fn collector_docs() -> Vec<MetricDoc> {
     let mut docs = DaemonMetrics::DOCS.to_vec();
     docs.extend(Stats::DOCS);
@@ -132,7 +132,7 @@ pub fn collector_docs() -> Vec<MetricDoc> {
     docs
 }
 
-/// Every metric of the ClickHouse sink, for the documents.
+/// Returns every metric of the ClickHouse sink, for the documentation.
 pub fn clickhouse_docs() -> Vec<MetricDoc> {
     SinkMetrics::DOCS.to_vec()
 }
@@ -212,7 +212,7 @@ impl Collector for Exporter {
     }
 }
 
-/// A histogram of every link. `per_unit`: as many of what was counted make one of what is shown.
+/// Encodes a histogram of every link. `per_unit`: number of counted units in one exported unit.
 fn distributions(
     e: &mut DescriptorEncoder<'_>,
     doc: &MetricDoc,

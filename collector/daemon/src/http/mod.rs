@@ -21,10 +21,10 @@ use std::sync::Arc;
 pub use metrics::{clickhouse_docs, collector_docs};
 pub use status::{CaptureStatus, FlowStatus, Shown, Status};
 
-/// The routes.
+/// Returns the HTTP server's routes.
 ///
-/// With a token, only readers who show it are answered; and only those who call the
-/// server by its address, `localhost`, or one of `hosts`.
+/// If there is a token, readers must present it. Readers must call the server by its address,
+/// `localhost`, or one of `hosts`.
 pub fn router(shown: Shown, token: Option<Token>, hosts: &[String]) -> Router {
     let gate = token.map(|token| Gate {
         token,
@@ -43,7 +43,7 @@ fn refuse(other: &OtherHost) -> Response {
     (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
-/// Readers show this token.
+/// Token that readers must present.
 #[derive(Clone)]
 struct Gate {
     token: Token,
@@ -77,8 +77,8 @@ fn routes(shown: Shown) -> Router {
         .with_state(shown)
 }
 
-/// 200 while everything that is received can be stored, else 503; what was lost
-/// so far is told in either case.
+/// Returns 200 while everything received can be stored, else 503; the text lists past losses in
+/// either case.
 fn health(shown: &Shown) -> (StatusCode, String) {
     let mut code = StatusCode::OK;
     let mut told = Vec::new();

@@ -18,70 +18,70 @@ use tidemark_capture::WriterStats;
 /// Everything the HTTP server shows.
 #[derive(Clone)]
 pub struct Shown {
-    /// Of this program, with its commit.
+    /// Version of this program.
     pub version: &'static str,
-    /// Name of this start.
+    /// Random name of this run.
     pub instance: String,
     /// Counters of the engine.
     pub snapshot: SharedSnapshot,
-    /// Losses before the engine.
+    /// Counters from before the engine.
     pub counters: Arc<SourceCounters>,
-    /// Calls of the gRPC server that showed no token, or a wrong one.
+    /// Calls to the gRPC server refused because the token was missing or wrong.
     pub refusals: Arc<Refusals>,
-    /// Of the HTTP server, where it has TLS.
+    /// Failed TLS handshakes of the HTTP server, if it has TLS.
     pub handshakes_failed: Option<HandshakesFailed>,
     /// Subscribers of the telemetry stream.
     pub hub: Arc<Hub>,
     /// Packets for the console's zoom.
     pub packets: Arc<PacketMemory>,
-    /// Directory and writer of the capture, where there is one.
+    /// Directory and writer of the capture, if there is one.
     pub capture: Option<(String, WriterStats)>,
-    /// `None` unless agents are accepted.
+    /// Known agents; `None` unless agents are accepted.
     pub agents: Option<Agents>,
-    /// `None` unless ClickHouse is used.
+    /// The ClickHouse sink's counters; `None` unless ClickHouse is used.
     pub clickhouse: Option<tidemark_clickhouse::SinkStats>,
 }
 
 /// The answer of `/status`.
 #[derive(Debug, Serialize)]
 pub struct Status {
-    /// Of this program, with its commit.
+    /// Version of this program.
     pub version: String,
-    /// Name of this start.
+    /// Random name of this run.
     pub instance: String,
     /// Reports and what became of them.
     pub reports: ReportStatus,
     /// Datagrams, as `frames`, and what became of them.
     pub datagrams: FrameAccount,
-    /// Rows of packets, and why a report has none.
+    /// Rows of packets, and why reports have no row.
     pub packets: RowAccount,
-    /// Samples of senders, and why one has no row.
+    /// Senders' samples, and why samples have no row.
     pub samples: SampleAccount,
-    /// The way of the reports of each address, and why it is no ring.
+    /// How the reports of each address are received, and why not through a ring.
     pub receive: Vec<crate::receive::Path>,
     /// The first sources of refused reports.
     pub refused_sources: Vec<tidemark_pipeline::RefusedSource>,
     /// Packets matched with the state of their sender.
     pub join: JoinStatus,
-    /// Samples of this machine's TCP.
+    /// Counts of this machine's TCP samples.
     pub tcp_probe: tcp_probe::perf::Counts,
-    /// Hosts whose agents have sent.
+    /// Agents that have sent batches.
     pub agents: Vec<AgentStatus>,
     /// Flows seen in reports.
     pub flows: FlowStatus,
     /// Clocks of nodes and hosts.
     pub clocks: Vec<ClockReport>,
-    /// `None` without a capture.
+    /// The capture that is being written; `None` without a capture.
     pub capture: Option<CaptureStatus>,
-    /// `None` unless ClickHouse is used.
+    /// The ClickHouse sink's counters; `None` unless ClickHouse is used.
     pub clickhouse: Option<ClickHouseStatus>,
-    /// Of the telemetry stream, now.
+    /// Current subscribers of the telemetry stream.
     pub subscribers: Vec<SubscriberStatus>,
-    /// Updates that did not fit into queues of subscribers.
+    /// Updates dropped because subscribers' queues were full.
     pub updates_lost: u64,
     /// Packets kept for the console's zoom.
     pub packets_in_memory: usize,
-    /// Of too many ports that the configuration does not name.
+    /// Packets not kept, at ports beyond the limit on unconfigured ports.
     pub packets_not_kept: u64,
     /// Every counter of the pipeline.
     pub pipeline: tidemark_pipeline::Stats,
@@ -90,24 +90,24 @@ pub struct Status {
 /// Flows seen in reports.
 #[derive(Debug, Serialize)]
 pub struct FlowStatus {
-    /// Remembered now.
+    /// Flows remembered now.
     pub active: u64,
-    /// Ever seen.
+    /// Flows ever seen.
     pub seen: u64,
-    /// Pushed out of the full table.
+    /// Flows evicted from the full table.
     pub evicted: u64,
 }
 
 /// The capture that is being written.
 #[derive(Debug, Serialize)]
 pub struct CaptureStatus {
-    /// Its directory.
+    /// Directory of the capture.
     pub dir: String,
     /// Rows in complete files on disk.
     pub rows: u64,
-    /// Rows that found the queue full, or could not be written.
+    /// Rows dropped because the queue was full, or that could not be written.
     pub rows_lost: u64,
-    /// Why nothing can be written at present, where that is so.
+    /// Why nothing can be written at present; `None` if rows can be written.
     pub failure: Option<String>,
 }
 

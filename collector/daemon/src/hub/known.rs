@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! State that a new subscriber is told first: known flows and clocks.
+//! Initial state for a new subscriber: the known flows and clocks.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -7,10 +7,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 use tidemark_proto::telemetry::{ClockMapping, FlowInfo, Update};
 
-/// Flows per message: keeps messages below gRPC's 4 MiB.
+/// Flows per message: keeps messages below gRPC's limit of 4 MiB.
 pub(super) const FLOWS_PER_MESSAGE: usize = 8192;
 
-/// The flows and clocks that updates told of.
+/// Flows and clocks learned from updates.
 #[derive(Default)]
 pub(super) struct Known {
     flows: BTreeMap<u64, FlowInfo>,
@@ -18,7 +18,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Learns from an update; of more than `max_flows` the oldest are forgotten.
+    /// Learns from an update; beyond `max_flows`, the oldest flows are forgotten.
     pub(super) fn learn(&mut self, update: &Update, max_flows: usize) {
         for flow in &update.flows {
             self.flows.insert(flow.flow_id, flow.clone());
@@ -39,11 +39,11 @@ impl Known {
     }
 }
 
-/// Known flows and clocks, shared with the lists of subscribers.
+/// Known flows and clocks, shared with the subscribers' [`FirstUpdates`].
 pub(super) type Shared = Arc<Mutex<Known>>;
 
-/// The list for one subscriber, read from what is known as it takes it: one that does
-/// not read costs nothing. Flows that come later are told in updates.
+/// First updates of one subscriber, read from the known state as the subscriber takes them: a
+/// subscriber that does not read costs nothing. Later flows come in ordinary updates.
 pub(super) struct FirstUpdates {
     known: Shared,
     after: Bound<u64>,
@@ -53,7 +53,7 @@ pub(super) struct FirstUpdates {
 }
 
 impl FirstUpdates {
-    /// Of what is known now.
+    /// Creates the updates for everything known now.
     pub(super) fn new(known: &Shared) -> Self {
         let now = known.lock();
         Self {
@@ -73,7 +73,7 @@ impl Iterator for FirstUpdates {
         self.messages = self.messages.checked_sub(1)?;
         let known = self.known.lock();
         let flows: Vec<FlowInfo> = match self.after {
-            // All are told; a range may not end before it begins.
+            // All flows have been sent; a range may not end before it begins.
             Bound::Excluded(last) if last >= self.until => Vec::new(),
             after => {
                 let left = known.flows.range((after, Bound::Included(self.until)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Updates from the pipeline to every subscriber, each through a queue that is
-//! bounded in messages and in bytes. Subscribers share the updates that wait:
-//! one that does not read costs no more than the slowest.
+//! Sends updates from the pipeline to every subscriber, each through a queue that is bounded in
+//! messages and in bytes. Subscribers share the updates that wait: all queues together cost no more
+//! than the slowest subscriber's.
 
 mod known;
 mod queue;
@@ -28,14 +28,14 @@ struct State {
     lost: u64,
 }
 
-/// A subscriber as the status shows it.
+/// Status of a subscriber.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct SubscriberStatus {
-    /// As it calls itself.
+    /// Name that the subscriber gave.
     pub name: String,
-    /// Updates given to it, those lost included.
+    /// Updates for this subscriber, including lost ones.
     pub updates: u64,
-    /// Updates that did not fit into its queue.
+    /// Updates dropped because its queue was full.
     pub lost: u64,
 }
 
@@ -48,7 +48,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// `max_flows`: flows that a new subscriber is told about.
+    /// Creates a hub; `max_flows` limits the flows that a new subscriber is told about.
     pub fn new(max_flows: usize) -> Self {
         Self {
             state: Mutex::default(),
@@ -58,13 +58,13 @@ impl Hub {
         }
     }
 
-    /// Nodes and ports that have a place in the histograms in any case.
+    /// Sets the (node, port) pairs that always have a place in the histograms.
     pub(crate) fn naming(mut self, named: BTreeSet<(u32, u32)>) -> Self {
         self.histograms = Mutex::new(LinkHistograms::of(named));
         self
     }
 
-    /// Sends an update to everybody.
+    /// Sends an update to every subscriber.
     pub fn publish(&self, update: Update) {
         {
             let mut histograms = self.histograms.lock();
@@ -87,10 +87,10 @@ impl Hub {
         });
     }
 
-    /// A new subscriber; its first messages carry all flows known. `peer`: its connection.
+    /// Adds a subscriber, whose first messages carry all known flows. `peer`: its connection.
     ///
     /// # Errors
-    /// When there are too many.
+    /// If there are too many subscribers.
     pub fn subscribe(
         &self,
         name: &str,
@@ -117,22 +117,22 @@ impl Hub {
         state.subscribers.clear();
     }
 
-    /// Updates that did not fit into queues.
+    /// Returns the number of updates dropped because queues were full.
     pub fn lost(&self) -> u64 {
         self.state.lock().lost
     }
 
-    /// Clocks of nodes and hosts, as far as they are known.
+    /// Returns the known clock mappings of nodes and hosts.
     pub fn clocks(&self) -> Vec<ClockMapping> {
         self.known.lock().clocks.clone()
     }
 
-    /// Occupancy and delay of each link since the start.
+    /// Returns the occupancy and delay of each link since the start.
     pub(crate) fn histograms(&self) -> LinkHistograms {
         self.histograms.lock().clone()
     }
 
-    /// Who subscribes now.
+    /// Returns the current subscribers.
     pub fn subscribers(&self) -> Vec<SubscriberStatus> {
         self.state
             .lock()

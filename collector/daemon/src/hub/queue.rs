@@ -9,12 +9,12 @@ use std::task::{Context, Poll};
 use tidemark_proto::telemetry::Update;
 use tokio::sync::mpsc;
 
-/// Updates that may wait.
+/// Maximum number of updates that wait.
 const MAX_UPDATES: usize = 1024;
-/// Bytes on the wire of the updates that may wait.
+/// Maximum size on the wire of the updates that wait, in bytes.
 const MAX_BYTES: usize = 32 << 20;
 
-/// An update as it waits: shared with the other subscribers.
+/// A waiting update, shared with the other subscribers.
 struct Waiting {
     update: Arc<Update>,
     bytes: usize,
@@ -26,13 +26,13 @@ struct Waiting {
 pub(super) struct Sender {
     sender: mpsc::Sender<Waiting>,
     waiting_bytes: Arc<AtomicUsize>,
-    /// Updates so far, with those lost.
+    /// Updates so far, including lost ones.
     pub sequence: u64,
-    /// Updates that found no room.
+    /// Updates dropped because the queue was full.
     pub lost: u64,
 }
 
-/// Receiving end, which gives each update with its number in this queue.
+/// Receiving end, which gives each update its sequence number in this queue.
 pub struct Receiver {
     first: Box<dyn Iterator<Item = Update> + Send>,
     sequence: u64,
@@ -40,7 +40,7 @@ pub struct Receiver {
     waiting_bytes: Arc<AtomicUsize>,
 }
 
-/// A queue whose first updates, whatever their size, are `first`.
+/// Creates a queue that starts with the updates `first`, whatever their size.
 pub(super) fn channel(
     first: impl ExactSizeIterator<Item = Update> + Send + 'static,
 ) -> (Sender, Receiver) {
@@ -62,13 +62,13 @@ pub(super) fn channel(
 }
 
 impl Sender {
-    /// Puts an update of `bytes` into the queue, or counts it as lost; false when
-    /// the subscriber is gone.
+    /// Puts an update of `bytes` into the queue, or counts it as lost; returns false if the
+    /// subscriber is gone.
     pub(super) fn send(&mut self, update: &Arc<Update>, bytes: usize) -> bool {
         let waiting = self.waiting_bytes.load(Ordering::Relaxed);
         let sequence = self.sequence;
         self.sequence += 1;
-        // One that is larger than the whole queue can pass an empty one.
+        // An update larger than the limit can still pass through an empty queue.
         if waiting > 0 && waiting.saturating_add(bytes) > MAX_BYTES {
             self.lost += 1;
             return !self.is_closed();
@@ -90,7 +90,7 @@ impl Sender {
         }
     }
 
-    /// Whether nobody reads any more.
+    /// Whether the receiver is gone.
     pub(super) fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
@@ -111,7 +111,7 @@ impl Stream for Receiver {
             Update {
                 sequence: w.sequence,
                 updates_lost: w.updates_lost,
-                // The last to read it takes it.
+                // The last subscriber to read the update takes it without a copy.
                 ..Arc::unwrap_or_clone(w.update)
             }
         }))

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Places of subscribers: a few for a connection and an address, and some that only
-//! controllers get, so that nobody who looks keeps them out.
+//! Limits on subscribers: per connection, per address and in total, with some places reserved for
+//! controllers, so that viewers cannot keep controllers out.
 
 use super::queue::Sender;
 use std::net::{IpAddr, SocketAddr};
 use thiserror::Error;
 
-/// Places in all.
+/// Maximum number of subscribers.
 const PLACES: usize = 64;
-/// Of them, those for controllers alone.
+/// Number of places reserved for controllers.
 const OF_CONTROLLERS: usize = 16;
-/// Of one connection.
+/// Maximum number of subscribers per connection.
 const OF_CONNECTION: usize = 4;
-/// Of one address: controllers, and others.
+/// Maximum number of subscribers per address: controllers, and others.
 const OF_ADDRESS: [usize; 2] = [8, 24];
 
-/// One who subscribes.
+/// A subscriber and the sending end of its queue.
 pub(super) struct Subscriber {
     pub name: String,
     pub peer: Option<SocketAddr>,
@@ -25,20 +25,20 @@ pub(super) struct Subscriber {
 /// Why a subscriber is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TooManySubscribers {
-    /// Over one connection.
+    /// Too many over one connection.
     #[error("this connection has {OF_CONNECTION} subscriptions already; end one")]
     OfConnection,
-    /// From one address.
+    /// Too many from one address.
     #[error("{0} has {1} subscriptions already (`tidemark-collector status` names them); end one")]
     OfAddress(IpAddr, usize),
-    /// In all.
+    /// Too many in total.
     #[error(
         "all places of subscribers are taken ({PLACES}, {OF_CONTROLLERS} of them for controllers); end one, or ask another collector"
     )]
     All,
 }
 
-/// Whether there is a place for one more.
+/// Checks whether there is a place for one more subscriber.
 pub(super) fn place(
     all: &[Subscriber],
     name: &str,

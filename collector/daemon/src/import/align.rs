@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Do pcap and trace share a clock, and if not, how far are they apart? Only
-//! as exactly as is needed to read the two files side by side; the pipeline
-//! finds the rest.
+//! Finds whether pcap and trace share a clock, and if not, how far apart the clocks are: only as
+//! exactly as is needed to read the two files side by side; the pipeline finds the rest.
 
 use super::trace::Traces;
 use anyhow::Result;
@@ -11,18 +10,17 @@ use std::path::Path;
 use tcp_probe::Event;
 use tidemark_pcap::Datagrams;
 
-/// Samples and reports looked at.
+/// Maximum number of samples and of reports examined.
 const MAX_SAMPLES: usize = 500_000;
 const MAX_REPORTS: usize = 5_000_000;
-/// Matches that are enough.
+/// Number of matches that is enough.
 const ENOUGH: usize = 5_000;
 /// A sample follows its packet by less than this on a common clock.
 const SAME_NS: i64 = 2_000_000_000;
 
-/// Compares when segments were reported with when a sample first showed them
-/// acknowledged: by how much the trace's clock is ahead of the pcap's, about, ns; 0 where
-/// it is one clock, as far as can be seen. `None` where nothing in the two files belongs
-/// together.
+/// Estimates how far the trace's clock is ahead of the pcap's, in ns, by comparing when segments
+/// were reported with when a sample first showed them acknowledged; 0 if the clocks seem to be the
+/// same, `None` if no sample matches a report.
 pub(super) fn align(pcap: &Path, mut trace: Traces) -> Result<Option<i64>> {
     let mut acked: FxHashMap<(FlowKey, u32), u64> = FxHashMap::default();
     for _ in 0..MAX_SAMPLES {
@@ -52,7 +50,7 @@ pub(super) fn align(pcap: &Path, mut trace: Traces) -> Result<Option<i64>> {
             }
         };
         for datagram in int_report::datagrams(packet.payload) {
-            // Malformed ones are counted on the import itself.
+            // Malformed datagrams are counted by the import itself.
             let _ = int_report::decode(datagram, &mut compare);
         }
         if differences.len() >= ENOUGH {
@@ -63,7 +61,7 @@ pub(super) fn align(pcap: &Path, mut trace: Traces) -> Result<Option<i64>> {
         return Ok(None);
     }
     differences.sort_unstable();
-    // Acknowledgements follow by a varying delay; a few odd pairs do not count.
+    // Acknowledgements follow after a varying delay; a few odd pairs are ignored.
     let difference = differences[differences.len() / 10];
     let same = (-SAME_NS..SAME_NS).contains(&difference);
     Ok(Some(if same { 0 } else { difference }))

@@ -24,7 +24,7 @@ pub(crate) use trace::{TraceSet, Traces};
 pub use report::{CaptureReport, HostReport, ImportReport, TraceReport};
 pub use trace::TraceSource;
 
-/// Nobody waits for an import: slow flows get their time.
+/// Longest wait of a packet for its sample: an import has time for slow flows.
 const JOIN_WAIT_MS: u32 = 5000;
 
 /// Files to import and their options.
@@ -34,8 +34,8 @@ pub struct ImportOptions {
     /// standard input.
     #[arg(long)]
     pub pcap: PathBuf,
-    /// tcp_probe as text: output of trace_pipe, `trace-cmd report` or `perf script`, packed
-    /// or not. Once for each host, and for each file of a host that has several.
+    /// tcp_probe as text: output of trace_pipe, `trace-cmd report` or `perf script`, compressed or
+    /// not. Give it once per host, or once per file of a host that has several.
     #[arg(long, value_name = "[HOST=]FILE")]
     pub tcp_probe: Vec<TraceSource>,
     /// TOML file with the [nodes] of the collector's configuration.
@@ -44,23 +44,23 @@ pub struct ImportOptions {
     /// Directory of the new capture.
     #[arg(long)]
     pub out: PathBuf,
-    /// Only datagrams to these UDP ports; default all.
+    /// Import only datagrams to these UDP ports; default: all.
     #[arg(long, value_delimiter = ',')]
     pub port: Vec<u16>,
-    /// Length of interval records, ms.
+    /// Length of interval records, in ms.
     #[arg(long, default_value_t = 10)]
     pub interval_ms: u32,
-    /// Datagrams to this UDP port (4444) are cards of the programs of
-    /// "Updating the Theory of Buffer Sizing".
+    /// UDP port (4444) whose datagrams are cards of the programs of "Updating the Theory of Buffer
+    /// Sizing".
     #[arg(long)]
     pub cards: Option<u16>,
-    /// Node that the cards are taken to be of; without a node file, a Tofino.
+    /// Id of the node that sent the cards; a Tofino, unless the node file names it.
     #[arg(long, default_value_t = 1, requires = "cards")]
     pub cards_node: u32,
-    /// IP length of every packet that the cards tell of.
+    /// IP length of every packet that the cards describe, in bytes.
     #[arg(long, default_value_t = 1500, requires = "cards")]
     pub cards_packet_bytes: u16,
-    /// Show on standard error how far it is.
+    /// Show progress on standard error.
     #[arg(skip)]
     pub progress: bool,
 }
@@ -97,10 +97,10 @@ impl Sink for ImportSink {
     fn update(&mut self, _: Update) {}
 }
 
-/// Makes a capture from a pcap and a trace.
+/// Makes a capture from a pcap and traces.
 ///
 /// # Errors
-/// When an input cannot be read or the capture not be written.
+/// If an input cannot be read or the capture cannot be written.
 pub fn import(options: &ImportOptions) -> Result<ImportReport> {
     let traces = options.tcp_probe.iter().map(|source| &source.path);
     let has_stdin = traces.chain([&options.pcap]).any(|f| f == Path::new(STDIN));
@@ -113,7 +113,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport> {
         None => BTreeMap::new(),
     };
     if options.cards.is_some() {
-        // A file that does not name the node is of a Tofino 1.
+        // A node that the file does not name is a Tofino 1.
         nodes
             .entry(options.cards_node)
             .or_insert_with(|| NodeConfig {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 use tidemark_pipeline::Stats;
 
-/// The outcome; `--json` prints it.
+/// Outcome of an import, which `--json` prints.
 #[derive(Debug, Serialize)]
 pub struct ImportReport {
     /// Directory of the capture.
@@ -18,15 +18,15 @@ pub struct ImportReport {
     pub frames: FrameAccount,
     /// Reports and what became of them.
     pub reports: ReportStatus,
-    /// Rows of packets, and why a report has none.
+    /// Rows of packets, and why reports have no row.
     pub packets: RowAccount,
-    /// The text traces.
+    /// Contents of the text traces.
     pub tcp_probe: TraceReport,
-    /// Samples in them, and why one has no row.
+    /// Samples of the traces, and why samples have no row.
     pub samples: SampleAccount,
     /// Packets matched with the state of their sender.
     pub join: JoinStatus,
-    /// Clocks of nodes and of the trace.
+    /// Clocks of nodes and of the traces.
     pub clocks: Vec<ClockReport>,
     /// Flows seen in reports.
     pub flows: u64,
@@ -37,10 +37,10 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
-    /// `Err` where an input gave nothing at all.
+    /// Checks that every input gave something.
     ///
     /// # Errors
-    /// With its account.
+    /// An input gave nothing; the message has its account.
     pub fn something(&self) -> Result<(), NothingRead> {
         self.frames.something()?;
         let t = &self.tcp_probe;
@@ -56,19 +56,19 @@ impl ImportReport {
 pub struct TraceReport {
     /// Lines read.
     pub lines: u64,
-    /// Events among them.
+    /// Events among the lines.
     pub events: u64,
-    /// Of the events, samples of tcp_probe.
+    /// Events that are samples of tcp_probe.
     pub samples: u64,
     /// Lines that could not be read.
     pub malformed: u64,
-    /// Lines of other events, comments and the like.
+    /// Other lines, such as other events and comments.
     pub other: u64,
-    /// Events the trace says were overwritten before they were read; at least.
+    /// Minimum number of events overwritten before they were read, according to the trace.
     pub lost: u64,
-    /// Events that stood after a later one; they were put in order.
+    /// Events that stood after an event with a later time, and were sorted.
     pub out_of_order: u64,
-    /// Of each host.
+    /// Samples and clock of each host.
     pub hosts: Vec<HostReport>,
 }
 
@@ -105,12 +105,12 @@ impl fmt::Display for TraceReport {
 /// One host's trace.
 #[derive(Debug, Serialize)]
 pub struct HostReport {
-    /// Its name.
+    /// Name of the host.
     pub host: String,
-    /// Its samples.
+    /// Samples of the host.
     pub samples: u64,
-    /// By how much its clock was ahead of the pcap's when the two were put side by side, s;
-    /// null where no sample fits a report.
+    /// Estimate of how far the host's clock is ahead of the pcap's, in seconds; null if no sample
+    /// matches a report.
     pub ahead_s: Option<f64>,
 }
 
@@ -121,6 +121,6 @@ pub struct CaptureReport {
     pub rows: u64,
     /// Rows that could not be written.
     pub rows_lost: u64,
-    /// The pcap ends within a frame.
+    /// Whether the pcap ends within a frame.
     pub pcap_truncated: bool,
 }

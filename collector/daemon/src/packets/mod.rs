@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The last seconds, packet by packet.
+//! Keeps the packets of the last seconds in memory.
 
 mod packet;
 mod port;
@@ -14,15 +14,15 @@ use std::collections::BTreeSet;
 use tidemark_pipeline::PostcardRow;
 use tidemark_proto::telemetry::{PacketBatch, ReadPacketsRequest};
 
-/// Bounds of the packets kept, as the configuration has them: `[packets]`.
+/// Limits on the packets kept (configuration table `[packets]`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bounds {
-    /// Packets are kept so long, as far as `max_packets` allows.
+    /// How long packets are kept, in seconds, as far as `max_packets` allows.
     pub keep_s: u32,
-    /// Over all ports; memory is taken for so many, 48 bytes each.
+    /// Maximum number of packets over all ports; each takes 48 bytes of memory.
     pub max_packets: usize,
-    /// Most in one answer.
+    /// Maximum number of packets in one answer.
     pub max_answer: u32,
 }
 
@@ -36,25 +36,25 @@ impl Default for Bounds {
     }
 }
 
-/// Packets in memory.
+/// Counts of packets in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// Packets.
+    /// Packets in memory.
     pub packets: usize,
-    /// Memory taken for them, with places that are free.
+    /// Memory allocated for packets, including free places, in bytes.
     pub bytes: usize,
-    /// Packets that were not kept: of too many ports that are not named.
+    /// Packets not kept, at ports beyond the limit on unconfigured ports.
     pub refused: u64,
 }
 
-/// The last seconds of every port.
+/// The packets of the last seconds of every port.
 pub struct PacketMemory {
     ports: Mutex<Ports>,
     max_answer: usize,
 }
 
 impl PacketMemory {
-    /// `named`: node and port as the configuration names them; those have their place.
+    /// Creates an empty memory; `named` are (node, port) pairs that always have a place.
     pub fn new(bounds: Bounds, named: BTreeSet<(u32, u32)>) -> Self {
         let keep_ns = u64::from(bounds.keep_s) * 1_000_000_000;
         Self {
@@ -83,7 +83,7 @@ impl PacketMemory {
         }
     }
 
-    /// Packets that came to a port in a time range, ordered by that time.
+    /// Returns the packets that arrived at a port in a time range, in order of arrival.
     pub fn read(&self, request: &ReadPacketsRequest) -> PacketBatch {
         let range = request.from_ns..request.to_ns;
         let limit = match request.max_packets as usize {
@@ -118,7 +118,7 @@ impl PacketMemory {
     }
 }
 
-/// The `most` packets that came first, in any order; not twice as many are copied.
+/// Returns the `most` packets that arrived first, in any order; copies fewer than twice as many.
 fn earliest<'a>(packets: impl Iterator<Item = &'a Packet>, most: usize) -> Vec<Packet> {
     let mut found = Vec::new();
     for packet in packets {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Record kept of one packet.
+//! The record kept of a packet.
 
 use tidemark_pipeline::PostcardRow;
 
-/// There are millions.
+/// Record of one packet, which is small because there are millions.
 #[derive(Clone, Copy)]
 pub(super) struct Packet {
     pub ingress_ns: u64,
-    /// 0 when dropped.
+    /// Departure time; 0 if dropped.
     pub egress_ns: u64,
-    /// All ones where it is not known.
+    /// Queue occupancy; all ones if unknown.
     pub occupancy_bytes: u64,
     pub flow_id: u64,
-    /// An IP packet is no longer than this can say.
+    /// Length of the IP packet, which always fits into 16 bits.
     pub ip_bytes: u16,
     pub ce_marked: bool,
     pub queue: u8,

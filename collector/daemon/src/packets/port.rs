@@ -5,13 +5,13 @@ use super::packet::Packet;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Packets of a port's first piece of memory: a port that somebody makes up costs
-/// little. Each piece is twice as large as the one before, up to [`CHUNK`].
+/// Packets in a port's first chunk, which is small so that a made-up port costs little. Each chunk
+/// is twice as large as the one before, up to [`CHUNK`].
 pub(super) const FIRST_CHUNK: usize = 16;
-/// Packets of the largest piece.
+/// Packets in the largest chunk.
 pub(super) const CHUNK: usize = 4096;
 
-/// A piece, with the times of arrival in it: a read takes a small part of minutes of packets, and
+/// A chunk of packets with its range of arrival times, so that a short read skips most chunks:
 /// readers hold up writers.
 struct Chunk {
     packets: Vec<Packet>,
@@ -46,15 +46,14 @@ impl Chunk {
     }
 }
 
-/// The packets of a port, in pieces: one large ring would need twice its memory
-/// while it grows.
+/// The packets of a port, in chunks: one large ring would need twice its memory while it grows.
 #[derive(Default)]
 pub(super) struct Port {
     chunks: VecDeque<Chunk>,
-    /// Packets of the first chunk that are gone.
+    /// Packets of the first chunk that have been removed.
     gone: usize,
     pub length: usize,
-    /// Packets that the pieces have place for.
+    /// Packets that the chunks have room for.
     pub capacity: usize,
 }
 
@@ -81,7 +80,7 @@ impl Port {
         self.chunks.front()?.packets.get(self.gone)
     }
 
-    /// Forgets the oldest packet; true when there was one.
+    /// Removes the oldest packet; returns whether there was one.
     #[inline]
     pub(super) fn pop_front(&mut self) -> bool {
         let Some(first) = self.chunks.front().map(|c| c.packets.len()) else {
@@ -95,7 +94,7 @@ impl Port {
         true
     }
 
-    /// Forgets the oldest piece with the packets in it.
+    /// Removes the oldest chunk with its packets.
     pub(super) fn pop_chunk(&mut self) {
         if let Some(first) = self.chunks.front() {
             self.length -= first.packets.len() - self.gone;
@@ -110,8 +109,8 @@ impl Port {
         self.gone = 0;
     }
 
-    /// Forgets what came more than `keep_ns` from `newest_ns`, from the oldest on: a
-    /// clock that restarted leaves its past as well.
+    /// Removes packets, from the oldest on, that arrived more than `keep_ns` from `newest_ns`,
+    /// before or after: a clock that restarted also leaves its past behind.
     pub(super) fn age(&mut self, newest_ns: u64, keep_ns: u64) {
         while self
             .front()
@@ -121,7 +120,7 @@ impl Port {
         }
     }
 
-    /// Packets that arrived within a range.
+    /// Returns the packets that arrived within a range.
     pub(super) fn within(&self, range: Range<u64>) -> impl Iterator<Item = &Packet> {
         let pieces = self.chunks.iter().enumerate();
         let pieces = pieces.map(|(i, c)| (if i == 0 { self.gone } else { 0 }, c));

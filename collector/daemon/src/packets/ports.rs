@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The ports of every node, bounded in packets and in bytes.
+//! The packets of the ports of every node, bounded in number and in bytes.
 
 use super::packet::Packet;
 use super::port::{CHUNK, Port};
@@ -7,17 +7,17 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use tidemark_pipeline::PostcardRow;
 
-/// Ports of a node that the configuration does not name: as many as the interval
+/// Maximum number of a node's ports that the configuration does not name: as many as the interval
 /// records have.
 const MAX_UNNAMED: usize = 256;
-/// How often ports are looked through that get no packets, in the node's time.
+/// How often idle ports are swept, in the node's time.
 const SWEEP_EVERY_NS: u64 = 1_000_000_000;
 
 #[derive(Default)]
 struct Node {
     ports: FxHashMap<u32, Port>,
     unnamed: usize,
-    /// When its idle ports were looked through.
+    /// Time of the last sweep of the node's idle ports.
     swept_ns: u64,
 }
 
@@ -25,15 +25,15 @@ struct Node {
 #[derive(Default)]
 pub(super) struct Ports {
     nodes: FxHashMap<u32, Node>,
-    /// Node and port, as the configuration names them.
+    /// Configured (node, port) pairs.
     named: BTreeSet<(u32, u32)>,
     keep_ns: u64,
     max_packets: usize,
-    /// In memory.
+    /// Packets in memory.
     pub packets: usize,
-    /// Packets that the memory of all ports has place for.
+    /// Packets that the memory of all ports has room for.
     capacity: usize,
-    /// Packets of ports that found no place.
+    /// Packets not kept, at ports beyond the limit.
     pub refused: u64,
 }
 
@@ -47,7 +47,7 @@ impl Ports {
         }
     }
 
-    /// Bytes taken for packets, with places that are free.
+    /// Returns the bytes allocated for packets, including free places.
     pub(super) fn bytes(&self) -> usize {
         self.capacity * size_of::<Packet>()
     }
@@ -56,7 +56,7 @@ impl Ports {
         self.nodes.get(&node_id)?.ports.get(&port)
     }
 
-    /// Adds packets of one port, and forgets what is too old and too much.
+    /// Adds packets of one port, and removes packets that are too old or too many.
     pub(super) fn add(&mut self, node_id: u32, port: u32, run: &[PostcardRow]) {
         let Some(last) = run.last() else { return };
         let node = self.nodes.entry(node_id).or_default();
@@ -81,7 +81,7 @@ impl Ports {
         self.shrink();
     }
 
-    /// Forgets what is old at every port of a node, and ports without packets.
+    /// Removes old packets at every port of a node, and ports without packets.
     fn sweep(&mut self, node_id: u32, newest_ns: u64) {
         let Some(node) = self.nodes.get_mut(&node_id) else {
             return;
@@ -99,9 +99,8 @@ impl Ports {
         });
     }
 
-    /// Forgets the oldest packets of the largest ports until the rest fits: by their
-    /// number, and by the memory that is taken for them. Full pieces, and two more that
-    /// are not, take no more than the bound.
+    /// Removes the oldest packets of the largest ports until the rest fits, by number and by
+    /// allocated memory. Full chunks, and two more that are not full, take no more than the limit.
     fn shrink(&mut self) {
         while self.packets > self.max_packets {
             let excess = self.packets - self.max_packets;
@@ -127,7 +126,7 @@ impl Ports {
         }
     }
 
-    /// Makes the port with the largest size smaller; `None` where there is no port.
+    /// Shrinks the port with the largest `size`; `None` if there is no port.
     fn shrink_largest(
         &mut self,
         size: impl Fn(&Port) -> usize,

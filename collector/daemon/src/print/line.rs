@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A line of the output.
+//! Lines of the output.
 
 use int_report::{InnerPacket, Report, parse_inner};
 use serde::Serialize;
 use std::net::IpAddr;
 
-/// One report. Times and depths are in the node's own units, as it sent them;
-/// what a report does not have is left out.
+/// One report. Times and depths are in the node's own units, as it sent them; fields that a report
+/// does not have are left out.
 #[derive(Serialize)]
 pub(super) struct Line {
     exporter: IpAddr,
@@ -55,7 +55,7 @@ struct PacketLine {
     ecn: &'static str,
 }
 
-/// A datagram that cannot be read, or the rest of one.
+/// A datagram that cannot be read, or not to its end.
 #[derive(Serialize)]
 pub(super) struct Malformed {
     pub exporter: IpAddr,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `print`: what a switch sends, one JSON line per report, without any
-//! configuration. The first thing to try where no reports arrive.
+//! `print`: prints the reports that a switch sends, one JSON line each, without any configuration.
+//! The first thing to try if no reports arrive.
 
 mod line;
 #[cfg(test)]
@@ -17,27 +17,27 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use tidemark_pcap::{Datagrams, STDIN};
 
-/// No UDP datagram is longer.
+/// Maximum length of a UDP datagram.
 const MAX_DATAGRAM_BYTES: usize = 65_535;
 
 #[derive(Debug, Args)]
 pub(crate) struct PrintArgs {
-    /// Take reports at this UDP address.
+    /// UDP address to listen on for reports.
     #[arg(long, default_value = "0.0.0.0:32766", conflicts_with = "pcap")]
     listen: SocketAddr,
-    /// Read them from a capture file instead, pcap or pcapng (.gz allowed); `-` is standard
-    /// input, whose lines come at once.
+    /// Read reports from a capture file instead, pcap or pcapng (.gz allowed); `-` is standard
+    /// input, whose lines are printed at once.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
-    /// With --pcap: only datagrams to these UDP ports; default all.
+    /// With --pcap: only datagrams to these UDP ports; default: all.
     #[arg(long, value_delimiter = ',', requires = "pcap")]
     port: Vec<u16>,
-    /// End after so many lines.
+    /// End after this many lines.
     #[arg(long)]
     count: Option<u64>,
 }
 
-/// Writes lines until there are enough of them.
+/// Writes lines until the requested number is reached.
 struct Printer<W> {
     out: W,
     left: Option<u64>,
@@ -45,7 +45,7 @@ struct Printer<W> {
 }
 
 impl<W: Write> Printer<W> {
-    /// The lines of one datagram. False when no more are wanted.
+    /// Writes the lines of one datagram; returns false if no more are wanted.
     fn datagram(&mut self, exporter: IpAddr, payload: &[u8]) -> io::Result<bool> {
         let mut written = Ok(());
         let (mut reports, mut hops) = (0, 0);
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &PrintArgs) -> Result<()> {
         Some(path) => from_file(path, &args.port, &mut printer),
         None => from_socket(args.listen, &mut printer),
     };
-    // Lines say why where nothing was read.
+    // If nothing was read, the lines say why.
     printer.out.flush()?;
     printed
 }
@@ -130,7 +130,7 @@ fn from_socket(listen: SocketAddr, printer: &mut Printer<impl Write>) -> Result<
         let payload = buffer.get(..length).unwrap_or_default();
         printer.account.frames += 1;
         let more = printer.datagram(from.ip(), payload)?;
-        // Someone looking on sees it at once.
+        // Show each line at once.
         printer.out.flush()?;
         if !more {
             printer.account.something()?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counters of the receiving threads, readable at any time from any other.
+//! Counters of the receiving threads, readable at any time from any thread.
 
 use super::path::Path;
 use super::received::Received;
@@ -9,15 +9,15 @@ use std::sync::Arc;
 /// Sums over some or all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// System calls that brought something.
+    /// System calls that returned datagrams; with a ring, batches taken from it.
     pub batches: u64,
-    /// Messages of the kernel: single or coalesced datagrams.
+    /// Messages from the kernel: single or coalesced datagrams.
     pub messages: u64,
-    /// Datagrams in them.
+    /// Datagrams in these messages.
     pub datagrams: u64,
-    /// UDP payload.
+    /// UDP payload, in bytes.
     pub bytes: u64,
-    /// Datagrams that found a socket's buffer full (and bad checksums); a
+    /// Datagrams that the kernel dropped because a buffer was full (or a checksum wrong); a
     /// coalesced message counts once, as the kernel counts.
     pub kernel_drops: u64,
     /// Failed system calls.
@@ -44,7 +44,7 @@ impl ShardCounters {
         self.0.lock().errors += 1;
     }
 
-    /// `drops`: the kernel's 32-bit counter of this socket, which may wrap.
+    /// Updates the drops; `drops` is the kernel's 32-bit counter of this socket, which may wrap.
     pub(super) fn set_kernel_drops(&self, drops: Option<u32>) {
         let Some(drops) = drops else { return };
         let mut totals = self.0.lock();
@@ -53,11 +53,11 @@ impl ShardCounters {
     }
 }
 
-/// Counters of all threads, and what they count.
+/// Counters of all threads, and the receive path of each address.
 #[derive(Debug)]
 pub struct Counters {
     pub(super) shards: Vec<Arc<ShardCounters>>,
-    /// Of each address.
+    /// Receive path of each address.
     pub paths: Vec<Path>,
 }
 
@@ -67,7 +67,7 @@ impl Counters {
         Self { shards, paths }
     }
 
-    /// Of all threads.
+    /// Returns the sums over all threads.
     #[must_use]
     pub fn totals(&self) -> Totals {
         let mut sum = Totals::default();

@@ -16,9 +16,9 @@ pub enum BindError {
     NoAddress,
     #[error("{address} is in use by another process; stop it or listen on another port")]
     InUse { address: SocketAddr },
-    #[error("{address} is no address of this machine; listen on one that is")]
+    #[error("{address} is not an address of this machine; listen on one that is")]
     NotLocal { address: SocketAddr },
-    #[error("no right to listen on {address}; use a port above 1023")]
+    #[error("no permission to listen on {address}; use a port above 1023")]
     Permission { address: SocketAddr },
     #[error("cannot {what} on {address}: {source}")]
     Io {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs in the kernel (classic BPF): which socket of a group a datagram goes to, and which
-//! packets the ring takes and the socket leaves.
+//! Classic BPF programs in the kernel, which choose the socket of a group for each datagram, and
+//! the packets that the ring takes and the socket leaves.
 
 use std::io;
 use std::mem::size_of_val;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 
-/// Offsets from here on count from the IP header, those of the other from what the kernel
-/// knows of the packet.
+/// Bases of offsets: into the packet from its IP header on, and into the kernel's own data about
+/// the packet.
 const NETWORK_HEADER: u32 = -0x10_0000_i32 as u32;
 const ANCILLARY: u32 = -0x1000_i32 as u32;
 /// `PACKET_HOST`: sent to this machine.
 const TO_THIS_HOST: u32 = 0;
 const UDP: u32 = 17;
-/// Longest accepted part of a packet.
+/// Return value that accepts a whole packet.
 const ALL: u32 = u32::MAX;
-/// A piece of an IPv4 packet: more follow, or it is not the first.
+/// Bits set in a fragment of an IPv4 packet: more fragments follow, or it is not the first.
 const IS_FRAGMENT: u32 = 0x3fff;
 const IPV6_HEADER_BYTES: u32 = 40;
 
-/// Instructions; a jump goes so many further.
+/// Instructions; a jump skips as many as it says.
 struct Program(Vec<libc::sock_filter>);
 
 impl Program {
@@ -38,7 +38,7 @@ impl Program {
         self.op(libc::BPF_LD | size | libc::BPF_ABS, at)
     }
 
-    /// Ends with "no" unless the loaded value is `k`.
+    /// Rejects the packet unless the loaded value is `k`.
     fn only(self, k: u32) -> Self {
         self.jump(libc::BPF_JEQ, k, 1, 0).op(libc::BPF_RET, 0)
     }
@@ -71,7 +71,7 @@ impl Program {
     }
 }
 
-/// Loads the source port, or what stands `beyond` it.
+/// Loads the source port, or the word `beyond` bytes after it.
 fn load_port(program: Program, ipv6: bool, beyond: u32) -> Program {
     if ipv6 {
         // After the fixed header: reports carry no extension headers.
@@ -92,25 +92,25 @@ fn by_source_port(shards: usize, ipv6: bool) -> Program {
         .op(libc::BPF_RET | libc::BPF_A, 0)
 }
 
-/// Steers the sockets that share the port of `socket`.
+/// Steers datagrams to the sockets that share the port of `socket`.
 pub(super) fn steer_port(socket: &impl AsRawFd, shards: usize, ipv6: bool) -> io::Result<()> {
     let mut program = by_source_port(shards, ipv6);
     program.attach(socket, libc::SOL_SOCKET, libc::SO_ATTACH_REUSEPORT_CBPF)
 }
 
-/// Steers the rings of the group that `socket` belongs to.
+/// Steers packets to the rings of the group that `socket` belongs to.
 pub(super) fn steer_rings(socket: &impl AsRawFd, shards: usize, ipv6: bool) -> io::Result<()> {
     let mut program = by_source_port(shards, ipv6);
     program.attach(socket, libc::SOL_PACKET, libc::PACKET_FANOUT_DATA)
 }
 
-/// Keeps everything out.
+/// Rejects all packets.
 pub(super) fn take_nothing(socket: &impl AsRawFd) -> io::Result<()> {
     let mut nothing = Program(Vec::new()).op(libc::BPF_RET, 0);
     nothing.attach(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER)
 }
 
-/// Takes the UDP datagrams to `to` that came whole.
+/// Takes only UDP datagrams to `to` that are not fragmented.
 pub(super) fn take_whole_datagrams(socket: &impl AsRawFd, to: SocketAddr) -> io::Result<()> {
     let to_host = Program(Vec::new())
         .load(libc::BPF_W, ANCILLARY + 4)
@@ -142,8 +142,8 @@ pub(super) fn take_whole_datagrams(socket: &impl AsRawFd, to: SocketAddr) -> io:
     program.attach(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER)
 }
 
-/// Leaves to the ring what it takes: datagrams in packets of up to `longest_bytes`. Longer
-/// ones came in pieces, which the kernel has put together.
+/// Leaves to the ring the datagrams that it takes, in packets of up to `longest_bytes`. Longer
+/// packets arrived as fragments, which the kernel has reassembled.
 pub(super) fn leave_to_ring(
     socket: &impl AsRawFd,
     ipv6: bool,
@@ -152,7 +152,7 @@ pub(super) fn leave_to_ring(
     let start = Program(Vec::new());
     let (start, length_at, longest) = match ipv6 {
         false => (start, 2, longest_bytes),
-        // Behind extension headers the ring does not look.
+        // The ring does not look behind extension headers.
         true => (
             start
                 .load(libc::BPF_B, NETWORK_HEADER + 6)
@@ -170,7 +170,7 @@ pub(super) fn leave_to_ring(
     program.attach(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER)
 }
 
-/// Gives all back to a socket.
+/// Removes the filter of a socket, which then receives everything again.
 pub(super) fn leave_nothing(socket: &impl AsRawFd) {
     // SAFETY: the option takes no value.
     unsafe {

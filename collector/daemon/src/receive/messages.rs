@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Many messages per system call, into buffers that are used again and again.
+//! Receives many messages per system call, into buffers that are reused.
 
 use std::io;
 use std::mem::size_of;
@@ -11,11 +11,10 @@ use socket2::Socket;
 
 use super::received::{Message, Received};
 
-/// Messages taken from the kernel at once.
+/// Maximum number of messages per system call.
 const COUNT: usize = 64;
-/// Distance of the buffers: the longest a message, coalesced or not, can be,
-/// and some cache lines, so that the beginnings of all buffers do not compete
-/// for the same lines of the cache.
+/// Distance between buffers: the longest that a message, coalesced or not, can be, and some cache
+/// lines, so that the starts of the buffers do not compete for the same cache lines.
 const BUFFER_BYTES: usize = 65_536 + 5 * 64;
 
 /// Room for the control message with the segment size.
@@ -23,7 +22,7 @@ const BUFFER_BYTES: usize = 65_536 + 5 * 64;
 #[derive(Clone, Copy)]
 struct Control([u8; 64]);
 
-/// Buffers of one thread, and the kernel's description of them.
+/// Buffers of one thread, and the headers that describe them to the kernel.
 pub(super) struct Messages {
     names: Box<[libc::sockaddr_storage]>,
     controls: Box<[Control]>,
@@ -65,11 +64,11 @@ impl Messages {
         this
     }
 
-    /// Gives `f` what there is; when `wait`, waits for the first message as
-    /// long as the socket's time limit allows. True when there may be more.
+    /// Passes the available messages to `f`; with `wait`, waits for the first message up to the
+    /// socket's timeout. Returns whether there may be more.
     ///
     /// # Errors
-    /// `WouldBlock` when there is nothing, else that of the system call.
+    /// `WouldBlock` if there is nothing, else the error of the system call.
     pub(super) fn receive(
         &mut self,
         socket: &Socket,
@@ -116,19 +115,19 @@ impl Messages {
             messages: list.get(..received).unwrap_or_default(),
             more: received == COUNT,
         });
-        // The kernel has put in their places what it used of them.
+        // The kernel has replaced the lengths by those that it used.
         self.headers.iter_mut().take(received).for_each(prepare);
         Ok(received == COUNT)
     }
 }
 
-/// Makes a header as it has to be before a call.
+/// Prepares a header for a call.
 fn prepare(header: &mut libc::mmsghdr) {
     header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
     header.msg_hdr.msg_controllen = size_of::<Control>();
 }
 
-/// Length of the coalesced datagrams, when the kernel says that they are.
+/// Returns the length of the datagrams, if the kernel has coalesced them.
 fn segment_bytes(header: &libc::msghdr) -> Option<usize> {
     // SAFETY: `header` is as the kernel filled it, and its control area lives.
     unsafe {
@@ -146,7 +145,7 @@ fn segment_bytes(header: &libc::msghdr) -> Option<usize> {
     None
 }
 
-/// Address and port of the exporter, IPv4 also where an IPv6 socket saw it.
+/// Returns the exporter's address and port; IPv4 addresses even from an IPv6 socket.
 fn source(name: &libc::sockaddr_storage) -> Option<(IpAddr, u16)> {
     let place: *const libc::sockaddr_storage = name;
     match libc::c_int::from(name.ss_family) {

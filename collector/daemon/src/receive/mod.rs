@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Receives report datagrams as fast as the kernel gives them: by rings of packets
-//! where `receive.path` asks for them and they can be had, else by several sockets
-//! per address (SO_REUSEPORT) with a thread each, datagrams that the kernel has
-//! coalesced (UDP_GRO), many per system call (recvmmsg), large buffers.
+//! Receives report datagrams as fast as the kernel delivers them: through packet rings if
+//! `receive.path` asks for them and they are available, else through several sockets per address
+//! (SO_REUSEPORT) with a thread each, datagrams coalesced by the kernel (UDP_GRO), many per system
+//! call (recvmmsg), and large buffers.
 //!
-//! The sockets of one address share the work by the UDP source port: a switch
-//! varies it with the flow. Every datagram the kernel had no room for is
-//! counted ([`Totals::kernel_drops`]).
+//! The sockets of one address share the work by the UDP source port, which a switch varies with the
+//! flow. Every datagram that the kernel had no room for is counted ([`Totals::kernel_drops`]).
 
 mod counters;
 mod error;
@@ -36,14 +35,14 @@ pub use received::{Message, Received};
 pub use ring::NoRing;
 use socket::ReportSocket;
 
-/// Datagrams that follow each other within this are worth gathering.
+/// Longest time between two calls after which datagrams are left to gather.
 const DENSE: Duration = Duration::from_millis(1);
-/// For how long they gather in the kernel before the next call: a call, and the
-/// waking of two threads, for each would cost more than all else. It is no more
-/// than the kernel's own tolerance of timers, twice at most.
+/// How long datagrams gather in the kernel before the next call: a call and the waking of two
+/// threads for each datagram would cost more than all else. This is no more than the slack of the
+/// kernel's timers, so that it takes twice as long at most.
 const GATHER: Duration = Duration::from_micros(50);
-/// After a request to stop, what the sockets hold is delivered for this long at
-/// most: senders may go on.
+/// How long, at most, datagrams in the sockets are delivered after a request to stop: senders may
+/// go on.
 const STOP_WITHIN: Duration = Duration::from_millis(500);
 /// How often the kernel's drop counter is read while datagrams flow.
 const DROP_CHECK: Duration = Duration::from_millis(20);
@@ -56,11 +55,11 @@ pub struct ReportReceiver {
 }
 
 impl ReportReceiver {
-    /// Opens `shards` sockets on every address. A port of 0 is chosen by the
-    /// kernel, the same for all shards of that address.
+    /// Opens `shards` sockets on every address. For port 0 the kernel chooses a port, which all
+    /// shards of that address share.
     ///
     /// # Errors
-    /// Says which address and what to do.
+    /// Names the address and what to do.
     pub fn bind(listen: &[SocketAddr], options: &ReceiveConfig) -> Result<Self, BindError> {
         if options.shards == 0 {
             return Err(BindError::NoShards);
@@ -81,23 +80,23 @@ impl ReportReceiver {
         Ok(Self { sockets, counters })
     }
 
-    /// Address of each socket, in the order of the shards' numbers.
+    /// Returns the address of each socket, in the order of the shards' numbers.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.sockets.iter().map(|socket| socket.address).collect()
     }
 
-    /// Counters that live on after this value.
+    /// Returns the counters, which outlive this value.
     #[must_use]
     pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(&self.counters)
     }
 
-    /// Starts one thread per socket. `handler` makes what each thread calls
-    /// with every batch, from the number of the thread.
+    /// Starts one thread per socket. `handler` takes the number of a thread and returns the
+    /// function that the thread calls with every batch.
     ///
     /// # Errors
-    /// When a thread cannot be started; those started before are stopped.
+    /// If a thread cannot be started; threads started before are stopped.
     pub fn start<H>(self, mut handler: impl FnMut(usize) -> H) -> io::Result<Running>
     where
         H: FnMut(&Received<'_>) + Send + 'static,
@@ -151,12 +150,12 @@ fn run(
 ) {
     let mut messages = Messages::new();
     let mut checked = Instant::now();
-    // The call before has filled all buffers: more is probably there.
+    // Whether the last call filled all buffers, so that more is probably there.
     let mut more = false;
     let mut last = Instant::now();
     let mut stopping_since = None;
     loop {
-        // Before the call: what had arrived by then is still delivered.
+        // Read before the call, so that all datagrams that have arrived by now are delivered.
         let stopping = stop.load(Ordering::Relaxed);
         if stopping {
             let since = *stopping_since.get_or_insert_with(Instant::now);
@@ -204,7 +203,7 @@ fn run(
                 _ => {
                     count.add_error();
                     tracing::warn!(%error, address = %socket.address, "receiving reports");
-                    // Not to spin should it last.
+                    // Do not spin if the error persists.
                     std::thread::sleep(Duration::from_millis(10));
                     if stopping {
                         return;

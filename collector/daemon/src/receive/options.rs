@@ -3,15 +3,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Ways of reports from the kernel.
+/// How reports are received from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReceivePath {
     /// UDP sockets.
     Socket,
-    /// Rings of packets, which cost a fraction for datagrams that come one by one; sockets
-    /// where there can be none. Needs CAP_NET_RAW at the start; the machine's own rules
-    /// for what comes in (netfilter) do not reach a ring.
+    /// Packet rings, which cost a fraction for datagrams that arrive one by one; sockets if there
+    /// can be no ring. Needs CAP_NET_RAW at the start; the machine's rules for incoming packets
+    /// (netfilter) do not apply to a ring.
     Ring,
 }
 
@@ -19,15 +19,15 @@ pub enum ReceivePath {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReceiveConfig {
-    /// Sockets, with a thread each, per listening address; and pipelines, with a
-    /// thread each, among which the nodes are dealt out.
+    /// Number of sockets per listening address, and of pipelines, among which the nodes are
+    /// divided; each has its own thread.
     pub shards: usize,
-    /// Receive buffer of each socket, bytes of the kernel's accounting (a small
-    /// datagram counts for more than its length).
+    /// Receive buffer of each socket, in bytes as the kernel counts them (a small datagram counts
+    /// for more than its length).
     pub buffer_bytes: usize,
-    /// Way from the kernel.
+    /// How reports are received from the kernel.
     pub path: ReceivePath,
-    /// Let the kernel hand over coalesced datagrams in one piece.
+    /// Whether the kernel may hand over coalesced datagrams in one piece.
     pub gro: bool,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The datagram in an IP packet of the ring. No I/O.
+//! Finds the datagram in an IP packet of the ring. No I/O.
 
 use super::received::Message;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,28 +10,28 @@ const IPV6_HEADER_BYTES: usize = 40;
 /// A packet as the kernel hands it over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet<'a> {
-    /// From its IP header on, with what the link has added behind it.
+    /// The packet from its IP header on, with any bytes that the link has added at the end.
     pub ip: &'a [u8],
-    /// Payload of each datagram, bytes, where it holds several.
+    /// Payload of each datagram, in bytes, if the packet holds several.
     pub segment_bytes: Option<usize>,
-    /// The kernel knows that its checksum is right, or will make it itself.
+    /// Whether the kernel has verified the checksum, or will compute it itself.
     pub is_checked: bool,
 }
 
-/// Why there is no datagram to hand on.
+/// Why a packet has no datagram to pass on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoDatagram {
-    /// It is longer than the ring takes: the socket has it.
+    /// The packet is longer than the ring takes: the socket receives the datagram.
     OfSocket,
-    /// Its lengths or its checksum are wrong.
+    /// The packet's lengths or its checksum are wrong.
     Damaged,
 }
 
 impl<'a> Packet<'a> {
-    /// The datagrams in it; those in packets of more than `longest_bytes` are the socket's.
+    /// Returns the packet's datagrams, if each fits into a packet of `longest_bytes`.
     ///
     /// # Errors
-    /// Why there are none.
+    /// Why there are no datagrams.
     #[inline]
     pub(super) fn message(&self, longest_bytes: usize) -> Result<Message<'a>, NoDatagram> {
         let ip = self.ip;
@@ -46,7 +46,7 @@ impl<'a> Packet<'a> {
             return Err(NoDatagram::Damaged);
         };
         let told = usize::from(u16::from_be_bytes([l0, l1]));
-        // Of several in one packet only the packet's own length counts.
+        // If a packet holds several datagrams, only the packet's own length counts.
         let bytes = match self.segment_bytes {
             Some(_) => rest,
             None => told
@@ -71,7 +71,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Source address, and where the UDP header begins and the packet ends.
+/// Returns the source address, and the offsets of the UDP header and of the packet's end.
 #[inline]
 fn source(ip: &[u8]) -> Option<(IpAddr, usize, usize)> {
     let be16 = |at: usize| {
@@ -94,7 +94,7 @@ fn source(ip: &[u8]) -> Option<(IpAddr, usize, usize)> {
     }
 }
 
-/// Whether the checksum of a datagram, over its pseudo header too, is right (RFC 768).
+/// Checks the checksum of a datagram, which includes the pseudo header (RFC 768).
 #[cold]
 fn is_sum_right(ip: &[u8], datagram: Option<&[u8]>) -> bool {
     let addresses = match ip.first().map(|b| b >> 4) {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// RFC 1071's way, byte by byte, as another implementation.
+    /// Another implementation of the checksum, byte by byte as in RFC 1071.
     fn checksum(source: [u8; 4], to: [u8; 4], datagram: &[u8]) -> u16 {
         let mut all = [&source[..], &to, &[0, 17]].concat();
         all.extend((datagram.len() as u16).to_be_bytes());
@@ -191,7 +191,7 @@ mod tests {
         #[test]
         fn a_flipped_bit_is_damage(payload in prop::collection::vec(any::<u8>(), 1..100), at in any::<prop::sample::Index>(), bit in 0u8..8) {
             let mut ip = packet(&payload, 0, |sum| sum);
-            // Beyond the length of the datagram, which is told twice, and the checksum.
+            // Only in the payload: past the UDP header, with its length and checksum.
             let at = 28 + at.index(ip.len() - 28);
             ip[at] ^= 1 << bit;
             prop_assert_eq!(read(&ip, false).unwrap_err(), NoDatagram::Damaged);

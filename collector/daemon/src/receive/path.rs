@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether reports come by a ring or a socket, and why.
+//! Whether reports are received through a ring or a socket, and why.
 
 use super::options::ReceivePath;
 use super::ring::NoRing;
 use serde::Serialize;
 use std::net::SocketAddr;
 
-/// The way of the reports of one address.
+/// Receive path of one address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Path {
-    /// Their destination.
+    /// Destination of the reports.
     pub address: SocketAddr,
-    /// The way from the kernel.
+    /// How the reports are received from the kernel.
     pub path: ReceivePath,
-    /// Why they do not come by a ring; none where they do.
+    /// Why the reports are not received through a ring; `None` if they are.
     pub no_ring: Option<String>,
 }
 
 impl Path {
     pub(super) fn new(address: SocketAddr, no_ring: Option<NoRing>) -> Self {
         match &no_ring {
-            None => tracing::info!(%address, "reports come by a ring"),
+            None => tracing::info!(%address, "reports come through a ring"),
             Some(NoRing::NotAsked) => {}
-            Some(why) => tracing::warn!(%address, "reports come by a socket, not by a ring: {why}"),
+            Some(why) => tracing::warn!(%address, "reports come through a socket, no ring: {why}"),
         }
         Self {
             address,

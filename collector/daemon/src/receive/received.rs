@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Datagrams that one system call has brought.
+//! Datagrams that one system call has returned.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Messages received together, borrowed from the thread's buffers. An empty one
-/// says that after all nothing followed a batch with `more`.
+/// Messages received together, borrowed from the thread's buffers. An empty batch says that after
+/// all nothing followed a batch with `more`.
 #[derive(Debug)]
 pub struct Received<'a> {
     /// When the batch was taken from the kernel, Unix time.
     pub rx_unix_ns: u64,
-    /// In order of reception.
+    /// Messages in order of reception.
     pub messages: &'a [Message<'a>],
-    /// Another batch, perhaps an empty one, follows at once.
+    /// Whether another batch, perhaps an empty one, follows at once.
     pub more: bool,
 }
 
@@ -25,21 +25,21 @@ impl<'a> Received<'a> {
     }
 }
 
-/// One or, coalesced by the kernel, several datagrams of one exporter.
+/// One datagram of an exporter, or several that the kernel has coalesced.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     /// Source address of the datagrams.
     pub exporter: IpAddr,
     /// UDP source port of the datagrams.
     pub source_port: u16,
-    /// Their payloads one after the other.
+    /// Payloads of the datagrams, one after the other.
     pub bytes: &'a [u8],
-    /// Length of each but the last, which may be shorter.
+    /// Length of each datagram except the last, which may be shorter.
     pub(super) segment_bytes: usize,
 }
 
 impl<'a> Message<'a> {
-    /// A place for one.
+    /// Returns an empty message, as a placeholder.
     pub(super) fn nothing() -> Self {
         Self {
             exporter: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -49,24 +49,24 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// UDP payload of each datagram.
+    /// Returns the UDP payload of each datagram.
     #[inline]
     pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        // An empty datagram has arrived too.
+        // An empty datagram also counts.
         let empty: Option<&'a [u8]> = self.bytes.is_empty().then_some(&[]);
         empty
             .into_iter()
             .chain(self.bytes.chunks(self.segment_bytes.max(1)))
     }
 
-    /// Length of each datagram but the last.
+    /// Returns the length of each datagram except the last.
     #[must_use]
     #[inline]
     pub fn segment_bytes(&self) -> usize {
         self.segment_bytes.max(1)
     }
 
-    /// Number of datagrams.
+    /// Returns the number of datagrams.
     #[must_use]
     #[inline]
     pub fn count(&self) -> usize {

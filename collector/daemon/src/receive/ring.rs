@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A ring of blocks that the kernel fills with packets (TPACKET_V3), for datagrams that come
-//! one by one: without a system call, and a copy out of the kernel, for each.
+//! A ring of blocks that the kernel fills with packets (TPACKET_V3), for datagrams that arrive one
+//! by one: saves a system call, and a copy out of the kernel, for each.
 //!
-//! The socket stays bound. It answers for the port, and takes what came in pieces, which the
-//! ring sees unassembled; the kernel drops there what the ring has.
+//! The socket stays bound. It answers for the port, and receives fragmented datagrams, which the
+//! ring sees only in fragments; a filter in the kernel drops the ring's datagrams there.
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -25,23 +25,23 @@ use super::filter;
 use super::packet::{NoDatagram, Packet};
 use super::received::{Message, Received};
 
-/// Room for the longest packet, and for as many short ones as a waking is worth.
+/// Size of a block: room for the longest packet, and for as many short ones as justify a wake-up.
 const BLOCK_BYTES: u32 = 1 << 20;
 const FEWEST_BLOCKS: u32 = 4;
-/// A block is handed over after this though it is not full; the kernel rounds it up to its
-/// own clock's step.
+/// Time after which a block is handed over even if it is not full; the kernel rounds it up to its
+/// own clock's tick.
 const RETIRE_MS: u32 = 2;
-/// Messages that are handed on at once.
+/// Maximum number of messages passed on at once.
 const TOGETHER: usize = 64;
-/// Before the packet: `virtio_net_hdr`, which tells of several datagrams in one.
+/// Size of the `virtio_net_hdr` before a packet, which says whether it holds several datagrams.
 const VNET_BYTES: usize = 10;
 const VNET_GSO_UDP: u8 = 5;
-/// The kernel's own limit is that of its memory.
+/// Maximum number of blocks; the kernel itself is limited only by its memory.
 const MOST_BLOCKS: u32 = 4096;
-/// Linux before this drops coalesced datagrams where a ring wants to know of them.
+/// First kernel that does not drop coalesced datagrams for a ring with `virtio_net_hdr`.
 const FIRST_KERNEL: (u32, u32) = (6, 2);
 
-/// Why reports are not received by a ring.
+/// Why reports are not received through a ring.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum NoRing {
@@ -49,9 +49,9 @@ pub enum NoRing {
     NotAsked,
     #[error("{0} names no single address of this machine; list the addresses in `listen`")]
     NoSingleAddress(SocketAddr),
-    #[error("no right to open packet sockets (CAP_NET_RAW)")]
+    #[error("no permission to open packet sockets (CAP_NET_RAW)")]
     NoRight,
-    #[error("Linux {0} hands over no coalesced datagrams that way; 6.2 and later do")]
+    #[error("Linux {0} passes no coalesced datagrams to a ring; 6.2 and later do")]
     OldKernel(String),
     #[error("cannot {what}: {source}")]
     Io {
@@ -74,16 +74,16 @@ pub(super) struct Ring {
     socket: OwnedFd,
     base: *mut u8,
     blocks: u32,
-    /// The block that the kernel fills next.
+    /// Index of the next block to read.
     next: u32,
-    /// Longest packet whose datagram is the ring's, bytes.
+    /// Longest packet whose datagram the ring takes, in bytes.
     longest_bytes: usize,
     drops: u32,
     /// Packets whose lengths or checksum were wrong.
     damaged: u32,
 }
 
-// SAFETY: the mapping is used by who owns the `Ring`, one thread at a time.
+// SAFETY: only the owner of the `Ring` uses the mapping, one thread at a time.
 unsafe impl Send for Ring {}
 
 impl Drop for Ring {
@@ -99,8 +99,8 @@ impl AsRawFd for Ring {
     }
 }
 
-/// Rings for the sockets of one address, `buffer_bytes` each, in their order; from then on
-/// the sockets get what the rings leave.
+/// Opens a ring of `buffer_bytes` for each socket of one address, in their order; from then on the
+/// sockets receive what the rings leave.
 pub(super) fn open_group(
     address: SocketAddr,
     sockets: &[&Socket],
@@ -144,14 +144,14 @@ pub(super) fn open_group(
     Ok(rings)
 }
 
-/// Longest packet that the interface with an address takes in one piece, bytes.
+/// Returns the MTU, in bytes, of the interface that has an address.
 fn mtu_of(address: SocketAddr, socket: &Socket) -> Result<usize, NoRing> {
     let all = getifaddrs().map_err(failed("list the interfaces"))?;
     let has_it = |a: &nix::sys::socket::SockaddrStorage| match address {
         SocketAddr::V4(v4) => a.as_sockaddr_in().is_some_and(|a| a.ip() == *v4.ip()),
         SocketAddr::V6(v6) => a.as_sockaddr_in6().is_some_and(|a| a.ip() == *v6.ip()),
     };
-    // All of 127.0.0.0/8 is the loopback interface's, which lists one of them.
+    // All of 127.0.0.0/8 belongs to the loopback interface, which lists one address.
     let name = match address.ip().is_loopback() {
         true => Some("lo".to_owned()),
         false => {
@@ -183,7 +183,7 @@ fn mtu_of_interface(socket: &Socket, name: &str) -> io::Result<usize> {
     usize::try_from(mtu).map_err(io::Error::other)
 }
 
-/// Makes a group whose members are chosen by `program`, and returns its number.
+/// Creates a group whose members are chosen by `program`, and returns its number.
 fn make_group(ring: &Ring, program: u32) -> io::Result<u32> {
     let kind = program | libc::PACKET_FANOUT_FLAG_UNIQUEID;
     set(ring, libc::PACKET_FANOUT, &(kind << 16))?;
@@ -222,7 +222,7 @@ fn get<T>(socket: &impl AsRawFd, option: i32, value: &mut T) -> io::Result<()> {
 }
 
 impl Ring {
-    /// A ring that takes nothing yet.
+    /// Opens a ring that takes nothing yet.
     fn open(ipv6: bool, buffer_bytes: usize, longest_bytes: usize) -> Result<Self, NoRing> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         // Without a protocol nothing is received until the socket is bound.
@@ -266,7 +266,7 @@ impl Ring {
         Ok(ring)
     }
 
-    /// To every interface: a packet comes once, from the one that its address has it from.
+    /// Binds to every interface: a packet arrives once, from the interface that received it.
     fn bind(&self, ipv6: bool) -> io::Result<()> {
         let protocol = if ipv6 {
             libc::ETH_P_IPV6
@@ -308,8 +308,8 @@ impl Ring {
         self.status(index).load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
-    /// Gives `f` the datagrams of the next block that is full, or older than [`RETIRE_MS`];
-    /// false when there is none.
+    /// Passes to `f` the datagrams of the next block that is full, or older than [`RETIRE_MS`];
+    /// returns false if there is none.
     pub(super) fn receive(&mut self, mut f: impl FnMut(&Received<'_>)) -> bool {
         if !self.is_ready(self.next) {
             return false;
@@ -337,10 +337,10 @@ impl Ring {
         true
     }
 
-    /// Waits for a block, or for something in the socket, for `ms` at most.
+    /// Waits until a block is ready or the socket is readable, for at most `ms`.
     ///
     /// # Errors
-    /// That of the ring's socket, or of the call.
+    /// The error of the ring's socket, or of the call.
     pub(super) fn wait(&self, socket: &Socket, ms: u16) -> io::Result<()> {
         let read = PollFlags::POLLIN;
         let mut both = [
@@ -353,7 +353,7 @@ impl Ring {
             .revents()
             .is_some_and(|r| r.contains(PollFlags::POLLERR))
         {
-            // Asking clears it.
+            // Reading the error clears it.
             let error = getsockopt(&self.socket, SocketError)?;
             if error != 0 {
                 return Err(io::Error::from_raw_os_error(error));
@@ -362,12 +362,12 @@ impl Ring {
         Ok(())
     }
 
-    /// Whether a block waits to be taken.
+    /// Whether a block is ready to be taken.
     pub(super) fn has_block(&self) -> bool {
         self.is_ready(self.next)
     }
 
-    /// Packets of the next block, with the time of each, Unix ns.
+    /// Returns the packets of the next block, each with its Unix time in ns.
     fn packets(&self) -> impl Iterator<Item = (u64, Packet<'_>)> {
         let block: *const u8 = self.block(self.next).cast_const().cast();
         // SAFETY: the kernel wrote the header before it handed the block over.
@@ -378,7 +378,7 @@ impl Ring {
         let mut at = header.offset_to_first_pkt as usize;
         (0..header.num_pkts).map_while(move |_| {
             let head = bytes.get(at..at + size_of::<libc::tpacket3_hdr>())?;
-            // SAFETY: so many bytes are there, and any are a value of the structure.
+            // SAFETY: the slice is as long as the structure, for which any bytes are valid.
             let head: libc::tpacket3_hdr = unsafe { ptr::read_unaligned(head.as_ptr().cast()) };
             let link = at + usize::from(head.tp_mac);
             let network = at + usize::from(head.tp_net);
@@ -389,7 +389,7 @@ impl Ring {
         })
     }
 
-    /// Packets that found no free block, and those that were damaged.
+    /// Returns the number of packets that found no free block, or were damaged.
     pub(super) fn drops(&mut self) -> u32 {
         // SAFETY: all zero is a value of this C structure.
         let mut stats: libc::tpacket_stats_v3 = unsafe { zeroed() };
@@ -401,7 +401,7 @@ impl Ring {
     }
 }
 
-/// A packet of a block: `link` and `network` are where its headers begin.
+/// Returns a packet of a block; `link` and `network` are the offsets of its headers.
 fn packet<'a>(
     block: &'a [u8],
     link: usize,
@@ -419,7 +419,7 @@ fn packet<'a>(
     })
 }
 
-/// Messages that are handed on together, at the time of the last.
+/// Messages that are passed on together, with the time of the last.
 struct Batch<'a> {
     list: [Message<'a>; TOGETHER],
     count: usize,

@@ -16,10 +16,10 @@ use super::options::{ReceiveConfig, ReceivePath};
 use super::ring::{NoRing, Ring, open_group};
 use super::{filter, messages::Messages, received::Received};
 
-/// How long a thread waits for datagrams before it looks whether to stop.
+/// How long a thread waits for datagrams before it checks whether to stop.
 const IDLE: Duration = Duration::from_millis(IDLE_MS as u64);
 const IDLE_MS: u16 = 50;
-/// No block of a ring is open for longer, in whatever step the kernel's clock goes.
+/// Longest time that a block of a ring is open, whatever the tick of the kernel's clock.
 const RETIRED_MS: u16 = 25;
 
 #[derive(Debug)]
@@ -30,11 +30,11 @@ pub(super) struct ReportSocket {
 }
 
 impl ReportSocket {
-    /// Gives `f` what there is, in one or several batches; when `wait`, waits for the first.
-    /// True when there is more.
+    /// Passes the available datagrams to `f`, in one or several batches; with `wait`, waits for the
+    /// first. Returns whether there is more.
     ///
     /// # Errors
-    /// `WouldBlock` or `TimedOut` when there is nothing, else that of a system call.
+    /// `WouldBlock` or `TimedOut` if there is nothing, else the error of a system call.
     pub(super) fn receive(
         &mut self,
         messages: &mut Messages,
@@ -45,7 +45,7 @@ impl ReportSocket {
             return messages.receive(&self.socket, wait, f);
         };
         if !ring.has_block() {
-            // Also at the end: a block that is not full is handed over in a moment.
+            // Also when stopping: a block that is not full is handed over in a moment.
             ring.wait(&self.socket, if wait { IDLE_MS } else { RETIRED_MS })?;
         }
         let took = ring.receive(&mut f);
@@ -55,9 +55,9 @@ impl ReportSocket {
         }
     }
 
-    /// Datagrams that found no room, or were damaged, as the kernel counts them. Of a socket
-    /// with a ring it counts those that the ring has, so that what the socket itself loses is
-    /// told by the reports' numbers alone.
+    /// Returns the datagrams that found no room, or were damaged. With a ring, this is the ring's
+    /// count: the kernel counts every datagram that the ring takes as a drop of the socket, whose
+    /// own losses show only in the numbers of the reports.
     pub(super) fn kernel_drops(&mut self) -> Option<u32> {
         if let Some(ring) = &mut self.ring {
             return Some(ring.drops());
@@ -80,7 +80,7 @@ impl ReportSocket {
     }
 }
 
-/// The sockets of one address.
+/// Binds the sockets of one address.
 pub(super) fn bind_group(
     address: SocketAddr,
     options: &ReceiveConfig,
@@ -88,8 +88,8 @@ pub(super) fn bind_group(
     let mut address = address;
     let shared = options.shards > 1;
     if shared {
-        // Sockets that share a port would share it with another collector too,
-        // each receiving a part: find out first whether it is free.
+        // Sockets that share a port would also share it with another collector, each receiving a
+        // part: check first that the port is free.
         let alone = open(address)?;
         bind(&alone, address)?;
         address = local_address(&alone, address)?;
@@ -120,7 +120,7 @@ pub(super) fn bind_group(
         });
     }
     if let (true, Some(first)) = (shared, sockets.first()) {
-        // Without it the kernel spreads by its own hash of the addresses.
+        // Without the program the kernel spreads datagrams by its own hash of the addresses.
         if let Err(error) = filter::steer_port(&first.socket, options.shards, address.is_ipv6()) {
             tracing::warn!(%error, %address, "kernel refused the steering program");
         }
@@ -128,10 +128,10 @@ pub(super) fn bind_group(
     Ok(sockets)
 }
 
-/// Gives the sockets of one address their rings.
+/// Opens the rings of the sockets of one address.
 ///
 /// # Errors
-/// Why they have none.
+/// Why the sockets have no rings.
 pub(super) fn open_rings(
     group: &mut [ReportSocket],
     options: &ReceiveConfig,
@@ -141,10 +141,10 @@ pub(super) fn open_rings(
     };
     let address = first.address;
     let sockets: Vec<&Socket> = group.iter().map(|s| &s.socket).collect();
-    // Or it would get coalesced datagrams whole, of which the ring has each.
+    // Otherwise the sockets would receive coalesced datagrams, each of which the ring has.
     let gro = |on: bool| {
         let all = sockets.iter();
-        // Kernels without it have none to turn off.
+        // Kernels without UDP_GRO have nothing to turn off.
         all.for_each(|s| {
             let _ = setsockopt(*s, UdpGroSegment, &on);
         });
@@ -202,7 +202,7 @@ fn failed(what: &'static str, address: SocketAddr, source: io::Error) -> BindErr
     }
 }
 
-/// Asks for the buffer; with CAP_NET_ADMIN beyond the system's limit.
+/// Sets the receive buffer; with CAP_NET_ADMIN it may exceed the system's limit.
 fn set_buffer(socket: &Socket, address: SocketAddr, bytes: usize) -> Result<(), BindError> {
     // The kernel takes a C integer.
     if setsockopt(socket, RcvBufForce, &bytes.min(i32::MAX as usize)).is_err() {

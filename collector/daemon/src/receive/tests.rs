@@ -20,7 +20,7 @@ fn options(shards: usize) -> ReceiveConfig {
 
 const PATHS: [ReceivePath; 2] = [ReceivePath::Socket, ReceivePath::Ring];
 
-/// By one of both ways; that by a ring needs root (CAP_NET_RAW).
+/// Binds a receiver with the given path; a ring needs root (CAP_NET_RAW).
 fn bind(listen: &str, path: ReceivePath, shards: usize) -> ReportReceiver {
     let options = ReceiveConfig {
         path,
@@ -305,7 +305,7 @@ fn bad_options_are_errors() {
     assert!(matches!(error, BindError::NotLocal { .. }), "{error}");
 }
 
-/// Runs where the interfaces are a new namespace's.
+/// Runs `f` in a new network namespace.
 fn in_namespace(f: impl FnOnce() + Send + 'static) {
     let thread = std::thread::spawn(|| {
         nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("this test needs root");
@@ -349,7 +349,7 @@ fn what_comes_in_pieces_comes_once_by_either_way() {
     });
 }
 
-/// A datagram with a checksum of one's own, as a network damages it.
+/// Sends a datagram with a wrong checksum, as if the network had damaged it.
 fn send_damaged(to: SocketAddr, payload: &[u8]) {
     let (SocketAddr::V4(to), length) = (to, 8 + payload.len() as u16) else {
         panic!("of IPv4");
@@ -389,7 +389,7 @@ fn what_is_damaged_is_counted_and_not_taken() {
     }
 }
 
-/// Nobody reads until both are full: a ring takes more in the room it is given.
+/// Nothing is read until the ring is full.
 #[test]
 fn what_a_ring_has_no_room_for_is_counted() {
     let receiver = bind("127.0.0.1:0", ReceivePath::Ring, 1);
@@ -409,7 +409,7 @@ fn what_a_ring_has_no_room_for_is_counted() {
     assert_eq!(totals.datagrams + totals.kernel_drops, sent);
 }
 
-/// Of another address, another port, another protocol: they are none of the ring's.
+/// Packets to another address or port, or of another protocol, are not the ring's.
 #[test]
 fn a_ring_takes_what_its_address_is_sent_and_a_wildcard_has_none() {
     let receiver = bind("127.0.0.1:0", ReceivePath::Ring, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `tidemark-collector replay`: sends what was recorded to a live collector,
-//! reports over UDP, samples as an agent does.
+//! `tidemark-collector replay`: sends a recording to a live collector, reports over UDP, samples as
+//! an agent does.
 
 mod rows;
 
@@ -20,21 +20,21 @@ use tcp_probe::Event;
 use tidemark_capture::locate;
 use tidemark_pcap::Datagrams;
 
-/// Samples sent together.
+/// Samples per batch.
 const BATCH_EVENTS: usize = 1024;
-/// Earlier than due by less than this is in time.
+/// How much earlier than due a datagram may be sent.
 const SLACK: Duration = Duration::from_micros(50);
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("source").required(true)))]
 pub(crate) struct ReplayArgs {
-    /// Reports of a capture file, pcap or pcapng (.gz allowed); `-` is standard input.
+    /// Capture file with reports, pcap or pcapng (.gz allowed); `-` is standard input.
     #[arg(long, group = "source")]
     pcap: Option<PathBuf>,
     /// Text trace that belongs to the pcap, as `import` takes it; needs --agent.
     #[arg(long, requires = "pcap", requires = "agent")]
     tcp_probe: Option<PathBuf>,
-    /// Reports, and with --agent samples, of a run, or of its capture.
+    /// Run, or its capture, whose reports (and samples, with --agent) to send.
     #[arg(long, value_name = "RUN", group = "source")]
     capture: Option<PathBuf>,
     /// Destination of reports (UDP).
@@ -43,16 +43,16 @@ pub(crate) struct ReplayArgs {
     /// Destination of samples: HOST:PORT of a collector's telemetry address, or https://HOST:PORT.
     #[arg(long)]
     agent: Option<String>,
-    /// 1 = as recorded, 2 = twice as fast; 0 = as fast as it goes.
+    /// Speed: 1 = as recorded, 2 = twice as fast; 0 = as fast as possible.
     #[arg(long, default_value_t = 1.0)]
     speed: f64,
-    /// Only datagrams of the pcap to these UDP ports; default all.
+    /// Only datagrams of the pcap to these UDP ports; default: all.
     #[arg(long, value_delimiter = ',')]
     port: Vec<u16>,
     /// Print the result as JSON on standard output.
     #[arg(long)]
     json: bool,
-    // Last: its heading is over all that follow.
+    // Last, because its help heading applies to all arguments that follow.
     #[command(flatten)]
     access: AccessArgs,
 }
@@ -62,9 +62,9 @@ pub(crate) struct ReplayReport {
     pub datagrams: u64,
     pub bytes: u64,
     pub events: u64,
-    /// Rows that cannot be made into reports.
+    /// Rows that cannot be turned into reports.
     pub skipped: u64,
-    /// Frames of the pcap and what is in them; all datagrams are sent as they are.
+    /// Frames of the pcap and their contents; all datagrams are sent as they are.
     pub frames: Option<FrameAccount>,
     pub recorded_s: f64,
     pub took_s: f64,
@@ -75,7 +75,7 @@ struct PcapSource {
     trace: Traces,
     ports: Vec<u16>,
     account: FrameAccount,
-    /// Read, but samples come before it.
+    /// Datagram that was read, but follows earlier samples.
     next: Option<(u64, Vec<u8>)>,
     last_ns: u64,
 }
@@ -189,7 +189,7 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
             if let Some(early) = due.checked_sub(start.elapsed())
                 && early > SLACK
             {
-                // Before resting, all that is due has gone.
+                // Before sleeping, send all samples that are due.
                 push(&mut pusher, &mut events, &mut report)?;
                 std::thread::sleep(early);
             }
@@ -204,7 +204,7 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
             Item::Datagram(payload) => {
                 match socket.send(&payload) {
                     Ok(_) => {}
-                    // Told of an earlier datagram: nobody listens (any more).
+                    // The error is of an earlier datagram: nobody listens (any more).
                     Err(e) if e.kind() == std::io::ErrorKind::ConnectionRefused => {
                         bail!(
                             "nobody receives on {}; is a collector running there?",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows of a capture made into reports and samples again.
+//! Turns the rows of a capture into reports and samples again.
 
 use crate::account::FrameAccount;
 use anyhow::Result;
@@ -15,32 +15,32 @@ use tidemark_pipeline::{Config, NodeConfig, PostcardRow};
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// One thing to send.
+/// A datagram or an event to send.
 pub(super) enum Item {
     Datagram(Vec<u8>),
     Event(Event),
 }
 
-/// Recorded input.
+/// A recording to send.
 pub(super) trait Recorded {
-    /// The next datagram to send, and when it was recorded, ns.
+    /// Returns the next item to send, and when it was recorded, in ns.
     fn next(&mut self) -> Result<Option<(u64, Item)>>;
 
-    /// Fraction that was read, 0 to 1; `None` where the whole is not known.
+    /// Returns the fraction read so far, 0 to 1; `None` if the total is unknown.
     fn fraction(&self) -> Option<f64>;
 
-    /// Of the frames read, where it reads frames. At the end.
+    /// Returns the account of the frames read, if the source has frames; called at the end.
     fn account(&mut self) -> Option<FrameAccount> {
         None
     }
 
-    /// Rows that could not be made into reports.
+    /// Returns the number of rows that could not be turned into reports.
     fn skipped(&self) -> u64 {
         0
     }
 }
 
-/// A capture, datagram by datagram.
+/// Reads a capture, datagram by datagram.
 pub(super) struct CaptureSource {
     rows: Merged,
     rows_there: u64,
@@ -48,7 +48,7 @@ pub(super) struct CaptureSource {
     flows: FxHashMap<u64, FlowKey>,
     /// Rows of the datagram being put together.
     open: Vec<PostcardRow>,
-    /// Taken from the capture, comes after `open`.
+    /// Row read from the capture that comes after `open`.
     next: Option<AnyRow>,
     now_ns: u64,
     last_sample: Option<(u64, u64)>,
@@ -189,7 +189,7 @@ impl Recorded for CaptureSource {
     }
 }
 
-/// In the node's own units, so that its configuration fits again.
+/// Builds the report of a row, in the node's own units, so that its configuration fits again.
 fn report<'a>(row: &PostcardRow, node: &NodeConfig, inner: Inner<'a>, first: bool) -> Report<'a> {
     let depth = |bytes: u64| bytes / u64::from(node.depth_unit_bytes().max(1));
     let ticks = |ns: u64| {
@@ -232,7 +232,7 @@ fn policy_flags(row: &PostcardRow) -> u8 {
     marked | (u8::from(row.out_of_sample) * Report::POLICY_OUT_OF_SAMPLE)
 }
 
-/// The headers that a row tells of.
+/// Builds the packet headers that a row describes.
 fn packet(row: &PostcardRow, flow: &FlowKey) -> Option<(Vec<u8>, InnerKind)> {
     let mut bytes = Vec::with_capacity(60);
     let (kind, ip_header) = match (flow.src, flow.dst) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events of hosts to the pipelines that know their flows.
+//! Sends hosts' events to the pipelines that know their flows.
 
 use super::{FlowShards, MAX_SHARDS};
 use crate::engine::{HostEvents, Input};
@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use tcp_probe::Event;
 
-/// The engines are gone: there is nobody to send to.
+/// Error of a sender whose engines have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the collector is ending")]
 pub struct Ended;
 
-/// Gives events to the engines.
+/// Sends events to the engines.
 ///
-/// An event goes to every pipeline that knows its flow. Of a flow that none knows
-/// yet it goes to all: the report that shows the flow may be on its way. The first
-/// of them counts it if it stays unknown; the others have copies.
+/// An event goes to every pipeline that knows its flow. If none knows the flow yet, the event goes
+/// to all, because the report that shows the flow may be on its way. If the flow stays unknown, the
+/// first pipeline counts the event; the others have copies.
 #[derive(Clone, Debug)]
 pub struct EventSender {
     engines: Vec<SyncSender<Input>>,
@@ -24,13 +24,13 @@ pub struct EventSender {
 }
 
 impl EventSender {
-    /// To one engine, or to several that say in `flows` which flows they know.
+    /// Creates a sender to one engine, or to several that announce their flows in `flows`.
     pub fn new(engines: Vec<SyncSender<Input>>, flows: Option<Arc<FlowShards>>) -> Self {
         Self { engines, flows }
     }
 
-    /// Sends the events of a host, which are in the order of their times; `None` is
-    /// this machine. Waits while an engine has too much to do.
+    /// Sends the events of a host, which are in time order; `None` is this machine. Waits while an
+    /// engine is busy.
     ///
     /// # Errors
     /// When an engine has ended.

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which pipelines know a flow.
+//! Records which pipelines know a flow.
 
 use int_report::FlowKey;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// The fewest and the most slots of a table, 8 bytes each.
+/// Minimum and maximum number of slots of a table, 8 bytes each.
 const SLOTS: std::ops::RangeInclusive<usize> = 1 << 12..=1 << 22;
-/// Slots per flow: few flows share one.
+/// Slots per flow, enough that few flows share a slot.
 const SLOTS_PER_FLOW: usize = 4;
 
-/// The pipelines of each flow, as bits by the hash of its two ends: flows that
-/// share a slot share their bits, which costs a useless look-up and no more. Both
-/// directions of a connection are in one slot.
+/// The pipelines that know each flow, as bits in a slot that the hash of its two endpoints selects.
+/// Flows that share a slot share their bits, which costs only a useless look-up. Both directions of
+/// a connection use one slot.
 ///
-/// There are two tables. Every pipeline sets the bits of all its flows in the
-/// current one again and again; [`FlowShards::rotate`] clears the older one and
-/// makes it the current one. So the bits of flows that are gone go, too.
+/// There are two tables. Every pipeline sets the bits of all its flows in the current table again
+/// and again; [`FlowShards::rotate`] clears the older table and makes it the current one, so that
+/// the bits of ended flows also go.
 #[derive(Debug)]
 pub struct FlowShards {
     tables: [Box<[AtomicU64]>; 2],
@@ -25,7 +25,7 @@ pub struct FlowShards {
 }
 
 impl FlowShards {
-    /// A table for so many flows.
+    /// Creates tables for `max_flows` flows.
     pub fn new(max_flows: usize) -> Self {
         let slots = max_flows.saturating_mul(SLOTS_PER_FLOW);
         let slots = slots
@@ -45,20 +45,20 @@ impl FlowShards {
         hasher.finish() as usize & (self.tables[0].len() - 1)
     }
 
-    /// Says that a pipeline knows a flow.
+    /// Records that a pipeline knows a flow.
     pub fn set(&self, key: &FlowKey, shard: usize) {
         let slot = self.slot(key);
         let current = self.current.load(Ordering::Relaxed) & 1;
         if let Some(bits) = self.tables[current].get(slot) {
             let bit = 1 << (shard as u32 & 63);
-            // Most bits are there: a read does not take the line from others.
+            // Most bits are set already, and a read does not take the cache line from others.
             if bits.load(Ordering::Relaxed) & bit == 0 {
                 bits.fetch_or(bit, Ordering::Relaxed);
             }
         }
     }
 
-    /// The pipelines that know a flow, a bit each; 0 where none does yet.
+    /// Returns the pipelines that know a flow, one bit each; 0 if none does yet.
     #[inline]
     pub fn of(&self, key: &FlowKey) -> u64 {
         let slot = self.slot(key);
@@ -66,7 +66,7 @@ impl FlowShards {
         bits(&self.tables[0]) | bits(&self.tables[1])
     }
 
-    /// Forgets what no pipeline has said since the rotation before.
+    /// Forgets the flows that no pipeline has set since the rotation before.
     pub fn rotate(&self) {
         let next = (self.current.load(Ordering::Relaxed) + 1) & 1;
         for bits in &self.tables[next] {

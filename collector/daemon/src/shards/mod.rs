@@ -9,11 +9,10 @@
 //!                      by flow ──────────┘  └─► FlowShards: which pipelines know a flow
 //! ```
 //!
-//! A node belongs to one pipeline: its sequence numbers, its clock, its queues and
-//! flows are nobody else's, and no pipeline waits for another. A report with the metadata
-//! of several hops goes to the pipelines of all its nodes; each takes its own. A flow that crosses
-//! nodes of two pipelines is two flows with ids of their own. With one shard none
-//! of this is there.
+//! A node belongs to one pipeline, with its sequence numbers, its clock, its queues and its flows,
+//! and no pipeline waits for another. A report with the metadata of several hops goes to the
+//! pipelines of all its nodes; each takes the hops of its own nodes. A flow that crosses nodes of
+//! two pipelines is two flows with different ids. With one shard none of this exists.
 
 mod events;
 mod flows;
@@ -31,7 +30,7 @@ pub use status::StatusSum;
 
 use std::sync::Arc;
 
-/// Shards at most: [`FlowShards`] has a bit for each.
+/// Maximum number of shards: [`FlowShards`] has a bit for each.
 pub const MAX_SHARDS: usize = 64;
 
 /// State that one of several pipelines shares with the others.
@@ -41,6 +40,6 @@ pub struct ShardPart {
     pub index: usize,
     /// Which pipelines know a flow.
     pub flows: Arc<FlowShards>,
-    /// The last status of each.
+    /// The last status of each pipeline.
     pub statuses: Arc<StatusSum>,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reports to the pipeline of their node.
+//! Sends reports to the pipeline of their node.
 
 use crate::engine::Input;
 use crate::receive::{Message, Received};
@@ -8,10 +8,9 @@ use int_report::{nodes_of_hops, peek_header};
 use std::sync::mpsc::SyncSender;
 use tidemark_pipeline::NodeShards;
 
-/// Gives what one receiving thread has received to the engines.
+/// Sends the datagrams of one receiving thread to the engines.
 ///
-/// Waits while an engine has too much to do: what comes meanwhile waits in the
-/// socket.
+/// Waits while an engine is busy: datagrams that arrive meanwhile wait in the socket.
 #[derive(Debug)]
 pub struct ReportSender {
     engines: Vec<(SyncSender<Input>, Gatherer)>,
@@ -19,7 +18,7 @@ pub struct ReportSender {
 }
 
 impl ReportSender {
-    /// To engines, among which the nodes are dealt out.
+    /// Creates a sender to the engines; `nodes` assigns each node to one engine.
     pub fn new(engines: Vec<SyncSender<Input>>, nodes: NodeShards) -> Self {
         let engines = engines.into_iter();
         Self {
@@ -28,7 +27,7 @@ impl ReportSender {
         }
     }
 
-    /// Takes what one call of the socket has brought.
+    /// Sends the datagrams that one call of the socket has returned.
     pub fn send(&mut self, received: &Received<'_>) {
         if let [(_, gatherer)] = self.engines.as_mut_slice() {
             for m in received.messages {
@@ -41,14 +40,14 @@ impl ReportSender {
         }
         for (engine, gatherer) in &mut self.engines {
             if let Some(batch) = gatherer.ready(received.more) {
-                // Without an engine there is nobody to receive for.
+                // If the engine has ended, the batch is not needed.
                 let _ = engine.send(Input::Reports(batch));
             }
         }
     }
 
-    /// Divides what the kernel has coalesced where the shard changes: datagrams of
-    /// one source are mostly of one node.
+    /// Splits coalesced datagrams where the shard changes: datagrams of one source are mostly of
+    /// one node.
     fn divide(&mut self, message: &Message<'_>, rx_unix_ns: u64) {
         let length = message.segment_bytes();
         let mut start = 0;
@@ -69,7 +68,7 @@ impl ReportSender {
         }
     }
 
-    /// Gives a datagram to the shards of its hops, but not to that of its sender again.
+    /// Sends a datagram to the shards of its hops, but not to the shard of its sender again.
     fn copy(&mut self, home: usize, m: &Message<'_>, rx_unix_ns: u64, datagram: &[u8]) {
         let mut shards = 0_u64;
         nodes_of_hops(datagram, |node| shards |= 1 << self.nodes.of(node));
@@ -149,7 +148,7 @@ mod tests {
         assert_eq!(payloads(&input).len(), 2);
     }
 
-    /// Number `n` of node 8, in version 1.0; with the metadata of hops 8 and 7, or without.
+    /// Report `n` of node 8, in version 1.0, with or without the metadata of hops 8 and 7.
     fn of_node_8(n: u8, with_hops: bool) -> Vec<u8> {
         let mut bytes = vec![0x14, 0, 0, 0x40, 0, 0, 0, 8, 0, 0, 0, n, 0x3a, 0x6e, n, 0];
         bytes.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
@@ -167,8 +166,8 @@ mod tests {
         bytes
     }
 
-    /// Reports, hops, lost and doubled, rows of nodes 7 and 8, what their rows tell of losses
-    /// and the nodes whose drops are not known.
+    /// Returns the counters (reports, hops, lost, duplicate, malformed), the rows of nodes 7 and 8,
+    /// the losses in these rows, and the nodes whose drops are unknown.
     fn totals(sent: &[Vec<u8>], shards: usize) -> ([u64; 5], [u64; 2], i64, Vec<u32>) {
         use tidemark_pipeline::{Config, Pipeline, Share, VecSink};
         let (engines, inputs): (Vec<_>, Vec<_>) = (0..shards).map(|_| sync_channel(64)).unzip();

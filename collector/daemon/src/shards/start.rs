@@ -13,23 +13,23 @@ use tcp_probe::perf::Clock;
 use tidemark_pipeline::{Config, FlowIds, NodeShards, Pipeline, Share, Stats};
 use tokio::sync::mpsc;
 
-/// Batches that may wait for each engine: at most 4 MiB each, when the kernel
-/// has coalesced as much as it can. What does not fit waits in the sockets.
+/// Maximum number of batches that wait for each engine, of at most 4 MiB each if the kernel has
+/// coalesced as much as it can. Further datagrams wait in the sockets.
 const CHANNEL: usize = 32;
 
 /// Options of all engines.
 pub struct Options {
-    /// Of each pipeline.
+    /// Configuration of the pipelines, which divide its limits among them.
     pub pipeline: Config,
-    /// How many there are.
+    /// Number of engines.
     pub shards: usize,
     /// Name of this machine in samples.
     pub host: String,
-    /// Clock of reception.
+    /// Clock of reception times.
     pub clock: Clock,
 }
 
-/// Engines that run until nobody can send to them any more.
+/// Engines that run until all their senders are gone.
 pub struct Engines {
     inputs: Vec<SyncSender<Input>>,
     nodes: NodeShards,
@@ -39,11 +39,10 @@ pub struct Engines {
 }
 
 impl Engines {
-    /// Starts them. Rows go to `sinks`, updates to `hub`, counters to `snapshot`.
+    /// Starts the engines. Rows go to `sinks`, updates to `hub`, counters to `snapshot`.
     ///
     /// # Errors
-    /// When the configuration of the pipelines cannot be used, or a thread not be
-    /// started.
+    /// If the configuration of the pipelines cannot be used, or a thread cannot be started.
     pub fn start(
         options: &Options,
         sinks: Vec<Box<dyn RowSink>>,
@@ -81,8 +80,8 @@ impl Engines {
             let thread = std::thread::Builder::new()
                 .name(name.clone())
                 .spawn(move || {
-                    // There is room for a result of each; the other end is gone only when
-                    // the process is.
+                    // There is room for every result; the other end is gone only when the process
+                    // ends.
                     let _ = done.try_send(engine.run(&inputs));
                 });
             let thread = thread.with_context(|| format!("cannot start thread {name}"))?;
@@ -91,32 +90,31 @@ impl Engines {
         Ok(engines)
     }
 
-    /// For one receiving thread: where its reports go.
+    /// Returns a sender for the reports of one receiving thread.
     pub fn report_sender(&self) -> ReportSender {
         ReportSender::new(self.inputs.clone(), self.nodes.clone())
     }
 
-    /// Sender for events of hosts.
+    /// Returns a sender for hosts' events.
     pub fn event_sender(&self) -> EventSender {
         EventSender::new(self.inputs.clone(), self.flows.clone())
     }
 
-    /// Sends nothing more from here: the engines end when all others have let go of
-    /// their senders, too.
+    /// Drops the senders held here: the engines end once all other senders are dropped, too.
     pub fn close(&mut self) {
         self.inputs.clear();
     }
 
-    /// How an engine has ended: while it can still be sent to, an error has ended
-    /// it. `None` when all have.
+    /// Waits for an engine to end and returns its result: while it has senders, only an error ends
+    /// it. `None` once all have ended.
     pub async fn ended(&mut self) -> Option<Result<Stats>> {
         self.results.recv().await
     }
 
-    /// Waits for all engines; the sum of their totals. `early` has ended before.
+    /// Waits for all engines; returns the sum of their totals. `early` is an earlier result.
     ///
     /// # Errors
-    /// The first that an engine ended with.
+    /// The first error of an engine.
     pub async fn join(mut self, early: Option<Result<Stats>>) -> Result<Stats> {
         let mut results: Vec<Result<Stats>> = early.into_iter().collect();
         while let Some(result) = self.results.recv().await {
@@ -139,7 +137,7 @@ impl Engines {
     }
 }
 
-/// The configuration of one of so many pipelines: what may be remembered is divided.
+/// Returns the configuration of one of several pipelines, which divide the limits among them.
 fn part_of(config: &Config, share: Share) -> Config {
     let shards = share.of;
     Config {
@@ -157,8 +155,8 @@ fn part_of(config: &Config, share: Share) -> Config {
     }
 }
 
-/// A sink for each engine. Several have `flows`, and their rows come together in a
-/// [`RowMerge`] before `rows`.
+/// Creates a sink for each engine. If there are several, `flows` is set, and a [`RowMerge`] merges
+/// their rows before `rows`.
 pub fn engine_sinks(
     rows: Vec<Box<dyn RowSink>>,
     shards: usize,

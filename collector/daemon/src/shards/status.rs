@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One status of several pipelines.
+//! Sums the status of several pipelines.
 
 use parking_lot::Mutex;
 use tidemark_proto::telemetry::CollectorStatus;
 
-/// The last status of each pipeline, which each publishes as the sum of all.
+/// Last status of each pipeline; every pipeline publishes the sum of all.
 #[derive(Debug, Default)]
 pub struct StatusSum(Mutex<Vec<CollectorStatus>>);
 
 impl StatusSum {
-    /// Nothing known of so many pipelines.
+    /// Creates an empty status for each of `shards` pipelines.
     pub fn new(shards: usize) -> Self {
         Self(Mutex::new(vec![CollectorStatus::default(); shards]))
     }
 
-    /// Takes the status of a pipeline and gives that of all.
+    /// Replaces the status of a pipeline; returns the sum of all.
     pub fn replace(&self, shard: usize, status: &CollectorStatus) -> CollectorStatus {
         let mut all = self.0.lock();
         if let Some(last) = all.get_mut(shard) {
@@ -26,7 +26,7 @@ impl StatusSum {
 
 macro_rules! sum {
     ($($field:ident)*) => {
-        /// Every field is named: a new one has to be thought of here.
+        /// Adds every field by name, so that a new field cannot be forgotten.
         fn sum(a: CollectorStatus, b: &CollectorStatus) -> CollectorStatus {
             CollectorStatus { $($field: a.$field.plus(b.$field.clone())),* }
         }
@@ -43,7 +43,7 @@ impl Plus for u64 {
     }
 }
 
-/// A pipeline that has not told yet adds nothing.
+/// A pipeline that has not reported a value yet adds nothing.
 impl Plus for Option<u64> {
     fn plus(self, other: Self) -> Self {
         self.or(other)
@@ -51,7 +51,7 @@ impl Plus for Option<u64> {
     }
 }
 
-/// A node is of one pipeline.
+/// Each node belongs to one pipeline.
 impl Plus for Vec<u32> {
     fn plus(mut self, other: Self) -> Self {
         self.extend(other);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows to a Parquet capture.
+//! Sink that writes rows to a Parquet capture.
 
 use crate::engine::{RowSink, Standing};
 use crate::time::unix_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows to ClickHouse.
+//! Sink that sends rows to ClickHouse.
 
 use crate::engine::RowSink;
 use tidemark_clickhouse::ClickHouseSink;

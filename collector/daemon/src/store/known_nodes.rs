@@ -15,7 +15,7 @@ pub struct KnownNodes {
 }
 
 impl KnownNodes {
-    /// Rows of `nodes` to `store`.
+    /// Creates a filter that passes rows of `nodes` to `store`.
     pub fn new(store: Box<dyn RowSink>, nodes: BTreeSet<u32>) -> Self {
         Self {
             store,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The sinks of rows that the daemon has, one file each.
+//! The daemon's row sinks, one file each.
 
 mod capture;
 mod clickhouse;

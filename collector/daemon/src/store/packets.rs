@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets to the memory of the last seconds.
+//! Sink that keeps packets in the packet memory.
 
 use crate::engine::RowSink;
 use crate::packets::PacketMemory;

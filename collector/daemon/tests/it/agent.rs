@@ -48,7 +48,7 @@ impl Agent {
         Self(child)
     }
 
-    /// Ends it; what it says it did.
+    /// Ends the agent; returns its summary.
     fn stop(mut self) -> serde_json::Value {
         kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM).unwrap();
         let mut text = String::new();
@@ -118,7 +118,7 @@ fn an_agent_delivers_also_what_came_before_the_collector() {
     assert!(metrics.contains("tidemark_collector_agent_buffer_lost_total 0\n"));
 }
 
-/// Without a collector: each line of the file is read back, and no file is written over.
+/// Without a collector: each line of the file is read back, and no file is overwritten.
 #[test]
 fn an_agent_writes_a_file() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -157,7 +157,7 @@ fn an_agent_writes_a_file() {
     assert_eq!(std::fs::read(&path).unwrap(), trace);
 }
 
-/// Nobody waits for an address that is wrong.
+/// An agent with a wrong address does not wait forever.
 #[test]
 fn an_agent_without_a_collector_ends_with_an_error() {
     let mut agent = Command::new(BINARY);
@@ -222,8 +222,8 @@ fn arrivals(capture: &Path) -> (u64, u64, u64) {
     (arrivals, lost, joined)
 }
 
-/// A recorded run through sockets and streams, then the capture of that once
-/// more: the same packets, losses and joins.
+/// Sends a recorded run through sockets and streams, and then the resulting capture: both give the
+/// same packets, losses and joins.
 #[test]
 fn a_replayed_run_is_joined_live() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import");
@@ -233,7 +233,7 @@ fn a_replayed_run_is_joined_live() {
     let lost = truth["capture"]["reports_lost"].as_u64().unwrap();
     let samples = truth["capture"]["tcp_probe_samples"].as_u64().unwrap();
     let file = |name: &str| data.join(name).to_str().unwrap().to_owned();
-    // 40 s in 4: packets may wait long enough for samples all the same.
+    // 40 s are replayed in 4 s: packets can still wait long enough for samples.
     let settings = format!(
         "{ACCEPT}pipeline = {{ join_wait_ms = 2000 }}\n\
          [nodes.10]\ndepth_unit = \"packets\"\n[nodes.10.ports.1]\ncapacity_bps = 50000000\n"

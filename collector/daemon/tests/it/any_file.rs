@@ -30,7 +30,7 @@ fn reports() -> Vec<u8> {
     std::fs::read(path.path()).unwrap()
 }
 
-/// These frames as a section of pcapng.
+/// Converts the frames to a section of pcapng.
 fn as_pcapng(pcap: &[u8]) -> Vec<u8> {
     let block = |kind: u32, body: &[u8]| {
         let mut body = body.to_vec();
@@ -88,7 +88,7 @@ fn written(dir: &Path, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Imports, and holds what is told against itself.
+/// Imports the files, and checks that the counts of the report add up.
 fn adds_up(pcap: &[u8], trace: &[u8]) -> Result<(), TestCaseError> {
     let dir = tempfile::tempdir().unwrap();
     let source = written(dir.path(), "trace", trace);
@@ -150,7 +150,7 @@ proptest! {
     }
 }
 
-/// Undamaged, every form of them is read whole.
+/// Undamaged files of every form are read to their end.
 #[test]
 fn both_forms_are_read_to_their_end() {
     for pcap in [reports(), as_pcapng(&reports()), packed(&reports())] {
@@ -175,7 +175,7 @@ fn both_forms_are_read_to_their_end() {
     }
 }
 
-/// A capture of each form that other programs write, every codec among them.
+/// Captures in the forms that other programs write, with every codec.
 const REWRITTEN: [&str; 7] = [
     "original",
     "pyarrow",
@@ -186,7 +186,7 @@ const REWRITTEN: [&str; 7] = [
     "spark",
 ];
 
-/// Copies the files of a capture; gives those with rows.
+/// Copies the files of a capture; returns the files with rows.
 fn copied(from: &Path, to: &Path) -> Vec<PathBuf> {
     let mut tables = Vec::new();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -213,7 +213,7 @@ fn capture_of(form: &str) -> (tempfile::TempDir, Vec<PathBuf>) {
     (dir, tables)
 }
 
-/// Rows in the order of all tables, then table by table as columns.
+/// Reads the rows in the order of all tables, then table by table as columns.
 fn rows_of(dir: &Path) -> Result<(u64, u64), tidemark_capture::CaptureError> {
     let expected = Merged::rows(dir)?;
     let mut merged = Merged::open(dir)?;
@@ -237,7 +237,7 @@ proptest! {
         let (dir, tables) = capture_of(form);
         let table = &tables[table.index(tables.len())];
         let mut bytes = std::fs::read(table).unwrap();
-        // The footer says what everything before it is.
+        // The footer describes everything before it.
         let from = if at_the_end { bytes.len() / 2 } else { 0 };
         for (place, bit) in flips {
             let place = from + place.index(bytes.len() - from);

@@ -103,7 +103,7 @@ fn how_far_a_replay_is_stands_in_a_terminal() {
     test_support::terminal::progress(PROGRAM, &arguments).unwrap();
 }
 
-/// The lines of the help that pipe into jq: words of the program, and the field.
+/// Returns the examples of the help that pipe into jq: words of the command, and the field.
 fn examples_with_jq() -> Vec<(Vec<String>, String)> {
     let program = tidemark_collector::cli::command();
     let helps = program.get_subcommands().filter_map(|c| c.get_after_help());
@@ -151,7 +151,7 @@ fn every_field_that_an_example_takes_is_in_the_output() {
     }
 }
 
-/// The directory of a run, with the capture in it.
+/// Makes the directory of a run, with a capture in it.
 fn run_dir(at: &Path) {
     let capture = at.join("capture");
     std::fs::create_dir_all(&capture).unwrap();

@@ -14,7 +14,7 @@ fn text(out: &Output) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
 }
 
-/// Sends recorded samples as an agent does; what the program said.
+/// Sends recorded samples as an agent does; returns success and the program's output.
 fn push(c: &Collector, scheme: &str, flags: &[&str]) -> (bool, String) {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import");
     let out = Command::new(BINARY)
@@ -39,7 +39,7 @@ fn let_in((let_in, said): (bool, String)) {
     assert!(let_in, "{said}");
 }
 
-/// A collector that takes samples, with these lines under `[grpc]`.
+/// Starts a collector that takes samples, with these lines under `[grpc]`.
 fn start(dir: &Path, grpc: &str) -> Collector {
     let ports = free_ports();
     let settings = format!("agents = {{ accept = true }}\n[grpc]\n{grpc}");
@@ -176,7 +176,7 @@ fn what_would_be_open_or_cannot_work_is_refused_at_start() {
         &no_ca,
         &["grpc.tls.client_ca", "/nowhere/ca: cannot be read"],
     );
-    // Said explicitly, everybody is served.
+    // With an explicit setting, everyone is served.
     let config = dir.path().join("open.toml");
     std::fs::write(&config, format!("[grpc]\n{open}insecure = true\n")).unwrap();
     let out = Command::new(BINARY)
@@ -227,6 +227,6 @@ fn readers_over_https_show_a_certificate_and_who_does_not_is_counted() {
     let metrics = get("/metrics", &ca, Some(&own)).unwrap();
     let line = "tidemark_collector_http_handshakes_failed_total 4\n";
     assert!(metrics.contains(line), "{metrics}");
-    // The server has to be the right one, too.
+    // The server also has to be the right one.
     assert!(get("/healthz", &strange, Some(&own)).is_err());
 }

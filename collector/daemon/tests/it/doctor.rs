@@ -28,7 +28,7 @@ fn configuration(directory: &Path, reports: u16, node: &str) -> std::path::PathB
     path
 }
 
-/// Exit code, and the findings by check.
+/// Returns the exit code and the findings (check, verdict, and the finding itself).
 fn doctor(config: &Path) -> (i32, Vec<(String, String, Value)>) {
     let out = Command::new(env!("CARGO_BIN_EXE_tidemark-collector"))
         .args(["doctor", "--json", "--seconds", "2", "--config"])
@@ -48,7 +48,7 @@ fn verdict<'a>(found: &'a [(String, String, Value)], check: &str) -> &'a str {
     &of_it.unwrap_or_else(|| panic!("{check} in {found:?}")).1
 }
 
-/// Sends a report each 10 ms until the flag is set.
+/// Sends a report every 10 ms until the flag is set.
 fn sender(to: u16, node: u32, end: Arc<AtomicBool>) -> std::thread::JoinHandle<()> {
     std::thread::spawn(move || {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

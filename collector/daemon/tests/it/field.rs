@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Inputs as people have them: reports with metadata of several hops, exporters that do not
-//! number, other protocols, frames that were cut. Everything that is read adds up.
+//! Inputs from the field: reports with metadata of several hops, exporters without sequence
+//! numbers, other protocols, truncated frames. All counts of what is read add up.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common::BINARY;
@@ -19,7 +19,7 @@ fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|p| p[0] << 4 | p[1]).collect()
 }
 
-/// A capture file of UDP datagrams, a millisecond apart.
+/// Writes a capture file of UDP datagrams, a millisecond apart.
 fn pcap(dir: &Path, payloads: &[Vec<u8>]) -> std::path::PathBuf {
     let path = dir.join("reports.pcap");
     let mut writer = Writer::new(std::fs::File::create(&path).unwrap(), RAW).unwrap();
@@ -64,7 +64,7 @@ fn rows(out: &Path) -> Vec<PostcardRow> {
     all
 }
 
-/// Of `import`, with no configuration.
+/// Runs `import` without configuration; returns its output, the rows and their directory.
 fn imported(payloads: &[Vec<u8>]) -> (Output, Vec<PostcardRow>, tempfile::TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let file = pcap(dir.path(), payloads);
@@ -76,7 +76,7 @@ fn imported(payloads: &[Vec<u8>]) -> (Output, Vec<PostcardRow>, tempfile::TempDi
     (output, rows, dir)
 }
 
-/// A report of version 1.0 about a packet with a stack of two hops; the second has neither
+/// A report of version 1.0 about a packet with a stack of two hops; the second hop has neither
 /// ports nor queue nor latency.
 pub(crate) fn with_stack(sequence: u8) -> Vec<u8> {
     hex(&format!(
@@ -153,7 +153,7 @@ fn who_does_not_number_keeps_its_rows() {
 
 #[test]
 fn nothing_read_is_a_status_of_its_own() {
-    // NetFlow 9, DNS, and a report that is cut.
+    // NetFlow 9, DNS, and a truncated report.
     let payloads = [
         hex("00090001 000003e8 5f5e1000 0000002a 00000000 00000048 01000010"),
         hex("24230100 00010000 00000000 03777777 07657861 6d706c65 03636f6d 00000100 01"),
@@ -178,12 +178,12 @@ fn nothing_read_is_a_status_of_its_own() {
         .output()
         .unwrap();
     assert_eq!(printed.status.code(), Some(3));
-    // Its lines say why.
+    // The printed lines say why.
     assert_eq!(printed.stdout.iter().filter(|b| **b == b'\n').count(), 3);
 }
 
 test_support::shared_data_test! {
-    /// Inputs made by others, with the right answers.
+    /// Inputs made by other programs, with the right answers.
     fn inputs_of_the_field() {
         let field = test_support::golden::shared("field").unwrap();
         let dir = tempfile::tempdir().unwrap();
@@ -254,8 +254,8 @@ fn tcp_packet(src_port: u16, number: u32) -> Vec<u8> {
     p
 }
 
-/// A report each millisecond: two of queue 0, then one of queue 3 of the same port. What
-/// `import` writes has both, as has the run that it is read as.
+/// One report per millisecond: two of queue 0, then one of queue 3 of the same port. The capture
+/// that `import` writes has both queues, as has the run read from it.
 #[test]
 fn queues_of_a_port_are_imported_apart() {
     let mut payloads = Vec::new();

@@ -30,7 +30,7 @@ impl Small {
         Self(at.to_path_buf())
     }
 
-    /// Takes all the room that is left.
+    /// Fills all remaining space.
     fn fill(&self) {
         let mut ballast = std::fs::OpenOptions::new()
             .create(true)
@@ -53,7 +53,7 @@ impl Drop for Small {
     }
 }
 
-/// Reports without end, one after the other.
+/// Sends reports without end, one after the other.
 struct Sender {
     socket: UdpSocket,
     sequence: u32,
@@ -61,7 +61,7 @@ struct Sender {
 }
 
 impl Sender {
-    /// Sends for as long as something has not come.
+    /// Sends until `come` returns true.
     fn until(&mut self, what: &str, mut come: impl FnMut() -> bool) {
         let end = Instant::now() + Duration::from_secs(90);
         while !come() {
@@ -92,7 +92,7 @@ fn a_full_disk_is_told_and_used_again() {
     let top = tempfile::tempdir().unwrap();
     let disk = Small::mount(&top.path().join("small"));
     let spool = disk.0.join("spool");
-    // A database that is away: everything waits in the spool.
+    // A database that cannot be reached: everything waits in the spool.
     let settings = format!(
         "[nodes.10]\nname = \"s\"\n[nodes.10.ports.1]\ncapacity_bps = 100000000\n\
          [clickhouse]\nurl = \"http://127.0.0.1:9\"\nspool_dir = {spool:?}\n\

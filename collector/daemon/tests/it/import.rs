@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `import` of runs with known truth: the golden set and, where they lie next to the repository,
-//! the whole runs.
+//! `import` of runs with known truth: the golden set and, if they are next to the repository, the
+//! whole runs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common;
@@ -21,8 +21,8 @@ fn golden(name: &str) -> tempfile::TempDir {
     folder
 }
 
-/// Imports with the program and compares with the truth; `compressed`: as the
-/// files are, else unpacked before.
+/// Imports with the program and compares with the truth; the files are unpacked before, unless
+/// `compressed`.
 fn check(data: &Path, name: &str, compressed: bool) {
     let truth: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(data.join("truth.json")).unwrap()).unwrap();
@@ -107,7 +107,7 @@ fn check(data: &Path, name: &str, compressed: bool) {
         .sum();
     let per_row = bytes as f64 / arrivals as f64;
     println!("{name}: {per_row:.2} bytes per joined postcard");
-    // Small files are mostly their footers.
+    // Small files consist mostly of their footers.
     assert!(arrivals < 50_000 || per_row < 14.0, "{per_row}");
 }
 
@@ -256,8 +256,8 @@ fn what_the_model_of_tofino_2_sent_is_imported() {
     what_a_model_sent_is_imported("tofino2", 220_000);
 }
 
-/// Reports of Tofino's model (ptf-tests/fixtures): cells are bytes by the node's profile,
-/// and none is missing in the one series of forwarded and dropped packets.
+/// Reports of Tofino's model (ptf-tests/fixtures): the node's profile converts cells to bytes, and
+/// no number is missing in the one series of forwarded and dropped packets.
 fn what_a_model_sent_is_imported(chip: &str, limit_bytes: u64) {
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
@@ -323,7 +323,7 @@ fn pcap_of(datagrams: impl IntoIterator<Item = (u64, u16, Vec<u8>)>) -> Vec<u8> 
     pcap.finish().unwrap()
 }
 
-/// As a host records them that hands over or puts together what has one length.
+/// Datagrams of equal length that an offload of the recording host has coalesced.
 #[test]
 fn what_an_offload_put_together_is_all_imported() {
     let run = golden("bscl_n20_bdp");
@@ -467,7 +467,7 @@ fn broken_inputs_are_one_line() {
     assert!(!out.exists());
 }
 
-/// A trace by another clock than the pcap's: uptime against Unix time.
+/// A trace on another clock than the pcap's: uptime against Unix time.
 fn clocks_of_pcap_and_trace_may_differ(data: &Path, candidates: u64) {
     use std::io::{BufRead, BufReader, Write};
     let dir = tempfile::tempdir().unwrap();

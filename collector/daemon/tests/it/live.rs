@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program itself on loopback: reports in; stream, packets, metrics,
-//! capture out; errors before anything starts.
+//! The program itself on loopback: reports in; stream, packets, metrics and capture out; errors
+//! before anything starts.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common;
@@ -80,7 +80,7 @@ async fn reports_go_all_the_way() {
         ("/reports/malformed", 1),
     ]);
     assert_eq!(status["subscribers"][0]["name"], "test");
-    // All that came is a row, waits to be one, or has a reason.
+    // Every report is a row, waits to be one, or has a reason.
     let number = |v: &serde_json::Value| v.as_u64().unwrap();
     let datagrams = &status["datagrams"];
     assert_eq!(datagrams["without_report"]["malformed"], 1, "{datagrams}");
@@ -179,8 +179,8 @@ async fn reports_go_all_the_way() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// A collector that is stopped (lid, swap, move to another machine) finds in its socket what
-/// came meanwhile: nothing of it is late, and no time was told as over before it.
+/// A collector that is stopped (lid, swap, move to another machine) then finds in its socket the
+/// reports sent meanwhile: none is late, and no time was declared over before them.
 #[test]
 fn a_stopped_collector_goes_on_where_it_was() {
     const EACH_MS: u64 = 20;

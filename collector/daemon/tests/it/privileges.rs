@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Started as root, the collector goes on without capabilities, and as another user
-//! where one is named. Needs root, and the user `nobody`; fails without.
+//! Started as root, the collector goes on without capabilities, and as another user if one is
+//! named. Needs root and the user `nobody`; fails without.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common;
@@ -21,7 +21,7 @@ fn needs_root() {
     );
 }
 
-/// Every thread has the ids and no capability.
+/// Checks that every thread has the ids and no capability.
 fn given_up(pid: u32, uid: Uid, gid: Gid) {
     let mut threads = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
@@ -42,7 +42,7 @@ fn given_up(pid: u32, uid: Uid, gid: Gid) {
     assert!(threads > 3, "{threads}");
 }
 
-/// Reports still come in and are stored.
+/// Checks that reports are still received and stored.
 fn works(c: &Collector) {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     for sequence in 0..100 {
@@ -64,7 +64,7 @@ fn root_goes_on_without_capabilities() {
     works(&c);
 }
 
-/// Its sockets are opened before; without the capability it goes on with UDP sockets.
+/// A ring opened before stays usable; without CAP_NET_RAW the collector uses UDP sockets.
 #[test]
 fn a_ring_outlives_the_capability_that_opened_it() {
     needs_root();

@@ -20,7 +20,7 @@ const ARGUMENTS: &[&str] = &[
 
 #[test]
 fn it_says_that_it_serves_works_on_and_stops() {
-    // A closed terminal is told by HUP.
+    // HUP tells that the terminal was closed.
     for signal in ["TERM", "INT", "HUP"] {
         let mut service = Service::start(PROGRAM, ARGUMENTS).unwrap();
         service.works_on().unwrap();
@@ -29,7 +29,7 @@ fn it_says_that_it_serves_works_on_and_stops() {
     }
 }
 
-/// As `nohup` starts it.
+/// Started as by `nohup`.
 #[test]
 fn it_outlives_its_terminal_where_that_was_wished() {
     let mut service = Service::start_with(PROGRAM, ARGUMENTS, &["--ignore-signal=HUP"]).unwrap();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Two pipelines in one collector: what each node's reports tell is what one
-//! pipeline tells of it, and stores and status are as of one.
+//! Two pipelines in one collector: the results of each node are those of a single pipeline, and so
+//! are stores and status.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common;
@@ -22,7 +22,7 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The recorded run as another node would report it: the same flows cross both.
+/// Writes the recorded run as another node would report it: the same flows cross both.
 fn reports_of(node: u32, to: &Path) {
     let mut pcap = Vec::new();
     let file = std::fs::File::open(fixture("reports.pcap.gz")).unwrap();
@@ -53,7 +53,7 @@ fn replay(c: &Collector, pcap: &Path, samples: bool) -> Child {
     json.stdout(Stdio::null()).spawn().unwrap()
 }
 
-/// Arrivals, lost reports and joined packets of each node.
+/// Counts the arrivals, lost reports and joined packets of each node.
 fn by_node(capture: &Path) -> BTreeMap<u32, [u64; 3]> {
     let mut nodes = BTreeMap::<u32, [u64; 3]>::new();
     let mut replay = Replay::open(capture).unwrap();
@@ -72,7 +72,7 @@ fn by_node(capture: &Path) -> BTreeMap<u32, [u64; 3]> {
     nodes
 }
 
-/// The nodes of each flow id; every position in the order is taken once.
+/// Returns the node of each flow id; checks that every position in the order is taken once.
 fn flow_ids(capture: &Path) -> BTreeMap<u64, u32> {
     let mut ids = BTreeMap::new();
     let mut rows = Merged::open(capture).unwrap();
@@ -104,7 +104,7 @@ fn two_nodes_in_two_pipelines() {
         reports_of(node, &pcap);
         pcap
     });
-    // 40 s in 4: packets may wait long enough for samples all the same.
+    // 40 s are replayed in 4 s: packets can still wait long enough for samples.
     let mut settings = "agents = { accept = true }\nreceive = { shards = 2 }\n\
          pipeline = { join_wait_ms = 2000 }\n"
         .to_owned();
@@ -137,7 +137,7 @@ fn two_nodes_in_two_pipelines() {
         let share = joined as f64 / arrivals as f64;
         assert!(share > 0.95, "node {node}: {joined} of {arrivals} joined");
     }
-    // Each flow is one of each node's, with ids of its own.
+    // Each flow is a separate flow at each node, with its own id.
     let ids = flow_ids(&c.capture);
     let of = |node: u32| ids.values().filter(|&&n| n == node).count();
     assert_eq!(of(NODES[0]), of(NODES[1]));

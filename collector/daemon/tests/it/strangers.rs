@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Strangers on the network change nothing that a collector tells of an honest
-//! switch, and cost it a bounded amount of memory.
+//! Strangers on the network change no result that a collector gives for an honest switch, and cost
+//! it a bounded amount of memory.
 //!
 //! `TIDEMARK_FULL_SCALE=1` (`make test-strangers`) sends as much as an attacker would:
 //! all ports, two million flows, for minutes.
@@ -44,7 +44,7 @@ impl Exporter {
         self.socket.send_to(datagram, self.to).unwrap();
     }
 
-    /// A report of node 10 with the next number.
+    /// Sends a report of node 10 with the next number.
     fn report(&mut self, ingress_ns: u64) {
         self.sequence += 1;
         self.send(&report(
@@ -55,7 +55,7 @@ impl Exporter {
         ));
     }
 
-    /// So many, 2000 a second.
+    /// Sends `count` reports, 2000 per second.
     fn reports(&mut self, count: u32) {
         for k in 0..count {
             self.report(now_ns());
@@ -66,7 +66,7 @@ impl Exporter {
     }
 }
 
-/// A clock of a node.
+/// Returns the time on a node's clock.
 fn now_ns() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -74,7 +74,7 @@ fn now_ns() -> u64 {
         .as_nanos() as u64
 }
 
-/// The smaller amount in `make test`, the larger at full scale.
+/// Returns the smaller amount in `make test`, the larger at full scale.
 fn amount<T>(short: T, full: T) -> T {
     match std::env::var_os("TIDEMARK_FULL_SCALE") {
         Some(_) => full,
@@ -91,13 +91,13 @@ fn waited(sequence: u32, port: u16, delay_ns: u64) -> Vec<u8> {
     datagram
 }
 
-/// A report of another flow: its addresses are numbered.
+/// Turns a report into one of another flow, whose source address holds its number.
 fn of_flow(mut datagram: Vec<u8>, flow: u32) -> Vec<u8> {
     datagram[64..68].copy_from_slice(&(0x0a00_0000 | flow & 0xff_ffff).to_be_bytes());
     datagram
 }
 
-/// One stream of a collector's telemetry.
+/// Opens a stream of a collector's telemetry.
 async fn subscribe(client: &mut TelemetryClient<Channel>) -> Streaming<Update> {
     let subscriber = "test".into();
     let answer = client.subscribe(SubscribeRequest { subscriber }).await;
@@ -137,17 +137,17 @@ impl Lag {
         Self(task, over)
     }
 
-    /// The longest lag until now, from the first record on.
+    /// Returns the longest lag until now, from the first record on.
     async fn longest(self) -> Duration {
         self.1.store(true, Ordering::Relaxed);
         self.0.await.unwrap()
     }
 }
 
-/// With what a collector waits for by itself (reordering, the join, publication).
+/// Includes the collector's own waits (reordering, the join, publication).
 const LAG_MOST: Duration = Duration::from_secs(6);
 
-/// A report, of another node and port.
+/// Turns a report into one of another node and port.
 fn of(mut datagram: Vec<u8>, node_id: u32, port: u16) -> Vec<u8> {
     datagram[4..8].copy_from_slice(&node_id.to_be_bytes());
     datagram[22..24].copy_from_slice(&port.to_be_bytes());
@@ -210,8 +210,8 @@ fn a_spray_of_links_of_a_known_node_is_bounded() {
         honest.report(now_ns());
         std::thread::sleep(Duration::from_millis(5));
     }
-    // The configured port has its place: nothing of it is refused.
-    // Nor are single packets of all links kept.
+    // The configured port has its place: none of its reports is refused. Single packets of other
+    // links are not all kept.
     collector.wait_numbers(&[
         ("/pipeline/postcard_rows", ports + 101),
         ("/pipeline/links_refused", ports - 256),
@@ -246,7 +246,7 @@ fn reports_from_an_address_that_is_not_named_are_refused() {
     assert_eq!(status["refused_sources"][0]["exporter"], "127.0.0.1");
 }
 
-/// The address of the exporter is no secret, and anybody can write it.
+/// The exporter's address is no secret, and anybody can spoof it.
 #[test]
 fn the_address_of_an_exporter_without_its_key_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -267,7 +267,7 @@ fn the_address_of_an_exporter_without_its_key_is_refused() {
     let mut recorded: Vec<Vec<u8>> = Vec::new();
     for n in 0..100u32 {
         let mut tagged = report(n, now_ns(), false, n * 1448);
-        // Times and numbers that would move the honest ones out of the way.
+        // Times and numbers that would displace the honest reports.
         forger.send(&report(n + 1000, now_ns() + 50 * MS, false, 0));
         forger.send(&report(n, now_ns(), true, 0));
         let mut wrong = report(n + 1, now_ns(), false, 0);
@@ -278,7 +278,7 @@ fn the_address_of_an_exporter_without_its_key_is_refused() {
         recorded.push(tagged);
         std::thread::sleep(Duration::from_millis(2));
     }
-    // A listener has good tags, of reports that were there already.
+    // An eavesdropper has valid tags, but of reports that were received already.
     for tagged in &recorded {
         forger.send(tagged);
     }
@@ -301,8 +301,8 @@ fn the_address_of_an_exporter_without_its_key_is_refused() {
     assert_eq!(reasons, ["no_tag", "wrong_tag"]);
 }
 
-/// A listener has recorded a run, and sends it before the exporter when the collector starts
-/// again: after an end, and after a kill.
+/// An eavesdropper has recorded a run, and sends it before the exporter when the collector starts
+/// again: after a normal end, and after a kill.
 #[test]
 fn a_recording_is_refused_while_the_collector_starts_again() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -340,7 +340,7 @@ fn a_recording_is_refused_while_the_collector_starts_again() {
             ("/reports/datagrams", replayed),
             ("/pipeline/reports_refused_replayed", replayed),
         ]);
-        // After the kill, a second's worth is refused with it.
+        // After the kill, up to a second of honest reports is also refused.
         let refused = |s: &serde_json::Value| counter(s, "reports_refused_replayed");
         while {
             honest.send(&next());
@@ -397,7 +397,7 @@ fn forged_times_neither_wipe_a_node_nor_delay_it() {
     assert_eq!(status["reports"]["lost"], 0);
 }
 
-/// One report that waited for 10 s, then many of a port that nobody configured.
+/// One report that waited for 10 s, then many of a port that is not configured.
 #[tokio::test(flavor = "multi_thread")]
 async fn long_delays_hold_back_nothing_of_others() {
     let (_dir, collector) = start(NODE);
@@ -428,7 +428,7 @@ fn tables_full_of_made_up_nodes_and_streams_leave_room_for_the_configured_node()
     for node in 1000..2024 {
         stranger.send(&of(report(0, now_ns(), false, 0), node, 1));
     }
-    // A stream is an address and a hw_id.
+    // A stream is identified by address and hw_id.
     for address in 1..=100 {
         let stranger = Exporter::new(&collector, Ipv4Addr::new(127, 0, 1, address));
         for hw_id in 2..62u32 {
@@ -449,11 +449,11 @@ fn tables_full_of_made_up_nodes_and_streams_leave_room_for_the_configured_node()
     );
     let lost = before["reports"]["lost"].as_u64().unwrap();
     let mut honest = Exporter::new(&collector, Ipv4Addr::LOCALHOST);
-    // Until one of the silent streams has given it its place.
+    // Until a silent stream has made room for this one.
     honest.reports(8000);
     honest.sequence += 200;
     honest.reports(200);
-    // A few of its own may find the socket's buffer full.
+    // The kernel may drop a few more because the socket's buffer is full.
     collector.wait("the gap", |s| {
         let gap = s["reports"]["lost"].as_u64().unwrap() - lost;
         (200..=210).contains(&gap)
@@ -487,7 +487,7 @@ async fn made_up_flows_cost_bounded_memory_and_hold_back_nothing() {
     collector.assert_memory_mib(500);
 }
 
-/// Bits flipped and ends cut, by an exporter that is let in.
+/// Reports with flipped bits and cut ends, from an exporter that is allowed.
 #[tokio::test(flavor = "multi_thread")]
 async fn mutated_reports_neither_restart_nor_delay_a_node() {
     let (_dir, collector) = start(NODE);
@@ -535,7 +535,7 @@ async fn mutated_reports_neither_restart_nor_delay_a_node() {
     collector.assert_memory_mib(200);
 }
 
-/// The windows of their streams stay shut. What waits for all of them is kept once.
+/// The windows of the subscribers' streams stay shut. Waiting updates are kept once for all.
 #[tokio::test(flavor = "multi_thread")]
 async fn subscribers_that_never_read_cost_bounded_memory() {
     let (_dir, collector) = start(NODE);
@@ -553,7 +553,7 @@ async fn subscribers_that_never_read_cost_bounded_memory() {
             "{refused}"
         );
     }
-    // None of all these keeps a controller out.
+    // None of these subscribers keeps a controller out.
     let subscriber = tidemark_proto::CONTROLLER.into();
     let mut controller = client(&collector).await;
     silent.push(

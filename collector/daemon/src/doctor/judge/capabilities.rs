@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Capabilities, by what is configured.
+//! Checks the capabilities that the configuration needs.
 
 use daemon_kit::doctor::Finding;
 
-/// Uses that need a capability.
+/// A use that needs a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::doctor) enum Need {
-    /// Events of the kernel.
+    /// Opening the kernel's tracepoints.
     Tracepoints,
-    /// How these events are laid out.
+    /// Reading the layout of the tracepoints' events.
     Tracefs,
-    /// More than everybody gets.
+    /// A receive buffer above the system's limit.
     ReceiveBuffer,
-    /// Rings of packets.
+    /// Packet rings.
     Ring,
-    /// One that only root may listen on.
+    /// A port that only root may listen on.
     LowPort,
 }
 
 impl Need {
-    /// Its name, its number and that of one that holds it, and what it is for.
+    /// Returns the capability's name, its number and that of one that includes it, and its purpose.
     fn capability(self) -> (&'static str, [u32; 2], &'static str) {
         const DAC_OVERRIDE: u32 = 1;
         const DAC_READ_SEARCH: u32 = 2;
@@ -54,7 +54,7 @@ impl Need {
     }
 }
 
-/// `effective`: of this process, a bit each. `met`: what is needed works without.
+/// Checks `needs`, each with whether it is met anyway, against the capability bits `effective`.
 pub(in crate::doctor) fn capabilities(needs: &[(Need, bool)], effective: u64) -> Finding {
     let check = "capabilities";
     if needs.is_empty() {
@@ -65,11 +65,11 @@ pub(in crate::doctor) fn capabilities(needs: &[(Need, bool)], effective: u64) ->
         let (name, numbers, what) = need.capability();
         let has = numbers.iter().any(|n| effective & (1 << n) != 0);
         let stands = match (has, met) {
-            (true, _) => "is there",
-            (false, true) => "is not there, and not needed here",
+            (true, _) => "is present",
+            (false, true) => "is missing, but not needed here",
             (false, false) => {
                 missing.push(name);
-                "is not there"
+                "is missing"
             }
         };
         format!("{name} {what} {stands}")
@@ -114,7 +114,7 @@ mod tests {
             (Need::LowPort, false),
         ];
         assert_eq!(capabilities(&needs, ALL).verdict, Verdict::Ok);
-        // CAP_SYS_ADMIN and CAP_DAC_OVERRIDE hold the first two.
+        // CAP_SYS_ADMIN and CAP_DAC_OVERRIDE include the first two.
         let some = capabilities(&needs, 1 << 21 | 1 << 1);
         assert_eq!(some.verdict, Verdict::Warning);
         let remedy = some.remedy.unwrap();

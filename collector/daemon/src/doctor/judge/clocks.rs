@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checks clocks: this machine's, and those of nodes against those of senders.
+//! Checks this machine's clock, and the nodes' clocks against the senders'.
 
 use daemon_kit::doctor::Finding;
 use serde_json::Value;
 
-/// Two quartz clocks differ by less; NTP turns a clock by no more.
+/// Largest plausible drift: two quartz clocks differ by less, and NTP slews a clock by no more.
 const MUCH_DRIFT_PPM: f64 = 500.0;
 
-/// As the kernel keeps it.
+/// State of the kernel's wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::doctor) struct WallClock {
     pub synchronised: bool,
-    /// The largest error that it can have, us.
+    /// Maximum error of the clock, in microseconds.
     pub error_us: i64,
 }
 
@@ -24,8 +24,8 @@ pub(in crate::doctor) fn wall_clock(clock: Option<WallClock>) -> Finding {
         ),
         Some(_) => Finding::warning(
             check,
-            "not synchronised: dates of captures and of the log may be wrong; what is measured \
-             does not rest on it",
+            "not synchronised: dates of captures and of the log may be wrong; measurements \
+             do not depend on it",
             "`timedatectl set-ntp true`, or chrony",
         ),
         None => Finding::warning(check, "the kernel does not say", "see `timedatectl`"),
@@ -52,11 +52,11 @@ fn clock(c: &Value) -> Finding {
     let check = format!("clocks of node {node} and {host}");
     let ahead_s = c["node_minus_host_s"].as_f64().unwrap_or(0.0);
     let drift_ppm = c["node_drift_ppm"].as_f64().unwrap_or(0.0);
-    let found = format!("node less host {ahead_s:.6} s, drift {drift_ppm:+.2} ppm");
+    let found = format!("node minus host {ahead_s:.6} s, drift {drift_ppm:+.2} ppm");
     if drift_ppm.abs() > MUCH_DRIFT_PPM {
         return Finding::warning(
             check,
-            format!("{found}: no two good clocks drift so far"),
+            format!("{found}: two good clocks do not drift apart so fast"),
             format!(
                 "does {host} step its clock (`chronyc tracking`)? Is nodes.{node}.profile that of \
                  the switch?"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The machine that the collector runs on.
+//! Checks the machine that the collector runs on.
 
 use daemon_kit::doctor::Finding;
 use std::net::SocketAddr;
 
 /// The oldest kernel that is supported.
 const OLDEST_KERNEL: (u32, u32) = (5, 10);
-/// Below this a capture of a few kHz of reports ends within the hour.
+/// Free space that a capture of 20 000 reports per second fills within the hour.
 const LITTLE_SPACE_BYTES: u64 = 1 << 30;
 
-/// `release` as `uname -r` has it.
+/// Checks the version of the kernel; `release` is what `uname -r` prints.
 pub(in crate::doctor) fn kernel(release: &str) -> Finding {
     let check = "kernel";
     let mut numbers = release
@@ -27,8 +27,8 @@ pub(in crate::doctor) fn kernel(release: &str) -> Finding {
     Finding::ok(check, release)
 }
 
-/// A socket buffer of `wanted_bytes`, where the kernel gives at most `most_bytes`
-/// to who has no CAP_NET_ADMIN.
+/// Checks a socket buffer of `wanted_bytes` against `most_bytes`, the kernel's limit without
+/// CAP_NET_ADMIN; `forced`: the process has that capability.
 pub(in crate::doctor) fn receive_buffer(
     wanted_bytes: u64,
     most_bytes: u64,
@@ -36,7 +36,7 @@ pub(in crate::doctor) fn receive_buffer(
 ) -> Finding {
     let check = "receive buffer";
     if forced || wanted_bytes <= most_bytes {
-        return Finding::ok(check, format!("{wanted_bytes} bytes can be had"));
+        return Finding::ok(check, format!("{wanted_bytes} bytes are available"));
     }
     Finding::warning(
         check,
@@ -45,8 +45,8 @@ pub(in crate::doctor) fn receive_buffer(
     )
 }
 
-/// Whether an address can be listened on; `runs`: a collector with this
-/// configuration answers.
+/// Checks whether an address can be listened on; `runs`: whether a collector answers at
+/// `http.listen`.
 pub(in crate::doctor) fn address(
     key: &str,
     address: SocketAddr,
@@ -62,10 +62,10 @@ pub(in crate::doctor) fn address(
             "it runs with another configuration; start it again with this one",
         ),
         Ok(()) => Finding::ok(check, "free"),
-        Err(AddrInUse) if runs => Finding::ok(check, "the collector that runs has it"),
+        Err(AddrInUse) if runs => Finding::ok(check, "in use by the running collector"),
         Err(AddrInUse) => Finding::problem(
             check,
-            "another program has it",
+            "in use by another program",
             format!("find it with `ss -lnp`, or set another address as {key}"),
         ),
         Err(AddrNotAvailable) => Finding::problem(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checks the offloads of a network interface, which change reports before they are received.
+//! Checks the offloads of a network interface, which affect how reports are received.
 
 use crate::receive::Path;
 use daemon_kit::doctor::Finding;
 
-/// As `ethtool -k` has them; `None` where the driver does not say.
+/// Offloads as `ethtool -k` shows them; `None` if the driver does not say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::doctor) struct Offloads {
     pub interface: String,
@@ -12,28 +12,28 @@ pub(in crate::doctor) struct Offloads {
     pub lro: Option<bool>,
 }
 
-/// The way of the reports of an address, as it was opened. `wanted`: the configuration asks
-/// for a ring (`receive.path`).
+/// Checks how the reports of an address are received. `wanted`: whether the configuration asks for
+/// a ring (`receive.path`).
 pub(in crate::doctor) fn receive_path(of: &Path, wanted: bool) -> Finding {
     let check = format!("receive path of {}", of.address.ip());
     match &of.no_ring {
-        None => Finding::ok(check, "come by a ring of packets"),
+        None => Finding::ok(check, "through a packet ring"),
         Some(_) if !wanted => Finding::ok(
             check,
-            "come by a socket; `receive.path = \"ring\"` costs less where they come one by one",
+            "through a socket; `receive.path = \"ring\"` costs less if reports arrive one by one",
         ),
         Some(why) => Finding::warning(
             check,
-            format!("come by a socket: {why}"),
+            format!("through a socket: {why}"),
             "docs/reference/collector.md, \"Reports one by one\"",
         ),
     }
 }
 
-/// `wanted`: the configuration takes several reports at a time (`receive.gro`).
+/// Checks an interface's offloads. `wanted`: whether the collector uses GRO (`receive.gro`).
 pub(in crate::doctor) fn offloads(of: &Offloads, wanted: bool) -> Finding {
     let check = format!("offloads of {}", of.interface);
-    // It merges TCP packets alone.
+    // LRO merges only TCP packets.
     let lro = match of.lro {
         Some(true) => "; LRO is on, and leaves reports as they are",
         _ => "",
@@ -45,11 +45,11 @@ pub(in crate::doctor) fn offloads(of: &Offloads, wanted: bool) -> Finding {
         ),
         Some(true) => Finding::ok(
             check,
-            format!("GRO is on: reports of one exporter come several at a time{lro}"),
+            format!("GRO is on: several reports of one exporter are received at a time{lro}"),
         ),
         Some(false) => Finding::warning(
             check,
-            format!("GRO is off: each report comes by itself, and costs more{lro}"),
+            format!("GRO is off: each report is received by itself, and costs more{lro}"),
             format!("ethtool -K {} gro on", of.interface),
         ),
         None => Finding::warning(

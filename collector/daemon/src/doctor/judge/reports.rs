@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The way of the reports: what came, and what is missing.
+//! Checks the path of the reports: how many arrived, and how many are missing.
 
 use daemon_kit::doctor::Finding;
 use int_report::Report;
@@ -9,20 +9,20 @@ use std::net::IpAddr;
 use tidemark_pipeline::NodeConfig;
 
 /// Remedy for missing datagrams.
-const MISSING: &str = "the mirror's own queue, or the path to here, drops reports: a report port \
+const MISSING: &str = "the mirror's own queue, or the path to here, drops reports: use a report port \
                        that is fast and deep enough, or sampling (watch[].sampling_shift)";
 
-/// Datagrams that came while the doctor listened.
+/// Datagrams that arrived while the doctor listened.
 #[derive(Debug, Default)]
 pub(in crate::doctor) struct Heard {
     pub datagrams: u64,
     pub malformed: u64,
     pub first_error: Option<String>,
-    /// By node and sender: reports, and which of them carry a limit.
+    /// Reports by node and sender.
     pub nodes: BTreeMap<(u32, IpAddr), NodeHeard>,
 }
 
-/// Reports of one node.
+/// Reports of one node from one sender.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::doctor) struct NodeHeard {
     pub reports: u64,
@@ -50,7 +50,7 @@ impl Heard {
 }
 
 impl NodeHeard {
-    /// Datagrams that are missing between those that came.
+    /// Returns the number of datagrams missing between the received ones.
     fn missing(&self) -> u64 {
         let mut numbers = self.numbers.clone();
         numbers.sort_unstable();
@@ -61,7 +61,7 @@ impl NodeHeard {
                 [(a, x), (b, y)] if a == b => Some(u64::from(y - x) - 1),
                 _ => None,
             })
-            // The counter started again in between.
+            // A larger gap means that the counter restarted.
             .filter(|gap| *gap < 1 << 20)
             .sum()
     }
@@ -76,7 +76,7 @@ fn none(seconds: f64) -> Finding {
     )
 }
 
-/// Reports that came in `seconds`, against the nodes of the configuration.
+/// Checks the reports received in `seconds` against the configured nodes.
 pub(in crate::doctor) fn reports(
     heard: &Heard,
     nodes: &BTreeMap<u32, NodeConfig>,
@@ -90,10 +90,10 @@ pub(in crate::doctor) fn reports(
         found.push(Finding::warning(
             "datagrams",
             format!(
-                "{} of {} are no reports: {error}",
+                "{} of {} are not reports: {error}",
                 heard.malformed, heard.datagrams
             ),
-            "something else sends to this port, or the reports are of a version that is not read",
+            "something else sends to this port, or the version of the reports is not supported",
         ));
     }
     for ((id, from), node) in &heard.nodes {
@@ -104,7 +104,7 @@ pub(in crate::doctor) fn reports(
         found.push(Finding::warning(
             format!("node {id}"),
             format!("configured, and silent for {seconds:.0} s"),
-            "has it traffic, and does it send here?",
+            "does it have traffic, and does it send here?",
         ));
     }
     found
@@ -148,7 +148,7 @@ fn sender(
     Finding::ok(check, format!("{found}, none missing"))
 }
 
-/// Two answers of a running collector, `seconds` apart.
+/// Compares two status answers of a running collector, `seconds` apart.
 pub(in crate::doctor) fn running(first: &Value, second: &Value, seconds: f64) -> Vec<Finding> {
     let at = |value: &Value, key: &str| value["reports"][key].as_u64().unwrap_or(0);
     let grown = |key: &str| at(second, key).saturating_sub(at(first, key));
@@ -252,7 +252,7 @@ mod tests {
             "{}",
             lossy.found
         );
-        // A counter that started again is no loss.
+        // A counter that restarted is no loss.
         let restarted = heard("192.0.2.7", 10, &[4_000_000, 4_000_001, 0, 1]);
         assert_eq!(
             reports(&restarted, &nodes, 3.0).remove(0).verdict,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The events of one text trace, in the order of time.
+//! Reads the events of one text trace in time order.
 
 use super::lines::Lines;
 use super::survey::{Order, Survey, WINDOW, survey};
@@ -10,10 +10,10 @@ use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 use tcp_probe::Event;
 
-/// Events of a file that are put in order in memory: about a gigabyte.
+/// Maximum number of a file's events that are sorted in memory: about a gigabyte.
 const MAX_SORTED: u64 = 8_000_000;
 
-/// An event with its place in the file: events of one time keep their order.
+/// An event with its position in the file, so that events of equal time keep their order.
 #[derive(Debug)]
 struct Placed(u64, Event);
 
@@ -43,7 +43,7 @@ impl Ord for Placed {
     }
 }
 
-/// A file that was looked at and can be opened.
+/// A file that was surveyed and can be opened.
 pub(super) struct Looked {
     path: PathBuf,
     pub survey: Survey,
@@ -51,13 +51,13 @@ pub(super) struct Looked {
 
 impl Looked {
     /// # Errors
-    /// When the file cannot be read, is no trace, or is too long to be put in order.
+    /// If the file cannot be read, is not a trace, or is too long to be sorted.
     pub(super) fn at(path: &Path) -> Result<Self> {
         let survey = survey(path)?;
         if survey.order == Order::Mixed && survey.events > MAX_SORTED {
             bail!(
-                "{}: its {} events are not in the order of time, and at most {MAX_SORTED} are \
-                 put in order: give the trace of each CPU as a file, with --tcp-probe HOST=FILE \
+                "{}: its {} events are not in time order, and at most {MAX_SORTED} can be \
+                 sorted: give the trace of each CPU as a file, with --tcp-probe HOST=FILE \
                  for each and one HOST for all",
                 path.display(),
                 survey.events
@@ -75,7 +75,7 @@ impl Looked {
         let mut file = TraceFile {
             lines: Lines::open(&self.path)?,
             waiting: BinaryHeap::new(),
-            // One more than wait: the first can go when all of them are there.
+            // One more than the window: once that many wait, the first event is next in time.
             wait_for: match self.survey.order {
                 Order::ByTime => 1,
                 Order::WithinWindow => WINDOW + 1,
@@ -130,7 +130,7 @@ impl TraceFile {
         Ok(())
     }
 
-    /// The next event of the file.
+    /// Reads the next event of the file.
     fn read(&mut self) -> Result<Option<Event>> {
         while let Some((line, too_long)) = self.lines.next_line()? {
             self.report.lines += 1;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The lines of a text trace, each of bounded length.
+//! Reads the lines of a text trace, each of bounded length.
 
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use tidemark_pcap::open;
 
-/// No line of a trace is longer; of one that is, nothing is kept.
+/// Maximum length of a line of a trace; longer lines are discarded.
 const MAX_LINE_BYTES: usize = 64 * 1024;
 
 pub(super) struct Lines {
     path: PathBuf,
     input: BufReader<Box<dyn Read>>,
-    /// Bytes of the line that was given out of the buffer.
+    /// Bytes of the buffer that the last returned line took.
     given: usize,
-    /// A line that reaches over the end of the buffer.
+    /// A line that extends past the end of the buffer.
     line: Vec<u8>,
 }
 
 impl Lines {
     /// # Errors
-    /// When the file cannot be opened, or begins like something else by name.
+    /// If the file cannot be opened, or begins like another known format.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let mut lines = Self {
             path: path.to_path_buf(),
@@ -36,11 +36,11 @@ impl Lines {
         Ok(lines)
     }
 
-    /// The next line without its end; `None` at the end of the file. One that is too long is
-    /// given by its beginning, with `true`.
+    /// Reads the next line, without its line end; `None` at the end of the file. Of a line that is
+    /// too long, returns only the last part, with `true`.
     pub(super) fn next_line(&mut self) -> Result<Option<(&[u8], bool)>> {
         self.input.consume(std::mem::take(&mut self.given));
-        // Nearly every line lies whole in the buffer.
+        // Nearly every line is entirely in the buffer.
         if let Some(end) = memchr::memchr(b'\n', self.input.buffer())
             && end < MAX_LINE_BYTES
         {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Text traces of one or several hosts, event by event in the order of time.
+//! Reads text traces of one or several hosts, event by event in time order.
 
 mod file;
 mod lines;
@@ -14,15 +14,15 @@ use std::str::FromStr;
 use tcp_probe::Event;
 use tidemark_proto::{NAME_RULE, is_name};
 
-/// Name of the only host where none is given.
+/// Name of the only host if none is given.
 const HOST: &str = "trace";
 
 /// `--tcp-probe [HOST=]FILE`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceSource {
-    /// The host that the trace is of, where it is named.
+    /// Host that recorded the trace, if it is named.
     pub host: Option<String>,
-    /// The file.
+    /// File of the trace.
     pub path: PathBuf,
 }
 
@@ -30,7 +30,7 @@ impl FromStr for TraceSource {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A path may hold `=` as well.
+        // A path may also contain `=`.
         let named = text
             .split_once('=')
             .filter(|(host, _)| !host.is_empty() && !host.contains('/'))
@@ -54,7 +54,7 @@ impl From<&Path> for TraceSource {
     }
 }
 
-/// The name of a source's host: as given, else by the file, of which each is of one host.
+/// Returns the name of a source's host: as given, else from the file name unless `alone`.
 fn name(source: &TraceSource, alone: bool) -> String {
     let by_file = || match source.path.file_name() {
         Some(file) if !alone => {
@@ -75,18 +75,17 @@ fn name(source: &TraceSource, alone: bool) -> String {
 struct Host {
     name: String,
     files: Vec<Looked>,
-    /// By how much its clock is ahead of the pcap's, ns; `None` where that is not known.
+    /// How far the host's clock is ahead of the pcap's, in ns; `None` if unknown.
     ahead_ns: Option<i64>,
 }
 
-/// The traces of an import, looked at.
+/// The surveyed traces of an import.
 #[derive(Default)]
 pub(crate) struct TraceSet(Vec<Host>);
 
 impl TraceSet {
     /// # Errors
-    /// When a file cannot be read or is no trace, or when it is not clear which hosts they
-    /// are of.
+    /// If a file cannot be read or is not a trace, or if it is unclear which host a file is from.
     pub(crate) fn look(sources: &[TraceSource]) -> Result<Self> {
         let mut hosts: Vec<Host> = Vec::new();
         for source in sources {
@@ -116,7 +115,7 @@ impl TraceSet {
         Ok(Self(hosts))
     }
 
-    /// Finds how far each host's clock is ahead of another; `find` gets the host's events.
+    /// Finds how far each host's clock is ahead of the pcap's; `find` gets the host's events.
     pub(super) fn align(
         &mut self,
         mut find: impl FnMut(Traces) -> Result<Option<i64>>,
@@ -127,7 +126,7 @@ impl TraceSet {
             if let Some(host) = self.0.get_mut(place) {
                 if found.is_none() && host.files.iter().any(|f| f.survey.events > 0) {
                     tracing::warn!(
-                        "no sample of the trace of {} fits a report of the pcap: is it of the same run?",
+                        "no sample of the trace of {} matches a report of the pcap: is it of the same run?",
                         host.name
                     );
                 }
@@ -137,7 +136,7 @@ impl TraceSet {
         Ok(())
     }
 
-    /// The first host whose clock is also the pcap's.
+    /// Returns the first host whose clock is also the pcap's.
     pub(super) fn local(&self) -> Option<&str> {
         let host = self.0.iter().find(|h| h.ahead_ns == Some(0));
         host.map(|h| h.name.as_str())
@@ -157,7 +156,7 @@ struct Open {
 }
 
 impl Open {
-    /// Time of the next event by the pcap's clock.
+    /// Returns the time of the next event on the pcap's clock.
     #[inline]
     fn time_ns(&self) -> Option<u64> {
         let time_ns = self.file.time_ns()?;
@@ -190,8 +189,8 @@ impl Traces {
         Ok(traces)
     }
 
-    /// The next event of all hosts that is not later than `time_ns` by the pcap's clock, with
-    /// its host and its time by that clock.
+    /// Returns the next event of all hosts that is not later than `time_ns` on the pcap's clock,
+    /// with its host and its time on that clock.
     #[inline]
     pub(crate) fn until(&mut self, time_ns: u64) -> Result<Option<(&str, u64, Event)>> {
         let times = self.files.iter().enumerate();

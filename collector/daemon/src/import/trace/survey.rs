@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads a trace once before it is used: is it one, and is it in the order of time?
+//! Reads a trace once before it is used, to see whether it is one and in what order it is.
 
 use super::lines::Lines;
 use anyhow::{Result, bail};
 use std::path::Path;
 
-/// Events that wait for earlier ones. `trace_pipe` takes turns between the CPUs' buffers, so
-/// that neighbours change places; whole buffers one after the other are beyond this.
+/// Size of the sorting window, in events. `trace_pipe` takes turns between the CPUs' buffers, so
+/// that neighbours change places; whole buffers one after the other exceed the window.
 pub(super) const WINDOW: usize = 1 << 16;
 
-/// How to get at a file's events in the order of time.
+/// How a file's events are ordered in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     ByTime,
-    /// No event comes later than [`WINDOW`] others that should follow it.
+    /// No event comes after more than [`WINDOW`] events that should follow it.
     WithinWindow,
     Mixed,
 }
@@ -22,16 +22,16 @@ pub(super) enum Order {
 pub(super) struct Survey {
     pub order: Order,
     pub events: u64,
-    /// Events that come after one with a later time.
+    /// Events that come after an event with a later time.
     pub out_of_order: u64,
 }
 
-/// The order of times, one by one.
+/// Determines the order of times that are added one by one.
 struct Times {
     seen: u64,
     latest_ns: u64,
-    /// Latest time of all but the last half window to a whole one, and of all but the last
-    /// half window.
+    /// Latest time before the last half to whole window of events, and before the last half window
+    /// at most.
     before_ns: [u64; 2],
     survey: Survey,
 }
@@ -58,7 +58,7 @@ impl Times {
         self.seen += 1;
         if time_ns < self.latest_ns {
             self.survey.out_of_order += 1;
-            // A queue of WINDOW events gives none that is later than all but the last WINDOW.
+            // The window has passed on no event that is later than `before_ns[0]`.
             let mixed = time_ns < self.before_ns[0] || self.survey.order == Order::Mixed;
             self.survey.order = if mixed {
                 Order::Mixed
@@ -78,7 +78,7 @@ impl Times {
 }
 
 /// # Errors
-/// When the file cannot be read, or no line of it is of a trace.
+/// If the file cannot be read, or none of its lines is from a trace.
 pub(super) fn survey(path: &Path) -> Result<Survey> {
     let mut lines = Lines::open(path)?;
     let mut times = Times::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows of several pipelines in one order.
+//! Merges the rows of several pipelines into one order.
 
 use crate::engine::{RowSink, Standing};
 use parking_lot::Mutex;
@@ -8,8 +8,8 @@ use std::sync::Arc;
 use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::CollectorStatus;
 
-/// Merges the rows of all pipelines. They get one order, in which those of each pipeline keep
-/// theirs, and one numbering of hosts, so that stores and readers see rows as of one pipeline.
+/// Merges the rows of all pipelines into one order, which keeps the order of each pipeline, with
+/// one numbering of hosts, so that stores and readers see the rows as of one pipeline.
 pub struct RowMerge(Mutex<State>);
 
 struct State {
@@ -27,15 +27,15 @@ struct State {
 
 #[derive(Clone, Default)]
 struct OfShard {
-    /// Order of the next row among those of the pipeline.
+    /// Order of the pipeline's next row.
     next: u64,
-    /// Number of each of the pipeline's hosts.
+    /// Merged number of each of the pipeline's hosts.
     hosts: Vec<Option<u16>>,
     standing: Standing,
 }
 
 impl RowMerge {
-    /// Gives the rows of so many pipelines to `sinks`.
+    /// Creates a merge of the rows of `shards` pipelines, which go to `sinks`.
     pub fn new(sinks: Vec<Box<dyn RowSink>>, shards: usize) -> Arc<Self> {
         Arc::new(Self(Mutex::new(State {
             sinks,
@@ -48,7 +48,7 @@ impl RowMerge {
         })))
     }
 
-    /// Sink for the rows of a pipeline.
+    /// Returns the sink for the rows of one pipeline.
     pub fn of_shard(self: &Arc<Self>, shard: usize) -> ShardRows {
         ShardRows {
             merge: Arc::clone(self),
@@ -58,7 +58,7 @@ impl RowMerge {
 }
 
 impl State {
-    /// Takes a pipeline's rows up to before `end`; returns what to add to their order.
+    /// Takes a pipeline's rows below `end`; returns the number to add to their order.
     fn advance(&mut self, shard: usize, end: u64) -> u64 {
         let Some(of) = self.shards.get_mut(shard) else {
             return 0;
@@ -75,7 +75,7 @@ impl State {
         number.copied().flatten().unwrap_or(host)
     }
 
-    /// The number of a host that a pipeline has numbered.
+    /// Returns the merged number of a host that a pipeline has numbered.
     fn name(&mut self, shard: usize, host: u16, name: &str) -> u16 {
         let place = usize::from(host);
         if let Some(of) = self.shards.get_mut(shard) {
@@ -161,7 +161,7 @@ impl State {
             let (sum, of) = (&mut all.reception, &of.standing.reception);
             sum.datagrams += of.datagrams;
             sum.malformed += of.malformed;
-            // Each pipeline tells the losses of the whole collector, as of its own moment.
+            // Each pipeline reports the losses of the whole collector, at different moments.
             sum.kernel_drops = sum.kernel_drops.max(of.kernel_drops);
             sum.probe_lost = sum.probe_lost.max(of.probe_lost);
         }
@@ -172,7 +172,7 @@ impl State {
     }
 }
 
-/// One pipeline's way to the common stores.
+/// Sink through which one pipeline reaches the common stores.
 pub struct ShardRows {
     merge: Arc<RowMerge>,
     shard: usize,

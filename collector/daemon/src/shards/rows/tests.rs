@@ -162,7 +162,7 @@ fn totals_are_those_of_all_and_the_last_one_completes_the_stores() {
     a.standing(&standing(6));
     let all = store.standing.lock().unwrap().clone();
     assert_eq!((all.stats.reports, all.reception.datagrams), (13, 13));
-    // Each counts those of the whole collector.
+    // Each pipeline counts the drops of the whole collector.
     assert_eq!(all.reception.kernel_drops, 70);
     b.rows(&[packet(0, 11)], &[]);
     assert!(Box::new(a).finish().is_ok());

@@ -32,7 +32,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Starts one with a capture in `dir` and waits until it is ready.
+    /// Starts a collector with a capture in `dir` and waits until it is ready.
     pub(crate) fn start(dir: &Path) -> Self {
         Self::start_with(
             dir,
@@ -45,17 +45,17 @@ impl Collector {
         Self::start_on(dir, free_ports(), settings)
     }
 
-    /// Starts one on given ports: gRPC, HTTP, UDP.
+    /// Starts a collector on given ports: gRPC, HTTP, UDP.
     pub(crate) fn start_on(dir: &Path, ports: (u16, u16, u16), settings: &str) -> Self {
         Self::start_with_grpc(dir, ports, &format!("{settings}\n[grpc]\n"))
     }
 
-    /// Starts one with settings whose last table is `[grpc]`, without its address.
+    /// Starts a collector with settings whose last table is `[grpc]`, without its address.
     pub(crate) fn start_with_grpc(dir: &Path, ports: (u16, u16, u16), settings: &str) -> Self {
         Self::start_as(&[BINARY], dir, ports, settings)
     }
 
-    /// Starts one by another program, which ends in the collector.
+    /// Starts a collector through another program, which executes it at last.
     pub(crate) fn start_under(prefix: &[&str], dir: &Path, settings: &str) -> Self {
         let command = [prefix, &[BINARY]].concat();
         Self::start_as(
@@ -128,7 +128,7 @@ impl Collector {
         serde_json::from_str(&self.get("/status")).unwrap()
     }
 
-    /// Waits for something to show in the status.
+    /// Waits until the status shows `found`.
     pub(crate) fn wait(&self, what: &str, found: impl Fn(&serde_json::Value) -> bool) {
         let end = Instant::now() + Duration::from_secs(60);
         while !found(&self.status()) {
@@ -137,9 +137,9 @@ impl Collector {
         }
     }
 
-    /// Waits until each of these numbers (JSON pointer, value) is there, and
-    /// gives the status that shows them. The parts of the collector publish
-    /// theirs at different moments: one of them tells nothing about another.
+    /// Waits until the status has all of these numbers (JSON pointer, value), and returns that
+    /// status. The parts of the collector publish their numbers at different moments: one of them
+    /// tells nothing about another.
     pub(crate) fn wait_numbers(&self, expected: &[(&str, u64)]) -> serde_json::Value {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
@@ -157,7 +157,7 @@ impl Collector {
         }
     }
 
-    /// At no time did it have more memory than this.
+    /// Checks that the collector never had more memory than this.
     pub(crate) fn assert_memory_mib(&self, most_mib: u64) {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
