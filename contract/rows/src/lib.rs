@@ -24,8 +24,8 @@ use std::sync::Arc;
 include!("generated/rows.rs");
 
 impl PostcardRow {
-    /// Replaces absent times and ports: an absent time becomes the packet's other time, and
-    /// an absent port [`UNKNOWN_PORT`].
+    /// Fills in absent times and the egress port: an absent time becomes the packet's other
+    /// time, and an absent egress port becomes [`UNKNOWN_PORT`].
     pub fn stand_in(&mut self) {
         if self.absent.has(Absent::EGRESS_PORT) {
             self.port = UNKNOWN_PORT;
