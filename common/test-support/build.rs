@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sets `shared_data` where tests of the whole runs can run, or must.
+//! Sets the cfg `shared_data` if tests with the complete runs can or must run.
 
 use std::path::Path;
 

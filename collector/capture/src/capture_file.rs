@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A complete file of a capture, read with its checksums. Damage is an error that says
-//! where, also where the library would panic.
+//! Reads a complete file of a capture and checks its checksums. Damage is an error that
+//! says where it is, even if the Parquet library would panic.
 
 use crate::error::CaptureError;
 use crate::page_limits::check_footer;
@@ -21,17 +21,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::PathBuf;
 use std::sync::{Arc, Once};
 
-/// The length of the footer, and the format's name.
+/// Size of the end of a file: the footer's length and the format's name.
 const TAIL_BYTES: u64 = 8;
 const NAME: &[u8] = b"PAR1";
 
-/// The file and its description.
+/// An open file and its Parquet metadata.
 pub(crate) struct CaptureFile {
     pub path: PathBuf,
     bytes: FileBytes,
     pub metadata: ParquetMetaData,
-    /// Of each column chunk, row group by row group; none of a file that was written
-    /// without.
+    /// Checksum of each column chunk, row group by row group; `None` if the file was
+    /// written without checksums.
     checksums: Option<Vec<u32>>,
 }
 
@@ -67,7 +67,7 @@ impl CaptureFile {
         group.map_or(0, |g| usize::try_from(g.num_rows()).unwrap_or(0))
     }
 
-    /// Opens a column chunk. All its bytes are read, and checked.
+    /// Opens a column chunk after reading and checking all its bytes.
     pub(crate) fn column(
         &self,
         group: usize,
@@ -78,7 +78,7 @@ impl CaptureFile {
             let (start, length) = chunk.byte_range();
             let bytes = self.bytes.range(start, length)?;
             let stored = match Codec::of(chunk.compression()) {
-                // The library gives its pages as they are.
+                // Makes the library return the pages still compressed.
                 Some(_) => {
                     let builder = chunk.clone().into_builder();
                     &builder.set_compression(Compression::UNCOMPRESSED).build()?
@@ -98,7 +98,7 @@ impl CaptureFile {
                 let columns = self.metadata.file_metadata().schema_descr().num_columns();
                 let expected = checksums.get(group * columns + column);
                 if expected != Some(&crc32fast::hash(&bytes)) {
-                    // The page says it, unless it is in a header.
+                    // Prefer the error of the damaged page; there is none if a header is damaged.
                     pages()?.try_for_each(|page| page.map(drop))?;
                     let what = "the checksum over its pages and their headers is wrong";
                     return Err(ParquetError::General(what.into()));
@@ -109,7 +109,7 @@ impl CaptureFile {
         })
     }
 
-    /// Reads from a column chunk.
+    /// Runs `read`; its errors and panics become errors that name the column chunk.
     pub(crate) fn read<T>(
         &self,
         group: usize,
@@ -134,9 +134,9 @@ impl CaptureFile {
     }
 }
 
-/// The description in the footer, and the checksums before it.
+/// Reads the metadata in the footer and the checksums before it.
 fn footer(file: &FileBytes) -> Result<(ParquetMetaData, Option<Vec<u32>>)> {
-    let cut_off = || ParquetError::EOF("the file was cut off, or is no Parquet file".into());
+    let cut_off = || ParquetError::EOF("the file was cut off, or is not a Parquet file".into());
     let tail_at = file.length.checked_sub(TAIL_BYTES).ok_or_else(cut_off)?;
     let tail = file.range(tail_at, TAIL_BYTES)?;
     let (length, name) = tail.split_at(4);
@@ -154,7 +154,7 @@ fn footer(file: &FileBytes) -> Result<(ParquetMetaData, Option<Vec<u32>>)> {
     Ok((metadata, checksums))
 }
 
-/// Whether file, row groups and columns have as many rows as each other.
+/// Checks that the row counts of the file, its row groups and their columns agree.
 fn check_rows(metadata: &ParquetMetaData) -> Result<()> {
     let mut rows = 0i64;
     for group in metadata.row_groups() {
@@ -163,21 +163,21 @@ fn check_rows(metadata: &ParquetMetaData) -> Result<()> {
         let of_columns = group.columns().iter().filter(|c| !is_list(c));
         if of_group < 0 || of_columns.map(|c| c.num_values()).any(|n| n != of_group) {
             return Err(ParquetError::General(
-                "its columns differ in their rows".into(),
+                "its columns differ in their number of rows".into(),
             ));
         }
         rows = rows.saturating_add(of_group);
     }
     if rows != metadata.file_metadata().num_rows() {
         return Err(ParquetError::General(
-            "its row groups have not all its rows".into(),
+            "its row groups do not add up to its rows".into(),
         ));
     }
     Ok(())
 }
 
-/// The library panics on some of what cannot be right. Its word about that is no line of
-/// ours: the error is.
+/// Turns a panic of the library, which some invalid input causes, into an error, and
+/// keeps the panic message from being printed.
 fn guarded<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -206,7 +206,7 @@ struct FileBytes {
 impl FileBytes {
     fn range(&self, from: u64, length: u64) -> Result<Bytes> {
         if from.checked_add(length).is_none_or(|end| end > self.length) {
-            let what = "it would go on after the end of the file";
+            let what = "it would extend beyond the end of the file";
             return Err(ParquetError::EOF(what.into()));
         }
         let mut bytes = vec![0; length as usize];
@@ -215,7 +215,7 @@ impl FileBytes {
     }
 }
 
-/// A column chunk in memory, by its places in the file.
+/// A column chunk in memory, addressed by offsets in the file.
 struct ChunkBytes {
     start: u64,
     bytes: Bytes,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One column of a row group: values gather, become pages, become a chunk.
+//! Encodes one column of a row group: collects values, forms pages and joins them to a chunk.
 //!
-//! A column that does not change, as most of a capture's do not, costs a few
-//! bytes per page and no compression.
+//! A column of constant values, as most columns of a capture are, costs a few
+//! bytes per page and is not compressed.
 
 use crate::dictionary::Numbers;
 use crate::encode::{delta, hybrid, indexes, plain, repeated};
@@ -19,17 +19,17 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescPtr;
 
-/// Distinct values of a chunk beyond which a dictionary is given up.
+/// Most distinct values of a chunk for which a dictionary is used.
 const MAX_DICTIONARY: usize = 1 << 16;
-/// Shorter pages are not compressed.
+/// Smallest page body, in bytes, that is compressed.
 const LEAST_COMPRESSED: usize = 64;
-/// Pages stored as they are after one that compression hardly made smaller.
+/// Number of pages stored uncompressed after a page that compression hardly made smaller.
 const PAGES_UNCOMPRESSED: u32 = 7;
 
-/// Of no values.
+/// Bounds of no values.
 const NO_BOUNDS: (u64, u64) = (u64::MAX, 0);
 
-/// The column's values since the last page, and the pages made of them.
+/// The column's values since the last page, and the pages written before.
 pub(crate) struct Chunk {
     descr: ColumnDescPtr,
     layout: Layout,
@@ -43,9 +43,9 @@ pub(crate) struct Chunk {
     nulls: u64,
     uncompressed: usize,
     compressed: usize,
-    /// Turns values into keys of their order, and back: the sign's bit, if they have one.
+    /// Mask that turns values into sortable keys and back: the sign bit, if they are signed.
     sign: u64,
-    /// The least and greatest key.
+    /// Smallest and largest key.
     bounds: (u64, u64),
     uncompressed_pages: u32,
 }
@@ -71,12 +71,12 @@ impl Chunk {
         }
     }
 
-    /// True when it should not grow: words have no other form than a dictionary.
+    /// Returns whether the dictionary of words is full; words have no other encoding.
     pub(crate) fn is_full(&self) -> bool {
         self.values.words.entries.len() > MAX_DICTIONARY
     }
 
-    /// Makes a page of the values that have gathered.
+    /// Writes the buffered values as one page.
     pub(crate) fn end_page(&mut self, compressor: &mut PageCompressor) -> Result<()> {
         let present = self.values.bits.len();
         let rows = if self.nullable {
@@ -152,7 +152,7 @@ impl Chunk {
         }
     }
 
-    /// Appends the values to the levels in `compressor.plain`.
+    /// Appends the encoded values to the levels in `compressor.plain`.
     fn encode(&mut self, compressor: &mut PageCompressor) -> Encoding {
         let bits = &self.values.bits;
         let out = &mut compressor.plain;
@@ -190,7 +190,7 @@ impl Chunk {
                 .numbers
                 .extend(bits.iter().map(|&b| self.dictionary.index(b)));
             let entries = self.dictionary.entries.len();
-            // Hardly a value twice: the dictionary would be the page.
+            // Values hardly repeat: the dictionary would be as large as the page.
             self.dictionary_given_up =
                 entries > MAX_DICTIONARY || (entries - before) * 2 > bits.len().max(1024);
         }
@@ -207,7 +207,7 @@ impl Chunk {
         Encoding::DELTA_BINARY_PACKED
     }
 
-    /// Ends the chunk and begins the next: its bytes and their description.
+    /// Ends the chunk and begins the next; returns its bytes and metadata.
     pub(crate) fn finish(
         &mut self,
         compressor: &mut PageCompressor,
@@ -278,7 +278,7 @@ impl Chunk {
         Ok(())
     }
 
-    /// Least and greatest value of whole numbers.
+    /// Returns the smallest and largest value of an integer column.
     fn statistics(&self) -> Option<Statistics> {
         let (least, most) = self.bounds;
         if least > most {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The rows of a table as columns of values, some thousand at a time: values as they are
-//! stored, absent ones absent. `docs/reference/capture-format.md` has names and units.
+//! Reads the rows of a table as columns of stored values, in batches of a few thousand;
+//! missing values stay missing. `docs/reference/capture-format.md` has names and units.
 
 use crate::error::CaptureError;
 use crate::form::Form;
@@ -20,10 +20,10 @@ use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
 /// Names of the tables.
 pub const TABLES: [&str; 3] = [PostcardRow::TABLE, NamedProbe::TABLE, FlatEvent::TABLE];
 
-/// Rows that are read at a time.
+/// Number of rows read in one batch.
 const BATCH_ROWS: usize = 4096;
 
-/// The type of a column's values.
+/// Type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum CellType {
@@ -38,7 +38,7 @@ pub enum CellType {
     Text,
 }
 
-/// Some values of one column, numbers widened; `None` where a row has no value.
+/// Values of one column, with numbers widened; `None` if a row has no value.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Cells {
@@ -49,19 +49,19 @@ pub enum Cells {
     Text(Vec<Option<Arc<str>>>),
 }
 
-/// Rows that were read together.
+/// Rows read in one batch.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// The columns chosen, in their order.
+    /// The chosen columns, in the chosen order.
     pub columns: Vec<(&'static str, Cells)>,
-    /// Places in them of the rows that were selected.
+    /// Indices into the columns of the selected rows.
     pub rows: Vec<usize>,
 }
 
-/// A table, read from its first row to its last.
+/// Reader of a table's columns from the first row to the last.
 pub struct Columns {
     files: std::vec::IntoIter<PathBuf>,
-    /// The columns chosen, then those that the selection asks for.
+    /// The chosen columns, followed by further columns that the selection needs.
     table: Table,
     types: Vec<(CellType, bool)>,
     chosen: usize,
@@ -71,10 +71,10 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// A table of a capture, one of [`TABLES`], with all columns or those `chosen`.
+    /// Opens a table of a capture, one of [`TABLES`], with all or only the `chosen` columns.
     ///
     /// # Errors
-    /// No capture, table or column of that name, or a file that cannot be read.
+    /// No capture, table or column has that name, or a file cannot be read.
     pub fn open(
         dir: &Path,
         table: &str,
@@ -115,7 +115,7 @@ impl Columns {
         }
         let types = described.names.iter().map(|name| {
             let descr = described.expected(name);
-            // Of files that are older than a column all its values are absent.
+            // Files older than a column have no values of it.
             let added = described.added.contains(name);
             descr.map_or((CellType::Text, true), |d| {
                 (cell_type(d), added || is_nullable(d))
@@ -132,21 +132,21 @@ impl Columns {
         })
     }
 
-    /// Name and type of each column, and whether a row may lack its value.
+    /// Returns each column's name and type, and whether it may lack values.
     pub fn columns(&self) -> impl Iterator<Item = (&'static str, CellType, bool)> {
         let types = self.table.names.iter().zip(&self.types).take(self.chosen);
         types.map(|(&name, &(cell_type, nullable))| (name, cell_type, nullable))
     }
 
-    /// Rows that were read, and those that the selection rules out unread.
+    /// Number of rows handled so far, including rows that the selection skipped unread.
     pub fn rows_seen(&self) -> u64 {
         self.rows_seen
     }
 
-    /// The next rows; `None` after the last.
+    /// Reads the next batch; `None` after the last.
     ///
     /// # Errors
-    /// A file that cannot be read, or is damaged.
+    /// A file cannot be read, or is damaged.
     pub fn next_batch(&mut self) -> Result<Option<Batch>, CaptureError> {
         loop {
             let Some(open) = &mut self.open else {
@@ -190,8 +190,8 @@ impl Columns {
 }
 
 impl Open {
-    /// The next `rows` of the present row group; in a column that the file is older than,
-    /// no row has a value.
+    /// Reads the next `rows` of the present row group. A column that the file lacks, because
+    /// the file is older, has no values.
     fn cells(
         &mut self,
         types: impl Iterator<Item = CellType>,
@@ -223,7 +223,7 @@ impl Cells {
         }
     }
 
-    /// The next `rows` values.
+    /// Reads the next `rows` values.
     fn read(
         cell_type: CellType,
         form: Form,
@@ -242,7 +242,7 @@ impl Cells {
         })
     }
 
-    /// The value of a row where it is a number without a sign.
+    /// Returns the value of a row if the column is unsigned.
     pub fn unsigned(&self, row: usize) -> Option<u64> {
         match self {
             Self::Unsigned(v) => v.get(row).copied().flatten(),
@@ -255,7 +255,7 @@ fn widened<T, U: From<T>>(values: Vec<Option<T>>) -> Vec<Option<U>> {
     values.into_iter().map(|v| v.map(U::from)).collect()
 }
 
-/// The type that the capture's own schema gives a column.
+/// Returns the type of a column in the capture's own schema.
 fn cell_type(descr: &ColumnDescriptor) -> CellType {
     match (descr.physical_type(), descr.converted_type()) {
         (_, ConvertedType::UINT_8) => CellType::U8,
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
     use crate::tests::store;
 
-    /// 20 000 rows in several files; every tenth packet was dropped.
+    /// Writes 20 000 rows in several files; every tenth packet was dropped.
     fn capture() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let row = |n: u64| PostcardRow {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The distinct values of a column chunk, numbered as they come.
+//! The distinct values of a column chunk, numbered in order of appearance.
 
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// The number of a value.
+    /// Returns the index of a value; adds a new value.
     #[inline]
     pub(crate) fn index(&mut self, value: u64) -> u32 {
         *self.known.entry(value).or_insert_with(|| {
@@ -28,7 +28,7 @@ impl Numbers {
 pub struct Words {
     pub entries: Vec<Arc<str>>,
     known: HashMap<Arc<str>, u32>,
-    /// Mostly the same word again and again.
+    /// Index of the last word, because words mostly repeat.
     last: u32,
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet's encodings of integers, from the numbers of a whole page at once.
+//! Parquet's integer encodings, applied to a whole page at once.
 //!
-//! The parquet crate takes one value after the other through its encoders, which
-//! costs more than everything before the capture; a page at a time, most of the
-//! work is on registers.
+//! The parquet crate encodes one value after another, which costs more than
+//! everything before the capture. A page at a time, most of the work is done in
+//! registers.
 
 use parquet::basic::Encoding;
 
-/// Values per block and per miniblock of DELTA_BINARY_PACKED: what every writer
-/// uses and every reader takes.
+/// Values per block and per miniblock of DELTA_BINARY_PACKED: the sizes that every
+/// writer uses and every reader accepts.
 const BLOCK: usize = 128;
 const MINIBLOCK: usize = 32;
-/// Shorter runs of equal values are not worth a run of their own.
+/// Shortest run of equal values that is encoded as a run.
 const LEAST_RUN: usize = 16;
 
 fn varint(mut value: u64, out: &mut Vec<u8>) {
@@ -26,14 +26,14 @@ pub(crate) fn zigzag(value: i64, out: &mut Vec<u8>) {
     varint(((value << 1) ^ (value >> 63)) as u64, out);
 }
 
-/// Bits that a value takes.
+/// Returns the number of bits that a value needs.
 #[inline]
 fn width_of(value: u64) -> u32 {
     64 - value.leading_zeros()
 }
 
-/// DELTA_BINARY_PACKED. `narrow`: of 32 bits, of which only the lower half of
-/// each value counts; differences wrap at the width, as the format says.
+/// Encodes as DELTA_BINARY_PACKED. `narrow`: values have 32 bits, and only the lower
+/// half of each counts; differences wrap at the width, as the format requires.
 pub(crate) fn delta(values: &[u64], narrow: bool, out: &mut Vec<u8>) {
     if narrow {
         delta_of(values, |v| i64::from(v as i32), out);
@@ -58,7 +58,7 @@ fn delta_of(values: &[u64], signed: impl Fn(u64) -> i64, out: &mut Vec<u8>) {
         let used = differences.get(..block.len()).unwrap_or_default();
         let least = used.iter().copied().min().unwrap_or(0);
         zigzag(least, out);
-        // A miniblock is packed whole; what follows the last value is not read.
+        // A miniblock is packed whole; padding after the last value is not read.
         let mut above = [0u64; BLOCK];
         for (a, &d) in above.iter_mut().zip(used) {
             *a = d.wrapping_sub(least) as u64;
@@ -75,7 +75,7 @@ fn delta_of(values: &[u64], signed: impl Fn(u64) -> i64, out: &mut Vec<u8>) {
     }
 }
 
-/// Packs values of up to `width` bits, the lowest bit first; their number must
+/// Packs values of up to `width` bits, lowest bit first; the number of values must
 /// be a multiple of 8.
 #[inline]
 fn pack(values: &[u64], width: u32, out: &mut Vec<u8>) {
@@ -90,7 +90,7 @@ fn pack(values: &[u64], width: u32, out: &mut Vec<u8>) {
 fn pack_narrow(values: impl ExactSizeIterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
     let bytes = values.len() * width as usize / 8;
     let start = out.len();
-    // Whole words are stored; what is beyond is cut off in the end.
+    // Stores whole words; the excess bytes are cut off at the end.
     out.resize(start + bytes + 8, 0);
     let mut words = out.get_mut(start..).unwrap_or_default().chunks_exact_mut(4);
     let (mut gathered, mut bits) = (0u64, 0u32);
@@ -128,14 +128,14 @@ fn pack_wide(values: &[u64], width: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(last.get(..left).unwrap_or_default());
 }
 
-/// The hybrid of runs and packed groups that levels, truth values and numbers of
-/// dictionary entries are stored in.
+/// Encodes as Parquet's hybrid of runs and bit-packed groups, used for levels,
+/// booleans and dictionary indices.
 pub(crate) fn hybrid(values: &[u32], width: u32, out: &mut Vec<u8>) {
     let mut packed_from = 0;
     let mut at = 0;
     while let Some(&value) = values.get(at) {
         let run = run_length(values.get(at..).unwrap_or_default(), value);
-        // Groups of eight are completed from the run.
+        // Values of the run fill up the last group of eight.
         let fill = (8 - (at - packed_from) % 8) % 8;
         if run >= fill + LEAST_RUN {
             packed(
@@ -151,7 +151,7 @@ pub(crate) fn hybrid(values: &[u32], width: u32, out: &mut Vec<u8>) {
     packed(values.get(packed_from..).unwrap_or_default(), width, out);
 }
 
-/// A run of the [`hybrid`]: `count` times the same value, at least once.
+/// Appends a run of the [`hybrid`]: `count` (at least 1) times the same value.
 pub(crate) fn repeated(value: u32, count: usize, width: u32, out: &mut Vec<u8>) {
     varint((count as u64) << 1, out);
     let bytes = value.to_le_bytes();
@@ -159,7 +159,7 @@ pub(crate) fn repeated(value: u32, count: usize, width: u32, out: &mut Vec<u8>) 
     out.extend_from_slice(bytes.get(..used).unwrap_or_default());
 }
 
-/// Most runs are short or very long: the first values one by one, the others many at once.
+/// Returns the length of a run. Most are short or very long: compares the first values singly.
 #[inline]
 fn run_length(values: &[u32], value: u32) -> usize {
     const ONE_BY_ONE: usize = 8;
@@ -176,7 +176,7 @@ fn run_length(values: &[u32], value: u32) -> usize {
     short + whole + same(rest.get(whole..).unwrap_or_default())
 }
 
-/// Packed groups; the last may be filled up with zeros.
+/// Appends bit-packed groups; the last may be padded with zeros.
 fn packed(values: &[u32], width: u32, out: &mut Vec<u8>) {
     if values.is_empty() {
         return;
@@ -195,7 +195,7 @@ fn packed(values: &[u32], width: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Width of a dictionary index, then the indexes.
+/// Appends the width of a dictionary index, then the indices.
 pub(crate) fn indexes(numbers: &[u32], entries: usize, out: &mut Vec<u8>) -> Encoding {
     let width = width_of(entries.saturating_sub(1) as u64).max(1);
     out.push(width as u8);
@@ -203,7 +203,7 @@ pub(crate) fn indexes(numbers: &[u32], entries: usize, out: &mut Vec<u8>) -> Enc
     Encoding::RLE_DICTIONARY
 }
 
-/// PLAIN: the values one after another, `narrow` ones in four bytes.
+/// Encodes as PLAIN: the values one after another, in four bytes if `narrow`, else in eight.
 pub(crate) fn plain(bits: &[u64], narrow: bool, out: &mut Vec<u8>) {
     for b in bits {
         let bytes = b.to_le_bytes();

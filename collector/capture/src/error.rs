@@ -19,7 +19,7 @@ pub enum CaptureError {
         source: serde_json::Error,
     },
     #[error(
-        "{path} is no capture and no run: there is no capture.json in it or in a directory of it{}",
+        "{path} is no capture and no run: there is no capture.json in it or in one of its directories{}",
         hint(below)
     )]
     NoCapture { path: PathBuf, below: Vec<PathBuf> },
@@ -31,7 +31,7 @@ pub enum CaptureError {
     Exists(PathBuf),
     #[error("another program writes a capture to {0}; name a directory for each (capture.dir)")]
     InUse(PathBuf),
-    #[error("{path}: written as format {found}, this program reads {known}; use a newer tidemark")]
+    #[error("{path}: written in format {found}, this program reads {known}; use a newer tidemark")]
     Format {
         path: PathBuf,
         found: u32,
@@ -60,7 +60,7 @@ pub enum CaptureError {
         what: String,
     },
     #[error(
-        "row {0} stands after rows that follow it: files that were written again have to keep \
+        "row {0} stands after rows that should follow it: rewritten files have to keep \
          their rows in the order of the column `order`"
     )]
     Order(u64),
@@ -75,7 +75,7 @@ pub enum CaptureError {
     Stopped(String),
 }
 
-/// Runs further down that are named in an error.
+/// Most runs below the path that an error names.
 const MOST_NAMED: usize = 3;
 
 fn hint(below: &[PathBuf]) -> String {

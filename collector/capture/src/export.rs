@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A table of a capture as text: columns and units as in
-//! `docs/reference/capture-format.md`.
+//! Exports a table of a capture as text; `docs/reference/capture-format.md` describes
+//! its columns and units.
 
 use crate::columns::{Cells, Columns};
 use crate::error::CaptureError;
@@ -13,28 +13,28 @@ use std::path::Path;
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFormat {
-    /// A line of names, then a line per row; nothing where a value is absent.
+    /// A header line, then one line per row; missing values are empty.
     Csv,
-    /// A JSON object per line, without absent values.
+    /// One JSON object per line, without missing values.
     Jsonl,
 }
 
-/// Table, format and rows of an export.
+/// The table, format and rows to export.
 #[derive(Clone, Debug)]
 pub struct Export<'a> {
     /// One of [`crate::TABLES`].
     pub table: &'a str,
     /// How rows are written.
     pub format: TextFormat,
-    /// Which rows.
+    /// The rows to export.
     pub selection: Selection,
 }
 
-/// Writes rows of a table in their order; returns their number. `told` hears how many
-/// rows of how many were looked at.
+/// Writes the selected rows of a table in order; returns their number. Calls `told` with
+/// the number of rows handled so far and the total.
 ///
 /// # Errors
-/// When the directory holds no capture, a file cannot be read or `out` not be
+/// The directory holds no capture, a file cannot be read, or `out` cannot be
 /// written.
 pub fn export(
     dir: &Path,
@@ -78,7 +78,7 @@ fn write(text: &mut String, out: &mut impl Write) -> Result<(), CaptureError> {
 }
 
 impl Cells {
-    /// Writes the value of a row, words by `word`; false where there is none.
+    /// Writes the value of a row, text by `word`; returns whether the row has a value.
     fn write(&self, row: usize, out: &mut String, word: fn(&str, &mut String)) -> bool {
         // Writing to a string does not fail.
         match self {
@@ -104,8 +104,8 @@ fn csv(columns: &[(&str, Cells)], row: usize, out: &mut String) {
     }
 }
 
-/// Quotes a word as RFC 4180 does. No name that a collector takes has control characters; a
-/// foreign file's would act on the terminal that shows it.
+/// Quotes a word as in RFC 4180. Replaces control characters, which a terminal would obey: a
+/// collector accepts no name with control characters, but a foreign file may hold one.
 fn quoted(word: &str, out: &mut String) {
     let printable = word.replace(char::is_control, "\u{fffd}");
     let word = printable.as_str();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns as other programs store them that a capture went through: Spark has no numbers
-//! without a sign and takes decimals, pandas makes floating point of numbers that may be
-//! absent, and every program lets any column be absent.
+//! Reads columns of captures that other programs rewrote: Spark has no unsigned numbers and
+//! uses decimals, pandas turns nullable numbers into floating point, and every program makes
+//! all columns nullable.
 
 use crate::levels;
 use parquet::basic::{ConvertedType, Type};
@@ -13,7 +13,7 @@ use parquet::schema::types::ColumnDescriptor;
 /// How a file stores the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As this format does.
+    /// As in this format.
     Own,
     Signed,
     Unsigned,
@@ -24,26 +24,26 @@ pub enum Form {
     Bool,
 }
 
-/// One value of another form.
+/// One value in another form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell {
     Whole(i128),
     Float(f64),
 }
 
-/// Greatest whole number up to which floating point has all of them.
+/// Largest integer up to which floating point represents every integer.
 const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Cell {
-    /// The number, where it fits and is whole.
+    /// Returns the number if it is an integer and fits.
     pub(crate) fn whole<T: TryFrom<i128>>(self) -> Result<T> {
         let number = match self {
             Self::Whole(number) => number,
             Self::Float(v) if v.fract() == 0.0 && v.abs() < MOST_EXACT => v as i128,
             Self::Float(v) => {
                 return Err(general(format!(
-                    "holds {v} as floating point, which has not all whole numbers so large: \
-                     write the column as whole numbers that may be absent"
+                    "holds {v} as floating point, which cannot hold all whole numbers so large: \
+                     write the column as nullable whole numbers"
                 )));
             }
         };
@@ -63,10 +63,10 @@ fn general(what: String) -> ParquetError {
 }
 
 impl Form {
-    /// How `found` stores what `expected` describes.
+    /// Returns the form in which `found` stores a column that `expected` describes.
     ///
     /// # Errors
-    /// In words, where it cannot hold these values.
+    /// `found` cannot hold the column's values; says why.
     pub(crate) fn of(
         found: &ColumnDescriptor,
         expected: &ColumnDescriptor,
@@ -80,7 +80,7 @@ impl Form {
             return Ok(Self::Own);
         }
         if wanted == Type::BYTE_ARRAY {
-            return Err(format!("is stored as {stored}, and holds text"));
+            return Err(format!("is stored as {stored}, but holds text"));
         }
         match (stored, meaning) {
             (
@@ -94,14 +94,14 @@ impl Form {
             (Type::INT32 | Type::INT64, m) if is_signed(m) => Ok(Self::Signed),
             (Type::FLOAT | Type::DOUBLE, _) => Ok(Self::Float),
             (Type::BOOLEAN, _) => Ok(Self::Bool),
-            (_, ConvertedType::NONE) => Err(format!("is stored as {stored}, and holds numbers")),
+            (_, ConvertedType::NONE) => Err(format!("is stored as {stored}, but holds numbers")),
             _ => Err(format!(
-                "is stored as {stored} ({meaning}), and holds numbers"
+                "is stored as {stored} ({meaning}), but holds numbers"
             )),
         }
     }
 
-    /// The next values of a column in another form.
+    /// Reads the next values of a column in another form.
     pub(crate) fn cells(self, column: &mut ColumnReader, rows: usize) -> Result<Vec<Option<Cell>>> {
         use ColumnReader as R;
         let unsigned = self == Self::Unsigned;
@@ -137,7 +137,7 @@ impl Form {
     }
 }
 
-/// A decimal in bytes: big endian, with its sign.
+/// Decodes a signed big-endian decimal.
 fn big_endian(bytes: &[u8]) -> Result<i128> {
     let negative = bytes.first().is_some_and(|b| b & 0x80 != 0);
     let sign = if negative { 0xff } else { 0 };
@@ -165,10 +165,10 @@ fn is_signed(meaning: ConvertedType) -> bool {
     )
 }
 
-/// Of two columns with the same physical type.
+/// Returns whether two columns of the same physical type have the same meaning.
 fn same_meaning(found: ConvertedType, expected: ConvertedType, stored: Type) -> bool {
     match stored {
-        // Writers differ in whether they mark text; its bytes are checked.
+        // Not all writers mark text as such; its bytes are checked when read.
         Type::BYTE_ARRAY => found != ConvertedType::DECIMAL,
         Type::INT32 | Type::INT64 if is_unsigned(expected) => found == expected,
         Type::INT32 | Type::INT64 => is_signed(found),
@@ -176,7 +176,7 @@ fn same_meaning(found: ConvertedType, expected: ConvertedType, stored: Type) -> 
     }
 }
 
-/// Each of the next values, and `None` where there is none.
+/// Reads the next values; `None` if a row has no value.
 fn each<T: DataType>(
     column: &mut ColumnReaderImpl<T>,
     rows: usize,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far damage to a capture's files would be noticed.
+//! Checks how far damage to a capture's files would be noticed.
 
 use crate::capture_file::CaptureFile;
 use crate::columns::TABLES;
@@ -8,12 +8,12 @@ use crate::file::OPEN;
 use crate::reader::files;
 use std::path::Path;
 
-/// Files of a capture that cannot be checked, and files that are not read.
+/// Numbers of a capture's files that cannot be checked or are not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Integrity {
-    /// Complete files of all tables.
+    /// Number of complete files of all tables.
     pub files: usize,
-    /// Files without this format's checksums: older ones, or rewritten by another program.
+    /// Files without this format's checksums: older, or rewritten by another program.
     pub unchecked: usize,
     /// Files that a writer did not complete; their rows are not read.
     pub left_open: usize,
@@ -41,8 +41,8 @@ impl Integrity {
         Ok(found)
     }
 
-    /// One sentence for each thing that a reader of the capture has to know.
-    /// `is_closed`: its writer ended, so no file can still be growing.
+    /// Returns one sentence for each thing that a reader of the capture has to know.
+    /// `is_closed`: the capture's writer ended, so no file can still be growing.
     pub fn notes(&self, is_closed: bool) -> Vec<String> {
         let mut notes = Vec::new();
         if self.unchecked > 0 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values of a column and the levels that say which rows have one.
+//! Reads a column's values and the levels that say which rows have a value.
 
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result};
 
-/// The values there are, and the level of each row, 0 where it has none; no levels in a
-/// column where all have one.
+/// Reads the values present and the level of each row, 0 if the row has no value; returns
+/// no levels if the column is not nullable.
 pub(crate) fn read<T: DataType>(
     column: &mut ColumnReaderImpl<T>,
     rows: usize,
@@ -21,7 +21,7 @@ pub(crate) fn read<T: DataType>(
     Ok((values, levels))
 }
 
-/// Values in their rows, by the levels.
+/// Spreads values over their rows according to the levels.
 pub(crate) fn spread<V>(
     mut values: impl Iterator<Item = Result<V>>,
     levels: Vec<i16>,
@@ -37,11 +37,11 @@ pub(crate) fn spread<V>(
         .collect()
 }
 
-/// Of a column that has a value in every row.
+/// Checks that a column has a value in every row.
 pub(crate) fn all_there<V>(values: &[Option<V>]) -> Result<()> {
     match values.iter().position(Option::is_none) {
         Some(row) => Err(ParquetError::General(format!(
-            "has no value in row {row} of its batch, and every row has one"
+            "has no value in row {row} of its batch, but every row must have one"
         ))),
         None => Ok(()),
     }

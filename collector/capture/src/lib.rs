@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Captures: a directory of Parquet files and `capture.json`, their writer,
-//! reader and replay. `docs/reference/capture-format.md` describes the tables.
+//! Captures: directories of Parquet files and a `capture.json`, with a writer, a
+//! reader and a replay. `docs/reference/capture-format.md` describes the tables.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

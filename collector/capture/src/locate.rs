@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds the capture that a path means.
+//! Finds the capture that a path refers to.
 
 use crate::error::CaptureError;
 use crate::meta::FILE;
 use std::path::{Path, PathBuf};
 
-/// The capture at `path`: the directory itself, or the only one directly within it,
-/// as a run's directory has it.
+/// Finds the capture at `path`: the directory itself or, as in a run's directory, the only
+/// capture directly inside it.
 ///
 /// # Errors
-/// No capture there, or several.
+/// There is no capture, or there are several.
 pub fn locate(path: &Path) -> Result<PathBuf, CaptureError> {
     if path.join(FILE).is_file() {
         return Ok(path.to_path_buf());
@@ -30,7 +30,7 @@ pub fn locate(path: &Path) -> Result<PathBuf, CaptureError> {
     }
 }
 
-/// Directories within `path`, in the order of their names.
+/// Lists the directories in `path`, sorted by name.
 fn directories(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
     let mut found: Vec<PathBuf> = entries.collect::<std::io::Result<_>>()?;
@@ -45,8 +45,8 @@ fn captures_in(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Runs directly within `path`, for the hint of an error: directories that cannot be read
-/// have none.
+/// Lists the runs directly inside `path`, for the hint in an error. Unreadable directories
+/// count as empty.
 fn runs_in(path: &Path) -> Vec<PathBuf> {
     let mut found = directories(path).unwrap_or_default();
     found.retain(|run| captures_in(run).is_ok_and(|c| !c.is_empty()));

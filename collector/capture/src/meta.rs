@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `capture.json`: what the rows were made with.
+//! `capture.json`: the configuration and program with which the rows were made.
 
 use crate::error::CaptureError;
 use durable_fs::Disk;
@@ -9,9 +9,9 @@ use std::path::Path;
 use tidemark_pipeline::{Config, Stats, proto_nodes};
 use tidemark_proto::telemetry::{ClockMapping, CollectorInfo};
 
-/// Raised when rows or files change their meaning.
+/// Version of the format, raised when rows or files change their meaning.
 pub const FORMAT: u32 = 1;
-/// Its name in the directory.
+/// Name of the file in the capture's directory.
 pub(crate) const FILE: &str = "capture.json";
 
 /// The contents of `capture.json`.
@@ -21,35 +21,35 @@ pub struct CaptureMeta {
     pub format: u32,
     /// Version of the program that wrote it.
     pub tidemark_version: String,
-    /// Random per start of the program.
+    /// Random identifier of the start of the program.
     pub instance: String,
-    /// `uname` of the machine.
+    /// `uname` output of the machine.
     pub kernel: String,
     /// Start of the capture, Unix time.
     pub started_unix_ns: i64,
-    /// Absent while it is being written, and when the writer was killed.
+    /// End of the capture, Unix time; absent while it is being written or if the writer was killed.
     pub ended_unix_ns: Option<i64>,
     /// The pipeline's configuration: nodes, units, intervals.
     pub config: Config,
-    /// Mappings between clocks, as last known.
+    /// Last known mappings between clocks.
     pub clocks: Vec<ClockMapping>,
-    /// Counters of the pipeline at its end; absent while it is being written.
+    /// Counters of the pipeline at its end; absent while the capture is being written.
     pub stats: Option<Stats>,
-    /// Nodes seen in the metadata of packets alone (INT-MD): their drops are not known.
+    /// Nodes seen only in the metadata of packets (INT-MD), so that their drops are unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes_of_hops_alone: Vec<u32>,
-    /// Counts from before the pipeline; absent where nobody counted, and in captures of
-    /// before they were kept.
+    /// Counts of the stages before the pipeline; absent if they were not counted, and in
+    /// captures older than this field.
     #[serde(default)]
     pub reception: Option<Reception>,
-    /// Rows that the writer could not take in time, or not write.
+    /// Rows that the writer could not take in time or could not write.
     pub rows_lost: u64,
-    /// Rows of other nodes than those of `config` were left out.
+    /// Whether rows of nodes that are not in `config` were left out.
     #[serde(default)]
     pub known_nodes_only: bool,
 }
 
-/// Counts of a collector from before its pipeline.
+/// A collector's counts of the stages before its pipeline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reception {
     /// Datagrams received.
@@ -63,7 +63,7 @@ pub struct Reception {
 }
 
 impl CaptureMeta {
-    /// As the telemetry contract describes a collector.
+    /// Returns the telemetry contract's description of the collector.
     pub fn info(&self, dir: &Path) -> CollectorInfo {
         CollectorInfo {
             version: self.tidemark_version.clone(),
@@ -75,7 +75,7 @@ impl CaptureMeta {
     }
 
     /// # Errors
-    /// When the directory holds no capture, or one of another format.
+    /// The directory holds no capture, or a capture of another format.
     pub fn read(dir: &Path) -> Result<Self, CaptureError> {
         let path = dir.join(FILE);
         let text = match std::fs::read(&path) {
@@ -104,10 +104,10 @@ impl CaptureMeta {
         serde_json::from_value(value).map_err(json)
     }
 
-    /// Replaces the file at once, so that it is never half written.
+    /// Replaces the file atomically, so that it is never half written.
     ///
     /// # Errors
-    /// When the directory cannot be written.
+    /// The directory cannot be written.
     pub fn write_on(&self, disk: &dyn Disk, dir: &Path) -> Result<(), CaptureError> {
         let path = dir.join(FILE);
         let temporary = dir.join(".capture.json.open");

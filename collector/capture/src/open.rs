@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A file of a table, opened row group by row group, with the columns of this format.
+//! Opens a table's file row group by row group, with this format's columns.
 
 use crate::capture_file::CaptureFile;
 use crate::error::CaptureError;
@@ -10,7 +10,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use std::path::{Path, PathBuf};
 
-/// The columns of a table that are read.
+/// The columns to read of a table.
 pub(crate) struct Table {
     pub names: Vec<&'static str>,
     schema: SchemaDescriptor,
@@ -19,7 +19,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// All columns; `dir` is named where they cannot be described.
+    /// Describes all columns; `dir` is named in the error if they cannot be described.
     pub(crate) fn of<R: Stored>(dir: &Path) -> Result<Self, CaptureError> {
         Ok(Self {
             names: R::columns().iter().map(|c| c.name).collect(),
@@ -38,8 +38,8 @@ impl Table {
 pub(crate) struct Open {
     pub file: CaptureFile,
     next_group: usize,
-    /// Of the present row group, one for each column of the table, with its place and form
-    /// in the file; none of a column that the file is older than.
+    /// Chunks of the present row group, one per column of the table, with the column's place
+    /// and form in the file; `None` if the file is older than the column.
     pub chunks: Vec<Option<(usize, Form, ColumnReader)>>,
     pub rows_left: usize,
 }
@@ -67,7 +67,7 @@ impl Open {
         }
     }
 
-    /// Opens the chunks of the next row group that is wanted; false after the last.
+    /// Opens the chunks of the next wanted row group; returns false after the last.
     pub(crate) fn next_group(
         &mut self,
         table: &Table,
@@ -85,7 +85,7 @@ impl Open {
         let mut chunks = Vec::with_capacity(table.names.len());
         for &name in &table.names {
             let Some(expected) = table.expected(name) else {
-                return Err(self.wrong(name, "is none of this table"));
+                return Err(self.wrong(name, "is not a column of this table"));
             };
             let place = there
                 .columns()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The packets of one port within a span of time, straight from the files. Row groups
-//! whose statistics rule them out are not read, and no more packets than asked for are
-//! held.
+//! Reads the packets of one port in a time span straight from the files. Row groups that
+//! their statistics rule out are not read, and no more packets than requested are kept in
+//! memory.
 
 use crate::error::CaptureError;
 use crate::reader::Rows;
@@ -14,38 +14,38 @@ use std::path::Path;
 use std::sync::Arc;
 use tidemark_rows::PostcardRow;
 
-/// Which packets.
+/// The packets to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketSpan {
-    /// Node of the switch.
+    /// Node id of the switch.
     pub node_id: u32,
     /// Egress port.
     pub port: u32,
-    /// Queue of the port; `None`: of all.
+    /// Queue of the port; `None` for all queues.
     pub queue: Option<u32>,
-    /// They arrived at this time or after it, ns of the switch's clock.
+    /// Earliest arrival time, in ns of the switch's clock.
     pub from_ns: u64,
-    /// They arrived before this time.
+    /// End of the span (exclusive), in ns of the switch's clock.
     pub to_ns: u64,
-    /// The first so many are given.
+    /// Largest number of packets returned: the first of the span.
     pub most: usize,
 }
 
 /// The packets found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packets {
-    /// By the time of their arrival.
+    /// Rows of the packets, sorted by arrival time.
     pub rows: Vec<PostcardRow>,
-    /// There are more than were asked for.
+    /// Whether the span has more packets than were requested.
     pub truncated: bool,
-    /// No row of the node and port arrived before this, ns; `None` where the capture
-    /// has none of them.
+    /// Time in ns before which no row of the node and port arrived; `None` if the capture
+    /// has no such row.
     pub oldest_ns: Option<u64>,
-    /// Row groups that were read, and those that were not.
+    /// Numbers of row groups that were read and skipped.
     pub row_groups: (usize, usize),
 }
 
-/// Columns that are read; other fields of the rows have their default.
+/// Columns that are read; other fields of the rows have their default value.
 const COLUMNS: [&str; 13] = [
     "order",
     "node_id",
@@ -62,7 +62,7 @@ const COLUMNS: [&str; 13] = [
     "cwnd_segments",
 ];
 
-/// Row groups seen: the oldest time, how many were read and skipped.
+/// Row groups so far: the oldest time, and how many were read and skipped.
 #[derive(Debug, Default)]
 struct Seen {
     oldest_ns: Option<u64>,
@@ -73,7 +73,7 @@ struct Seen {
 /// Reads the packets of a port.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// A file cannot be read.
 pub fn packets(dir: &Path, span: &PacketSpan) -> Result<Packets, CaptureError> {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let wanted = {
@@ -90,7 +90,7 @@ pub fn packets(dir: &Path, span: &PacketSpan) -> Result<Packets, CaptureError> {
         }
     };
     let mut rows = Rows::<PostcardRow>::open_part(dir, &COLUMNS, wanted)?;
-    // By arrival; packets of one time in the order in which they were stored.
+    // Sorted by arrival time, and by stored order if the times are equal.
     let mut first: BTreeMap<(u64, u64), PostcardRow> = BTreeMap::new();
     let mut truncated = false;
     while rows.peek()?.is_some() {
@@ -116,7 +116,7 @@ pub fn packets(dir: &Path, span: &PacketSpan) -> Result<Packets, CaptureError> {
 }
 
 impl Seen {
-    /// Whether a row group may have packets of the span; one without statistics may.
+    /// Returns whether a row group may have packets of the span, as one without statistics may.
     fn take(&mut self, group: &RowGroupMetaData, span: &PacketSpan) -> bool {
         let may = |column, value: u32| {
             bounds(group, column).is_none_or(|b| b.contains(&u64::from(value)))
@@ -133,12 +133,12 @@ impl Seen {
     }
 }
 
-/// Least and greatest value of a column of unsigned numbers, as far as they are told.
+/// Returns the smallest and largest value of an unsigned column, if its statistics have them.
 pub(crate) fn bounds(group: &RowGroupMetaData, column: &str) -> Option<RangeInclusive<u64>> {
     let mut columns = group.columns().iter();
     let column = columns.find(|c| c.column_descr().name() == column)?;
     let (least, most) = match column.statistics()? {
-        // Stored signed, ordered as unsigned.
+        // The statistics hold signed numbers with unsigned order.
         Statistics::Int32(s) => (
             u64::from(*s.min_opt()? as u32),
             u64::from(*s.max_opt()? as u32),
@@ -154,8 +154,8 @@ mod tests {
     use super::*;
     use crate::tests::store;
 
-    /// Some files of packets, one per millisecond, to two ports in turn; late packets are
-    /// stored after younger ones.
+    /// Writes files of packets, one per millisecond, to two ports in turn; some packets are
+    /// stored after later packets.
     fn capture() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let row = |n: u64| PostcardRow {

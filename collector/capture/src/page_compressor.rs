@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The page compressor: zstd, and the buffers that pages of all columns are made in.
+//! The page compressor: zstd and the buffers in which pages are built.
 
 use parquet::basic::ZstdLevel;
 use parquet::errors::{ParquetError, Result};
 use zstd::bulk::Compressor;
 
-/// Compressor and buffers for pages; one for all columns.
+/// Compressor and buffers for pages, shared by all columns.
 pub(crate) struct PageCompressor {
     zstd: Compressor<'static>,
     pub level: ZstdLevel,
-    /// The page as it is encoded.
+    /// The encoded page, uncompressed.
     pub plain: Vec<u8>,
-    /// And compressed.
+    /// The compressed page.
     pub packed: Vec<u8>,
-    /// Values on the way to a hybrid.
+    /// Values to be encoded as a hybrid of runs and packed groups.
     pub numbers: Vec<u32>,
 }
 
@@ -28,7 +28,7 @@ impl PageCompressor {
         })
     }
 
-    /// Compresses `plain` from a place on into `packed`.
+    /// Compresses `plain`, starting at offset `from`, into `packed`.
     pub(crate) fn compress(&mut self, from: usize) -> Result<()> {
         let body = self.plain.get(from..).unwrap_or_default();
         self.packed.clear();

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bounds on pages and footers, held before the library makes room for them.
+//! Limits on pages and footers, checked before the library allocates memory for them.
 
 use crate::thrift::{varint, walk};
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
 
-/// Of a page, unpacked. Pages of captures have some ten kilobytes, those of DuckDB a hundred
-/// megabytes at most.
+/// Largest uncompressed page. Pages of captures have tens of kilobytes, pages of DuckDB at most
+/// a hundred megabytes.
 const MAX_UNPACKED_BYTES: u64 = 256 << 20;
-/// Of a page: the library makes room for 4 bytes of each.
+/// Most values of a page: the library allocates 4 bytes for each.
 const MAX_VALUES: usize = 64 << 20;
-/// A row group's description has more.
+/// Lower bound of the size of a row group's metadata.
 const LEAST_GROUP_BYTES: i64 = 16;
 const INDEX_PAGE: i64 = 1;
 
-/// A page, as it stands in its header.
+/// Properties of a page, from its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageHeader {
-    /// Of the header and the page as it is stored.
+    /// Size of the header and the stored page.
     pub bytes: usize,
-    /// Of the page, unpacked.
+    /// Uncompressed size of the page.
     pub unpacked_bytes: usize,
-    /// It has no values, and is not given.
+    /// Whether it is an index page, which has no values and is not returned.
     pub is_index: bool,
 }
 
 impl PageHeader {
-    /// The header that `bytes` begin with.
+    /// Reads the header at the start of `bytes`.
     ///
     /// # Errors
-    /// One that cannot be right, or a page that is too large, with the limit.
+    /// The header is invalid, or the page is larger than the limit, which is named.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
         let (mut kind, mut unpacked, mut packed) = (None, None, None);
         let header_bytes = walk(bytes, |path, number| {
@@ -43,11 +43,11 @@ impl PageHeader {
             Ok(())
         })?;
         let (Some(kind), Some(unpacked), Some(packed)) = (kind, unpacked, packed) else {
-            return Err(general("a page header without a size".to_owned()));
+            return Err(general("a page header has no size".to_owned()));
         };
         if unpacked > MAX_UNPACKED_BYTES {
             return Err(general(format!(
-                "a page of {unpacked} bytes, unpacked, and {MAX_UNPACKED_BYTES} are the limit"
+                "a page has {unpacked} bytes uncompressed; {MAX_UNPACKED_BYTES} are the limit"
             )));
         }
         Ok(Self {
@@ -58,13 +58,13 @@ impl PageHeader {
     }
 }
 
-/// Room is made for as many values as a page says it has, of a row group of `rows`.
-/// `nullable`: it has levels.
+/// Checks the number of values that a page claims to have, for which the library allocates
+/// memory. `rows`: rows of the row group; `nullable`: the page has levels.
 ///
 /// # Errors
-/// More than can be in it, or than the limit.
+/// The page claims more values than it can hold, or than the limit.
 pub(crate) fn check_values(page: &Page, rows: usize, nullable: bool) -> Result<()> {
-    // Each takes at least four bytes.
+    // Each value takes at least four bytes.
     let most = match page {
         Page::DictionaryPage { buf, .. } => buf.len() / 4,
         _ => rows,
@@ -75,7 +75,7 @@ pub(crate) fn check_values(page: &Page, rows: usize, nullable: bool) -> Result<(
     }
     if values > MAX_VALUES {
         return Err(general(format!(
-            "a page of {values} values, and {MAX_VALUES} are the limit"
+            "a page has {values} values; {MAX_VALUES} are the limit"
         )));
     }
     let text = match page.encoding() {
@@ -83,7 +83,7 @@ pub(crate) fn check_values(page: &Page, rows: usize, nullable: bool) -> Result<(
         Encoding::DELTA_BYTE_ARRAY => 2,
         _ => return Ok(()),
     };
-    // Lengths of texts have a number of their own.
+    // The lengths of texts have a count of their own.
     let mut rest = match page {
         Page::DataPageV2 {
             buf,
@@ -107,14 +107,14 @@ pub(crate) fn check_values(page: &Page, rows: usize, nullable: bool) -> Result<(
             return Err(general("its lengths cannot be read".to_owned()));
         };
         if count > values as u64 {
-            return Err(general(format!("{count} lengths of {values} values")));
+            return Err(general(format!("{count} lengths for {values} values")));
         }
         rest = Some(behind);
     }
     Ok(())
 }
 
-/// DELTA_BINARY_PACKED: how many numbers there are, and what follows them.
+/// Returns the count of a DELTA_BINARY_PACKED block, and the bytes after the block.
 fn numbers_in_blocks(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (block, rest) = varint(bytes)?;
     let (parts, rest) = varint(rest)?;
@@ -138,10 +138,10 @@ fn numbers_in_blocks(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((count, rest))
 }
 
-/// A file's description.
+/// Checks a file's metadata.
 ///
 /// # Errors
-/// One that the library would make too much room for.
+/// The library would allocate too much memory for the metadata.
 pub(crate) fn check_footer(bytes: &[u8]) -> Result<()> {
     let (mut elements, mut most_children, mut groups) = (0, 0, 0);
     let length = walk(bytes, |path, number| {
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_footer_has_bytes_for_its_parts() {
-        // Two elements of the schema, of which the first has so many children; no row groups.
+        // Two schema elements, the first with this many children; no row groups.
         let of = |children| {
             let mut bytes = vec![0x29, 0x2c, 0x55];
             zigzag(children, &mut bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pages with their checksum, which the library checks when it reads and cannot write
-//! yet, and pages that are read with their place in errors.
+//! Writes pages with a checksum, which the library checks on reading but cannot write yet,
+//! and reads pages with errors that say which page.
 
 use crate::encode::zigzag;
 use crate::page_limits::{PageHeader, check_values};
@@ -11,12 +11,12 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 
-/// A field of 32 bits that follows the one before it, in Thrift's compact protocol.
+/// Header of a 32-bit field whose number is one above the last, in Thrift's compact protocol.
 const NEXT_I32: u8 = 0x15;
-/// The number of a field counts from that before it, in the upper half of this byte.
+/// One step in a field number, which counts from the last field in the upper half of its byte.
 const ONE_FIELD: u8 = 0x10;
 
-/// Appends a page with its checksum; gives its sizes, uncompressed and compressed.
+/// Appends a page with its checksum; returns its uncompressed and compressed size.
 pub(crate) fn append(page: CompressedPage, to: &mut Vec<u8>) -> Result<(usize, usize)> {
     let crc = crc32fast::hash(page.data());
     let data_bytes = page.compressed_size();
@@ -32,8 +32,8 @@ pub(crate) fn append(page: CompressedPage, to: &mut Vec<u8>) -> Result<(usize, u
     Ok((uncompressed + header_bytes, data_bytes + header_bytes))
 }
 
-/// Appends a page header with its field 4, the CRC. Before it are three numbers: the type
-/// and both sizes.
+/// Appends a page header, inserting field 4, the CRC, after the first three numbers: the
+/// type and both sizes.
 fn append_header(header: &[u8], crc: u32, out: &mut Vec<u8>) -> Result<()> {
     let mut place = 0;
     for _ in 0..3 {
@@ -54,23 +54,23 @@ fn append_header(header: &[u8], crc: u32, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// The pages of a column chunk, read. Errors say which page, counted from 0; the first
-/// is the dictionary's where there is one.
+/// Reader of a column chunk's pages. Errors name the page, counted from 0; the first is
+/// the dictionary page, if there is one.
 pub(crate) struct ReadPages<P> {
     pages: P,
-    /// Of the chunk, from the next page on.
+    /// Bytes of the chunk from the next page on.
     bytes: Bytes,
-    /// Rows of the row group.
+    /// Number of rows of the row group.
     rows: usize,
-    /// The column may have absent values.
+    /// Whether the column is nullable.
     nullable: bool,
-    /// Unpacks pages that `pages` gives packed.
+    /// Codec of pages that `pages` returns still compressed.
     codec: Option<Codec>,
     read: usize,
 }
 
 impl<P: PageReader> ReadPages<P> {
-    /// Of `pages`, whose headers `bytes` have, in a row group of `rows`.
+    /// Wraps `pages`, whose headers are in `bytes`, of a row group with `rows` rows.
     pub(crate) fn new(pages: P, bytes: Bytes, rows: usize, column: &ColumnChunkMetaData) -> Self {
         Self {
             pages,
@@ -82,7 +82,7 @@ impl<P: PageReader> ReadPages<P> {
         }
     }
 
-    /// The next page that has values, by its header alone.
+    /// Returns the header and end of the next page that has values, without reading the page.
     fn header(&self) -> Result<Option<(PageHeader, usize)>> {
         let mut start = 0;
         loop {
@@ -113,7 +113,7 @@ impl<P: PageReader> ReadPages<P> {
         Ok(Some(page))
     }
 
-    /// Counts a page, and names it in its error.
+    /// Counts a page, and adds its number to an error.
     fn counted<T>(&mut self, result: Result<T>) -> Result<T> {
         let number = self.read;
         self.read += 1;
@@ -149,7 +149,7 @@ impl<P: PageReader> PageReader for ReadPages<P> {
     }
 }
 
-/// An error of the library without the library's name.
+/// Returns the text of a library error without the library's prefix.
 pub(crate) fn said(error: ParquetError) -> String {
     match error {
         ParquetError::General(what) | ParquetError::EOF(what) => what,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads the rows of a capture, table by table or merged in their order.
+//! Reads the rows of a capture, table by table or merged in order.
 
 use crate::capture_file::CaptureFile;
 use crate::error::CaptureError;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use tidemark_rows::{EventRow, FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
-/// The completed files of a table, in order.
+/// Lists the completed files of a table, in order.
 pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureError> {
     let prefix = format!("{table}-");
     let mut found = Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureErro
     found.sort();
     let mut files = Vec::new();
     for (_, path) in found {
-        // Spark and others write a folder of parts under the name that they were given.
+        // Spark and similar programs write a folder of parts with the name of the file.
         if path.is_dir() {
             files.extend(parts(&path)?);
         } else {
@@ -39,7 +39,7 @@ pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureErro
     Ok(files)
 }
 
-/// The Parquet files in a folder, by name.
+/// Lists the Parquet files in a folder, sorted by name.
 fn parts(dir: &Path) -> Result<Vec<PathBuf>, CaptureError> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(CaptureError::io(dir))? {
@@ -52,7 +52,7 @@ fn parts(dir: &Path) -> Result<Vec<PathBuf>, CaptureError> {
     Ok(found)
 }
 
-/// How many rows a table has, by the ends of its files.
+/// Returns a table's number of rows, from the footers of its files.
 pub(crate) fn rows_of(dir: &Path, table: &str) -> Result<u64, CaptureError> {
     let mut rows = 0;
     for path in files(dir, table)? {
@@ -62,13 +62,13 @@ pub(crate) fn rows_of(dir: &Path, table: &str) -> Result<u64, CaptureError> {
     Ok(rows)
 }
 
-/// Rows that are read at a time.
+/// Number of rows read in one batch.
 const BATCH_ROWS: usize = 8192;
 
-/// Tells by its description whether a row group is read.
+/// Decides by a row group's metadata whether to read it.
 type Wanted = Box<dyn Fn(&RowGroupMetaData) -> bool + Send>;
 
-/// The rows of a table: all, or of some of its columns and row groups.
+/// Reader of a table's rows, or of some of its columns and row groups.
 pub struct Rows<R> {
     files: std::vec::IntoIter<PathBuf>,
     table: Table,
@@ -79,7 +79,7 @@ pub struct Rows<R> {
 }
 
 impl Open {
-    /// The next rows of the present row group.
+    /// Reads the next rows of the present row group.
     fn batch<R: Stored>(&mut self, columns: &[Column<R>]) -> Result<Vec<R>, CaptureError> {
         let mut rows = vec![R::default(); self.rows_left.min(BATCH_ROWS)];
         let group = self.group();
@@ -109,8 +109,8 @@ impl<R: Stored> Rows<R> {
         })
     }
 
-    /// The rows of the row groups that are wanted, with these columns; every other
-    /// field has its default.
+    /// Opens only the wanted row groups and these columns; every other field has its
+    /// default value.
     pub(crate) fn open_part(
         dir: &Path,
         columns: &[&str],
@@ -123,7 +123,7 @@ impl<R: Stored> Rows<R> {
         Ok(rows)
     }
 
-    /// The next row without taking it.
+    /// Returns the next row without taking it.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -145,7 +145,7 @@ impl<R: Stored> Rows<R> {
         Ok(self.rows.front())
     }
 
-    /// Whether the next row's file is older than a column.
+    /// Returns whether the file of the next row lacks a column, because it is older.
     fn lacks(&self, column: &str) -> bool {
         let place = self.table.names.iter().position(|&name| name == column);
         let chunk = place.and_then(|place| self.open.as_ref()?.chunks.get(place));
@@ -163,7 +163,7 @@ impl<R: Stored> Rows<R> {
 pub enum AnyRow {
     /// One reported packet.
     Postcard(Box<PostcardRow>),
-    /// One sample of a sender, with its host's name.
+    /// One sample of a sender's TCP, with its host's name.
     Probe(Box<NamedProbe>),
     /// Anything else.
     Event(Box<EventRow>),
@@ -180,8 +180,8 @@ impl AnyRow {
     }
 }
 
-/// Queues of flows, for samples of before these were kept per queue: that of the flow's
-/// packet before it at the node and port. Flows of queue 0 have no entry.
+/// Queues of flows, for samples stored before they had a queue: the queue of the flow's last
+/// packet at the node and port. Flows of queue 0 have no entry.
 #[derive(Default)]
 struct FlowQueues(FxHashMap<(u32, u32, u64), u8>);
 
@@ -201,14 +201,14 @@ impl FlowQueues {
     }
 }
 
-/// The rows of all tables in the order in which the pipeline gave them.
+/// Reader of the rows of all tables, in the order in which the pipeline produced them.
 pub struct Merged {
     postcards: Rows<PostcardRow>,
     probes: Rows<NamedProbe>,
     events: Rows<FlatEvent>,
     queues: FlowQueues,
     read: u64,
-    /// Least position that the next row can have.
+    /// Smallest position that the next row can have.
     least: u64,
 }
 
@@ -226,12 +226,12 @@ impl Merged {
         })
     }
 
-    /// Rows taken so far.
+    /// Number of rows taken so far.
     pub fn rows_read(&self) -> u64 {
         self.read
     }
 
-    /// How many rows all tables have, by the ends of their files.
+    /// Returns the number of rows of all tables, from the footers of their files.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -240,10 +240,10 @@ impl Merged {
         tables.into_iter().map(|table| rows_of(dir, table)).sum()
     }
 
-    /// The next row; `None` at the end.
+    /// Takes the next row; `None` at the end.
     ///
     /// # Errors
-    /// When a file cannot be read or holds what this format does not know.
+    /// A file cannot be read, or holds something that this format does not know.
     pub fn next_row(&mut self) -> Result<Option<AnyRow>, CaptureError> {
         let order = |row: Option<u64>| row.unwrap_or(u64::MAX);
         let p = order(self.postcards.peek()?.map(Stored::order));

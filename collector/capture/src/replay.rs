@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gives the updates of a capture again, by the code that gave them live.
+//! Replays the updates of a capture with the code that produced them live.
 
 use crate::error::CaptureError;
 use crate::integrity::Integrity;
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use tidemark_pipeline::Aggregator;
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Update};
 
-/// An iterator over the updates of a capture: the same interval records,
-/// drops, flows, events and clock mappings as were sent live. The live status
-/// messages are not kept; one status with the totals ends the replay.
+/// Iterator over the updates of a capture: the same interval records, drops,
+/// flows, events and clock mappings as were sent live. Live status messages are
+/// not stored; one status with the totals ends the replay.
 pub struct Replay {
     dir: PathBuf,
     meta: CaptureMeta,
     rows: Merged,
     aggregator: Aggregator,
-    /// Updates that are complete and not yet given.
+    /// Updates that are complete but not yet returned.
     ready: VecDeque<Update>,
     seen: CollectorStatus,
     stage: Stage,
@@ -36,15 +36,15 @@ enum Stage {
 
 impl Replay {
     /// # Errors
-    /// When the directory holds no capture that this program can read.
+    /// The directory holds no capture that this program can read.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self, CaptureError> {
         Self::open_widened(dir, 1)
     }
 
-    /// As [`Replay::open`], with interval records `factor` times as long as those sent live.
+    /// Like [`Replay::open`], but with interval records `factor` times as long as live.
     ///
     /// # Errors
-    /// As [`Replay::open`].
+    /// Same as [`Replay::open`].
     pub fn open_widened(dir: impl AsRef<Path>, factor: u32) -> Result<Self, CaptureError> {
         let dir = dir.as_ref();
         let mut meta = CaptureMeta::read(dir)?;
@@ -62,7 +62,7 @@ impl Replay {
         })
     }
 
-    /// The capture's answer to `GetInfo`.
+    /// Returns the capture's answer to `GetInfo`.
     pub fn info(&self) -> CollectorInfo {
         self.meta.info(&self.dir)
     }
@@ -72,31 +72,31 @@ impl Replay {
         &self.meta
     }
 
-    /// Rows that the capture should hold, and does not: lost when it was written, or files
-    /// that are gone. In one that was not closed, what came after the last row cannot be
-    /// known; see [`CaptureMeta::ended_unix_ns`]. No interval record is of their time.
-    /// `None` where rows were left out on purpose.
+    /// Number of rows that the capture should hold but does not: lost when written, or in files
+    /// that are gone. If the capture was not closed, rows after the last one are unknown; see
+    /// [`CaptureMeta::ended_unix_ns`]. No interval record covers the time of missing rows.
+    /// `None` if rows were left out on purpose.
     pub fn rows_missing(&self) -> Option<u64> {
         (!self.meta.known_nodes_only).then_some(self.rows_missing)
     }
 
-    /// How far damage would be noticed.
+    /// Checks how far damage to the files would be noticed.
     ///
     /// # Errors
-    /// As [`Integrity::of`].
+    /// Same as [`Integrity::of`].
     pub fn integrity(&self) -> Result<Integrity, CaptureError> {
         Integrity::of(&self.dir)
     }
 
-    /// Rows of all tables read so far.
+    /// Number of rows of all tables read so far.
     pub fn rows_read(&self) -> u64 {
         self.rows.rows_read()
     }
 
-    /// Rows of all tables.
+    /// Returns the number of rows of all tables.
     ///
     /// # Errors
-    /// When a file cannot be read.
+    /// A file cannot be read.
     pub fn rows(&self) -> Result<u64, CaptureError> {
         Merged::rows(&self.dir)
     }
@@ -136,7 +136,7 @@ impl Replay {
         }
     }
 
-    /// Rows after the last one read, of a capture that was closed.
+    /// Returns the number of rows missing after the last row read, if the capture was closed.
     fn missing_at_end(&self) -> u64 {
         let closed = self.meta.stats.as_ref();
         let closed = closed.filter(|_| self.meta.ended_unix_ns.is_some());
@@ -146,7 +146,7 @@ impl Replay {
         })
     }
 
-    /// Totals: those of the writer where it ended properly, else of the rows.
+    /// Returns the totals: of the writer if it ended properly, otherwise of the rows.
     fn status(&self) -> CollectorStatus {
         let stats = self.meta.stats.as_ref();
         let of_pipeline = match stats.filter(|_| self.meta.ended_unix_ns.is_some()) {

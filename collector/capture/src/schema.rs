@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The three tables, column by column, from `contract/columns.toml`.
+//! The three tables' columns, generated from `contract/columns.toml`.
 //! `docs/reference/capture-format.md` describes every column.
 
 use crate::table::{Column, Stored, columns};

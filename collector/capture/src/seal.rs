@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checksums of what the pages' own do not cover: the headers of pages, by one of each
-//! column chunk, and the footer. They stand before the footer, where other readers do
-//! not look, little-endian:
+//! Checksums of the parts that the pages' own checksums do not cover: the page headers, by a
+//! checksum of each column chunk, and the footer. They are stored little-endian before the
+//! footer, which other readers ignore:
 //!
 //! ```text
 //! CRC-32 of each column chunk, row group by row group   4 bytes each
@@ -17,13 +17,13 @@ use parquet::errors::ParquetError;
 use std::io::{Result, Write};
 
 const NAME: &[u8; 8] = b"CHECKSUM";
-/// The number, the checksum, the name.
+/// Size of the seal's fixed part: the number, the checksum and the name.
 const SEAL_BYTES: u64 = 16;
 
-/// A file being written, which gets its checksums in the end.
+/// A file being written, which gets its checksums at the end.
 pub(crate) struct Sealed {
     file: Box<dyn DiskFile>,
-    /// Kept until its checksum is known.
+    /// The footer, kept until its checksum is known.
     footer: Option<Vec<u8>>,
 }
 
@@ -32,12 +32,12 @@ impl Sealed {
         Self { file, footer: None }
     }
 
-    /// From here on the footer is written.
+    /// Marks that all further writes belong to the footer.
     pub(crate) fn begin_footer(&mut self) {
         self.footer = Some(Vec::new());
     }
 
-    /// Writes the checksums of the column chunks, and the footer, to the disk.
+    /// Writes the column chunks' checksums and the footer, and syncs the file.
     pub(crate) fn finish(&mut self, chunks: &[u32]) -> Result<()> {
         let footer = self.footer.take().unwrap_or_default();
         let number = chunks.len() as u32;
@@ -72,11 +72,11 @@ fn crc(numbers: &[u8], footer: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// The checksums of the column chunks of a file, by what stands before its footer;
-/// none of a file that was written without. `range` reads from a place on.
+/// Reads the checksums of a file's column chunks from before its footer; `None` if the
+/// file was written without checksums. `range` reads from an offset, by length.
 ///
 /// # Errors
-/// The footer or the checksums are not what was written.
+/// The footer or the checksums are damaged.
 pub(crate) fn checksums(
     footer: &[u8],
     footer_at: u64,

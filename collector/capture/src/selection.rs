@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which rows of a table are meant: those of a span of time, or of one flow. Row groups
-//! whose statistics rule them out are not read.
+//! Selects rows of a table by time span and flow. Row groups that their statistics rule out
+//! are not read.
 
 use crate::error::CaptureError;
 use crate::packets::bounds;
@@ -13,38 +13,38 @@ use tidemark_rows::PostcardRow;
 
 const NANOSECONDS: f64 = 1e9;
 
-/// A time of a capture.
+/// A time in a capture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Moment {
-    /// Seconds after the arrival of the first packet at the node that a row is of.
+    /// Seconds after the first packet arrived at the row's node.
     Seconds(f64),
-    /// On that node's clock, ns.
+    /// Time on the row's node's clock, in ns.
     Nanoseconds(u64),
 }
 
-/// Which rows; by default all.
+/// The rows to select; all by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Selection {
-    /// None before this. A row without a time is in no span.
+    /// Start of the time span (inclusive). A row without a time is in no span.
     pub from: Option<Moment>,
-    /// None at this time or after it.
+    /// End of the time span (exclusive).
     pub to: Option<Moment>,
-    /// Only of this flow. A row without a flow is of none.
+    /// Flow to select. A row without a flow matches no flow.
     pub flow_id: Option<u64>,
 }
 
-/// A selection, for the rows of one table.
+/// A selection, resolved for the rows of one table.
 pub(crate) struct Wanted {
-    /// Column of the rows' times.
+    /// Name of the table's time column.
     time: &'static str,
     span: Option<Spans>,
     flow_id: Option<u64>,
 }
 
-/// The span on the clock of each node.
+/// The time span on the clock of each node.
 struct Spans {
     of_nodes: BTreeMap<u32, Range<u64>>,
-    /// Of a node that has no packet.
+    /// Span for nodes that have no packet.
     others: Range<u64>,
 }
 
@@ -72,7 +72,7 @@ impl Wanted {
         })
     }
 
-    /// Whether a row group may have such rows; one without statistics may.
+    /// Returns whether a row group may have selected rows, as one without statistics may.
     pub(crate) fn may_be_in(&self, group: &RowGroupMetaData) -> bool {
         let may = |column, wanted: &Range<u64>| {
             bounds(group, column)
@@ -83,12 +83,12 @@ impl Wanted {
         flow.is_none_or(|f| may("flow_id", &f)) && span.is_none_or(|s| may(self.time, &s))
     }
 
-    /// The columns that [`Self::has`] asks for.
+    /// The columns that [`Self::has`] needs.
     pub(crate) fn columns(&self) -> [&'static str; 3] {
         ["flow_id", "node_id", self.time]
     }
 
-    /// Whether a row is meant; `cell` gives its value in one of the columns.
+    /// Returns whether a row is selected; `cell` returns the row's value in a column by its index.
     pub(crate) fn has(&self, cell: impl Fn(usize) -> Option<u64>) -> bool {
         let of_flow = self.flow_id.is_none_or(|id| cell(0) == Some(id));
         let in_span = self.span.as_ref().is_none_or(|spans| {
@@ -102,7 +102,7 @@ impl Wanted {
 }
 
 impl Spans {
-    /// From the start of the first to the end of the last.
+    /// Returns the range from the earliest start to the latest end.
     fn widest(&self) -> Range<u64> {
         let all = self.of_nodes.values().fold(None, |all, s| match all {
             None => Some(s.clone()),
@@ -120,7 +120,7 @@ fn span(from: Option<Moment>, to: Option<Moment>, first_ns: u64) -> Range<u64> {
     from.map_or(0, at)..to.map_or(u64::MAX, at)
 }
 
-/// When the first packet came to each node, ns of its clock.
+/// Returns the arrival time of each node's first packet, in ns of the node's clock.
 fn first_arrivals(dir: &Path) -> Result<BTreeMap<u32, u64>, CaptureError> {
     let mut first = BTreeMap::new();
     let mut rows = Rows::<PostcardRow>::open_part(dir, &["node_id", "ingress_ns"], |_| true)?;
@@ -142,10 +142,10 @@ mod tests {
 
     const MS: u64 = 1_000_000;
     const ROWS: u64 = 20_000;
-    /// The clock of node 2 is ahead of that of node 1.
+    /// Time by which the clock of node 2 is ahead of node 1's.
     const AHEAD_NS: u64 = 1_000_000_000_000;
 
-    /// Two nodes, a packet to each every 2 ms, of two flows of the node one after the other.
+    /// Writes a capture of two nodes with a packet every 2 ms each; their flows change halfway.
     fn capture() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         let row = |n: u64| {
@@ -162,7 +162,7 @@ mod tests {
         dir
     }
 
-    /// The places of the rows that are exported.
+    /// Returns the `order` of each exported row.
     fn exported(dir: &Path, selection: Selection) -> Vec<u64> {
         let what = Export {
             table: "postcards",
@@ -171,7 +171,7 @@ mod tests {
         };
         let (mut text, mut looked_at) = (Vec::new(), (0, 0));
         let rows = export(dir, &what, &mut text, |n, of| looked_at = (n, of)).unwrap();
-        // Also what is skipped is done with.
+        // Skipped rows count as handled.
         assert_eq!(looked_at, (ROWS, ROWS));
         let text = String::from_utf8(text).unwrap();
         let lines = text.lines().skip(1).map(|l| l.split(',').next().unwrap());
@@ -180,7 +180,7 @@ mod tests {
         orders
     }
 
-    /// Row groups that are read, and all.
+    /// Returns the number of row groups that are read, and of all row groups.
     fn groups(dir: &Path, selection: Selection) -> (usize, usize) {
         let wanted = Wanted::of(&selection, dir, "postcards").unwrap();
         let (mut read, mut all) = (0, 0);
@@ -206,7 +206,7 @@ mod tests {
             to: Some(Moment::Seconds(to)),
             flow_id: None,
         };
-        // Node 2 has its first packet 1 ms after that of node 1.
+        // Node 2 gets its first packet 1 ms after node 1.
         assert_eq!(exported(dir.path(), seconds(0.0, 0.004)), [0, 1, 2, 3]);
         let late = exported(dir.path(), seconds(19.99, 1e9));
         assert_eq!(late, (19_990..ROWS).collect::<Vec<u64>>());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows to columns of values and back from column chunks, by one list of columns
-//! per table.
+//! Converts rows to columns of values, and column chunks back to rows, with one list of
+//! columns per table.
 
 use crate::form::{Cell, Form};
 use crate::levels::{read, spread};
@@ -14,20 +14,20 @@ use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::{SchemaDescriptor, Type};
 use std::sync::Arc;
 
-/// How a column is laid out in Parquet.
+/// Kind of values in a column, which decides its Parquet encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Few distinct values.
+    /// The column has few distinct values.
     Dictionary,
-    /// Neighbours are close.
+    /// Consecutive values are close.
     Delta,
-    /// Neither.
+    /// Neither of the above.
     Plain,
 }
 
-/// How Parquet stores a column's values.
+/// Physical Parquet type of a column.
 pub trait Physical: DataType + Sized {
-    /// The reader of such a column; `None` of another.
+    /// Returns the typed reader; `None` if the column has another type.
     fn reader(column: &mut ColumnReader) -> Option<&mut ColumnReaderImpl<Self>>;
 }
 
@@ -51,15 +51,15 @@ physical! {
     ByteArrayType ByteArrayColumnReader;
 }
 
-/// A column's type.
+/// Type of a column.
 pub trait Kind {
     type Value;
-    /// Value that a row gives; of text, a part of it.
+    /// Value that a row provides; text is borrowed from the row.
     type Given<'a>;
     type Stored: Physical;
-    /// Logical type of the values, where it says more than the stored type.
+    /// Logical type of the values, if it says more than the stored type.
     fn logical_type() -> Option<LogicalType>;
-    /// Adds the column of `rows`; one that is not `nullable` has every value.
+    /// Appends this column of `rows`; if not `nullable`, every row has a value.
     fn gather<R>(
         rows: &[R],
         nullable: bool,
@@ -67,9 +67,9 @@ pub trait Kind {
         to: &mut Values,
     );
     fn value(stored: <Self::Stored as DataType>::T) -> Result<Self::Value>;
-    /// A value in another form.
+    /// Converts a value stored in another form.
     fn converted(cell: Cell) -> Result<Self::Value>;
-    /// The next `rows` values of a column in this form.
+    /// Reads the next `rows` values of a column in this form.
     fn read(
         column: &mut ColumnReader,
         form: Form,
@@ -90,7 +90,7 @@ pub trait Kind {
     }
 }
 
-/// Gathers what is a number of some kind.
+/// Appends a numeric column of rows.
 #[inline(always)]
 fn gather<R, V>(
     rows: &[R],
@@ -115,7 +115,7 @@ fn gather<R, V>(
     }
 }
 
-/// Numbers as 64 bits: unsigned ones filled with zeros, signed with their sign.
+/// Numbers as 64 bits: unsigned numbers are zero-extended, signed numbers sign-extended.
 macro_rules! numbers {
     ($($name:ident: $number:ty, $stored:ty, $logical:expr, $bits:expr, $value:expr, $cell:expr;)*) => {$(
         pub(crate) struct $name;
@@ -159,7 +159,7 @@ fn unsigned(bit_width: i8) -> Option<LogicalType> {
     Some(LogicalType::integer(bit_width, false))
 }
 
-/// Strings of few distinct values.
+/// Strings with few distinct values.
 pub(crate) struct Text;
 
 impl Kind for Text {
@@ -193,17 +193,17 @@ impl Kind for Text {
     }
 }
 
-/// Sets a column of the next rows.
+/// Reads a column of the next rows into them.
 type ReadColumn<R> = fn(&mut ColumnReader, Form, &mut [R]) -> Result<()>;
 
-/// One column of a table of `R`.
+/// One column of a table with rows of type `R`.
 pub struct Column<R> {
     pub name: &'static str,
     pub layout: Layout,
     pub nullable: bool,
-    /// Its field in the file's schema.
+    /// Returns the column's field in the file's schema.
     parquet_type: fn(name: &str, nullable: bool) -> Result<Type>,
-    /// Adds the column of some rows to its values.
+    /// Appends this column of some rows to the column's values.
     pub gather: fn(&[R], &mut Values),
     pub read: ReadColumn<R>,
 }
@@ -271,20 +271,20 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// A row type that is stored.
+/// A type of row that is stored in a table.
 pub trait Stored: Clone + Default + Send + 'static {
-    /// File name prefix.
+    /// Name of the table, which starts its file names.
     const TABLE: &'static str;
-    /// Columns that older captures lack: these rows have the default there.
+    /// Columns that older captures lack; they are read as the default value.
     const ADDED: &'static [&'static str] = &[];
-    /// Its columns, `order` first.
+    /// Columns of the table, `order` first.
     fn columns() -> Vec<Column<Self>>;
     fn order(&self) -> u64;
-    /// All columns that are read are set.
+    /// Called when all columns that are read have been set.
     fn complete(&mut self) {}
 }
 
-/// The schema of a table's files.
+/// Returns the schema of a table's files.
 pub(crate) fn schema<R: Stored>() -> Result<SchemaDescriptor> {
     let fields: Result<Vec<_>> = R::columns()
         .iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests that a replay gives what was sent live.
+//! Tests that a replay produces the updates that were sent live.
 
 use crate::{
     CaptureError, CaptureMeta, CaptureWriter, FORMAT, Integrity, Merged, NamedProbe, Reception,
@@ -17,7 +17,7 @@ use tidemark_proto::telemetry::{CollectorStatus, Update};
 
 const MS: u64 = 1_000_000;
 
-/// To a capture and to memory.
+/// Sink that writes to a capture and to memory.
 struct Tee {
     capture: CaptureWriter,
     memory: VecSink,
@@ -83,7 +83,7 @@ fn meta() -> CaptureMeta {
     }
 }
 
-/// A capture of postcards, in files of about so many rows.
+/// Writes a capture of postcards, in files of about `rotate_rows` rows.
 pub(crate) fn store(dir: &Path, rotate_rows: usize, rows: impl Iterator<Item = PostcardRow>) {
     let options = WriterOptions {
         wait_when_full: true,
@@ -95,7 +95,7 @@ pub(crate) fn store(dir: &Path, rotate_rows: usize, rows: impl Iterator<Item = P
     writer.finish(1).unwrap();
 }
 
-/// Disorder, drops, losses, silence, samples, events, a restarted node.
+/// Sends reordered packets, drops, losses, silence, samples, events and a node restart.
 fn traffic<S: Sink>(p: &mut Pipeline<S>) {
     let mut random = 1u64;
     let mut next = move |n: u64| {
@@ -238,7 +238,7 @@ fn a_replay_gives_what_was_sent_live() {
     assert_eq!(status.join_matched, stats.join_matched());
     let losses = |s: CollectorStatus| (s.datagrams_malformed, s.kernel_drops, s.probe_lost);
     assert_eq!(losses(status), (Some(3), Some(131_289), Some(452_549)));
-    // A capture of before they were kept does not say that there were none.
+    // A capture older than these counts does not claim that they are 0.
     let file = dir.join("capture.json");
     let text = std::fs::read_to_string(&file).unwrap();
     let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -298,7 +298,7 @@ fn rows_come_back_as_they_were() {
         assert_eq!(n, order);
         order += 1;
     }
-    // Host indices are names in the file.
+    // The file stores host names instead of indices.
     for p in &mut probes {
         p.host = 0;
     }
@@ -345,7 +345,7 @@ fn a_full_queue_loses_rows_and_counts_them() {
         w.postcard(&PostcardRow { order, ..row });
         pushed += 1;
         if order == 4_000_000 {
-            // A name that finds the queue full is given again.
+            // A name that finds the queue full is sent again.
             let (host, name) = (0, "a".to_owned());
             let event = Event::Host { host, name };
             w.event(&EventRow { order, event });
@@ -435,7 +435,7 @@ fn two_programs_do_not_write_to_one_directory() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("capture");
     let start = || CaptureWriter::create_next(&dir, meta(), WriterOptions::default());
-    // At the same moment: one of them has it.
+    // Of two simultaneous starts, one gets the directory.
     let both = std::thread::scope(|s| {
         let other = s.spawn(start);
         [start(), other.join().unwrap()]
@@ -449,7 +449,7 @@ fn two_programs_do_not_write_to_one_directory() {
     for writer in has {
         writer.unwrap().finish(0).unwrap();
     }
-    // The next one goes on in a directory of its own.
+    // The next start uses another directory.
     assert_eq!(start().unwrap().dir(), root.path().join("capture-2"));
 }
 
@@ -479,7 +479,7 @@ fn what_damage_would_not_be_noticed_in_is_said() {
     let sound = Integrity::of(&dir).unwrap();
     assert_eq!((sound.files, sound.unchecked, sound.left_open), (1, 0, 0));
     assert_eq!(sound.notes(true), Vec::<String>::new());
-    // As an earlier version wrote it: without the block in front of the footer.
+    // A file of an earlier version: without the block before the footer.
     let file = dir.join("postcards-0000.parquet");
     let bytes = std::fs::read(&file).unwrap();
     let at = bytes.windows(8).rposition(|w| w == b"CHECKSUM").unwrap();
@@ -494,7 +494,7 @@ fn what_damage_would_not_be_noticed_in_is_said() {
     assert_eq!(found.notes(false).len(), 1, "it may be growing");
 }
 
-/// A row of a later version, with a column that the capture was written without.
+/// A row of a later version, with a column that the capture lacks.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Later {
     order: u64,

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Thrift's compact protocol, walked over before the library reads it: it makes room for as
-//! many bytes and elements as a length says, whether they are there or not.
+//! Checks Thrift's compact protocol before the library reads it, because the library allocates
+//! memory for as many bytes and elements as a length claims.
 
 use parquet::errors::{ParquetError, Result};
 
-/// Structs within structs and lists.
+/// Deepest nesting of structs in structs and lists.
 const MAX_DEPTH: usize = 16;
 
-/// A field's numbers from the outermost struct on; elements of a list have those of the list.
+/// Field numbers from the outermost struct down; elements of a list have the list's path.
 pub(crate) type Path = [i16];
 
-/// Walks over the struct that `bytes` begin with. `visit` gets its numbers, truth values and
-/// lengths of lists. Gives the bytes of it.
+/// Walks the struct at the start of `bytes`; returns the struct's size. `visit` gets its
+/// numbers, booleans and list lengths.
 ///
 /// # Errors
-/// No such struct, or one that ends within a field; and errors of `visit`.
+/// There is no struct, or it ends within a field, or `visit` failed.
 pub(crate) fn walk(bytes: &[u8], mut visit: impl FnMut(&Path, i64) -> Result<()>) -> Result<usize> {
     let mut walk = Walk {
         rest: bytes,
@@ -42,14 +42,14 @@ impl<F: FnMut(&Path, i64) -> Result<()>> Walk<'_, F> {
             if first == 0 {
                 return Ok(());
             }
-            // The number counts from that of the field before.
+            // The field number is relative to the previous field.
             field = match first >> 4 {
                 0 => i16::try_from(unzigzag(self.varint()?)).map_err(|_| wrong())?,
                 more => field.checked_add(i16::from(more)).ok_or_else(wrong)?,
             };
             self.path.push(field);
             match first & 15 {
-                // Truth values have no bytes.
+                // Booleans of a struct have no bytes.
                 kind @ (1 | 2) => (self.visit)(&self.path, i64::from(kind == 1))?,
                 kind => self.value(kind)?,
             }
@@ -82,7 +82,7 @@ impl<F: FnMut(&Path, i64) -> Result<()>> Walk<'_, F> {
             15 => self.varint()?,
             few => u64::from(few),
         };
-        // Each takes a byte at least.
+        // Each element takes at least one byte.
         if elements > self.rest.len() as u64 {
             return Err(wrong());
         }
@@ -109,7 +109,7 @@ impl<F: FnMut(&Path, i64) -> Result<()>> Walk<'_, F> {
     }
 }
 
-/// A number of 7 bits a byte, the low ones first, and the bytes behind it.
+/// Reads a varint (7 bits per byte, low bits first); also returns the bytes after it.
 pub(crate) fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (place, &byte) in bytes.iter().enumerate().take(10) {
@@ -126,14 +126,14 @@ fn unzigzag(number: u64) -> i64 {
 }
 
 fn wrong() -> ParquetError {
-    ParquetError::General("its description ends within a field, or is none".to_owned())
+    ParquetError::General("its description ends within a field, or is not a description".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Each number with its path.
+    /// Numbers with their paths.
     type Numbers = Vec<(Vec<i16>, i64)>;
 
     fn numbers(bytes: &[u8]) -> Result<(usize, Numbers)> {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn lengths_beyond_the_end_and_depths_are_refused() {
-        // Text, then a list, of 2^62 bytes or elements; structs without end.
+        // Text of 2^62 bytes, then a list of 2^62 elements, then endlessly nested structs.
         let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3f];
         assert!(numbers(&[&[0x18][..], &huge, &[0; 9]].concat()).is_err());
         assert!(numbers(&[&[0x19, 0xf5][..], &huge, &[0; 9]].concat()).is_err());

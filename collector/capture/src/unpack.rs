@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pages packed with gzip or with lz4 in frames. The library unpacks these to their end,
-//! whatever their header says; here they stop at its size.
+//! Decompresses pages with gzip or lz4. The library would decompress them to their end, whatever
+//! size their header states; here decompression stops at that size.
 
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
@@ -11,11 +11,11 @@ use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
 use std::io::Read;
 
-/// Codecs whose pages [`page`] unpacks; the library holds the bounds of all others.
+/// Codecs that [`Codec::page`] decompresses; the library limits all other codecs itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Codec {
     Gzip,
-    /// Of Hadoop; older writers meant frames or a bare block by the same name.
+    /// Hadoop's format; older writers used the name for frames or a bare block.
     Lz4,
 }
 
@@ -28,10 +28,10 @@ impl Codec {
         }
     }
 
-    /// Unpacks a page to as many bytes as its header says.
+    /// Decompresses a page to the size that its header states.
     ///
     /// # Errors
-    /// When it unpacks to any other number of bytes, or cannot be unpacked.
+    /// The page decompresses to another size, or cannot be decompressed.
     pub(crate) fn page(self, mut page: Page, unpacked_bytes: usize) -> Result<Page> {
         let (buf, levels) = match &mut page {
             Page::DictionaryPage { buf, .. } | Page::DataPage { buf, .. } => (buf, 0),
@@ -58,7 +58,7 @@ impl Codec {
         };
         let mut unpacked = Vec::with_capacity(unpacked_bytes);
         unpacked.extend_from_slice(levels);
-        // Without a value there is nothing to unpack.
+        // A page without values has nothing to decompress.
         if room > 0 {
             self.unpack(packed, room, &mut unpacked)?;
         }
@@ -85,7 +85,7 @@ impl Codec {
     }
 }
 
-/// Exactly `room` bytes.
+/// Reads exactly `room` bytes.
 fn streamed(from: impl Read, room: usize, to: &mut Vec<u8>) -> Result<()> {
     let read = from.take(room as u64 + 1).read_to_end(to)?;
     match read == room {
@@ -106,7 +106,7 @@ fn block(packed: &[u8], room: usize, to: &mut Vec<u8>) -> Result<()> {
     }
 }
 
-/// Blocks, each behind its unpacked and its packed size.
+/// Decompresses blocks, each preceded by its uncompressed and compressed size.
 fn hadoop(mut packed: &[u8], mut room: usize, to: &mut Vec<u8>) -> Result<()> {
     while let Some((sizes, rest)) = packed.split_first_chunk::<8>() {
         let [a, b, c, d, e, f, g, h] = *sizes;
@@ -189,7 +189,7 @@ mod tests {
                 assert!(unpack(wrong).is_err(), "{codec:?} {wrong}");
             }
             for cut in [0, 1, 9, packed.len() / 2, packed.len() - 1] {
-                // Of a frame, the mark of its end may be missing.
+                // A frame may lack only its end mark.
                 let cut = codec.page(page(&[], &packed[..cut]), body.len());
                 assert!(cut.as_ref().is_err() || cut.unwrap().buffer()[..] == body);
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows per second and core of the inserting client, ours compared with the official one (feature
-//! `official-client`), to a server that reads and forgets.
+//! Compares rows per second and per core of our client and of the official client (feature
+//! `official-client`) when inserting. The server reads and discards the rows.
 //!
 //!     cargo bench -p tidemark-clickhouse --features official-client
 //!
@@ -17,7 +17,7 @@ use tidemark_rows::{Join, PostcardRow};
 const ROWS: usize = 500_000;
 const RUNS: usize = 5;
 
-/// Like a bottleneck with 100 flows: what packs well in practice packs here.
+/// Rows like those of a bottleneck with 100 flows, so that they compress as in practice.
 fn rows() -> Vec<PostcardRow> {
     (0..ROWS as u64)
         .map(|i| {
@@ -51,7 +51,7 @@ fn rows() -> Vec<PostcardRow> {
         .collect()
 }
 
-/// Reads requests, in whichever way their length is told, and says 200.
+/// Reads and discards requests, with a `Content-Length` or chunked, and answers 200.
 fn forget(stream: TcpStream) -> std::io::Result<()> {
     let mut reader = BufReader::with_capacity(1 << 20, stream.try_clone()?);
     let mut stream = stream;
@@ -119,7 +119,7 @@ fn cpu() -> Duration {
     t.map_or(Duration::ZERO, Duration::from)
 }
 
-/// Prints the median of rows per CPU second and per second.
+/// Prints the median number of rows per CPU second and per second.
 fn measure(what: &str, mut f: impl FnMut() -> usize) {
     f();
     let mut found: Vec<(f64, f64, usize)> = (0..RUNS)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One batch of a table, gathered column by column and written as a block of
-//! ClickHouse's Native format.
+//! Collects one batch of a table column by column and writes the batch as a block
+//! in ClickHouse's Native format.
 
 use crate::column::{Data, varint};
 use crate::config::Compression;
@@ -8,15 +8,15 @@ use crate::tables::Table;
 use std::io::Write;
 use std::marker::PhantomData;
 
-/// Rows are taken over in pieces that stay in the cache.
+/// Rows per piece when appending: a piece stays in the CPU cache.
 const PIECE_ROWS: usize = 256;
-/// Fastest that still packs these columns several times.
+/// The fastest level that still compresses these columns severalfold.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Values that all rows of a batch share.
+/// Values shared by all rows of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Common<'a> {
-    /// Identity of the capture that the rows are of.
+    /// Identity of the capture that the rows belong to.
     pub capture: &'a str,
     /// Number of the batch within the capture.
     pub batch: u64,
@@ -24,7 +24,7 @@ pub struct Common<'a> {
     pub stored_on: u16,
 }
 
-/// Gathers rows.
+/// Collects rows, column by column.
 pub struct Builder<T> {
     /// Number of rows.
     pub rows: usize,
@@ -48,7 +48,7 @@ impl<T: Table> Default for Builder<T> {
 }
 
 impl<T: Table> Builder<T> {
-    /// Takes rows over. `offset`: what makes a time of day of the row's time.
+    /// Appends rows. `offset` returns what to add to a row's time to get Unix time.
     pub fn append(&mut self, rows: &[T], mut offset: impl FnMut(&T) -> i64) {
         if self.rows == 0
             && let Some(first) = rows.first()
@@ -67,7 +67,7 @@ impl<T: Table> Builder<T> {
         }
     }
 
-    /// Forgets the rows but keeps the memory.
+    /// Removes the rows but keeps the allocated memory.
     pub fn clear(&mut self) {
         self.rows = 0;
         self.unix_minus_node_ns.clear();
@@ -77,7 +77,7 @@ impl<T: Table> Builder<T> {
     /// Writes the block.
     ///
     /// # Errors
-    /// Errors of `out`.
+    /// A write to `out` failed.
     pub fn write(&self, common: &Common<'_>, out: &mut impl Write) -> std::io::Result<()> {
         let rows = self.rows as u64;
         let mut head = Vec::with_capacity(256);
@@ -105,10 +105,10 @@ impl<T: Table> Builder<T> {
         Ok(())
     }
 
-    /// The block, packed.
+    /// Returns the block, compressed.
     ///
     /// # Errors
-    /// Errors of zstd: only lack of memory.
+    /// zstd failed, which only happens if memory runs out.
     pub fn pack(&self, common: &Common<'_>, compression: Compression) -> std::io::Result<Vec<u8>> {
         match compression {
             Compression::None => {
@@ -134,8 +134,8 @@ fn name(out: &mut Vec<u8>, name: &str, kind: &str) {
     }
 }
 
-/// The head of a LowCardinality(String) column in which every row has key 0:
-/// version, index type with the dictionary included, one key, rows.
+/// Writes the header of a LowCardinality(String) column in which every row has key 0:
+/// version, index type with the dictionary included, one key, number of rows.
 fn constant_text(out: &mut Vec<u8>, value: &str, rows: u64) {
     const SHARED_DICTIONARIES_WITH_ADDITIONAL_KEYS: u64 = 1;
     const INDEX_U8: u64 = 0;
@@ -149,7 +149,7 @@ fn constant_text(out: &mut Vec<u8>, value: &str, rows: u64) {
     out.extend_from_slice(&rows.to_le_bytes());
 }
 
-/// The columns of an INSERT of table `T`, in the block's order.
+/// Column list for an INSERT into the table of `T`, in the block's order.
 pub fn column_list<T: Table>() -> String {
     let mut names = vec!["capture", "batch", "stored_on", "unix_minus_node_ns"];
     names.extend(T::COLUMNS.iter().map(|c| c.name));
@@ -186,7 +186,7 @@ mod tests {
         let plain = b.pack(&common, Compression::None).unwrap();
         assert_eq!(plain[0] as usize, PostcardRow::COLUMNS.len() + 4);
         assert_eq!(&plain[1..3], &[0xd8, 0x04], "600 as a varint");
-        // 19 bytes in common, 143 of the row: all widths are fixed.
+        // 19 bytes for the common columns, 143 for the row: all widths are fixed.
         let per_row = 19 + 143;
         let heads = plain.len() - 600 * per_row;
         assert!((600..1200).contains(&heads), "{heads}");

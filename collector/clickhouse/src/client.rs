@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ClickHouse's HTTP interface, as far as it is needed here.
+//! Client of the part of ClickHouse's HTTP interface that the collector needs.
 
 use crate::config::{ClickHouseConfig, Compression};
 use crate::database::Database;
@@ -9,12 +9,12 @@ use crate::server::Server;
 use std::time::Duration;
 use ureq::Agent;
 
-/// Longest answer read.
+/// Longest response that is read, in bytes.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
-/// So much of a server's message is shown.
+/// Number of characters shown of a server's message.
 const SHOWN_CHARS: usize = 300;
 
-/// A server's address and credentials; keeps connections open.
+/// Client of one server: its address, credentials and open connections.
 #[derive(Clone, Debug)]
 pub struct Client {
     agent: Agent,
@@ -25,10 +25,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Reads the password; does not call the server.
+    /// Creates a client; reads the password file but does not contact the server.
     ///
     /// # Errors
-    /// An unreadable password file, or a configuration without `url`.
+    /// The password file cannot be read, or the configuration has no `url`.
     pub fn new(config: &ClickHouseConfig) -> Result<Self, ClickHouseError> {
         match config.server() {
             Some(server) => Self::of(&server),
@@ -36,10 +36,10 @@ impl Client {
         }
     }
 
-    /// As [`Client::new`], for anybody who knows a server.
+    /// Like [`Client::new`], but takes the server instead of a configuration.
     ///
     /// # Errors
-    /// An unreadable password file.
+    /// The password file cannot be read.
     pub fn of(server: &Server) -> Result<Self, ClickHouseError> {
         let password = match &server.password_file {
             Some(path) => std::fs::read_to_string(path)
@@ -63,12 +63,12 @@ impl Client {
         })
     }
 
-    /// HTTP interface of the server.
+    /// URL of the server's HTTP interface.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Carries out a statement that needs no database, as `CREATE DATABASE`.
+    /// Executes a statement that needs no database, such as `CREATE DATABASE`.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -76,8 +76,8 @@ impl Client {
         self.call(&[], sql.as_bytes(), None)
     }
 
-    /// Inserts rows given as one JSON object per line. For few rows: nothing
-    /// keeps a repetition from doubling them but the table's own engine.
+    /// Inserts rows given as one JSON object per line. Meant for few rows: only the
+    /// table's own engine keeps a repeated call from duplicating them.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -178,11 +178,11 @@ impl Database for Client {
             ("insert_deduplication_token", token),
             ("insert_deduplicate", "1"),
             ("deduplicate_blocks_in_dependent_materialized_views", "1"),
-            // One block, one part: done or not done as a whole.
+            // One block becomes one part, so the insert is atomic.
             ("max_insert_block_size", "100000000"),
             ("async_insert", "0"),
             ("distributed_foreground_insert", "1"),
-            // An answer of success is given after the end, not before.
+            // The server reports success only after the insert is complete.
             ("wait_end_of_query", "1"),
         ];
         self.call(&settings, body, Some(compression)).map(|_| ())

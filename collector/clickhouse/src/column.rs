@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns of ClickHouse's Native format, filled from rows.
+//! Columns in ClickHouse's Native format, filled from rows.
 
-/// A value of fixed width.
+/// A fixed-width value.
 pub trait Value: Copy + Default {
     const TYPE: &'static str;
     const NULLABLE: &'static str;
     const WIDTH: usize;
-    /// `out` has `WIDTH` bytes.
+    /// Writes the value to `out`, which has `WIDTH` bytes.
     fn put(self, out: &mut [u8]);
 }
 
@@ -44,10 +44,10 @@ impl Value for bool {
     }
 }
 
-/// Values of one column so far.
+/// Values of one column collected so far.
 #[derive(Debug, Default)]
 pub struct Data {
-    /// One byte per row, empty unless nullable.
+    /// One byte per row, 1 for NULL; empty if the column is not nullable.
     pub nulls: Vec<u8>,
     pub values: Vec<u8>,
 }
@@ -92,7 +92,7 @@ impl Data {
     }
 }
 
-/// LEB128, as ClickHouse writes lengths.
+/// Appends `v` as LEB128, ClickHouse's encoding of lengths.
 pub(crate) fn varint(out: &mut Vec<u8>, mut v: u64) {
     while v >= 0x80 {
         out.push(v as u8 | 0x80);
@@ -101,7 +101,7 @@ pub(crate) fn varint(out: &mut Vec<u8>, mut v: u64) {
     out.push(v as u8);
 }
 
-/// A column of rows `R`.
+/// A column of a table with rows of type `R`.
 pub struct Column<R: 'static> {
     pub name: &'static str,
     /// Type as ClickHouse spells it.

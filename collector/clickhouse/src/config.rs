@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The section `[clickhouse]` of the collector's configuration.
+//! The `[clickhouse]` section of the collector's configuration.
 
 use crate::error::ClickHouseError;
 use crate::server::Server;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How batches are packed, in the spool and on the wire.
+/// Compression of batches in the spool and on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compression {
-    /// As they are.
+    /// Uncompressed.
     None,
-    /// With zstd.
+    /// Compressed with zstd.
     #[default]
     Zstd,
 }
 
-/// `[clickhouse]`; unknown keys are errors. Without `url` nothing is sent.
+/// The `[clickhouse]` section; unknown keys are errors. Without `url` nothing is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClickHouseConfig {
-    /// HTTP interface of the server: `http://127.0.0.1:8123`, or https.
+    /// URL of the server's HTTP interface: `http://127.0.0.1:8123`, or https.
     pub url: Option<String>,
     /// Database that holds the tables.
     pub database: String,
-    /// User that inserts.
+    /// User that inserts rows.
     pub user: String,
-    /// Its content without the end of line is the password.
+    /// File with the password; a trailing end of line is ignored.
     pub password_file: Option<PathBuf>,
-    /// Batches live here until the server has them; needed with `url`.
+    /// Directory that holds batches until the server has them; required with `url`.
     pub spool_dir: Option<PathBuf>,
-    /// Beyond this, new batches are lost and counted.
+    /// Largest total size of the spool, in bytes; new batches beyond it are lost and counted.
     pub spool_max_bytes: u64,
-    /// A batch is closed after so many rows of one table ...
+    /// Number of rows of one table after which a batch is closed.
     pub batch_rows: usize,
-    /// ... or after this time: what a kill can lose at most.
+    /// Time after which a batch is closed, in ms: the most that a kill can lose.
     pub batch_ms: u64,
-    /// How batches are packed.
+    /// Compression of batches.
     pub compression: Compression,
-    /// Inserts at the same time.
+    /// Number of concurrent inserts.
     pub connections: usize,
-    /// Longest time for one request.
+    /// Time limit for one request, in s.
     pub timeout_s: u64,
-    /// Longest pause between attempts.
+    /// Longest pause between attempts, in ms.
     pub retry_max_ms: u64,
-    /// How long to go on inserting at the end; the rest waits in the spool.
+    /// How long to go on inserting at shutdown, in s; the rest stays in the spool.
     pub finish_s: u64,
-    /// Make database and tables (`deploy/clickhouse/schema.sql`) where missing.
+    /// Whether to create a missing database and tables (`deploy/clickhouse/schema.sql`).
     pub create_schema: bool,
 }
 
@@ -73,7 +73,7 @@ impl Default for ClickHouseConfig {
 }
 
 impl ClickHouseConfig {
-    /// The server, if anything is to be sent.
+    /// Returns the server, or `None` if `url` is not set.
     pub fn server(&self) -> Option<Server> {
         Some(Server {
             url: self.url.clone()?,
@@ -84,10 +84,10 @@ impl ClickHouseConfig {
         })
     }
 
-    /// Checks all values; files are not read.
+    /// Checks all values without reading any file.
     ///
     /// # Errors
-    /// The first that cannot be used.
+    /// The first invalid value.
     pub fn validate(&self) -> Result<(), ClickHouseError> {
         let Some(server) = self.server() else {
             return Ok(());

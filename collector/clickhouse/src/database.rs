@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Interface of a server to the inserters.
+//! The interface through which inserters use a server.
 
 use crate::config::Compression;
 use crate::error::CallError;
 
-/// A server, as the inserters see it: [`crate::Client`], or a model.
+/// A server as the inserters see it: a [`crate::Client`] or a simulated server.
 pub trait Database: Send + Sync {
     /// Name of the database.
     fn name(&self) -> &str;
 
-    /// Makes database and tables where they are missing.
+    /// Creates the database and tables if they are missing.
     ///
     /// # Errors
     /// See [`CallError`].
     fn create_schema(&self) -> Result<(), CallError>;
 
-    /// Carries out a statement or short query with parameters `{name:Type}`;
-    /// returns the answer's text.
+    /// Executes a statement or a short query with parameters `{name:Type}`;
+    /// returns the text of the response.
     ///
     /// # Errors
     /// See [`CallError`].
     fn query(&self, sql: &str, parameters: &[(&str, &str)]) -> Result<String, CallError>;
 
-    /// Inserts one block of the Native format. The server knows `token` again.
+    /// Inserts one block in the Native format. The server deduplicates by `token`.
     ///
     /// # Errors
     /// See [`CallError`].

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors, one line each.
+//! Errors; each message is one line.
 
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Errors of sink, spool and client.
+/// Errors of the sink, the spool and the client.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum ClickHouseError {
@@ -24,7 +24,7 @@ pub enum ClickHouseError {
 }
 
 impl ClickHouseError {
-    /// A key of the configuration whose value cannot be used.
+    /// Error for a configuration key with an invalid value.
     pub fn config(key: &'static str, what: &str) -> Self {
         Self::Config {
             key,
@@ -32,37 +32,37 @@ impl ClickHouseError {
         }
     }
 
-    /// For `map_err`.
+    /// Returns a function for `map_err` that adds the path to an I/O error.
     pub fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
         move |source| Self::Io { path, source }
     }
 }
 
-/// One call of the server.
+/// Error of one call to the server.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CallError {
-    /// Nothing has reached the server.
+    /// Nothing reached the server.
     #[error("no server answers: {0}")]
     Unreachable(String),
-    /// The call may or may not have been carried out.
+    /// The server may or may not have executed the call.
     #[error("the connection broke: {0}")]
     Broken(String),
-    /// The server refused or failed.
+    /// The server refused the call or failed.
     #[error("the server answers {status} (code {code}): {text}")]
     Server {
         /// HTTP status.
         status: u16,
-        /// ClickHouse's error code, 0 when it gave none.
+        /// ClickHouse's error code, 0 if the response has none.
         code: i32,
-        /// Text of the answer.
+        /// Text of the response.
         text: String,
     },
 }
 
 impl CallError {
-    /// Whether the data itself is at fault, so that sending it again is vain:
-    /// codes of unreadable data (6, 27, 33, 40, 117, 190, 271, 432, 561).
+    /// Returns whether the data itself is bad, so that sending it again is useless:
+    /// the codes for unreadable data (6, 27, 33, 40, 117, 190, 271, 432, 561).
     pub fn bad_data(&self) -> bool {
         const BAD: [i32; 9] = [6, 27, 33, 40, 117, 190, 271, 432, 561];
         matches!(self, Self::Server { code, .. } if BAD.contains(code))

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One batch into the server, exactly once.
+//! Inserts one batch into the server exactly once.
 //!
 //! The server deduplicates by token, but neither its log nor its parts are
 //! written in one step: a server killed between them may know a token without
-//! having the rows, or have the rows without knowing the token. So whenever it
-//! is in doubt whether an attempt was carried out, the rows are counted:
+//! having the rows, or have the rows without knowing the token. So if an attempt
+//! may or may not have been executed, the rows are counted:
 //!
-//! 1. all there: done; the rollups are made again, their keys hold the batch.
-//! 2. otherwise: insert with the same token (an attempt still running on the
-//!    server is excluded by it), and count again.
-//! 3. still none: the token was known without rows; insert with another one, and
-//!    with the next where the server was killed at that moment again. A token is
-//!    tried only when all before it are known, so that no attempt that is still
-//!    under way can double the rows.
+//! 1. All rows are there: done. The rollups are made again; their keys hold the batch.
+//! 2. Otherwise: insert with the same token (which excludes an attempt that is still
+//!    running on the server), and count again.
+//! 3. Still no rows: the server knew the token without the rows. Insert with another
+//!    token, and with the next if the server was killed at that moment again. A token
+//!    is tried only when the server knows all tokens before it, so that an attempt
+//!    that is still running cannot duplicate the rows.
 
 use crate::block::column_list;
 use crate::database::Database;
@@ -23,30 +23,30 @@ use crate::stats::SinkStats;
 use crate::tables::Table;
 use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
 
-/// So often may a server be killed between its log of tokens and the rows of one
-/// batch.
+/// Most further tokens tried for one batch: how often the server may be killed after
+/// logging a token and before storing the rows.
 const MOST_TOKENS: u32 = 16;
 
-/// How an attempt ended without an error of the call.
+/// How an attempt ended if the calls succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The server has all rows once.
+    /// The server has all rows.
     Stored,
-    /// The server has a part of the rows, and repeating does not help.
+    /// The server has only some of the rows, and repeating does not help.
     Partial { found: u64 },
 }
 
-/// Kinds of server, by the table engine it reports.
+/// Kind of server, by the table engine that it reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
-    /// One server; its deduplication does not survive every kill.
+    /// A single server; its deduplication does not survive every kill.
     Plain,
     /// Replicated or distributed: tokens are committed together with parts,
     /// and the rollups live on each shard.
     Replicated,
 }
 
-/// Asks which engine the tables have.
+/// Asks the server which engine its tables have.
 pub(crate) fn engine(client: &dyn Database) -> Result<Engine, CallError> {
     let answer = client.query(
         "SELECT engine FROM system.tables \
@@ -68,7 +68,7 @@ pub(crate) fn engine(client: &dyn Database) -> Result<Engine, CallError> {
     }
 }
 
-/// Rows of a batch that the server has.
+/// Asks the server how many rows of a batch it has.
 pub(crate) fn count(client: &dyn Database, name: &BatchName) -> Result<u64, CallError> {
     let sql = format!(
         "SELECT count() FROM {} WHERE capture = {{capture:String}} AND batch = {{batch:UInt64}} \
@@ -103,12 +103,12 @@ fn make_rollups(client: &dyn Database, name: &BatchName) -> Result<(), CallError
     Ok(())
 }
 
-/// One attempt to insert a batch. `doubtful`: the server may have carried out an
+/// Tries once to insert a batch. `doubtful`: the server may have executed an
 /// earlier attempt, so the rows are counted first.
 ///
 /// # Errors
-/// The call that failed; the batch is doubtful from then on, unless the server
-/// could not be reached.
+/// A call failed. The batch is doubtful from then on, unless the server could not
+/// be reached.
 pub(crate) fn attempt(
     client: &dyn Database,
     engine: Engine,
@@ -153,7 +153,7 @@ pub(crate) fn attempt(
     if found < name.rows {
         return Ok(Outcome::Partial { found });
     }
-    // The insert made the rollups, even where it found its token known.
+    // The insert made the rollups, even if the server already knew its token.
     stats.add_doubled(found - name.rows);
     Ok(Outcome::Stored)
 }

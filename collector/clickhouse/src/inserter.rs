@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Inserts batches, one after the other.
+//! Inserts batches one after another.
 
 use crate::config::ClickHouseConfig;
 use crate::database::Database;
@@ -15,10 +15,10 @@ use std::time::Duration;
 
 /// First pause after a failed attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// A file that cannot be read is tried so often; others wait behind it.
+/// Number of attempts to read a file; later batches wait behind it.
 const READS: u32 = 5;
 
-/// Inserts batches, one after the other.
+/// Inserts batches one after another.
 pub(crate) struct Inserter {
     pub config: ClickHouseConfig,
     pub database: Arc<dyn Database>,
@@ -31,7 +31,7 @@ pub(crate) struct Inserter {
 /// A batch that is being inserted.
 pub(crate) struct Job {
     waiting: Waiting,
-    /// The server may have carried out an earlier attempt.
+    /// Whether the server may have executed an earlier attempt.
     doubtful: bool,
     pause: Duration,
     reads: u32,
@@ -47,7 +47,7 @@ impl Job {
         }
     }
 
-    /// Bytes that its end frees in the spool.
+    /// Number of bytes in the spool that are freed when the job ends.
     pub(crate) fn bytes(&self) -> u64 {
         self.waiting.batch.bytes
     }
@@ -55,15 +55,15 @@ impl Job {
 
 /// How an attempt ended.
 pub(crate) enum Attempt {
-    /// The batch is in the server, or given up.
+    /// The batch is stored in the server, or given up.
     Done,
-    /// It is to be repeated after a pause.
+    /// The attempt is to be repeated after this pause.
     Again(Duration),
 }
 
 impl Inserter {
-    /// Works until the queue is complete and empty, or its time is up. What is left
-    /// waits in the spool then.
+    /// Runs until the queue is complete and empty, or its deadline has passed. The
+    /// remaining batches stay in the spool.
     pub(crate) fn run(mut self) {
         while let Some(waiting) = self.queue.pop() {
             let mut job = Job::new(waiting);
@@ -76,7 +76,7 @@ impl Inserter {
         }
     }
 
-    /// Tries once.
+    /// Tries once to insert the batch.
     pub(crate) fn attempt(&mut self, job: &mut Job) -> Attempt {
         if !self.has_body(job) {
             return match job.reads {
@@ -106,7 +106,7 @@ impl Inserter {
             Err(e) if e.bad_data() => self.put_aside(batch, Loss::Rejected, &e.to_string()),
             Err(e) => {
                 job.doubtful |= !matches!(e, CallError::Unreachable(_));
-                // The server may come back as another one.
+                // After an outage the server may have another engine.
                 self.engine = None;
                 if self.stats.set_failure(Some(e.to_string())) {
                     tracing::warn!("clickhouse: {e}; rows wait in the spool");
@@ -118,8 +118,8 @@ impl Inserter {
         Attempt::Done
     }
 
-    /// Reads the batch where it is not in memory. A file that cannot be read is
-    /// given up after a few times.
+    /// Reads the batch's file if the body is not in memory. A file that cannot be read
+    /// is given up after a few attempts.
     fn has_body(&self, job: &mut Job) -> bool {
         if job.waiting.body.is_some() {
             return true;
@@ -145,7 +145,7 @@ impl Inserter {
         true
     }
 
-    /// Knows the tables, after making them if so configured.
+    /// Returns the tables' engine; first creates the tables if so configured.
     fn connect(&mut self) -> Result<Engine, CallError> {
         if let Some(engine) = self.engine {
             return Ok(engine);
@@ -166,14 +166,14 @@ impl Inserter {
         self.stats.add_inserted(batch.name.rows);
         self.stats.add_batches(1);
         self.stats.left_spool(batch);
-        // A power cut may bring it back: the next start finds its rows stored then.
+        // A power cut may bring the file back: the next start then finds its rows stored.
         if let Err(e) = self.disk.remove(&batch.path) {
             tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
         }
     }
 
-    /// Its rows count as lost where the next start does not find them: a batch that
-    /// stays in the spool is tried again then.
+    /// Moves a batch to `rejected/` and counts its rows as lost. If the move fails, the
+    /// batch stays in the spool and the next start tries it again.
     fn put_aside(&self, batch: &Spooled, loss: Loss, why: &str) {
         match Spool::reject(&*self.disk, batch) {
             Ok(path) => {

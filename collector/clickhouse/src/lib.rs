@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ClickHouse as a store of the collector's rows.
+//! Stores the collector's rows in ClickHouse.
 //!
 //! ```text
 //! rows ─► bounded queue ─► writer thread: Native block, zstd ─► spool file ─► inserters ─► HTTP
 //! ```
 //!
-//! A batch is on disk before it is sent and stays until the server has it, so
-//! that neither the server's death nor the collector's loses it; its name is the
-//! token by which the server, and [`insert`], know it again. `docs/how-to/clickhouse.md`
-//! describes tables and guarantees, `deploy/clickhouse/` holds the schema.
+//! A batch is on disk before it is sent and stays there until the server has it, so
+//! that neither a crash of the server nor of the collector loses it. Its name gives the
+//! token by which the server and [`insert`] recognise it. `docs/how-to/clickhouse.md`
+//! describes tables and guarantees; `deploy/clickhouse/` holds the schema.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Batches that wait for the server, between the writer and the inserters.
+//! Queue of batches between the writer and the inserters.
 
 use crate::spool::Spooled;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Bodies kept in memory in addition to the spool, so that with a server that keeps up we need not
-/// read what was just written.
+/// Most bytes of bodies that are kept in memory as well as in the spool, so that nothing is read
+/// back while the server keeps up.
 const MEMORY_BYTES: u64 = 64 << 20;
 
-/// A batch to insert; without a body it is read from its file.
+/// A batch to insert; if it has no body, the body is read from its file.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub batch: Spooled,
@@ -22,7 +22,7 @@ struct State {
     waiting: VecDeque<Waiting>,
     memory_bytes: u64,
     spool_bytes: u64,
-    /// No more will come.
+    /// Whether no more batches will be pushed.
     complete: bool,
     deadline: Option<Instant>,
 }
@@ -43,13 +43,13 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Appends a batch that a former start left.
+    /// Appends a batch left by an earlier start.
     pub(crate) fn push_left(&self, batch: Spooled) {
         self.state.lock().spool_bytes += batch.bytes;
         self.push(batch, None);
     }
 
-    /// Appends a batch; it has taken its room.
+    /// Appends a batch whose room was taken by [`Self::take_room`].
     pub(crate) fn push(&self, batch: Spooled, body: Option<Vec<u8>>) {
         let mut s = self.state.lock();
         let body = body.filter(|b| s.memory_bytes + b.len() as u64 <= MEMORY_BYTES);
@@ -58,8 +58,8 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Takes room for `bytes` below `max`; waits for it when told to. False when
-    /// there is none.
+    /// Reserves `bytes` of the spool's `max`; waits for room if `wait`. Returns whether
+    /// there was room.
     pub(crate) fn take_room(&self, bytes: u64, max: u64, wait: bool) -> bool {
         let mut s = self.state.lock();
         loop {
@@ -74,7 +74,7 @@ impl Queue {
         }
     }
 
-    /// The next batch; `None` when there will be none, or time is up.
+    /// Waits for the next batch; `None` if there will be none or the deadline has passed.
     pub(crate) fn pop(&self) -> Option<Waiting> {
         let mut s = self.state.lock();
         loop {
@@ -91,19 +91,19 @@ impl Queue {
         }
     }
 
-    /// The next batch, without waiting for one.
+    /// Returns the next batch without waiting.
     pub(crate) fn try_pop(&self) -> Option<Waiting> {
         self.state.lock().pop()
     }
 
-    /// Gives back the room of a batch: it is in the server, given up, or not in the spool.
+    /// Releases the room of a batch that is stored, given up, or not in the spool.
     pub(crate) fn done(&self, bytes: u64) {
         let mut s = self.state.lock();
         s.spool_bytes = s.spool_bytes.saturating_sub(bytes);
         self.changed.notify_all();
     }
 
-    /// Nothing more will be pushed; inserters end at the deadline.
+    /// Marks the queue as complete: no more batches come. Inserters end at the deadline.
     pub(crate) fn complete(&self, deadline: Option<Instant>) {
         let mut s = self.state.lock();
         s.complete = true;
@@ -111,7 +111,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Sleeps between attempts; false when time is up.
+    /// Sleeps between attempts; returns false if the deadline has passed.
     pub(crate) fn pause(&self, most: Duration) -> bool {
         let until = Instant::now() + most;
         let mut s = self.state.lock();

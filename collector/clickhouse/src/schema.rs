@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The shipped schema, and the queries that make a batch's rollups again.
+//! The shipped schema, and the queries that repeat the rollups of a batch.
 
-/// `deploy/clickhouse/schema.sql`.
+/// Text of `deploy/clickhouse/schema.sql`.
 pub(crate) const SCHEMA: &str = include_str!("../../../deploy/clickhouse/schema.sql");
 
-/// Its statements, without comments.
+/// Statements of the schema, without comments.
 pub(crate) fn statements() -> Vec<String> {
     let code: Vec<&str> = SCHEMA
         .lines()
@@ -17,9 +17,9 @@ pub(crate) fn statements() -> Vec<String> {
         .collect()
 }
 
-/// INSERTs that put the rollups of one batch of `postcards` in their tables:
-/// what the materialised views do. The rollups' keys hold the batch, so doing it
-/// twice changes nothing.
+/// INSERTs that put the rollups of one batch of `postcards` into their tables, as
+/// the materialised views do. The rollups' keys hold the batch, so doing so twice
+/// changes nothing.
 pub(crate) fn rollups() -> Vec<String> {
     statements()
         .iter()

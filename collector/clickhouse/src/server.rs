@@ -8,20 +8,20 @@ use std::path::PathBuf;
 /// Address and credentials of a server's HTTP interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// `http://127.0.0.1:8123`, or https.
+    /// URL of the HTTP interface: `http://127.0.0.1:8123`, or https.
     pub url: String,
     /// Database that holds the tables.
     pub database: String,
-    /// User of the requests.
+    /// User that sends the requests.
     pub user: String,
-    /// Its content without the end of line is the password.
+    /// File with the password; a trailing end of line is ignored.
     pub password_file: Option<PathBuf>,
-    /// Longest time of a call, s.
+    /// Time limit for a call, in s.
     pub timeout_s: u64,
 }
 
 impl Server {
-    /// Warning for the log if the password crosses the network in the clear.
+    /// Returns a warning for the log if the password would cross the network in the clear.
     pub fn warning(&self) -> Option<String> {
         let host = self.url.strip_prefix("http://")?;
         let host = host.split('/').next().unwrap_or(host);
@@ -39,10 +39,10 @@ impl Server {
         ))
     }
 
-    /// Checks all values; files are not read.
+    /// Checks all values without reading any file.
     ///
     /// # Errors
-    /// The first that cannot be used, by the name it has in a configuration.
+    /// The first invalid value, named by its configuration key.
     pub fn validate(&self) -> Result<(), ClickHouseError> {
         let rest = self
             .url

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Takes rows from the pipeline and never makes it wait.
+//! Takes rows from the pipeline without ever making the pipeline wait.
 
 use crate::client::Client;
 use crate::config::ClickHouseConfig;
@@ -18,14 +18,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tidemark_rows::{Event, EventRow, FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
-/// Rows handed to the writer at once.
+/// Number of rows handed to the writer in one message.
 const CHUNK_ROWS: usize = 4096;
-/// Chunks that may wait for it.
+/// Number of messages that may wait for the writer.
 const QUEUE_CHUNKS: usize = 64;
-/// Longest time for an attempt under way at the deadline.
+/// How long to wait after the deadline for attempts that are still running.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The sink of rows; it owns the threads of the writer and the inserters.
+/// The sink for rows; owns the threads of the writer and the inserters.
 pub struct ClickHouseSink {
     sender: Option<SyncSender<Message>>,
     writer: Option<JoinHandle<()>>,
@@ -38,23 +38,23 @@ pub struct ClickHouseSink {
     postcards: Vec<PostcardRow>,
     probes: Vec<NamedProbe>,
     events: Vec<FlatEvent>,
-    /// Names by index, for events and for samples.
+    /// Host names by index; `host_names` is for events, `hosts` for samples.
     host_names: Vec<String>,
     hosts: Vec<Arc<str>>,
 }
 
 impl ClickHouseSink {
-    /// Starts the threads; what a former start left in the spool is inserted
-    /// first. `capture` is the name of this start in the tables (letters, digits
-    /// and `-`). `unix_s` tells the Unix time, s.
+    /// Starts the sink and its threads. Batches that an earlier start left in the spool
+    /// are inserted first. `capture` names this start in the tables (letters, digits
+    /// and `-`). `unix_s` returns the Unix time in s.
     ///
-    /// `load`: nobody waits for the rows, and they may be a repetition. They wait for
-    /// the server instead of being lost, and every batch is looked for before it is
+    /// `load`: the rows are loaded from a capture, perhaps repeatedly. The caller waits for
+    /// the server instead of losing rows, and every batch is looked up before it is
     /// inserted.
     ///
     /// # Errors
-    /// A configuration that cannot be used, or an unusable spool. The server
-    /// need not be there.
+    /// The configuration is invalid, or the spool cannot be used. The server need not
+    /// be reachable.
     pub fn start(
         config: &ClickHouseConfig,
         capture: &str,
@@ -100,11 +100,11 @@ impl ClickHouseSink {
         }
     }
 
-    /// As [`ClickHouseSink::start`], with a disk and a server of one's own and
-    /// without threads: nothing is written or inserted but by [`SinkSteps`].
+    /// Like [`ClickHouseSink::start`], but takes the disk and the server, and starts no
+    /// threads: only [`SinkSteps`] writes and inserts.
     ///
     /// # Errors
-    /// A configuration that cannot be used, or an unusable spool.
+    /// The configuration is invalid, or the spool cannot be used.
     pub fn stepped(
         config: &ClickHouseConfig,
         disk: &SharedDisk,
@@ -153,7 +153,7 @@ impl ClickHouseSink {
         Ok((sink, SinkSteps::new(writer, receiver, inserter)))
     }
 
-    /// Counters since the start.
+    /// Returns the counters, which run since the start.
     pub fn stats(&self) -> SinkStats {
         self.stats.clone()
     }
@@ -162,27 +162,27 @@ impl ClickHouseSink {
     pub fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
         self.unix_minus_rx_ns = unix_minus_rx_ns;
     }
-    /// Takes a reported packet. One that finds no room is counted as lost.
+    /// Takes a reported packet; rows that find no room in the queue are counted as lost.
     pub fn postcard(&mut self, row: &PostcardRow) {
         self.postcards.push(*row);
         if self.postcards.len() >= CHUNK_ROWS {
             self.flush();
         }
     }
-    /// Takes a sample; the same.
+    /// Takes a sample, like [`Self::postcard`].
     pub fn probe(&mut self, row: &ProbeRow) {
         let host = self.hosts.get(usize::from(row.host)).cloned();
         self.probe_of(row, host.unwrap_or_default());
     }
 
-    /// A sample whose host is known by name.
+    /// Takes a sample whose host is given by name.
     pub fn probe_of(&mut self, row: &ProbeRow, host: Arc<str>) {
         self.probes.push(NamedProbe { row: *row, host });
         if self.probes.len() >= CHUNK_ROWS {
             self.flush();
         }
     }
-    /// Takes an event; the same.
+    /// Takes an event, like [`Self::postcard`].
     pub fn event(&mut self, row: &EventRow) {
         if let Event::Host { host, name } = &row.event {
             let i = usize::from(*host);
@@ -199,7 +199,7 @@ impl ClickHouseSink {
         }
     }
 
-    /// Hands gathered rows to the writer.
+    /// Hands the buffered rows to the writer.
     pub fn flush(&mut self) {
         if !self.postcards.is_empty() {
             let rows = std::mem::take(&mut self.postcards);
@@ -237,16 +237,16 @@ impl ClickHouseSink {
         }
     }
 
-    /// Hands over what has gathered; nothing is taken any more. For a sink without
-    /// threads; its steps come to their end then.
+    /// Hands over the buffered rows and takes no more. For a sink without threads, whose
+    /// steps can then end.
     pub fn close(&mut self) {
         self.flush();
         self.sender = None;
     }
 
-    /// Closes the open batches and inserts what waits; after
+    /// Closes the open batches and inserts all waiting batches. After
     /// `clickhouse.finish_s` the rest stays in the spool for the next start.
-    /// A sink that waits does so without end.
+    /// A sink started with `load` waits without a time limit.
     pub fn finish(mut self) -> SinkStats {
         self.end();
         self.stats.clone()
@@ -264,8 +264,8 @@ impl ClickHouseSink {
             tracing::error!("clickhouse: the writer panicked");
         }
         self.queue.complete(deadline);
-        // An inserter in a call that hangs is left to the end of the process;
-        // its batch stays in the spool.
+        // An inserter whose call hangs runs on until the process ends; its batch
+        // stays in the spool.
         while deadline.is_some_and(|d| Instant::now() < d + GRACE)
             && self.inserters.iter().any(|i| !i.is_finished())
         {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Batches on disk. A file has its name only when it is complete, and the name
-//! says everything but the rows.
+//! Batches on disk. A file gets its final name only when it is complete, and the
+//! name holds everything except the rows.
 
 use crate::config::Compression;
 use crate::error::ClickHouseError;
@@ -8,11 +8,11 @@ use durable_fs::{Disk, DiskLock, SharedDisk, make_directories};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Facts about a batch that its file name holds.
+/// Properties of a batch that its file name holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BatchName {
-    /// Unix time of the writer's start, s, then number within it: their order
-    /// is that of the rows.
+    /// Unix time of the writer's start in s; together with `number` it orders batches
+    /// as their rows.
     pub started_s: u64,
     pub number: u64,
     pub table: String,
@@ -25,7 +25,7 @@ pub(crate) struct BatchName {
 const TABLES: [&str; 3] = ["postcards", "tcp_probe", "events"];
 
 impl BatchName {
-    /// By which the server knows it again.
+    /// Token by which the server recognises the batch.
     pub(crate) fn token(&self) -> String {
         format!("{}-{}-{}", self.capture, self.table, self.batch)
     }
@@ -41,7 +41,7 @@ impl BatchName {
         )
     }
 
-    /// Back from the name of a file.
+    /// Parses a file name.
     pub(crate) fn parse(name: &str) -> Option<(Self, Compression)> {
         let (stem, compression) = match name.strip_suffix(".native.zst") {
             Some(stem) => (stem, Compression::Zstd),
@@ -68,20 +68,20 @@ pub(crate) struct Spooled {
     pub compression: Compression,
     pub path: PathBuf,
     pub bytes: u64,
-    /// Left by a former start: whether the server has it is not known.
+    /// Whether the server may already have the batch, as after an earlier start.
     pub doubtful: bool,
-    /// A power cut leaves its name.
+    /// Whether the file's name survives a power cut.
     pub lasts: bool,
 }
 
 impl Spooled {
-    /// Its rows, where a power cut may take them.
+    /// Number of rows that a power cut may lose: all of the batch, or none.
     pub(crate) fn unsynced_rows(&self) -> u64 {
         if self.lasts { 0 } else { self.name.rows }
     }
 }
 
-/// The directory, held against others.
+/// The spool directory, locked against other collectors.
 pub(crate) struct Spool {
     disk: SharedDisk,
     dir: PathBuf,
@@ -89,11 +89,11 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Opens the directory, removes half-written files and returns what former
-    /// starts left, oldest first.
+    /// Opens the directory, removes half-written files and returns the batches that
+    /// earlier starts left, oldest first.
     ///
     /// # Errors
-    /// When it cannot be used, or another collector uses it.
+    /// The directory cannot be used, or another collector uses it.
     pub(crate) fn open(
         disk: SharedDisk,
         dir: &Path,
@@ -134,11 +134,11 @@ impl Spool {
         Ok((spool, left))
     }
 
-    /// Writes a batch; it has its name when it is complete and on the disk. The
-    /// name lasts after [`Spool::sync`].
+    /// Writes a batch. Its file gets its final name when it is complete and on the disk;
+    /// the name survives a power cut after [`Spool::sync`].
     ///
     /// # Errors
-    /// Errors of the disk; the file is then removed.
+    /// The disk failed; the file is then removed.
     pub(crate) fn put(
         &self,
         name: BatchName,
@@ -155,7 +155,7 @@ impl Spool {
             self.disk.rename(&open, &path)
         };
         if let Err(e) = write() {
-            // The error of the write is the one to tell.
+            // The write error is the one to report.
             let _ = self.disk.remove(&open);
             return Err(ClickHouseError::io(open)(e));
         }
@@ -169,16 +169,16 @@ impl Spool {
         })
     }
 
-    /// Puts the names of batches on the disk.
+    /// Syncs the names of batches to the disk.
     pub(crate) fn sync(&self) -> Result<(), ClickHouseError> {
         let synced = self.disk.sync_directory(&self.dir);
         synced.map_err(ClickHouseError::io(&self.dir))
     }
 
-    /// Puts a batch that cannot be inserted out of the way of the next start.
+    /// Moves a batch that cannot be inserted to `rejected/`, which the next start ignores.
     ///
     /// # Errors
-    /// Errors of the disk; the batch then stays in its place.
+    /// The disk failed; the batch then stays in the spool.
     pub(crate) fn reject(disk: &dyn Disk, batch: &Spooled) -> Result<PathBuf, ClickHouseError> {
         let parent = batch.path.parent().unwrap_or(Path::new("."));
         let dir = parent.join("rejected");
@@ -186,7 +186,7 @@ impl Spool {
         let to = dir.join(batch.path.file_name().unwrap_or_default());
         let renamed = disk.rename(&batch.path, &to);
         renamed.map_err(ClickHouseError::io(&batch.path))?;
-        // It has left. A power cut may bring it back: it is refused again then.
+        // The batch has left. A power cut may bring it back; it is then refused again.
         for dir in [dir.as_path(), parent] {
             if let Err(e) = disk.sync_directory(dir) {
                 tracing::error!("clickhouse spool: {}: {e}", dir.display());

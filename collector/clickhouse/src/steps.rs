@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The sink without threads and a clock, for simulations.
+//! The sink without threads or a clock, for simulations.
 
 use crate::inserter::{Attempt, Inserter, Job};
 use crate::writer::{Message, Writer};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Steps of the threads. Times are since the start.
+/// The threads' work in steps. Times are since the start.
 pub struct SinkSteps {
     pub(crate) writer: Writer,
     pub(crate) receiver: Receiver<Message>,
     inserter: Inserter,
     job: Option<Job>,
     opened: Duration,
-    /// The next attempt is not made before.
+    /// Earliest time of the next attempt.
     next: Duration,
 }
 
@@ -29,12 +29,12 @@ impl SinkSteps {
         }
     }
 
-    /// Rows that are in no batch on the disk yet, of those taken.
+    /// Number of rows taken by the writer that are not yet in a batch on the disk.
     pub fn open_rows(&self) -> u64 {
         self.writer.open_rows()
     }
 
-    /// Takes the rows that wait, and puts batches that are due into the spool.
+    /// Takes the queued rows and puts due batches into the spool.
     pub fn write(&mut self, now: Duration) {
         while let Ok(message) = self.receiver.try_recv() {
             self.writer.take(message);
@@ -49,7 +49,7 @@ impl SinkSteps {
         }
     }
 
-    /// Inserts what waits in the spool, up to an attempt that fails.
+    /// Inserts batches from the spool until an attempt fails or none is left.
     pub fn insert(&mut self, now: Duration) {
         while now >= self.next {
             let waiting = || self.inserter.queue.try_pop().map(Job::new);
@@ -66,7 +66,7 @@ impl SinkSteps {
         }
     }
 
-    /// Takes what is left of a sink that was closed, and puts it into the spool.
+    /// Takes the remaining rows of a closed sink and puts them into the spool.
     pub fn end(mut self) {
         while let Ok(message) = self.receiver.try_recv() {
             self.writer.take(message);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The three tables, column by column as in `deploy/clickhouse/schema.sql`, both
-//! from `contract/columns.toml`.
+//! The three tables, with the same columns as `deploy/clickhouse/schema.sql`. Both
+//! are generated from `contract/columns.toml`.
 
 use crate::column::{Column, columns};
 use tidemark_rows::{Absent, FlatEvent, NamedProbe, PostcardRow};
 
-/// Rows of one table.
+/// A type of row, which has a table of its own.
 pub trait Table: Sized + Send + 'static {
     /// Name of the table.
     const NAME: &'static str;
-    /// Columns besides capture, batch, stored_on and unix_minus_node_ns.
+    /// Columns other than capture, batch, stored_on and unix_minus_node_ns.
     const COLUMNS: &'static [Column<Self>];
-    /// Position among all rows of the capture.
+    /// Position of the row among all rows of the capture.
     fn order(&self) -> u64;
-    /// The clock that the row's time is of, if it has one.
+    /// The node whose clock gave the row's time, if any.
     fn node_id(&self) -> Option<u32>;
 }
 
@@ -23,7 +23,7 @@ include!("generated/columns.rs");
 mod tests {
     use super::*;
 
-    /// Columns of a table in the shipped schema, in order, with types.
+    /// Names and types of a table's columns in the shipped schema, in order.
     fn in_schema(table: &str) -> Vec<(String, String)> {
         let create = format!("CREATE TABLE IF NOT EXISTS {table}\n(");
         let statement = crate::schema::statements()

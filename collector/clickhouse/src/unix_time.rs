@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Puts the clocks of nodes on the time of day, for dashboards.
+//! Converts the nodes' clocks to Unix time, for dashboards.
 //!
-//! No report is received before it was sent, so the least difference between
-//! reception and the node's time is nearest to the truth; it may rise by no more
-//! than clocks drift. The result moves in steps, so that a column of it packs to
-//! nothing. Analyses use the exact columns and the clock mappings in `events`.
+//! No report is received before it was sent, so the smallest difference between the
+//! reception time and the node's time is nearest to the true offset. It may rise only
+//! as fast as clocks drift. The result moves in steps, so that its column compresses
+//! to almost nothing. Analyses use the exact columns and the clock mappings in `events`.
 
 use std::collections::BTreeMap;
 
-/// More than any sound clock drifts.
+/// Upper bound of the drift of a working clock.
 const MAX_DRIFT: f64 = 200e-6;
 /// Granularity of the result.
 const STEP_NS: i64 = 100_000;
@@ -19,13 +19,13 @@ struct Node {
     last_ns: u64,
 }
 
-/// For each node, what to add to its clock to get the time of day.
+/// For each node, the offset from its clock to Unix time.
 #[derive(Default)]
 pub(crate) struct UnixTime(BTreeMap<u32, Node>);
 
 impl UnixTime {
-    /// A report of time `node_ns` was received at `unix_ns`; returns
-    /// unix less node.
+    /// Records that a report of time `node_ns` was received at `unix_ns`; returns
+    /// the offset, Unix time minus node time.
     pub(crate) fn observe(&mut self, node_id: u32, node_ns: u64, unix_ns: i64) -> i64 {
         let sample = unix_ns.wrapping_sub(node_ns as i64);
         let node = self.0.entry(node_id).or_insert(Node {
@@ -43,12 +43,12 @@ impl UnixTime {
         node.shown_ns
     }
 
-    /// unix less node as last shown; 0 for an unknown node.
+    /// The node's last offset, Unix time minus node time; 0 for an unknown node.
     pub(crate) fn offset(&self, node_id: u32) -> i64 {
         self.0.get(&node_id).map_or(0, |n| n.shown_ns)
     }
 
-    /// The node's clock restarted.
+    /// Forgets the node's offset, because its clock restarted.
     pub(crate) fn restart(&mut self, node_id: u32) {
         self.0.remove(&node_id);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes batches of rows and puts them into the spool.
+//! Forms batches of rows and puts them into the spool.
 
 use crate::block::{Builder, Common};
 use crate::config::ClickHouseConfig;
@@ -21,22 +21,22 @@ pub(crate) enum Rows {
     Events(Vec<FlatEvent>),
 }
 
-/// Rows, and what makes a time of day of their `rx_ns`.
+/// Rows, and the offset from their `rx_ns` to Unix time.
 pub(crate) struct Message {
     pub rows: Rows,
     pub unix_minus_rx_ns: i64,
 }
 
-/// Makes batches of rows.
+/// Forms batches of rows and spools them.
 pub(crate) struct Writer {
     pub config: ClickHouseConfig,
     pub capture: String,
     pub spool: Spool,
     pub queue: Arc<Queue>,
     pub stats: SinkStats,
-    /// Tells the Unix time, s.
+    /// Returns the Unix time in s.
     pub unix_s: fn() -> u64,
-    /// Wait for room instead of losing rows; batches may be repetitions.
+    /// Whether to wait for room instead of losing rows; batches may then be repeated.
     pub wait: bool,
     pub unix_time: UnixTime,
     pub postcards: Builder<PostcardRow>,
@@ -44,7 +44,7 @@ pub(crate) struct Writer {
     pub events: Builder<FlatEvent>,
     pub number: u64,
     pub started_s: u64,
-    /// Error of this round of batches.
+    /// Last error while the present batches were closed.
     failure: Option<String>,
 }
 
@@ -80,10 +80,10 @@ impl Writer {
         (self.postcards.rows + self.probes.rows + self.events.rows) as u64
     }
 
-    /// How long a batch is open at most.
+    /// Longest time for which a batch stays open.
     fn period(&self) -> Duration {
-        // Waiting for room means that nobody waits for rows: batches are cut by
-        // their rows alone, the same at every repetition.
+        // When loading, nobody waits for rows: batches are cut only by their number
+        // of rows, so that every repetition cuts them alike.
         Duration::from_millis(if self.wait {
             u64::MAX / 2
         } else {
@@ -91,7 +91,7 @@ impl Writer {
         })
     }
 
-    /// Closes batches that have rows enough, or are open for so long.
+    /// Closes all batches if one is full or they have been open for `period`; says whether.
     pub(crate) fn seal_if_due(&mut self, open: Duration) -> bool {
         let most = self
             .postcards
@@ -105,7 +105,7 @@ impl Writer {
         due
     }
 
-    /// Works until the sink is gone.
+    /// Runs until the sink is gone.
     pub(crate) fn run(mut self, receiver: &Receiver<Message>) {
         let period = self.period();
         let mut opened = Instant::now();
@@ -143,7 +143,7 @@ impl Writer {
         }
     }
 
-    /// All tables at once, so that a kill loses the same time of each.
+    /// Closes the batches of all tables together, so that a kill loses the same time of each.
     pub(crate) fn seal(&mut self) {
         let mut postcards = std::mem::take(&mut self.postcards);
         let mut probes = std::mem::take(&mut self.probes);
@@ -153,7 +153,7 @@ impl Writer {
             self.seal_table(&mut probes),
             self.seal_table(&mut events),
         ];
-        // The columns keep their memory for the next batch.
+        // The builders keep their allocated memory for the next batch.
         (self.postcards, self.probes, self.events) = (postcards, probes, events);
         let sealed: Vec<_> = sealed.into_iter().flatten().collect();
         if !sealed.is_empty() {
@@ -164,9 +164,9 @@ impl Writer {
         self.stats.set_spool_failure(self.failure.take());
     }
 
-    /// Batches go to the inserters. A name that could not be synced is told, and does
-    /// not last by itself; its file is complete, so the server gets its rows all the
-    /// same: they are neither lost, nor in the way of the next start.
+    /// Passes batches to the inserters. If their names could not be synced, this is reported,
+    /// and a power cut may lose the batches. Their files are complete, though, so the server
+    /// still gets the rows: they are not lost and do not disturb the next start.
     fn enqueue(&mut self, sealed: Vec<(Spooled, Vec<u8>)>) {
         let synced = self.spool.sync();
         if let Err(e) = &synced {
@@ -232,7 +232,7 @@ impl Writer {
     }
 }
 
-/// An [`ClickHouseError::Io`] for a thread that cannot start.
+/// Returns a [`ClickHouseError::Io`] for a thread that cannot start.
 pub(crate) fn cannot_start(source: std::io::Error) -> ClickHouseError {
     ClickHouseError::Io {
         path: "thread".into(),

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-/// How it stands.
+/// Result of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "openapi",
@@ -13,31 +13,31 @@ use std::io::Write;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// As it has to be.
+    /// The check passed.
     Ok,
-    /// It works, less well than it could.
+    /// It works, but less well than it could.
     Warning,
-    /// Something that is configured does not work.
+    /// Something configured does not work.
     Problem,
 }
 
-/// One line of the answer.
+/// Result of one check, shown on one line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The item checked.
     pub check: String,
-    /// How it stands.
+    /// Result of the check.
     pub verdict: Verdict,
     /// The state found.
     pub found: String,
-    /// The remedy.
+    /// How to fix the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
 impl Finding {
-    /// It is as it has to be.
+    /// Returns a finding without a problem.
     pub fn ok(check: impl Into<String>, found: impl Into<String>) -> Self {
         Self {
             check: check.into(),
@@ -47,7 +47,7 @@ impl Finding {
         }
     }
 
-    /// It works, less well than it could.
+    /// It works, but less well than it could.
     pub fn warning(
         check: impl Into<String>,
         found: impl Into<String>,
@@ -60,7 +60,7 @@ impl Finding {
         }
     }
 
-    /// It does not work.
+    /// Returns a finding of something that does not work.
     pub fn problem(
         check: impl Into<String>,
         found: impl Into<String>,
@@ -73,16 +73,16 @@ impl Finding {
     }
 }
 
-/// How many of them are problems.
+/// Counts the findings that are problems.
 pub fn problems(found: &[Finding]) -> usize {
     let problems = found.iter().filter(|f| f.verdict == Verdict::Problem);
     problems.count()
 }
 
-/// Writes them for people, or as JSON.
+/// Writes the findings as text, or as JSON.
 ///
 /// # Errors
-/// Errors of the output.
+/// A write to `out` failed.
 pub fn write(found: &[Finding], json: bool, out: &mut impl Write) -> std::io::Result<()> {
     if json {
         serde_json::to_writer_pretty(&mut *out, found)?;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Everything that a daemon needs around its work. A program takes the features that it uses.
+//! Common infrastructure of daemons. A program enables the features that it uses.
 //!
 //! | module | concept | feature |
 //! |---|---|---|
-//! | [`cli`] | examples in the help, completions, errors, progress, the log, printing | `cli` |
+//! | [`cli`] | examples in the help, completions, errors, progress, logging, output | `cli` |
 //! | [`credentials`] | TLS and tokens of servers and clients, limits of an HTTP server | `credentials` |
 //! | [`doctor`] | findings of the `doctor` commands | |
-//! | [`metrics`] | metrics declared once: field, name, help text, row in the documents | |
-//! | `metrics::encode`, `metrics::exposition` | declared metrics as Prometheus reads them; `/metrics` | `prometheus` |
-//! | [`notify`] | the service manager, signals to end | `notify` |
-//! | [`privileges`] | capabilities and users given up after the start | `privileges` |
-//! | [`version`](mod@version) | the version of a program with its commit | `cli` |
+//! | [`metrics`] | metrics declared once: field, name, help text, documentation | |
+//! | `metrics::encode`, `metrics::exposition` | declared metrics for Prometheus; `/metrics` | `prometheus` |
+//! | [`notify`] | messages to the service manager, termination signals | `notify` |
+//! | [`privileges`] | drops capabilities and changes the user after the start | `privileges` |
+//! | [`version`](mod@version) | version and commit of a program | `cli` |
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

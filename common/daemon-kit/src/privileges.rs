@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Giving up what a program needs only to open its sockets.
+//! Drops privileges that a program needs only to open its sockets.
 //!
-//! Linux keeps capabilities per thread, and threads inherit them: a program calls
-//! [`give_up`] while it has one thread, after it has opened what needs them and
-//! before it starts anything.
+//! Linux keeps capabilities per thread, and threads inherit them. So a program calls
+//! [`give_up`] while it has one thread: after opening the sockets that need
+//! capabilities, and before starting anything.
 
 use nix::unistd::{Uid, User, geteuid, getuid, initgroups, setresgid, setresuid};
 use rustix::thread::{
@@ -13,54 +13,54 @@ use rustix::thread::{
 use std::ffi::CString;
 use thiserror::Error;
 
-/// Errors when privileges are given up.
+/// Error when giving up privileges.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The user that the configuration names is not there.
+    /// The configured user does not exist.
     #[error(
         "{key}: this machine has no user \"{name}\"; make one (useradd --system {name}), or remove the setting"
     )]
     NoUser {
-        /// The setting.
+        /// Name of the setting.
         key: String,
-        /// The name.
+        /// Name of the user.
         name: String,
     },
-    /// Only root becomes another user.
+    /// The program may not become this user; only root may.
     #[error(
         "{key}: cannot become \"{name}\": {problem}; start as root, or as that user and without the setting"
     )]
     NotAllowed {
-        /// The setting.
+        /// Name of the setting.
         key: String,
-        /// The name.
+        /// Name of the user.
         name: String,
-        /// The system's message.
+        /// The system's error message.
         problem: String,
     },
-    /// A kernel that refuses, or a thread that keeps its capabilities.
+    /// The kernel refused, or another thread would keep its capabilities.
     #[error("capabilities cannot be given up: {0}")]
     Kept(String),
 }
 
-/// Becomes `user` where one is named, and gives up every capability: for good, as
-/// no program that is started later gets any either. Says as whom the program goes on;
-/// for the log, and for errors of files that it cannot use any more.
+/// Becomes `user`, if given, and gives up every capability for good: programs started
+/// later get none either. Returns a description of the program's new identity, for the
+/// log and for errors of files that it can no longer use.
 ///
-/// `key` is what the setting of the user is called. Root without capabilities is
-/// held to the modes of files as every other user.
+/// `key` is the name of the setting for the user. Root without capabilities is bound
+/// by file modes like any other user.
 ///
 /// # Errors
-/// No such user, no right to become that user, more than one thread.
+/// The user does not exist or may not be assumed, or there is more than one thread.
 pub fn give_up(key: &str, user: Option<&str>) -> Result<String, Error> {
     give_up_all_but(CapabilitySet::empty(), key, user)
 }
 
-/// As [`give_up`], but keeps the right to open packet sockets where there is one and the user
-/// stays who it is.
+/// Like [`give_up`], but keeps the right to open packet sockets if the program has it and the
+/// user does not change.
 ///
 /// # Errors
-/// As [`give_up`].
+/// Same as [`give_up`].
 pub fn give_up_all_but_packet_sockets(key: &str, user: Option<&str>) -> Result<String, Error> {
     give_up_all_but(CapabilitySet::NET_RAW, key, user)
 }
@@ -75,7 +75,7 @@ fn give_up_all_but(keep: CapabilitySet, key: &str, user: Option<&str>) -> Result
     }
     let kept = |e: rustix::io::Errno| Error::Kept(e.to_string());
     set_no_new_privs(true).map_err(kept)?;
-    // Before Linux 4.3 there are none.
+    // Linux before 4.3 has no ambient capabilities.
     let _ = clear_ambient_capability_set();
     let held = capabilities(None).map_err(kept)?.permitted & keep;
     let sets = CapabilitySets {
@@ -108,7 +108,7 @@ fn become_user(key: &str, name: &str) -> Result<(), Error> {
         return Ok(());
     }
     let groups_of = CString::new(name).map_err(|e| not_allowed(e.to_string()))?;
-    // The user last: who is no longer root cannot change groups.
+    // Change the user last: only root can change groups.
     initgroups(&groups_of, user.gid)
         .and_then(|()| setresgid(user.gid, user.gid, user.gid))
         .and_then(|()| setresuid(user.uid, user.uid, user.uid))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The version of a program with the commit that it was built from.
+//! Version of a program, with the commit from which it was built.
 //!
-//! A macro, not a build script: it expands in a program's `main.rs`, so that a new commit
-//! compiles these few lines again, and not the libraries below. A source tree that is
-//! unpacked inside another repository does not take that one's commit: `.cargo/config.toml`
-//! ends git's search at the top of the tree.
+//! It is a macro, not a build script: it expands in a program's `main.rs`, so that a new
+//! commit recompiles only these few lines, not the libraries. A source tree unpacked inside
+//! another repository does not use that repository's commit: `.cargo/config.toml` ends
+//! git's search at the top of the tree.
 
 use std::sync::OnceLock;
 
@@ -14,12 +14,12 @@ pub use git_version::git_version;
 static RUNNING: OnceLock<&'static str> = OnceLock::new();
 
 const UNKNOWN: &str = "unknown commit";
-/// As many digits as tell commits apart, however many objects a clone has.
+/// Digits of a shortened commit, independent of the number of objects in a clone.
 const DIGITS: usize = 7;
 
-/// `"0.1.0 (abc1234)"`: the version of the package that calls it, with the commit in the
-/// environment's `TIDEMARK_COMMIT` at the time of the build, else the commit of the
-/// repository; `"0.1.0 (unknown commit)"` without both.
+/// Returns the version of the calling package and its commit, as `"0.1.0 (abc1234)"`. The
+/// commit is `TIDEMARK_COMMIT` of the build's environment, otherwise the repository's;
+/// `"0.1.0 (unknown commit)"` without both.
 #[macro_export]
 macro_rules! version {
     () => {{
@@ -37,7 +37,7 @@ macro_rules! version {
     }};
 }
 
-/// A version followed by the first commit that is given.
+/// Returns the version followed by the first commit that is not empty.
 #[doc(hidden)]
 pub fn with_commit(version: &str, given: Option<&str>, found: &str) -> String {
     let mut commits = [given.unwrap_or_default().trim(), found].into_iter();
@@ -45,14 +45,14 @@ pub fn with_commit(version: &str, given: Option<&str>, found: &str) -> String {
     format!("{version} ({})", shortened(commit))
 }
 
-/// Remembers the version of this process for [`parts`], and gives it back.
+/// Stores the version of this process for [`parts`], and returns it.
 #[doc(hidden)]
 pub fn running(version: &'static str) -> &'static str {
     RUNNING.get_or_init(|| version)
 }
 
-/// Version and commit of the program that runs; no commit where none is known, or where no
-/// program has called [`version!`](crate::version!).
+/// Returns the running program's version and commit; no commit if it is unknown or the program
+/// has not called [`version!`](crate::version!).
 pub fn parts() -> (&'static str, Option<&'static str>) {
     split(RUNNING.get().copied().unwrap_or(env!("CARGO_PKG_VERSION")))
 }
@@ -65,7 +65,7 @@ fn split(version: &str) -> (&str, Option<&str>) {
     (version, Some(commit).filter(|&c| c != UNKNOWN))
 }
 
-/// A full commit shortened; anything else as it is.
+/// Shortens a full commit hash; returns any other text unchanged.
 fn shortened(commit: &str) -> &str {
     let whole = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
     commit.get(..DIGITS).filter(|_| whole).unwrap_or(commit)

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes files and names durable: operations in the order that survives a power cut.
+//! Makes files and names durable, with operations in an order that survives a power cut.
 
 use crate::Disk;
 use std::io::{ErrorKind, Result, Write as _};
 use std::path::Path;
 
-/// The directory that a path is in.
+/// Returns the directory that contains a path.
 fn directory_of(path: &Path) -> &Path {
     let parent = path.parent().filter(|d| !d.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))
 }
 
-/// Puts the name of a file on the disk.
+/// Syncs the name of a file to the disk.
 ///
 /// # Errors
-/// Errors of the disk.
+/// The disk failed.
 pub fn sync_name(disk: &dyn Disk, path: &Path) -> Result<()> {
     disk.sync_directory(directory_of(path))
 }
 
-/// Puts a new file in the place of `path`, whole or not at all, and on the disk.
-/// Its owner alone reads it.
+/// Replaces `path` atomically with a new file, synced to the disk, that only its
+/// owner can read.
 ///
 /// # Errors
-/// A directory that cannot be written to. The file before is still there.
+/// The directory cannot be written to. The old file is still there.
 pub fn replace_private(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<()> {
     let mut partial = path.to_path_buf().into_os_string();
     partial.push(".part");
     let partial = Path::new(&partial);
-    // Removes the rest of a crash, or another's file: a link is removed, not followed.
+    // Removes a leftover of a crash or a foreign file; a link is removed, not followed.
     match disk.remove(partial) {
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
         _ => {}
@@ -40,11 +40,11 @@ pub fn replace_private(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(
     sync_name(disk, path)
 }
 
-/// Makes a directory and those above it, where they are missing, and puts their
-/// names on the disk.
+/// Creates a directory and its parents if they are missing, and syncs their names to
+/// the disk.
 ///
 /// # Errors
-/// Errors of the disk.
+/// The disk failed.
 pub fn make_directories(disk: &dyn Disk, directory: &Path) -> Result<()> {
     let mut made = false;
     let above: Vec<&Path> = directory.ancestors().collect();
@@ -53,7 +53,7 @@ pub fn make_directories(disk: &dyn Disk, directory: &Path) -> Result<()> {
             continue;
         }
         match disk.make_directory(path) {
-            // Somebody else was faster.
+            // Another process was faster.
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             result => result?,
         }
@@ -61,9 +61,9 @@ pub fn make_directories(disk: &dyn Disk, directory: &Path) -> Result<()> {
         sync_name(disk, path)?;
     }
     if !made && directory.file_name().is_some() {
-        // Its maker may have been killed before its name was on the disk.
+        // Its creator may have been killed before the name was on the disk.
         return match sync_name(disk, directory) {
-            // It is not ours: somebody made it for us, and let it last.
+            // The directory is not ours: somebody else made it for us, and made it durable.
             Err(e) if e.kind() == ErrorKind::PermissionDenied => Ok(()),
             result => result,
         };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The file operations of everything that stores: captures, the spool, the
-//! controller's state and log.
+//! File operations for all durable storage: captures, the spool, the controller's state
+//! and log.
 //!
-//! Three operations alone decide what survives a power cut: a file's bytes last after
-//! [`DiskFile::sync`], a name lasts after [`Disk::sync_directory`], and [`Disk::rename`] is whole
-//! or not at all. [`replace_private`] and [`make_directories`] put them in their order.
+//! Three operations decide what survives a power cut: a file's bytes survive after
+//! [`DiskFile::sync`], a name survives after [`Disk::sync_directory`], and [`Disk::rename`] is
+//! atomic. [`replace_private`] and [`make_directories`] call them in the right order.
 //!
-//! [`real`] is the machine's. Tests and the simulation have one that loses power
+//! [`real`] is the machine's disk. Tests and the simulation use a disk that loses power
 //! (`common/test-support/src/disk`).
 
 #![forbid(unsafe_code)]
@@ -25,26 +25,26 @@ use std::io::{Result, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A disk that stores share.
+/// A disk shared by several stores.
 pub type SharedDisk = Arc<dyn Disk>;
 
 /// An open file.
 pub trait DiskFile: Write + Send {
-    /// Puts what was written on the disk. After an error nobody knows what is
-    /// there: what was written since the last success counts as lost.
+    /// Syncs the written bytes to the disk. After an error the content on the disk is
+    /// unknown: everything written since the last success counts as lost.
     ///
     /// # Errors
     /// Errors of the disk.
     fn sync(&self) -> Result<()>;
 
-    /// Length, bytes.
+    /// Length in bytes.
     ///
     /// # Errors
     /// Errors of the disk.
     fn length_bytes(&self) -> Result<u64>;
 
-    /// Takes away what lies beyond so many bytes. What is written next follows
-    /// them.
+    /// Truncates the file to this length. The next write continues at the new
+    /// end.
     ///
     /// # Errors
     /// Errors of the disk.
@@ -54,69 +54,69 @@ pub trait DiskFile: Write + Send {
 /// A file in a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// Name without the directory; one that is no UTF-8 is left out of lists.
+    /// Name without the directory; lists leave out names that are not UTF-8.
     pub name: String,
-    /// Length, bytes.
+    /// Length in bytes.
     pub length_bytes: u64,
 }
 
-/// Keeps others from a directory as long as it lives.
+/// Lock that keeps other processes out of a directory until it is dropped.
 pub trait DiskLock: Send + Debug {}
 
-/// A place for files.
+/// A file system.
 pub trait Disk: Send + Sync + Debug {
-    /// An empty file for writing, in the place of one that is there, which its group may read.
+    /// Creates an empty file for writing, which its group may read; truncates an existing file.
     /// Follows no link.
     ///
     /// # Errors
     /// Errors of the disk.
     fn create(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
 
-    /// A new file that its owner alone reads. Follows no link.
+    /// Creates a new file that only its owner can read. Follows no link.
     ///
     /// # Errors
-    /// Something is there already; those of the disk.
+    /// The name already exists, or the disk failed.
     fn create_private(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
 
-    /// A file that its owner alone reads, for appending; made where it is not
-    /// there. Follows no link.
+    /// Opens a file for appending that only its owner can read; creates it if missing.
+    /// Follows no link.
     ///
     /// # Errors
-    /// A symbolic link in its place; those of the disk.
+    /// The path is a symbolic link, or the disk failed.
     fn append_private(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
 
-    /// The bytes of a file.
+    /// Reads a whole file.
     ///
     /// # Errors
-    /// No such file; those of the disk.
+    /// The file does not exist, or the disk failed.
     fn read(&self, path: &Path) -> Result<Vec<u8>>;
 
-    /// The last bytes of a file, at most so many; of something that has no
-    /// length, none.
+    /// Reads the last bytes of a file, at most `most_bytes`; nothing from a special
+    /// file without a length.
     ///
     /// # Errors
-    /// No such file; those of the disk.
+    /// The file does not exist, or the disk failed.
     fn read_end(&self, path: &Path, most_bytes: u64) -> Result<Vec<u8>>;
 
-    /// Whether there is something by this name.
+    /// Returns whether the path exists.
     ///
     /// # Errors
     /// Errors of the disk.
     fn exists(&self, path: &Path) -> Result<bool>;
 
-    /// The files of a directory, in no order; directories are left out.
+    /// Lists the files of a directory, in no order, without directories.
     ///
     /// # Errors
-    /// No such directory; those of the disk.
+    /// The directory does not exist, or the disk failed.
     fn list(&self, directory: &Path) -> Result<Vec<Entry>>;
 
-    /// Makes a directory in one that is there.
+    /// Creates a directory in an existing directory.
     ///
     /// # Errors
-    /// Something is there already; those of the disk.
+    /// The name already exists, or the disk failed.
     fn make_directory(&self, path: &Path) -> Result<()>;
 
-    /// Gives a file another name, in the place of one that has it.
+    /// Renames a file, replacing a file with the new name.
     ///
     /// # Errors
     /// Errors of the disk.
@@ -125,17 +125,17 @@ pub trait Disk: Send + Sync + Debug {
     /// Removes a file.
     ///
     /// # Errors
-    /// No such file; those of the disk.
+    /// The file does not exist, or the disk failed.
     fn remove(&self, path: &Path) -> Result<()>;
 
-    /// Puts the names in a directory on the disk.
+    /// Syncs the names in a directory to the disk.
     ///
     /// # Errors
     /// Errors of the disk.
     fn sync_directory(&self, directory: &Path) -> Result<()>;
 
-    /// Locks a file, which is made where it is not there; none when somebody else
-    /// holds it.
+    /// Locks a file, which is created if missing; `None` if somebody else holds the
+    /// lock.
     ///
     /// # Errors
     /// Errors of the disk.

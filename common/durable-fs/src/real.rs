@@ -10,9 +10,9 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Read and written by their owner alone.
+/// Mode of private files: only the owner can read and write them.
 const MODE: u32 = 0o600;
-/// The group may read it.
+/// Mode of shared files: the group may read them.
 const SHARED_MODE: u32 = 0o640;
 
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl Disk for Real {
             .mode(MODE)
             .custom_flags(libc::O_NOFOLLOW)
             .open(path)?;
-        // One made by an older version.
+        // The file may have been created by an older version.
         let meta = file.metadata()?;
         if meta.is_file() && meta.permissions().mode() & 0o777 != MODE {
             file.set_permissions(Permissions::from_mode(MODE))?;
@@ -136,7 +136,7 @@ impl Disk for Real {
     }
 
     fn lock(&self, path: &Path) -> Result<Option<Box<dyn DiskLock>>> {
-        // The file's content, if any, is of no use.
+        // The file's content, if any, has no meaning.
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)

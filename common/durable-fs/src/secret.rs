@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files with secrets: keys and tokens.
+//! Reads files with secrets: keys and tokens.
 
 use std::fs::File;
 use std::io::{Error, Read as _, Result};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// Longest file that is read, bytes.
+/// Longest file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// Others may do nothing with it, the group may read it: a service manager's
-/// credentials and files of a package are so.
+/// Mode bits that a secret must not have: others have no access, the group may only read,
+/// as for a service manager's credentials and files of a package.
 const FORBIDDEN_MODE: u32 = 0o037;
 
 /// Reads a file with a key or a token in it.
 ///
 /// # Errors
-/// A file that cannot be read, that is longer than 1 MiB, or that others can read
-/// or write; the text does not name the file.
+/// The file cannot be read, is longer than 1 MiB, or others can read or write it; the
+/// message does not name the file.
 pub fn read_secret(path: &Path) -> Result<Vec<u8>> {
     let unreadable = |e: Error| Error::new(e.kind(), format!("cannot be read: {e}"));
     let file = File::open(path).map_err(unreadable)?;
-    // Of the opened file: another can have the name by now.
+    // Check the opened file, because another file may have the name by now.
     let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o777;
     if mode & FORBIDDEN_MODE != 0 {
         return Err(Error::other(format!(
-            "others can read or write it (mode {mode:04o}), and it holds a secret; chmod 600"
+            "others can read or write it (mode {mode:04o}), but it holds a secret; chmod 600"
         )));
     }
     let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Headers of tunnels: their lengths and what they say of what follows.
+//! Tunnel headers: their lengths and the types of their payload.
 
 use crate::be16;
 
@@ -14,18 +14,18 @@ pub(crate) fn byte(bytes: &[u8], at: usize) -> Option<u8> {
     bytes.get(at).copied()
 }
 
-/// The next protocol of a VXLAN-GPE header that says it has one.
+/// Returns the next protocol of a VXLAN-GPE header whose P bit is set.
 pub(crate) fn gpe_next(bytes: &[u8], at: usize) -> Option<u8> {
     (byte(bytes, at)? & 4 != 0).then(|| byte(bytes, at + 3))?
 }
 
-/// The end of a Geneve header.
+/// Returns the end of a Geneve header.
 pub(crate) fn geneve_end(bytes: &[u8], at: usize) -> Option<usize> {
     let first = byte(bytes, at)?;
     (first >> 6 == 0).then_some(at + 8 + 4 * usize::from(first & 0x3f))
 }
 
-/// EtherType and end of a GRE header; none with routing, or of any version but 0.
+/// Returns the EtherType and end of a GRE header; `None` with routing or a version other than 0.
 pub(crate) fn gre_header(bytes: &[u8], at: usize) -> Option<(u16, usize)> {
     let flags = be16(bytes, at)?;
     let options = (flags & 0xb000).count_ones() as usize;

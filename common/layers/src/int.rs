@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! INT headers that tunnels carry: behind the headers of VXLAN-GPE and GRE, each after a word
-//! of its own (a shim), and among the options of Geneve.
+//! INT headers in tunnels: after the headers of VXLAN-GPE and GRE, each preceded by a shim of
+//! one word, and among the options of Geneve.
 //!
 //! ```text
 //! VXLAN-GPE 1.0: type (8), reserved (8), words with this one (8), next protocol (8)
@@ -14,23 +14,23 @@ use crate::headers::{
 };
 use crate::{be16, be32};
 
-/// Hop-by-hop, the type of INT-MD; then those for the destination, and INT-MX.
+/// Type of INT-MD (hop-by-hop); the next types are for the destination and INT-MX.
 const TYPE_MD: u8 = 1;
 const TYPES: std::ops::RangeInclusive<u8> = TYPE_MD..=3;
-/// Of one packet.
+/// Most INT headers of one packet.
 const MAX_HEADERS: usize = 4;
-/// Option classes of Geneve: the one assigned, and that of older programs.
+/// Option classes of Geneve: the assigned class, and the class of older programs.
 const CLASSES: [u16; 2] = [0x0103, 0x00ab];
 
-/// An INT header with all behind it.
+/// An INT header with its metadata stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Int {
     kind: u8,
-    /// Its place.
+    /// Offset of the header.
     pub at: usize,
-    /// Words of four bytes, up to what follows the stack.
+    /// Number of 4-byte words up to the end of the stack.
     pub words: usize,
-    /// Protocol of that.
+    /// Protocol after the stack.
     next: u16,
 }
 
@@ -40,7 +40,7 @@ impl Int {
     }
 }
 
-/// Whether VXLAN-GPE names INT by this number: 2.x does by 0x82, programs before it by 5.
+/// Returns whether this VXLAN-GPE protocol is INT: 0x82 in 2.x, 5 in older programs.
 fn is_int(next: u16) -> bool {
     matches!(next, 5 | 0x82)
 }
@@ -54,7 +54,7 @@ fn of_gpe(bytes: &[u8], at: usize) -> Option<Int> {
     int(kind, at, words, next.into())
 }
 
-/// From the place behind a GRE header: INT has no EtherType, so that any other may be it.
+/// Reads the shim after a GRE header. INT has no EtherType, so any unknown EtherType may be INT.
 fn of_gre(bytes: &[u8], at: usize) -> Option<Int> {
     let [first, words, ..] = be32(bytes, at)?.to_be_bytes();
     let next = be16(bytes, at + 2)?;
@@ -71,8 +71,8 @@ fn int(kind: u8, at: usize, words: u8, next: u16) -> Option<Int> {
     TYPES.contains(&kind).then_some(header)
 }
 
-/// From the place behind a VXLAN-GPE header with this next protocol: the place and the
-/// protocol behind all INT headers.
+/// Skips all INT headers after a VXLAN-GPE header with this next protocol; returns the offset
+/// and protocol after them.
 pub(crate) fn behind_gpe(bytes: &[u8], mut at: usize, next: u8) -> Option<(usize, u16)> {
     let mut next = u16::from(next);
     for _ in 0..MAX_HEADERS {
@@ -85,13 +85,13 @@ pub(crate) fn behind_gpe(bytes: &[u8], mut at: usize, next: u8) -> Option<(usize
     Some((at, next))
 }
 
-/// The place and the EtherType behind the INT header of GRE, if there is one.
+/// Returns the offset and EtherType after the INT header in GRE, if there is one.
 pub(crate) fn behind_gre(bytes: &[u8], at: usize) -> Option<(usize, u16)> {
     of_gre(bytes, at).map(|int| (int.end(), int.next))
 }
 
-/// The INT-MD header in the header of a tunnel, which a transport header of `protocol` at
-/// `at` begins.
+/// Finds the INT-MD header in a tunnel header that starts with a transport header of `protocol`
+/// at `at`.
 #[must_use]
 pub fn int_md(bytes: &[u8], protocol: u8, at: usize) -> Option<Int> {
     let is_md = |int: &Int| int.kind == TYPE_MD;
@@ -123,13 +123,13 @@ pub fn int_md(bytes: &[u8], protocol: u8, at: usize) -> Option<Int> {
     }
 }
 
-/// Of a Geneve header.
+/// Finds the INT-MD header in the options of a Geneve header.
 fn in_options(bytes: &[u8], at: usize) -> Option<Int> {
     let end = geneve_end(bytes, at)?;
     let mut at = at + 8;
     while at < end {
         let [high, low, kind, length] = be32(bytes, at)?.to_be_bytes();
-        // The first bit of a type says that it may not be passed over.
+        // The first bit of a type marks a critical option.
         let int = int(kind & 0x7f, at, length & 31, 0);
         let is_int = CLASSES.contains(&u16::from_be_bytes([high, low]));
         at += 4 + 4 * usize::from(length & 31);

@@ -3,27 +3,27 @@
 
 use crate::{IPV4, IPV6, Ip, NoIp, be16, by_version};
 
-/// Tags and labels that are looked through.
+/// Most nested tags or labels that are skipped.
 const MAX_TAGS: usize = 16;
 pub(crate) const MPLS: u16 = 0x8847;
-/// A session's packets.
+/// EtherType of PPPoE session packets.
 const PPPOE: u16 = 0x8864;
-/// EtherTypes below are lengths, of frames with an LLC header.
+/// Smallest EtherType; smaller values are lengths of frames with an LLC header.
 const LEAST_ETHERTYPE: u16 = 0x600;
 
-/// From an Ethernet header that begins at `at`.
+/// Finds the IP packet in an Ethernet frame that starts at `at`.
 ///
 /// # Errors
-/// When the bytes end first, or the frame carries no IP.
+/// The bytes end too early, or the frame carries no IP.
 pub fn ethernet(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
     let ethertype = be16(bytes, at + 12).ok_or(NoIp::Cut("Ethernet"))?;
     payload(bytes, ethertype, at + 14)
 }
 
-/// From the payload of an EtherType, at `at`.
+/// Finds the IP packet in the payload at `at` of an EtherType.
 ///
 /// # Errors
-/// As [`ethernet`].
+/// Same as [`ethernet`].
 pub fn payload(bytes: &[u8], mut ethertype: u16, mut at: usize) -> Result<Ip, NoIp> {
     for _ in 0..MAX_TAGS {
         match ethertype {
@@ -51,10 +51,10 @@ pub fn payload(bytes: &[u8], mut ethertype: u16, mut at: usize) -> Result<Ip, No
     Err(NoIp::Other(ethertype))
 }
 
-/// From a PPP protocol number, which may be one byte long.
+/// Finds the IP packet after a PPP protocol number, which may be one byte long.
 ///
 /// # Errors
-/// As [`ethernet`].
+/// Same as [`ethernet`].
 pub fn ppp(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
     let first = bytes.get(at).copied().ok_or(NoIp::Cut("PPP"))?;
     let (protocol, length) = match first & 1 {
@@ -66,12 +66,12 @@ pub fn ppp(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
         0x21 => Ok(Ip { at, version: 4 }),
         0x57 => Ok(Ip { at, version: 6 }),
         0x281 | 0x283 => mpls(bytes, MPLS, at),
-        // Its numbers are no EtherTypes.
+        // PPP protocol numbers are not EtherTypes.
         _ => Err(NoIp::Other(PPPOE)),
     }
 }
 
-/// Labels say nothing of what they carry: the first four bits behind them do.
+/// Skips MPLS labels, which do not name their payload: its first four bits decide.
 fn mpls(bytes: &[u8], ethertype: u16, mut at: usize) -> Result<Ip, NoIp> {
     for _ in 0..MAX_TAGS {
         let is_last = bytes.get(at + 2).ok_or(NoIp::Cut("MPLS"))? & 1 != 0;
@@ -83,7 +83,7 @@ fn mpls(bytes: &[u8], ethertype: u16, mut at: usize) -> Result<Ip, NoIp> {
         if let Some(ip) = by_version(bytes, at) {
             return Ok(ip);
         }
-        // The Ethernet frame of a pseudowire, behind a control word or not.
+        // The Ethernet frame of a pseudowire, with or without a control word.
         let behind_word = ethernet(bytes, at + 4).ok().filter(|_| first >> 4 == 0);
         return match behind_word.or_else(|| ethernet(bytes, at).ok()) {
             Some(ip) => Ok(ip),

@@ -27,7 +27,7 @@ fn tags_labels_and_sessions_lead_to_ip() {
             &[&[0x88, 0x47], &[0, 6, 0x41, 0x40], &[0; 4], &MACS, &[8, 0]],
             36,
         ),
-        // A pseudowire without a control word; labels in a session.
+        // A pseudowire without a control word, and labels in a PPPoE session.
         (&[&[0x88, 0x47], &[0, 6, 0x41, 0x40], &MACS, &[8, 0]], 32),
         (
             &[
@@ -46,7 +46,7 @@ fn tags_labels_and_sessions_lead_to_ip() {
     assert_eq!(ethernet(&v6, 0), Ok(Ip { at: 14, version: 6 }));
     let arp = frame(&[&[8, 6]]);
     assert_eq!(ethernet(&arp, 0), Err(NoIp::Other(0x806)));
-    // Labels and sessions carry other things than IP, which have no EtherType.
+    // Labels and sessions may carry protocols other than IP, without an EtherType.
     let labelled = frame(&[&[0x88, 0x47], &[0, 6, 0x41, 0x40], &[0xff; 30]]);
     assert_eq!(ethernet(&labelled, 0), Err(NoIp::Other(0x8847)));
     let session = frame(&[&[0x88, 0x64], &[0x11, 0, 0, 7, 0, 22], &[0, 0x0f]]);
@@ -54,7 +54,7 @@ fn tags_labels_and_sessions_lead_to_ip() {
     assert_eq!(ethernet(&MACS, 0), Err(NoIp::Cut("Ethernet")));
 }
 
-/// Of a UDP header to `port`, then what follows it.
+/// Builds a UDP header to `port`, followed by `rest`.
 fn udp(port: u16, rest: &[u8]) -> Vec<u8> {
     let mut all = vec![0, 9, 0, 0, 0, 0, 0, 0];
     all[2..4].copy_from_slice(&port.to_be_bytes());
@@ -111,7 +111,7 @@ fn tunnels_lead_to_the_packet_in_them() {
             udp(4790, &behind(&[0x0c, 0, 0, 1, 0, 0, 7, 0], &ip)),
             16,
         ),
-        // Scapy's VXLAN names its next protocol at the port of VXLAN.
+        // Scapy's VXLAN has a next protocol although it uses the VXLAN port.
         (
             17,
             udp(4789, &behind(&[0x0c, 0, 0, 3, 0, 0, 7, 0], &ethernet_ip)),

@@ -12,8 +12,8 @@ use crate::{Ip, NoIp, be16, by_version};
 /// Transparent Ethernet bridging.
 const ETHERNET: u16 = 0x6558;
 
-/// The packet that a transport header of `protocol` at `at` carries, if it is of a tunnel;
-/// `None` where it is of none that is known.
+/// Finds the packet inside a tunnel whose header of `protocol` starts at `at`; `None` if the
+/// header is not of a known tunnel.
 pub fn tunnel(bytes: &[u8], protocol: u8, at: usize) -> Option<Result<Ip, NoIp>> {
     match protocol {
         4 => Some(Ok(Ip { at, version: 4 })),
@@ -25,15 +25,15 @@ pub fn tunnel(bytes: &[u8], protocol: u8, at: usize) -> Option<Result<Ip, NoIp>>
     }
 }
 
-/// By its destination port, and by what the header has to have: a port alone is no proof.
+/// Recognises a tunnel by its UDP port and its header, because a port alone proves nothing.
 #[inline]
 fn over_udp(bytes: &[u8], port: u16, at: usize) -> Option<Result<Ip, NoIp>> {
     match port {
-        // VXLAN, and the port that Linux took before there was one.
+        // VXLAN, and the port that Linux used before one was assigned.
         VXLAN_PORT | 8472 => match byte(bytes, at)? {
-            // The first bit: with the group of a policy.
+            // The first bit marks a group policy.
             8 | 0x88 => Some(ethernet(bytes, at + 8)),
-            // Some send VXLAN-GPE here too: it has a bit more.
+            // Some senders use this port for VXLAN-GPE, which sets one more bit.
             _ => gpe(bytes, at),
         },
         GPE_PORT => gpe(bytes, at),
@@ -59,7 +59,7 @@ fn geneve(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
     Some(by_ethertype(bytes, be16(bytes, at + 2)?, end))
 }
 
-/// User packets of a mobile network; the IP packet says itself which it is.
+/// Finds the user packet of a mobile network; its version field says which IP it is.
 fn gtp_u(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
     let flags = byte(bytes, at)?;
     if flags & 0xf0 != 0x30 || byte(bytes, at + 1)? != 0xff {
@@ -69,7 +69,7 @@ fn gtp_u(bytes: &[u8], at: usize) -> Option<Result<Ip, NoIp>> {
     if flags & 7 != 0 {
         let mut next = byte(bytes, inner + 3)?;
         inner += 4;
-        // Extension headers, each of so many words; the last byte names the next.
+        // Extension headers: each starts with its length in words and ends with the next type.
         while next != 0 {
             let length = 4 * usize::from(byte(bytes, inner)?);
             if flags & 4 == 0 || length == 0 {
@@ -87,7 +87,7 @@ fn gre(bytes: &[u8], at: usize) -> Result<Ip, NoIp> {
     let (_, inner) = gre_header(bytes, at).ok_or(NoIp::Other(ethertype))?;
     let has_sequence = byte(bytes, at).is_some_and(|flags| flags & 0x10 != 0);
     match ethertype {
-        // ERSPAN: type I has neither a number nor a header of its own.
+        // ERSPAN: type I has neither a sequence number nor its own header.
         0x88be if !has_sequence => ethernet(bytes, inner),
         0x88be => ethernet(bytes, inner + 8),
         0x22eb => {

@@ -5,24 +5,24 @@ use crate::MAX_FRAME_BYTES;
 use crate::step::{Broken, Place, Step};
 use pcap_parser::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
 
-/// Bytes of the file's header.
+/// Size of the file header.
 pub(crate) const HEADER_BYTES: usize = 24;
-/// Bytes before each frame.
+/// Size of the header of each frame.
 const FRAME_HEADER_BYTES: usize = 16;
-/// The upper bits of the link type say whether frames end with a checksum.
+/// Mask of the link type; the upper bits say whether frames end with a checksum.
 const LINK_MASK: u32 = 0xffff;
 
-/// Facts from the header of the file.
+/// Properties from the file header.
 #[derive(Debug)]
 pub(crate) struct Classic {
     pub link: u32,
     big_endian: bool,
-    /// Nanoseconds of one unit of the fraction of a second.
+    /// Nanoseconds per unit of the fraction of a second.
     fraction_ns: u64,
 }
 
 impl Classic {
-    /// `None` if this is no such header.
+    /// Parses a file header; `None` if it is not the classic format.
     pub(crate) fn new(header: &[u8]) -> Option<Self> {
         let (_, header) = parse_pcap_header(header).ok()?;
         if header.is_modified_format() {
@@ -42,12 +42,12 @@ impl Classic {
     /// Parses the record at the start of `bytes`.
     ///
     /// # Errors
-    /// A frame that is too long.
+    /// The frame is too long.
     pub(crate) fn step(&self, bytes: &[u8]) -> Result<Step, Broken> {
         let Some(length) = bytes.get(8..).and_then(|b| b.first_chunk::<4>()) else {
             return Ok(Step::Incomplete);
         };
-        // Before the bytes are waited for.
+        // Check the length before waiting for the bytes.
         let length = if self.big_endian {
             u32::from_be_bytes(*length)
         } else {

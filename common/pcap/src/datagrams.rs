@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The UDP datagrams of a capture file.
+//! Reads the UDP datagrams of a capture file.
 
 use crate::error::PcapError;
 use crate::fragments::Fragments;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// A UDP datagram of a capture file.
 #[derive(Debug)]
 pub struct Datagram<'a> {
-    /// When it was captured, Unix time.
+    /// Capture time, Unix time in ns.
     pub time_ns: u64,
     /// Source address.
     pub src: IpAddr,
@@ -24,29 +24,29 @@ pub struct Datagram<'a> {
     pub payload: &'a [u8],
 }
 
-/// Reads the UDP datagrams of a capture file, one after the other.
+/// Reader of the UDP datagrams of a capture file, one after another.
 pub struct Datagrams {
     frames: Frames,
     fragments: Fragments,
-    /// A packet whose fragments were put together.
+    /// Packet reassembled from fragments.
     whole: Vec<u8>,
-    /// Frames that hold no whole UDP datagram.
+    /// Counts of frames without a complete UDP datagram.
     pub unread: Unread,
 }
 
 impl Datagrams {
-    /// Opens a file, pcap or pcapng, plain or gzip.
+    /// Opens a file, pcap or pcapng, plain or compressed.
     ///
     /// # Errors
-    /// When the file cannot be read, or is of another format or link type.
+    /// The file cannot be read, or has another format or link type.
     pub fn open(path: &Path) -> Result<Self, PcapError> {
         Self::new(Frames::open(path)?)
     }
 
-    /// Reads from something that is no file.
+    /// Reads from an input that is not a file.
     ///
     /// # Errors
-    /// As [`Datagrams::open`].
+    /// Same as [`Datagrams::open`].
     pub fn from_reader(input: Box<dyn Read>) -> Result<Self, PcapError> {
         Self::new(Frames::from_reader(input)?)
     }
@@ -63,25 +63,25 @@ impl Datagrams {
         })
     }
 
-    /// The file ended within a frame.
+    /// Returns whether the file ended within a frame.
     pub fn truncated(&self) -> bool {
         self.frames.truncated
     }
 
-    /// How much of the file has been read.
+    /// Returns how much of the file has been read.
     pub fn position(&self) -> &Position {
         &self.frames.position
     }
 
-    /// Frames that have been read.
+    /// Returns the number of frames read so far.
     pub fn frames(&self) -> u64 {
         self.frames.count()
     }
 
-    /// The next UDP datagram; `None` at the end.
+    /// Reads the next UDP datagram; `None` at the end.
     ///
     /// # Errors
-    /// When the file cannot be read on, or a frame is of another link type.
+    /// The file cannot be read further, or a frame has another link type.
     pub fn next_datagram(&mut self) -> Result<Option<Datagram<'_>>, PcapError> {
         self.whole.clear();
         Ok(self.next_place()?.map(|(time_ns, udp)| {
@@ -121,9 +121,9 @@ impl Datagrams {
             known(link, &self.frames)?;
             match found {
                 Ok(Found::Datagram(udp)) => return Ok(Some((time_ns, udp))),
-                // A fragment within a packet of fragments.
+                // A fragment inside a reassembled packet.
                 Ok(Found::Fragment(_)) => self.unread.add(Reason::Fragment),
-                // The frame was shorter than its packet when it was captured whole.
+                // The frame was captured completely, but is shorter than its packet.
                 Err(Reason::Cut) if !is_cut => self.unread.add(Reason::Broken),
                 Err(reason) => self.unread.add(reason),
             }

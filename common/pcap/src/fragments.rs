@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Puts fragments of IP packets together. Bounded: of packets that never become whole, the
-//! oldest is given up.
+//! Reassembles fragmented IP packets. Memory is bounded: the oldest incomplete packet is given
+//! up.
 
 use crate::udp::{Fragment, Whole};
 use std::collections::VecDeque;
 
-/// Packets that wait for pieces.
+/// Most incomplete packets.
 const MAX_PACKETS: usize = 64;
-/// No IP packet carries more.
+/// Largest payload of an IP packet.
 const MAX_BYTES: usize = 65_535;
-/// Pieces of a packet; the shortest are of 8 bytes, and nobody sends these.
+/// Most fragments of a packet; many more could have 8 bytes each, but nobody sends these.
 const MAX_PIECES: usize = 128;
 
 #[derive(Debug)]
 struct Pieces {
     whole: Whole,
-    /// Offset and bytes, in any order.
+    /// Offset and bytes of each fragment, in any order.
     pieces: Vec<(usize, Vec<u8>)>,
-    /// Once the last has come.
+    /// Length of the payload, once the last fragment has arrived.
     length: Option<usize>,
 }
 
@@ -25,7 +25,7 @@ struct Pieces {
 pub(crate) struct Fragments(VecDeque<Pieces>);
 
 impl Fragments {
-    /// Adds a piece; all bytes behind the IP header once they are there.
+    /// Adds a fragment; returns the payload of the IP packet once it is complete.
     pub(crate) fn add(&mut self, f: &Fragment, bytes: &[u8]) -> Option<Vec<u8>> {
         let end = f.offset + bytes.len();
         if end > MAX_BYTES {
@@ -49,7 +49,7 @@ impl Fragments {
         if f.is_last {
             packet.length = Some(end);
         }
-        // Pieces that overlap never make a whole, and would add up to more than a packet.
+        // Overlapping fragments never complete a packet, and could exceed its size.
         let held: usize = packet.pieces.iter().map(|p| p.1.len()).sum();
         if held + bytes.len() <= MAX_BYTES
             && packet.pieces.len() < MAX_PIECES
@@ -69,7 +69,7 @@ impl Pieces {
         self.pieces.sort_unstable_by_key(|p| p.0);
         let mut all = Vec::with_capacity(length);
         for (offset, bytes) in &self.pieces {
-            // Pieces that overlap are an old attack; one that leaves a gap waits.
+            // Overlapping fragments are an old attack; after a gap, wait for more.
             if *offset != all.len() {
                 return None;
             }

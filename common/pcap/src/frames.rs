@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The frames of a capture file.
+//! Reads the frames of a capture file.
 
 use crate::classic::{self, Classic};
 use crate::error::PcapError;
@@ -10,19 +10,19 @@ use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Bytes read at once; the buffer grows for a longer block.
+/// Initial size of the buffer, which grows for a longer block.
 const READ_BYTES: usize = 1 << 18;
 
 /// A frame of a capture.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// When it was captured, Unix time.
+    /// Capture time, Unix time in ns.
     pub time_ns: u64,
-    /// Its link type, as numbered by pcap.
+    /// Link type, as numbered by pcap.
     pub link: u32,
-    /// Bytes that it had on the wire; more than `data` where the capture cut it.
+    /// Length on the wire, in bytes; more than `data` if the capture cut the frame.
     pub wire_bytes: u32,
-    /// Its bytes.
+    /// Captured bytes.
     pub data: &'a [u8],
 }
 
@@ -32,38 +32,38 @@ enum Format {
     PcapNg(PcapNg),
 }
 
-/// Reads the frames of a file, one after the other.
+/// Reader of the frames of a file, one after another.
 pub struct Frames {
     path: PathBuf,
     input: Box<dyn Read>,
     format: Format,
     buffer: Vec<u8>,
-    /// Of the buffer: what is read and not yet looked at.
+    /// Range of the buffer that was read but not parsed yet.
     start: usize,
     end: usize,
-    /// Of the buffer: the frame that was given last.
+    /// Range of the buffer with the last returned frame.
     last: Range<usize>,
     frames: u64,
-    /// The file ended within a frame.
+    /// Whether the file ended within a frame.
     pub truncated: bool,
     /// How much of the file has been read.
     pub position: Position,
 }
 
 impl Frames {
-    /// Opens a file, plain or gzip; `-` is standard input.
+    /// Opens a file, plain or compressed; `-` is standard input.
     ///
     /// # Errors
-    /// When the file cannot be read or is of another format.
+    /// The file cannot be read, or has another format.
     pub fn open(path: &Path) -> Result<Self, PcapError> {
         let (input, position) = input::open(path)?;
         Self::new(input::shown(path), input, position)
     }
 
-    /// Reads from something that is no file.
+    /// Reads from an input that is not a file.
     ///
     /// # Errors
-    /// As [`Frames::open`].
+    /// Same as [`Frames::open`].
     pub fn from_reader(input: Box<dyn Read>) -> Result<Self, PcapError> {
         Self::new(Path::new("input"), input, Position::default())
     }
@@ -108,7 +108,7 @@ impl Frames {
         Ok(frames)
     }
 
-    /// The link type of every frame; `None` where each has its own (pcapng).
+    /// Returns the link type of all frames; `None` if each frame has its own (pcapng).
     pub fn link(&self) -> Option<u32> {
         match &self.format {
             Format::Classic(c) => Some(c.link),
@@ -116,20 +116,20 @@ impl Frames {
         }
     }
 
-    /// Frames that have been read.
+    /// Returns the number of frames read so far.
     pub(crate) fn count(&self) -> u64 {
         self.frames
     }
 
-    /// The file, as it was given.
+    /// Returns the path of the file as given.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The next frame; `None` at the end.
+    /// Reads the next frame; `None` at the end.
     ///
     /// # Errors
-    /// When the file cannot be read on.
+    /// The file cannot be read further.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, PcapError> {
         let Some(place) = self.next_place()? else {
             return Ok(None);
@@ -146,7 +146,7 @@ impl Frames {
         }))
     }
 
-    /// The bytes of the frame that was given last.
+    /// Returns the bytes of the last returned frame.
     pub(crate) fn last(&self) -> &[u8] {
         self.buffer.get(self.last.clone()).unwrap_or_default()
     }
@@ -154,7 +154,7 @@ impl Frames {
     /// Finds the next frame in the bytes read.
     fn next_place(&mut self) -> Result<Option<Place>, PcapError> {
         loop {
-            // Not `bytes`, which would borrow the format as well.
+            // Not `bytes()`, which would also borrow the format.
             let bytes = self.buffer.get(self.start..self.end).unwrap_or_default();
             let step = match &mut self.format {
                 Format::Classic(c) => c.step(bytes),
@@ -178,7 +178,7 @@ impl Frames {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Makes room and reads once; false at the end of the file.
+    /// Makes room and reads once; returns false at the end of the file.
     fn read_more(&mut self) -> Result<bool, PcapError> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opens a file, plain or packed, and follows how much of it has been read.
+//! Opens a file, plain or compressed, and tracks how much of it has been read.
 
 use crate::error::PcapError;
 use bzip2::bufread::MultiBzDecoder;
@@ -13,20 +13,20 @@ use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Less than what is read at once: longer reads then go past this buffer, and the bytes
-/// of a plain file are copied once.
+/// Size of the buffer for detecting compression. Longer reads bypass the buffer, so that the
+/// bytes of a plain file are copied only once.
 const PROBE_BYTES: usize = 1 << 16;
 
-/// How much of a file has been read; `read` of `size` bytes.
+/// How much of a file has been read: `read` of `size` bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Position {
     read: Rc<Cell<u64>>,
-    /// Bytes of the file; 0 when that is not known.
+    /// Size of the file in bytes; 0 if unknown.
     pub size: u64,
 }
 
 impl Position {
-    /// The part that has been read, 0 to 1; `None` where the size is not known.
+    /// Returns the fraction that has been read, 0 to 1; `None` if the size is unknown.
     pub fn fraction(&self) -> Option<f64> {
         (self.size > 0).then(|| (self.read.get() as f64 / self.size as f64).min(1.0))
     }
@@ -48,7 +48,7 @@ impl Read for Counted {
 /// The path that means standard input.
 pub const STDIN: &str = "-";
 
-/// As errors have it.
+/// Returns the path as shown in errors.
 pub(crate) fn shown(path: &Path) -> &Path {
     if path == Path::new(STDIN) {
         Path::new("standard input")
@@ -64,7 +64,7 @@ fn file(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
-/// Memory that a file may ask for to be unpacked: what zstd's `--ultra` and xz's `-9` need.
+/// Most memory that decompression may need: enough for zstd's `--ultra` and xz's `-9`.
 const MAX_WINDOW_LOG: u32 = 27;
 const MAX_XZ_BYTES: u64 = 128 << 20;
 
@@ -73,11 +73,11 @@ fn xz<R: BufRead>(file: R) -> std::io::Result<XzDecoder<R>> {
     Ok(XzDecoder::new_stream(file, stream))
 }
 
-/// Opens a file, or standard input, unpacked if it begins as gzip, zstd, bzip2 or xz does. Who
-/// reads in small pieces brings a buffer of their own.
+/// Opens a file or standard input, and decompresses gzip, zstd, bzip2 and xz. The reader is not
+/// buffered for small reads.
 ///
 /// # Errors
-/// When it cannot be opened.
+/// The file cannot be opened.
 pub fn open(path: &Path) -> Result<(Box<dyn Read>, Position), PcapError> {
     let io = |source| PcapError::Io {
         path: shown(path).to_path_buf(),
@@ -86,7 +86,7 @@ pub fn open(path: &Path) -> Result<(Box<dyn Read>, Position), PcapError> {
     let file = file(path).map_err(io)?;
     let position = Position {
         read: Rc::default(),
-        // A pipe has none.
+        // A pipe has no size.
         size: file.metadata().map_or(0, |m| m.len()),
     };
     let read = position.read.clone();

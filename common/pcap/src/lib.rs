@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Capture files, for everything here that reads or writes them.
+//! Reads and writes capture files.
 //!
-//! | part | what |
+//! | part | purpose |
 //! |---|---|
-//! | [`Frames`] | the frames of a file, pcap or pcapng, plain or gzip, one after the other |
+//! | [`Frames`] | the frames of a file, pcap or pcapng, plain or compressed, one after another |
 //! | [`Datagrams`] | the UDP datagrams in these frames |
 //! | [`Writer`] | a pcap file with times in nanoseconds |
-//! | [`open`] | any file, plain or gzip, and how much of it has been read |
+//! | [`open`] | any file, plain or compressed, and how much of it has been read |
 //!
-//! The formats are parsed by the crate `pcap-parser`. Reading in pieces, checks of lengths
-//! before there is memory for them, and times in nanoseconds are here. Nothing panics on
-//! what a file holds.
+//! The crate `pcap-parser` parses the formats. This crate reads in pieces, checks lengths
+//! before allocating memory for them, and converts times to nanoseconds. No file content
+//! causes a panic.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -35,5 +35,5 @@ pub use udp::{ETHERNET, LINUX_SLL, LINUX_SLL2, RAW};
 pub use unread::{Reason, Unread};
 pub use writer::Writer;
 
-/// No frame is larger; more is a broken file.
+/// Largest frame, in bytes; a larger length means a broken file.
 const MAX_FRAME_BYTES: u32 = 256 * 1024;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The format pcapng: sections of blocks, of which some describe interfaces and some hold
-//! a frame of one of them.
+//! The pcapng format: sections of blocks, some of which describe interfaces, and some of which
+//! hold a frame of an interface.
 
 use crate::MAX_FRAME_BYTES;
 use crate::step::{Broken, Place, Step};
@@ -11,23 +11,23 @@ use pcap_parser::{
 
 /// First bytes of a section, the same in either byte order.
 pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
-/// A section's byte order, as a little-endian machine writes it.
+/// Byte-order mark of a section written by a little-endian machine.
 const LITTLE_ENDIAN: u32 = 0x1a2b_3c4d;
-/// And as a big-endian one does.
+/// Byte-order mark of a section written by a big-endian machine.
 const BIG_ENDIAN: u32 = LITTLE_ENDIAN.swap_bytes();
-/// Type, length, byte order; every block has at least its type and its length twice.
+/// Type, length and byte order; every block has at least its type and, twice, its length.
 const SECTION_HEADER_BYTES: usize = 12;
-/// Blocks that hold no frame may be large: names, keys of TLS sessions.
+/// Largest block; blocks without a frame (names, TLS session keys) may be large.
 const MAX_BLOCK_BYTES: u32 = 16 << 20;
-/// Interfaces of a section; a file of more is made to fill memory.
+/// Most interfaces of a section; a file with more is an attempt to fill memory.
 const MAX_INTERFACES: usize = 65_536;
-/// Of an enhanced packet block, before the frame.
+/// Size of an enhanced packet block's header before the frame.
 const PACKET_HEADER_BYTES: usize = 28;
-/// A block that holds a frame in a form that the standard gave up in 2014.
+/// Block type of a packet block that the standard declared obsolete in 2014.
 const OBSOLETE_PACKET: u32 = 2;
 const NS_PER_S: u128 = 1_000_000_000;
 
-/// Facts from the blocks of the section so far.
+/// Properties from the section's blocks so far.
 #[derive(Debug, Default)]
 pub(crate) struct PcapNg {
     big_endian: bool,
@@ -38,15 +38,15 @@ pub(crate) struct PcapNg {
 struct Interface {
     link: u32,
     units_per_s: u64,
-    /// Added to every time.
+    /// Offset added to every time.
     offset_s: i64,
 }
 
 impl PcapNg {
-    /// For a file that begins with `bytes`.
+    /// Creates the state for a file that starts with `bytes`.
     ///
     /// # Errors
-    /// They begin no section.
+    /// The bytes do not start a section.
     pub(crate) fn begin(bytes: &[u8]) -> Result<Self, Broken> {
         let mut sections = Self::default();
         sections.block_length(bytes)?;
@@ -56,7 +56,7 @@ impl PcapNg {
     /// Parses the block at the start of `bytes`.
     ///
     /// # Errors
-    /// A block that contradicts itself, a frame without a time.
+    /// A block contradicts itself, or a frame has no time.
     pub(crate) fn step(&mut self, bytes: &[u8]) -> Result<Step, Broken> {
         let Some(length) = self.block_length(bytes)? else {
             return Ok(Step::Incomplete);
@@ -69,7 +69,7 @@ impl PcapNg {
         } else {
             parse_block_le(whole)
         };
-        // All of it is there: what is said to be incomplete is as broken as the rest.
+        // The whole block is there, so an "incomplete" error also means that it is broken.
         let (_, block) = block.map_err(|_| Broken::Block("a block contradicts its length"))?;
         match block {
             Block::SectionHeader(_) => self.interfaces.clear(),
@@ -95,7 +95,7 @@ impl PcapNg {
         Ok(Step::Other(length))
     }
 
-    /// Bytes of the block, `None` until that is known. Takes the byte order of a section.
+    /// Returns the length of the block, `None` until known. Sets the byte order of a section.
     fn block_length(&mut self, bytes: &[u8]) -> Result<Option<usize>, Broken> {
         let Some(header) = bytes.first_chunk::<SECTION_HEADER_BYTES>() else {
             return Ok(None);
@@ -144,7 +144,7 @@ impl PcapNg {
 
 impl Interface {
     fn new(block: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Result<Self, Broken> {
-        // The upper bit says powers of 2. The library takes them for unknown.
+        // The upper bit means powers of 2, which the library does not know.
         let exponent = u32::from(block.if_tsresol & 0x7f);
         let units_per_s = if block.if_tsresol & 0x80 == 0 {
             10u64.checked_pow(exponent)
@@ -165,7 +165,7 @@ impl Interface {
         })
     }
 
-    /// Since the epoch, from a time in the interface's unit.
+    /// Converts a time in the interface's unit to Unix time in ns.
     fn time_ns(&self, units: u64) -> Result<u64, Broken> {
         let ns = u128::from(units) * NS_PER_S / u128::from(self.units_per_s);
         let offset_ns = i128::from(self.offset_s) * NS_PER_S as i128;

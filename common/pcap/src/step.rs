@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Result of one parsing step, in either format.
+//! Result of one parsing step of either format.
 
 use std::ops::Range;
 
-/// Result of parsing the start of the bytes.
+/// Result of parsing the start of the unparsed bytes.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// A frame.
     Frame(Place),
-    /// Something without a frame, of so many bytes.
+    /// A block without a frame, of this length.
     Other(usize),
-    /// Not all of it is there yet.
+    /// The frame or block is not complete yet.
     Incomplete,
 }
 
-/// A frame, and where it lies.
+/// Properties and position of a frame.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub time_ns: u64,
     pub link: u32,
-    /// Bytes that it had on the wire.
+    /// Length of the frame on the wire, in bytes.
     pub wire_bytes: u32,
-    /// Of the frame, among the bytes looked at.
+    /// Range of the frame in the parsed bytes.
     pub data: Range<usize>,
-    /// Of all that belongs to it, from the start.
+    /// Length of the frame with its headers and padding.
     pub bytes: usize,
 }
 
-/// Why the bytes cannot be.
+/// Error for invalid bytes.
 #[derive(Debug)]
 pub(crate) enum Broken {
-    /// A length that is none.
+    /// An impossible length.
     Length(u32),
-    /// Anything else.
+    /// Any other error.
     Block(&'static str),
 }

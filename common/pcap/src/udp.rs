@@ -10,25 +10,25 @@ use tidemark_layers::{Ip, NoIp, be16, be32, ethernet, payload, ppp, tunnel};
 pub const ETHERNET: u32 = 1;
 /// Link type of IP packets without a frame.
 pub const RAW: u32 = 101;
-/// Link type of `tcpdump -i any`, first version.
+/// Link type of `tcpdump -i any`, version 1.
 pub const LINUX_SLL: u32 = 113;
-/// Its second version, which tcpdump writes since 4.99.
+/// Link type of `tcpdump -i any`, version 2, written by tcpdump since 4.99.
 pub const LINUX_SLL2: u32 = 276;
-/// Loopback of BSD: the address family in four bytes.
+/// Link types of BSD loopback: the address family in four bytes.
 const NULL: u32 = 0;
 const LOOP: u32 = 108;
-/// Packets of one version of IP alone.
+/// Link types of packets of only one IP version.
 const IPV4: u32 = 228;
 const IPV6: u32 = 229;
 const PPP: u32 = 9;
 
 const UDP: u8 = 17;
 const UDP_HEADER_BYTES: usize = 8;
-/// Nested tunnels that are looked through.
+/// Most nested tunnels that are followed.
 const MAX_TUNNELS: usize = 4;
 const MAX_EXTENSIONS: usize = 8;
 
-/// Whether frames of a link type are read.
+/// Returns whether frames of a link type are supported.
 pub(crate) fn is_known(link: u32) -> bool {
     matches!(
         link,
@@ -43,11 +43,11 @@ pub(crate) struct UdpDatagram {
     pub src: IpAddr,
     /// Destination port.
     pub dst_port: u16,
-    /// Place of the payload in the frame.
+    /// Range of the payload in the frame.
     pub payload: Range<usize>,
 }
 
-/// The packet that a piece is of.
+/// Identity of the packet to which a fragment belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Whole {
     pub src: IpAddr,
@@ -56,14 +56,14 @@ pub(crate) struct Whole {
     pub protocol: u8,
 }
 
-/// A piece of an IP packet.
+/// A fragment of an IP packet.
 #[derive(Debug)]
 pub(crate) struct Fragment {
     pub whole: Whole,
-    /// Its place in the bytes that follow the IP header.
+    /// Offset in the payload of the IP packet.
     pub offset: usize,
     pub is_last: bool,
-    /// Its place in the frame.
+    /// Range of the fragment in the frame.
     pub bytes: Range<usize>,
 }
 
@@ -74,10 +74,10 @@ pub(crate) enum Found {
     Fragment(Fragment),
 }
 
-/// Finds the UDP datagram in a frame of a known link type, or a part of one.
+/// Finds the UDP datagram, or a fragment of it, in a frame of a supported link type.
 ///
 /// # Errors
-/// When there is none, or not a whole one.
+/// There is no UDP datagram, or not all of it.
 pub(crate) fn find_udp(frame: &[u8], link: u32) -> Result<Found, Reason> {
     let ip = match link {
         ETHERNET => ethernet(frame, 0),
@@ -88,7 +88,7 @@ pub(crate) fn find_udp(frame: &[u8], link: u32) -> Result<Found, Reason> {
             version: version(frame, 4),
         }),
         PPP => match frame {
-            // With address and control, as over a serial line.
+            // With address and control fields, as over a serial line.
             [0xff, 3, ..] => ppp(frame, 2),
             _ => ppp(frame, 0),
         },
@@ -116,7 +116,7 @@ fn no_ip(e: NoIp) -> Reason {
     }
 }
 
-/// From an IP packet on. Lengths are those of its header: frames have padding and trailers.
+/// Searches an IP packet. Its header gives the lengths, as frames have padding and trailers.
 fn in_ip(bytes: &[u8], ip: Ip, tunnels: usize) -> Result<Found, Reason> {
     let header = bytes.get(ip.at..).unwrap_or_default();
     let (src, dst, mut protocol, mut at, end, mut fragment) = match (ip.version, version(header, 0))
@@ -124,7 +124,7 @@ fn in_ip(bytes: &[u8], ip: Ip, tunnels: usize) -> Result<Found, Reason> {
         (4, 4) => {
             let h = header.first_chunk::<20>().ok_or(Reason::Cut)?;
             let header_bytes = 4 * usize::from(h[0] & 15);
-            // 0: it was left to the network card.
+            // 0 means that the network card fills in the length.
             let total = match u16::from_be_bytes([h[2], h[3]]) {
                 0 => header.len(),
                 total => total.into(),
@@ -199,7 +199,7 @@ fn in_ip(bytes: &[u8], ip: Ip, tunnels: usize) -> Result<Found, Reason> {
     in_transport(bytes, protocol, src, at, tunnels)
 }
 
-/// From a transport header on.
+/// Searches the bytes from a transport header on.
 pub(crate) fn in_transport(
     bytes: &[u8],
     protocol: u8,

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames of which no datagram was read, by reason: frames and datagrams add up.
+//! Counts frames that gave no datagram, by reason, so that frames and datagrams add up.
 
-/// Why a frame gives no datagram.
+/// Reason why a frame gives no datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Its capture cut it.
+    /// The capture cut the frame.
     Cut,
-    /// It carries no IP packet.
+    /// The frame carries no IP packet.
     NotIp,
-    /// It carries IP without UDP.
+    /// The frame carries IP, but not UDP.
     NotUdp,
-    /// Its lengths contradict each other.
+    /// The lengths in the frame contradict each other.
     Broken,
-    /// A piece of a packet, put together with others or waiting for them.
+    /// A fragment of a packet, either reassembled with later fragments or never completed.
     Fragment,
 }
 
 impl Reason {
-    /// All of them, in the order of [`Unread::counts`].
+    /// All reasons, in the order of [`Unread::counts`].
     pub const ALL: [Self; 5] = [
         Self::Cut,
         Self::NotIp,
@@ -26,18 +26,18 @@ impl Reason {
         Self::Fragment,
     ];
 
-    /// In words that follow a number.
+    /// Returns a description that follows a number of frames.
     pub fn words(self) -> &'static str {
         match self {
             Self::Cut => "cut by the snapshot length",
             Self::NotIp => "without IP",
             Self::NotUdp => "without UDP",
             Self::Broken => "with lengths that contradict each other",
-            Self::Fragment => "fragments put together with others, or without the others",
+            Self::Fragment => "fragments, reassembled with others or without the others",
         }
     }
 
-    /// As a key.
+    /// Returns the reason as a key.
     pub fn label(self) -> &'static str {
         match self {
             Self::Cut => "cut",
@@ -49,7 +49,7 @@ impl Reason {
     }
 }
 
-/// Frames without a datagram, by reason.
+/// Numbers of frames without a datagram, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unread([u64; Reason::ALL.len()]);
 
@@ -60,12 +60,12 @@ impl Unread {
         }
     }
 
-    /// Each reason with its number of frames.
+    /// Iterates over the reasons and their numbers of frames.
     pub fn counts(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL.into_iter().zip(self.0)
     }
 
-    /// All frames without a datagram.
+    /// Returns the number of all frames without a datagram.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }

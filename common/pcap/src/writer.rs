@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A pcap file.
+//! Writes pcap files.
 
 use crate::MAX_FRAME_BYTES;
 use std::io::{self, Write};
 
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// Two halves: 2 and 4.
+/// Version 2.4, as two 16-bit halves.
 const VERSION: u32 = 0x0004_0002;
 
 /// Writes the classic format with nanosecond times, little-endian.
 pub struct Writer<W: Write>(W);
 
 impl<W: Write> Writer<W> {
-    /// Begins a file of frames of one link type, as pcap numbers them.
+    /// Starts a file for frames of one link type, as numbered by pcap.
     ///
     /// # Errors
     /// The output cannot be written.
@@ -23,7 +23,7 @@ impl<W: Write> Writer<W> {
         Ok(Self(output))
     }
 
-    /// Adds a frame; `time_ns` since the epoch.
+    /// Appends a frame; `time_ns` is Unix time.
     ///
     /// # Errors
     /// The output cannot be written.
@@ -36,7 +36,7 @@ impl<W: Write> Writer<W> {
         self.0.write_all(frame)
     }
 
-    /// Writes what is buffered.
+    /// Writes all buffered data.
     ///
     /// # Errors
     /// The output cannot be written.
@@ -44,7 +44,7 @@ impl<W: Write> Writer<W> {
         self.0.flush()
     }
 
-    /// Writes what is buffered; gives the output back.
+    /// Writes all buffered data and returns the output.
     ///
     /// # Errors
     /// The output cannot be written.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whole files in every form, and broken ones.
+//! Tests complete files in every format, and broken files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use proptest::prelude::*;
 use std::io::{Cursor, Read, Write as _};
 use tidemark_pcap::{Datagrams, ETHERNET, Frames, PcapError, Writer};
 
-/// Words of 16 and 32 bits in one byte order.
+/// A byte order, for writing words of 16 and 32 bits.
 #[derive(Clone, Copy)]
 struct Order {
     big: bool,
@@ -44,7 +44,7 @@ impl Order {
         self.block(0x0a0d_0d0a, &[&magic[..], &version, &[0xff; 8]].concat())
     }
 
-    /// Without a unit times are in microseconds.
+    /// An interface block; without a unit, times are in microseconds.
     fn interface(self, link: u16, unit: Option<u8>, offset_s: i64) -> Vec<u8> {
         let mut body = [self.half(link), self.half(0)].concat();
         body.extend(self.word(0));
@@ -75,13 +75,13 @@ impl Order {
         let mut body = header.map(|w| self.word(w)).concat();
         body.extend(frame);
         body.resize(body.len().next_multiple_of(4), 0);
-        // An option: flags of the frame.
+        // An option: the frame's flags.
         body.extend([self.half(2), self.half(4)].concat());
         body.extend([0; 8]);
         self.block(6, &body)
     }
 
-    /// The classic format.
+    /// A file in the classic format.
     fn classic(self, magic: u32, link: u32, frames: &[(u32, u32, &[u8])]) -> Vec<u8> {
         let mut file = [self.word(magic).to_vec(), self.half(2).to_vec()].concat();
         file.extend(self.half(4));
@@ -99,7 +99,7 @@ impl Order {
     }
 }
 
-/// Gives a byte at a time, as a slow pipe does.
+/// A reader that returns one byte at a time, like a slow pipe.
 struct Slow(Cursor<Vec<u8>>);
 
 impl Read for Slow {
@@ -135,7 +135,7 @@ fn all(mut frames: Frames) -> All {
 fn read(file: &[u8]) -> All {
     let slow = Frames::from_reader(Box::new(Slow(Cursor::new(file.to_vec())))).and_then(all);
     let fast = Frames::from_reader(Box::new(Cursor::new(file.to_vec()))).and_then(all);
-    // However the bytes come, they say the same.
+    // The result does not depend on how the bytes arrive.
     assert_eq!(format!("{slow:?}"), format!("{fast:?}"));
     fast
 }
@@ -149,7 +149,7 @@ fn frame(time_ns: u64, data: &[u8]) -> Owned {
     }
 }
 
-/// Ethernet, IPv4, UDP to port 5.
+/// A frame with Ethernet, IPv4 and UDP to port 5.
 fn udp(payload: &[u8]) -> Vec<u8> {
     let mut f = vec![0; 12];
     f.extend([8, 0, 0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0]);
@@ -180,7 +180,7 @@ fn pcapng_in_both_orders_with_units_offsets_and_several_interfaces() {
         let mut file = order.section();
         file.extend(order.interface(1, None, 0));
         file.extend(order.interface(101, Some(9), 5));
-        // Powers of 2: a 1024th of a second.
+        // Powers of 2: 1/1024 of a second.
         file.extend(order.interface(113, Some(0x80 | 10), -1));
         // Statistics, which hold no frame.
         file.extend(order.block(5, &[0; 12]));
@@ -244,9 +244,9 @@ fn broken_files_are_refused_with_a_reason() {
     for (file, reason) in [
         (
             b"not a capture at all, is it".to_vec(),
-            "is no pcap, and no pcapng",
+            "is not a pcap or pcapng",
         ),
-        (vec![], "input: is no pcap: it is empty"),
+        (vec![], "input: is not a pcap: it is empty"),
         (
             little
                 .classic(0xa1b2_c3d4, 1, &[])
@@ -301,7 +301,7 @@ fn datagrams_of_links_that_are_known() {
         (datagrams.unread.total(), datagrams.truncated()),
         (1, false)
     );
-    // Another link's bytes are not taken for IP.
+    // Bytes of another link type are not parsed as IP.
     file.extend(little.interface(147, Some(9), 0));
     file.extend(little.enhanced(1, 15, 33, &frame[14..]));
     let mut datagrams = Datagrams::from_reader(Box::new(Cursor::new(file))).unwrap();
@@ -345,7 +345,7 @@ fn a_packed_file_is_read_as_the_plain_one() {
     for bytes in [zst, bz2.finish().unwrap(), xz.finish().unwrap()] {
         std::fs::write(&packed, &bytes).unwrap();
         assert_eq!(Frames::open(&packed).and_then(all).unwrap().0, frames);
-        // Cut, it ends in an error or within a frame.
+        // A cut file ends with an error or within a frame.
         std::fs::write(&packed, &bytes[..bytes.len() / 2]).unwrap();
         let cut = Frames::open(&packed).and_then(all);
         assert!(cut.is_err() || cut.is_ok_and(|(_, truncated)| truncated));
@@ -368,7 +368,7 @@ proptest! {
         prop_assert_eq!(got, want);
     }
 
-    /// Whatever a file of blocks holds, it is read to an end or refused.
+    /// Any file of blocks is either read to an end or refused.
     #[test]
     fn damaged_files_end(
         big in any::<bool>(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Datagrams in all that is captured around them, and frames without one by reason.
+//! Tests datagrams inside all kinds of headers, and the reasons of frames without a datagram.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Cursor;
@@ -7,7 +7,7 @@ use tidemark_pcap::{Datagrams, ETHERNET, LINUX_SLL, LINUX_SLL2, RAW, Reason, Wri
 
 const MACS: [u8; 12] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
 
-/// An IPv4 packet of a protocol; `piece`: the word of flags and offset.
+/// Builds an IPv4 packet; `piece` is the word with fragment flags and offset.
 fn ip(protocol: u8, piece: u16, payload: &[u8]) -> Vec<u8> {
     let mut p = vec![0x45, 0];
     p.extend((20 + payload.len() as u16).to_be_bytes());
@@ -33,7 +33,7 @@ fn ethernet(ethertype: u16, rest: &[&[u8]]) -> Vec<u8> {
     f
 }
 
-/// Payloads of all datagrams, and frames without one by reason.
+/// Returns the payloads of all datagrams, and the number of other frames by reason.
 fn read(link: u32, frames: &[Vec<u8>]) -> (Vec<Vec<u8>>, Vec<(Reason, u64)>) {
     let mut file = Vec::new();
     let mut writer = Writer::new(&mut file, link).unwrap();
@@ -113,14 +113,14 @@ fn frames_without_a_datagram_have_a_reason() {
         ethernet(0x88cc, &[&[0; 28]]),
         ethernet(0x0800, &[&ip(6, 0, &[0; 20])]),
         ethernet(0x0800, &[&ip(17, 0, &[0, 9, 0, 5, 0, 3, 0, 0])]),
-        // Captured whole, and shorter than it says.
+        // Captured completely, but shorter than its header says.
         ethernet(0x0800, &[&packet[..30]]),
         ethernet(0x0800, &[&packet]),
     ];
     let (found, unread) = read(ETHERNET, &frames);
     let reasons = vec![(Reason::NotIp, 2), (Reason::NotUdp, 1), (Reason::Broken, 2)];
     assert_eq!((found.len(), unread), (1, reasons));
-    // Cut by its capture: more was on the wire.
+    // Cut by the capture: the frame was longer on the wire.
     let mut file = Vec::new();
     let mut writer = Writer::new(&mut file, ETHERNET).unwrap();
     writer.write(1, &frames[4]).unwrap();
@@ -154,12 +154,12 @@ fn fragments_are_put_together_in_any_order() {
         assert_eq!(found, [vec![7; 40]]);
         assert_eq!(unread, [(Reason::Fragment, 2)]);
     }
-    // One that is missing, or comes twice.
+    // A fragment that is missing, or that arrives twice.
     let (found, unread) = read(ETHERNET, &[pieces[0].clone(), pieces[2].clone()]);
     assert_eq!((found.len(), unread), (0, vec![(Reason::Fragment, 2)]));
     let doubled = [0, 0, 1, 2].map(|i: usize| pieces[i].clone());
     assert_eq!(read(ETHERNET, &doubled).0, [vec![7; 40]]);
-    // Of a tunnel.
+    // Fragments of a tunnel packet.
     let whole = ip(17, 0, &datagram);
     let tunnelled = [&[0, 0, 8, 0][..], &whole].concat();
     let halves = [

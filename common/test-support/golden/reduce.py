@@ -3,11 +3,11 @@
 """Cuts simulated runs to their first seconds and packs them for the repository.
 
     reduce.py --data ../shared/data/ns3            # writes runs/<name>/
-    reduce.py --data ../shared/data/ns3 --check    # fails where the files differ
+    reduce.py --data ../shared/data/ns3 --check    # fails if the files differ
     reduce.py --unpack bscl_n20_bdp --out DIR      # the pcap, the trace, the truth
 
-README.md describes the files. The truth of a cut run is computed here from its packets and
-samples by the definitions, apart from the Rust code that it judges.
+README.md describes the files. The truth of a cut run is computed here, from its packets and
+samples by the definitions, independently of the Rust code that it judges.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 RUNS = HERE / "runs"
 
-# Seconds of the run's clock that are kept. A run is judged after its warm-up.
+# Seconds of the run's clock to keep. A run is judged after its warm-up.
 KEPT_S = {
     "bscl_n20_bdp": 25,
     "bscl_n60_bdp": 25,
@@ -38,7 +38,7 @@ KEPT_S = {
 INTERVAL_NS = 10_000_000
 MSS = 1448
 SEGMENT_BYTES = 1500
-# A window seen longer ago than this stands for nothing.
+# A window is used for at most this long after it was seen.
 CARRY_NS = 2_000_000_000
 
 PCAP_MAGIC_NS = 0xA1B23C4D
@@ -59,7 +59,7 @@ TRACE_HEADING = "# tracer: nop\n"
 
 
 def read_reports(path: Path, until_ns: int) -> list[tuple[int, bytes]]:
-    """Capture time (ns) and UDP payload of each report up to a time."""
+    """Returns capture time (ns) and UDP payload of each report up to a time."""
     data = gzip.decompress(path.read_bytes())
     (magic,) = struct.unpack_from("<I", data)
     if magic != PCAP_MAGIC_NS:
@@ -76,7 +76,7 @@ def read_reports(path: Path, until_ns: int) -> list[tuple[int, bytes]]:
 
 
 def read_samples(path: Path, until_us: int) -> list[tuple[int, ...]]:
-    """(cpu, time in us, source, destination, cookie, numbers) of each sample up to a time."""
+    """Returns (cpu, time in us, source, destination, cookie, numbers) of samples up to a time."""
     samples = []
     with gzip.open(path, "rt") as lines:
         for line in lines:
@@ -102,11 +102,11 @@ def signed(difference: int) -> int:
 
 
 def predictors(length: int, timestamps: int) -> str:
-    """Choose the predictor that each 32-bit word of a report is subtracted from.
+    """Returns the predictor of each 32-bit word of a report, as one letter per word.
 
-    `f`: the flow's report before. `c`: the capture time, and what it was off in the report before.
-    Any other letter: the report before that has the same letter there (sequence numbers count
-    drops apart).
+    `f`: the flow's previous report. `c`: the capture time plus its error in the previous report.
+    Any other letter: the previous report with the same letter there (drops have their own
+    sequence numbers).
     """
     kinds = ["f"] * (length // 4)
     kinds[0], kinds[6] = str(timestamps), "p"
@@ -116,7 +116,7 @@ def predictors(length: int, timestamps: int) -> str:
 
 
 class Words:
-    """Differences of 32-bit words to their prediction; the same for packing and unpacking."""
+    """Predicts 32-bit words from earlier words; used for packing and unpacking."""
 
     def __init__(self) -> None:
         self.before: dict[int, int] = {}
@@ -201,7 +201,7 @@ def unpack(data: bytes) -> tuple[list[tuple[int, bytes]], list[tuple[int, ...]]]
 
 
 def inner_at(payload: bytes) -> int:
-    """Offset of the watched packet's IP header: the report of a drop lacks a timestamp."""
+    """Returns the offset of the reported packet's IP header: a drop lacks one timestamp."""
     return 48 if payload[11] & DROPPED else 52
 
 
@@ -220,7 +220,7 @@ def weighted_quantile(values: list[tuple[float, float]], q: float) -> float:
 
 
 def clusters(times_ns: list[int], gap_ns: float) -> list[int]:
-    """Drops per loss event: a drop closer than a gap to the one before belongs to its event."""
+    """Returns the drops per loss event: drops less than a gap apart belong to one event."""
     sizes: list[int] = []
     for before, t in zip([-math.inf, *times_ns], times_ns, strict=False):
         if t - before >= gap_ns:
@@ -230,7 +230,7 @@ def clusters(times_ns: list[int], gap_ns: float) -> list[int]:
 
 
 def windows(samples, truth, from_ns: int, to_ns: int) -> list[tuple[float, float]]:
-    """(window in segments, how long it was held in ns) of all LBP flows."""
+    """Returns (window in segments, time it was held in ns) of all LBP flows."""
     capture = truth["capture"]
     offset_s, drift = capture["switch_clock_minus_host_clock_s"], capture["switch_drift_ppm"] * 1e-6
     lbp = {f"{f['src']}:{f['sport']}" for f in truth["flows"] if f["kind"] == "lbp"}
@@ -252,7 +252,7 @@ def windows(samples, truth, from_ns: int, to_ns: int) -> list[tuple[float, float
 
 
 def measured(reports, samples, truth, kept_s: float) -> dict:
-    """Return the defined quantities between warm-up and cut, from the packets themselves."""
+    """Returns the defined quantities between warm-up and cut, computed from the packets."""
     zero_ns = round(truth["capture"]["switch_clock_minus_host_clock_s"] * 1e9)
     from_ns = zero_ns + round(truth["warmup_s"] * 1e9)
     from_ns += -from_ns % INTERVAL_NS
@@ -290,7 +290,7 @@ def measured(reports, samples, truth, kept_s: float) -> dict:
 
 
 def sequence_gaps(reports: list[tuple[int, bytes]]) -> int:
-    """Reports lost within the cut: holes in the sequence numbers of each hw_id."""
+    """Returns the reports lost within the cut: gaps in the sequence numbers of each hw_id."""
     lost, last = 0, {}
     for _, payload in reports:
         (word,) = struct.unpack_from(">I", payload)
@@ -325,7 +325,7 @@ def reduced_truth(name, full, reports, samples, kept_s) -> dict:
 
 
 def truth_text(truth: dict) -> str:
-    """One flow per line."""
+    """Formats the truth with one flow per line."""
     flows = truth.pop("flows")
     head = json.dumps(truth, indent=1)
     lines = ",\n  ".join(json.dumps(f) for f in flows)
@@ -338,7 +338,7 @@ def reduce(source: Path, name: str) -> tuple[bytes, str]:
     samples = read_samples(source / name / "tcp_probe.txt.gz", kept_s * 10**6)
     packed = pack(reports, samples)
     if unpack(packed) != (reports, samples):
-        raise SystemExit(f"{name}: what is packed does not unpack to the same")
+        raise SystemExit(f"{name}: the packed data does not unpack to the same data")
     full = json.loads((source / name / "truth.json").read_text())
     return packed, truth_text(reduced_truth(name, full, reports, samples, kept_s))
 
@@ -359,7 +359,7 @@ def trace_line(sample: tuple[int, ...]) -> str:
 
 
 def frame(payload: bytes) -> bytes:
-    """The datagram as a port would see it; its source port and checksum are not kept."""
+    """Returns the datagram as a frame; its source port and checksum are not kept."""
     ip_bytes = 28 + len(payload)
     ip = struct.pack(">BBHHHBBH", 0x45, 0, ip_bytes, 0, 0x4000, 64, 17, 0)
     ip += bytes([192, 0, 2, 10, 192, 0, 2, 1])
@@ -371,7 +371,7 @@ def frame(payload: bytes) -> bytes:
 
 
 def write_files(name: str, out: Path) -> None:
-    """A run's files in the form that `tidemark-collector import` takes."""
+    """Writes a run's files in the form that `tidemark-collector import` reads."""
     reports, samples = unpack((RUNS / name / "records.gz").read_bytes())
     out.mkdir(parents=True, exist_ok=True)
     pcap = [struct.pack("<IHHIIII", PCAP_MAGIC_NS, 2, 4, 0, 0, 65535, 1)]
@@ -389,7 +389,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--data", type=Path, help="the folder of the whole runs")
+    parser.add_argument("--data", type=Path, help="folder of the complete runs")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     parser.add_argument(
         "--unpack", metavar="RUN", choices=sorted(KEPT_S), help="write a run's files"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Doubles and truth for the tests of every room.
+//! Test doubles and data with known truth, for the tests of all crates.
 //!
-//! [`disk`] is a disk in memory that fills, fails and loses power; [`rng`] gives random numbers that are
-//! the same everywhere; [`service`] and [`terminal`] start programs as a service manager and a terminal do; [`golden`] holds simulated runs with known truth; `certificates` (a feature of that
-//! name) makes certificates for one test.
+//! [`disk`] simulates a disk; [`rng`] gives reproducible random numbers; [`service`] and
+//! [`terminal`] run programs as a service manager and a terminal do; [`golden`] has simulated
+//! runs with known truth; `certificates` (a feature of that name) makes certificates.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -19,7 +19,7 @@ pub mod terminal;
 /// Writes a file that only its owner can read, as keys and tokens must be.
 ///
 /// # Panics
-/// A file that cannot be written.
+/// The file cannot be written.
 #[allow(clippy::expect_used)] // A test without its file has to fail.
 pub fn write_private(path: impl AsRef<std::path::Path>, content: impl AsRef<[u8]>) {
     use std::io::Write as _;

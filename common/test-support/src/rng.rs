@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random numbers that are the same everywhere and for ever (xorshift64*, its
-//! state spread by SplitMix64): a seed in a report must replay next year.
+//! Random numbers that are the same everywhere and forever (xorshift64*, seeded by
+//! SplitMix64): a seed in a bug report must still reproduce the run next year.
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 const PART: u64 = 0xd1b5_4a32_d192_ed03;
@@ -11,14 +11,14 @@ const OFFSET: u64 = 0x1234_5678_9abc_def1;
 pub struct Rng(u64);
 
 impl Rng {
-    /// The stream of a seed.
+    /// Returns the stream of a seed.
     #[must_use]
     pub fn of(seed: u64) -> Self {
         Self::spread(seed.wrapping_mul(SEED) ^ OFFSET)
     }
 
-    /// The stream of one part of a run. Parts have streams of their own, so that
-    /// a fault left out does not change what the others draw.
+    /// Returns the stream of one part of a run. Parts have separate streams, so that
+    /// leaving out a fault does not change the numbers of other parts.
     #[must_use]
     pub fn of_part(seed: u64, part: u64) -> Self {
         let seeded = seed.wrapping_mul(SEED).wrapping_add(OFFSET);
@@ -31,7 +31,7 @@ impl Rng {
         Self((z ^ (z >> 31)) | 1)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn next_u64(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -39,7 +39,7 @@ impl Rng {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// One of `low..=high`; `low` where there is none.
+    /// Returns a number in `low..=high`; `low` if the range is empty.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         match high.saturating_sub(low).checked_add(1) {
             Some(n) => low + self.next_u64() % n,
@@ -47,17 +47,17 @@ impl Rng {
         }
     }
 
-    /// One of `0..n`; 0 where there is none.
+    /// Returns a number in `0..n`; 0 if the range is empty.
     pub fn index(&mut self, n: usize) -> usize {
         (self.next_u64() % n.max(1) as u64) as usize
     }
 
-    /// Within `[0, 1)`.
+    /// Returns a number in `[0, 1)`.
     pub fn fraction(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// True with a probability.
+    /// Returns true with probability `p`.
     pub fn chance(&mut self, p: f64) -> bool {
         self.fraction() < p
     }
@@ -67,7 +67,7 @@ impl Rng {
 mod tests {
     use super::*;
 
-    /// Seeds in tests and documents name runs: they must not become other ones.
+    /// Seeds in tests and documents identify runs, so their numbers must never change.
     #[test]
     fn a_seed_is_the_same_for_ever() {
         assert_eq!(Rng::of(1).next_u64(), OF);

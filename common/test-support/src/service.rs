@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A service manager for tests: its socket, and the environment of what it starts.
+//! A service manager for tests: its socket, and the environment of its services.
 
 use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// Nothing that a test waits for takes longer.
+/// Longest time that a test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often is looked whether a program has ended.
+/// Interval of checks whether a program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Receives what programs tell.
+/// Receives the messages of programs.
 pub struct ServiceManager {
     directory: tempfile::TempDir,
     socket: UnixDatagram,
 }
 
 impl ServiceManager {
-    /// One that listens.
+    /// Starts listening.
     ///
     /// # Errors
-    /// A socket that cannot be made.
+    /// The socket cannot be created.
     pub fn new() -> std::io::Result<Self> {
         let directory = tempfile::tempdir()?;
         let socket = UnixDatagram::bind(directory.path().join("notify"))?;
@@ -28,7 +28,7 @@ impl ServiceManager {
         Ok(Self { directory, socket })
     }
 
-    /// The environment of a unit with `Type=notify` and this `WatchdogSec`.
+    /// Sets the environment of a unit with `Type=notify` and this `WatchdogSec`.
     pub fn environment(&self, command: &mut Command, watchdog: Duration) {
         command
             .env("NOTIFY_SOCKET", self.directory.path().join("notify"))
@@ -36,10 +36,10 @@ impl ServiceManager {
             .env_remove("WATCHDOG_PID");
     }
 
-    /// The lines of the next message.
+    /// Returns the lines of the next message.
     ///
     /// # Errors
-    /// None came within a minute.
+    /// No message arrived within a minute.
     pub fn next(&self) -> std::io::Result<Vec<String>> {
         let mut datagram = [0; 4096];
         let length = self.socket.recv(&mut datagram)?;
@@ -50,7 +50,7 @@ impl ServiceManager {
     /// Waits for a message with this line.
     ///
     /// # Errors
-    /// As [`ServiceManager::next`].
+    /// Same as [`ServiceManager::next`].
     pub fn wait_for(&self, line: &str) -> std::io::Result<Vec<String>> {
         loop {
             let message = self.next()?;
@@ -61,25 +61,25 @@ impl ServiceManager {
     }
 }
 
-/// A program as the service of a manager of its own.
+/// A program that runs as the only service of a test service manager.
 pub struct Service {
     manager: ServiceManager,
     child: Child,
 }
 
 impl Service {
-    /// Starts it and waits until it serves and says what.
+    /// Starts the program and waits until it reports that it is ready, with a status.
     ///
     /// # Errors
-    /// It cannot be started, or does not say within a minute that it serves.
+    /// The program cannot be started, or does not report within a minute that it is ready.
     pub fn start(program: &str, arguments: &[&str]) -> std::io::Result<Self> {
         Self::start_with(program, arguments, &[])
     }
 
-    /// As [`Self::start`], with these options of `env`.
+    /// Like [`Self::start`], with these options for `env`.
     ///
     /// # Errors
-    /// As [`Self::start`].
+    /// Same as [`Self::start`].
     pub fn start_with(
         program: &str,
         arguments: &[&str],
@@ -87,7 +87,7 @@ impl Service {
     ) -> std::io::Result<Self> {
         let manager = ServiceManager::new()?;
         let mut command = Command::new("env");
-        // The test runner may ignore it.
+        // The test runner may have SIGHUP ignored.
         command
             .arg("--default-signal=HUP")
             .args(options)
@@ -106,10 +106,10 @@ impl Service {
         }
     }
 
-    /// Waits until it has told a few times that it works on.
+    /// Waits until the program has reported a few times that it is alive.
     ///
     /// # Errors
-    /// It does not, for a minute.
+    /// The program does not report for a minute.
     pub fn works_on(&self) -> std::io::Result<()> {
         for _ in 0..3 {
             self.manager.wait_for("WATCHDOG=1")?;
@@ -117,10 +117,10 @@ impl Service {
         Ok(())
     }
 
-    /// Sends it a signal by its short name, as `TERM`.
+    /// Sends the program a signal by its short name, such as `TERM`.
     ///
     /// # Errors
-    /// `kill` cannot.
+    /// `kill` failed.
     pub fn send(&self, signal: &str) -> std::io::Result<()> {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;
@@ -131,10 +131,10 @@ impl Service {
         }
     }
 
-    /// Waits until it has told that it stops, and has.
+    /// Waits until the program has reported that it is stopping, and has ended.
     ///
     /// # Errors
-    /// It does not within a minute.
+    /// The program does not end within a minute.
     pub fn stops(&mut self) -> std::io::Result<ExitStatus> {
         self.manager.wait_for("STOPPING=1")?;
         for _ in 0..PATIENCE.as_millis() / LOOK_EVERY.as_millis() {
@@ -157,7 +157,7 @@ impl Drop for Service {
 /// Reads the commit from `--version` of a program: `abc1234`, or `unknown commit`.
 ///
 /// # Errors
-/// It says something else.
+/// The output has another form.
 pub fn commit_of(program: &str, name: &str, version: &str) -> std::io::Result<String> {
     let out = Command::new(program).arg("--version").output()?;
     let said = String::from_utf8_lossy(&out.stdout).into_owned();

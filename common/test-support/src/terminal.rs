@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! For tests of programs: what their log, and how far they are, looks like in a pipe and
-//! in a terminal.
+//! Checks the look of programs' logs and progress in a pipe and in a terminal, for
+//! tests.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Error, Read, Result};
@@ -8,15 +8,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Nothing that a test waits for takes longer.
+/// Longest time that a test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 const ESCAPE: char = '\x1b';
 
-/// Starts the program again and again, and looks at the first line of its log that has
-/// `text`: there are colours in a terminal, and none in a pipe or under NO_COLOR.
+/// Starts the program several times and checks the first line of its log with `text`: it
+/// must have colours in a terminal, and none in a pipe or with NO_COLOR.
 ///
 /// # Errors
-/// It is not so, in words; or there is no such line.
+/// The check failed, or there is no such line.
 pub fn log_colours(program: &str, arguments: &[&str], log: [&str; 2], text: &str) -> Result<()> {
     for (terminal, no_color, coloured) in [
         (false, None, false),
@@ -41,11 +41,11 @@ pub fn log_colours(program: &str, arguments: &[&str], log: [&str; 2], text: &str
     Ok(())
 }
 
-/// Runs a program that takes longer than 2 s: how far it is stands in a terminal, and not
-/// in a pipe.
+/// Runs a program that takes longer than 2 s and checks that it shows its progress in a
+/// terminal but not in a pipe.
 ///
 /// # Errors
-/// It is not so, in words; or the program fails.
+/// The check failed, or the program failed.
 pub fn progress(program: &str, arguments: &[&str]) -> Result<()> {
     let mut command = Command::new(program);
     logged(command.args(arguments), true, " left")?;
@@ -57,7 +57,7 @@ pub fn progress(program: &str, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Ends with the test.
+/// A child process that is killed when dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -67,12 +67,12 @@ impl Drop for Running {
     }
 }
 
-/// The first line with the text on standard error, which is a terminal or a pipe.
+/// Returns the first line with the text on standard error, which is a terminal or a pipe.
 fn logged(command: &mut Command, terminal: bool, text: &str) -> Result<String> {
     command.stdin(Stdio::null()).stdout(Stdio::null());
     let (running, from): (_, Box<dyn Read + Send>) = if terminal {
         let pty = nix::pty::openpty(None, None)?;
-        // One for the program alone: where it ends, reading does.
+        // Only the program holds the terminal, so that reading ends when the program ends.
         let child = command.stderr(Stdio::from(pty.slave)).spawn()?;
         command.stderr(Stdio::null());
         (Running(child), Box::new(File::from(pty.master)))
@@ -86,7 +86,7 @@ fn logged(command: &mut Command, terminal: bool, text: &str) -> Result<String> {
     let sought = text.to_owned();
     std::thread::spawn(move || {
         let mut others = String::new();
-        // A terminal whose program has ended fails to be read.
+        // Reading a terminal fails after its program has ended.
         for line in BufReader::new(from).lines().map_while(Result::ok) {
             if line.contains(&sought) {
                 let _ = found.send(Ok(line));

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Departures by tenths of an interval, in one number of a record.
+//! Departures per tenth of an interval, packed into one number of a record.
 
-/// Parts of an interval.
+/// Number of parts of an interval.
 pub const TENTHS: usize = 10;
 
 const BITS: u32 = 6;
 const MOST: u64 = (1 << BITS) - 1;
 const SHIFT_AT: u32 = BITS * TENTHS as u32;
 
-/// Packs counts for `FlowInterval.departures`: exact up to 63, beyond to 1 in 32 of the largest.
+/// Packs counts for `FlowInterval.departures`: exact up to 63, else to within 1/32 of the largest.
 pub fn pack(counts: [u16; TENTHS]) -> u64 {
     let most = u64::from(counts.into_iter().max().unwrap_or(0));
     let mut shift = 0;
-    // A count is rounded: the largest must fit all the same.
+    // Counts are rounded, and the largest must still fit after rounding.
     while (most + half(shift)) >> shift > MOST {
         shift += 1;
     }
@@ -22,15 +22,15 @@ pub fn pack(counts: [u16; TENTHS]) -> u64 {
     })
 }
 
-/// Counts of `FlowInterval.departures`.
+/// Unpacks the counts of `FlowInterval.departures`.
 pub fn unpack(packed: u64) -> [u32; TENTHS] {
     let shift = packed >> SHIFT_AT;
     std::array::from_fn(|i| ((packed >> (BITS * i as u32) & MOST) << shift) as u32)
 }
 
-/// Tenths of `FlowInterval.departures` with a departure.
+/// Returns the number of tenths with a departure in `FlowInterval.departures`.
 pub fn occupied(packed: u64) -> usize {
-    // The lowest bit of each count becomes whether any of its bits is set.
+    // Sets the lowest bit of each count if any of its bits is set.
     const LOWEST: u64 = ((1 << SHIFT_AT) - 1) / MOST;
     let by_three = packed | packed >> 1 | packed >> 2;
     ((by_three | by_three >> 3) & LOWEST).count_ones() as usize

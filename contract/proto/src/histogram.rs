@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Logarithmic buckets shared by collector and controller.
 //!
-//! Values below 128 have a bucket each; above, every power of two is cut into
+//! Values below 128 have a bucket each; above, every power of two is divided into
 //! 64 equal buckets, so a value is known to within 1/64 of itself.
 
 use crate::telemetry::Histogram;
@@ -9,16 +9,16 @@ use crate::telemetry::Histogram;
 const LINEAR: u64 = 128;
 const SUB_BITS: u32 = 6;
 
-/// Bucket number of a value.
+/// Returns the bucket number of a value.
 #[inline]
 pub fn bucket_of(value: u64) -> u32 {
-    // A value from 128 on, cut to its first seven bits, lies in 64..128; every bit cut makes a run
-    // of 64 buckets.
+    // A value of at least 128, shifted right to its top seven bits, lies in 64..128; each bit
+    // shifted out adds 64 buckets.
     let shift = (63 - SUB_BITS).saturating_sub((value | 1).leading_zeros());
     (shift << SUB_BITS) + (value >> shift) as u32
 }
 
-/// Smallest value of a bucket and the number of values in it.
+/// Returns the smallest value of a bucket and the number of values in it.
 pub fn bucket_range(bucket: u32) -> (u64, u64) {
     if u64::from(bucket) < LINEAR {
         return (u64::from(bucket), 1);
@@ -30,7 +30,7 @@ pub fn bucket_range(bucket: u32) -> (u64, u64) {
     ((1u64 << exponent) + sub * width, width)
 }
 
-/// The bucket of the largest value.
+/// Bucket of the largest value.
 const LAST: u32 = ((63 - SUB_BITS) << SUB_BITS) + LINEAR as u32 - 1;
 
 /// A mutable histogram. At most 30 KiB: there are 3776 buckets.
@@ -51,7 +51,7 @@ impl PartialEq for Counts {
 impl Eq for Counts {}
 
 impl Counts {
-    /// Counts of nothing.
+    /// Creates an empty histogram.
     pub fn new() -> Self {
         Self::default()
     }
@@ -73,7 +73,7 @@ impl Counts {
         }
     }
 
-    /// Makes a place for a bucket, which has none.
+    /// Extends `counts` to include a bucket.
     #[cold]
     fn enlarge(&mut self, bucket: u32) {
         if self.counts.is_empty() {
@@ -89,25 +89,25 @@ impl Counts {
         }
     }
 
-    /// Adds a histogram off the wire; unequal columns are cut to the shorter, and
-    /// buckets beyond the last count there.
+    /// Adds a histogram from the wire. Unequal columns are cut to the shorter one, and
+    /// buckets beyond the last count as the last.
     pub fn merge(&mut self, h: &Histogram) {
         for (&bucket, &count) in h.bucket.iter().zip(&h.count) {
             self.add(bucket.min(LAST), u64::from(count));
         }
     }
 
-    /// Number of values counted.
+    /// Returns the number of values counted.
     pub fn total(&self) -> u64 {
         self.total
     }
-    /// Whether no value was counted.
+    /// Returns whether no value was counted.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    /// Value at quantile `q` in 0..=1 (nearest rank, linear within a bucket);
-    /// `None` when empty.
+    /// Returns the value at quantile `q` in 0..=1 (nearest rank, linear within a bucket);
+    /// `None` if empty.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         if self.total == 0 {
             return None;
@@ -125,14 +125,14 @@ impl Counts {
         None
     }
 
-    /// Bucket numbers and counts, ascending.
+    /// Iterates over bucket numbers and counts, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let all = (self.first..).zip(self.counts.iter().copied());
         all.filter(|&(_, count)| count > 0)
     }
 
-    /// The wire form; empties the histogram. Counts above `u32::MAX` are held
-    /// at `u32::MAX`.
+    /// Returns the wire form and empties the histogram. Counts above `u32::MAX` become
+    /// `u32::MAX`.
     pub fn take(&mut self) -> Histogram {
         let taken = std::mem::take(self);
         let mut histogram = Histogram::default();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map, whatever the order.
+        /// Compares with a map, for any order of values.
         #[test]
         fn counts_agree_with_a_map(values in prop::collection::vec(any::<u64>(), 0..200)) {
             let (mut c, mut map) = (Counts::new(), std::collections::BTreeMap::new());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Wire contracts of Tidemark.
 //!
-//! * [`telemetry`]: what collectors stream to controllers.
+//! * [`telemetry`]: messages that collectors stream to controllers.
 //! * [`switch`]: port rate, delay and depth of the embedded switch.
-//! * [`p4`], [`google`]: the part of P4Runtime in use; [`p4info`] reads P4Info files.
-//! * [`bfrt_proto`]: the part of Barefoot Runtime in use.
-//! * [`ShownPort`]: egress ports that may not be known.
+//! * [`p4`], [`google`]: the used part of P4Runtime; [`p4info`] reads P4Info files.
+//! * [`bfrt_proto`]: the used part of Barefoot Runtime.
+//! * [`ShownPort`]: egress ports that may be unknown.
 //! * [`histogram`]: the buckets of [`telemetry::Histogram`].
 //! * [`text_format`]: protobuf text format.
 //!
@@ -25,7 +25,7 @@ pub mod text_format;
 pub use name::{NAME_RULE, is_name};
 pub use port::{ShownPort, UNKNOWN_PORT, answered_port, asked_port, known_port, port_in_path};
 
-/// Name by which a controller subscribes to a collector, which keeps places for it.
+/// Name with which a controller subscribes to a collector, which reserves places for controllers.
 pub const CONTROLLER: &str = "tidemark-controller";
 
 /// `tidemark.v1`: the telemetry stream.
@@ -40,8 +40,8 @@ pub mod switch {
     include!("generated/tidemark.switch.v1.rs");
 }
 
-/// P4Runtime. Nested as the packages are, because generated code refers to
-/// other packages by relative paths.
+/// P4Runtime. Modules are nested like the packages, because generated code refers
+/// to other packages by relative paths.
 #[allow(clippy::all, missing_docs, rustdoc::all)]
 pub mod p4 {
     /// `p4.v1`: service and entities.
@@ -57,7 +57,7 @@ pub mod p4 {
     }
 }
 
-/// Barefoot Runtime, as far as it is used.
+/// The used part of Barefoot Runtime.
 #[allow(clippy::all, missing_docs, rustdoc::all)]
 pub mod bfrt_proto {
     include!("generated/bfrt_proto.rs");

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names that callers give: of hosts and phases.
+//! Names of hosts and phases, which callers choose.
 
-/// Longest name, bytes.
+/// Longest name, in bytes.
 const MAX_BYTES: usize = 64;
-/// Rule of [`is_name`], in words.
-pub const NAME_RULE: &str = "1 to 64 letters, digits and -_.:%, the first no - or %";
+/// The rule of [`is_name`], in words.
+pub const NAME_RULE: &str = "1 to 64 letters, digits and -_.:%, not starting with - or %";
 
-/// Whether a name says nothing to a terminal or a spreadsheet, as escapes and formulas
-/// would: ASCII letters, digits and `-_.:%`, as in host names and addresses.
+/// Returns whether a name is safe to show in terminals and spreadsheets, without escapes or
+/// formulas: ASCII letters, digits and `-_.:%`, as in host names and addresses.
 pub fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:%".contains(c);
     (1..=MAX_BYTES).contains(&text.len())

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads P4Info as p4c writes it: protobuf text (`.txtpb`) or binary.
+//! Reads P4Info as written by p4c: protobuf text (`.txtpb`) or binary.
 
 use crate::p4::config::v1::P4Info;
 use crate::text_format::{self, TextError};
 use prost::Message as _;
 
-/// Why a P4Info could not be read.
+/// Error for a P4Info that could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum P4InfoError {
-    /// It is text, but not of a P4Info.
+    /// The input is text, but not a P4Info.
     #[error("not a P4Info in protobuf text format: {0}")]
     Text(#[from] TextError),
-    /// It is not text, nor the wire format of a P4Info.
+    /// The input is neither text nor the wire format of a P4Info.
     #[error("not a P4Info in protobuf binary format: {0}")]
     Binary(#[from] prost::DecodeError),
 }
 
-/// Parses protobuf text format. The error names line and column.
+/// Parses protobuf text format. An error names the line and column.
 pub fn parse_text(text: &str) -> Result<P4Info, P4InfoError> {
     Ok(text_format::parse(text)?)
 }
@@ -26,8 +26,8 @@ pub fn parse_binary(bytes: &[u8]) -> Result<P4Info, P4InfoError> {
     Ok(P4Info::decode(bytes)?)
 }
 
-/// Parses either format: what p4c calls `.txt`, `.txtpb`, `.pb` or `.bin` need
-/// not be told apart by name. Printable UTF-8 is taken as text.
+/// Parses either format; p4c's `.txt`, `.txtpb`, `.pb` and `.bin` need not be told
+/// apart by name. Printable UTF-8 is taken as text.
 pub fn parse(bytes: &[u8]) -> Result<P4Info, P4InfoError> {
     match text_format::as_text(bytes) {
         Some(text) => parse_text(text),

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The number of an egress port, where it is known.
+//! Numbers of egress ports, which may be unknown.
 
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// Stands for the egress port of a packet whose report does not tell it; no port has
-/// this number, which on the wire says "not available".
+/// Represents the egress port of a packet whose report does not name it. No port has this
+/// number, which means "not available" on the wire.
 pub const UNKNOWN_PORT: u32 = u32::MAX;
 
 const UNKNOWN: &str = "unknown";
 
-/// The port; `None` where it is not known.
+/// Returns the port, or `None` if it is unknown.
 #[must_use]
 pub fn known_port(port: u32) -> Option<u32> {
     (port != UNKNOWN_PORT).then_some(port)
 }
 
-/// A port as people and labels see it: its number, or `unknown`.
+/// A port as shown to people and in labels: its number, or `unknown`.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownPort(pub u32);
 
@@ -54,7 +54,7 @@ impl std::str::FromStr for ShownPort {
     }
 }
 
-/// Found by serde in the place of a port: a number, `unknown`, or nothing.
+/// Deserialises a port: a number, `unknown`, or nothing.
 struct Found;
 
 impl<'de> Visitor<'de> for Found {
@@ -88,52 +88,52 @@ impl<'de> Visitor<'de> for Found {
     }
 }
 
-/// For serde: the port of an answer, null where it is not known.
+/// For serde: the port in a response; null if unknown.
 pub mod answered_port {
     use super::{Found, UNKNOWN_PORT, known_port};
     use serde::{Deserializer, Serialize as _, Serializer};
 
-    /// The number, or null.
+    /// Serialises the number, or null.
     pub fn serialize<S: Serializer>(port: &u32, to: S) -> Result<S::Ok, S::Error> {
         known_port(*port).serialize(to)
     }
 
-    /// The number; [`UNKNOWN_PORT`] of null and of `unknown`.
+    /// Deserialises a number; null and `unknown` become [`UNKNOWN_PORT`].
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
         let found = from.deserialize_option(Found)?;
         Ok(found.unwrap_or(UNKNOWN_PORT))
     }
 }
 
-/// For serde: the port of a path, `unknown` where it is not known.
+/// For serde: the port in a path; `unknown` if it is unknown.
 pub mod port_in_path {
     use super::{Found, ShownPort};
     use serde::de::Error as _;
     use serde::{Deserializer, Serialize as _, Serializer};
 
-    /// The number, or `unknown`.
+    /// Serialises the number, or `unknown`.
     pub fn serialize<S: Serializer>(port: &u32, to: S) -> Result<S::Ok, S::Error> {
         ShownPort(*port).serialize(to)
     }
 
-    /// The number; [`super::UNKNOWN_PORT`] of `unknown`.
+    /// Deserialises a number; `unknown` becomes [`super::UNKNOWN_PORT`].
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
         let found = from.deserialize_any(Found)?;
         found.ok_or_else(|| D::Error::missing_field("port"))
     }
 }
 
-/// For serde, with `default`: the port that a request may leave out.
+/// For serde, with `default`: an optional port in a request.
 pub mod asked_port {
     use super::{Found, ShownPort};
     use serde::{Deserializer, Serialize as _, Serializer};
 
-    /// The number, `unknown`, or null of none.
+    /// Serialises the number, `unknown`, or null for `None`.
     pub fn serialize<S: Serializer>(port: &Option<u32>, to: S) -> Result<S::Ok, S::Error> {
         port.map(ShownPort).serialize(to)
     }
 
-    /// The number; [`super::UNKNOWN_PORT`] of `unknown`, none of null.
+    /// Deserialises a number; `unknown` becomes [`super::UNKNOWN_PORT`], null becomes `None`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
         from.deserialize_option(Found)
     }

@@ -1,61 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which values of a row are absent: its report does not have them, or says that they are
-//! not available. An empty queue and one that was not measured are not the same.
+//! Marks the absent values of a row: its report lacks them, or says that they are not
+//! available. An unmeasured queue is not an empty queue.
 
-/// A set of values, one bit each: a row would grow by half if each of its values said for
-/// itself whether it is there.
+/// A set of absent values, one bit each. An `Option` for each value would make a row half as
+/// large again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Absent(u8);
 
 impl Absent {
     /// Nothing is absent.
     pub const NOTHING: Self = Self(0);
-    /// The port by which the packet came in.
+    /// The port at which the packet arrived.
     pub const INGRESS_PORT: Self = Self(1);
-    /// The port by which it left.
+    /// The port from which the packet left.
     pub const EGRESS_PORT: Self = Self(2);
-    /// The queue of that port.
+    /// The queue of the egress port.
     pub const QUEUE: Self = Self(4);
-    /// The queue met on arrival.
+    /// The queue occupancy on arrival.
     pub const OCCUPANCY: Self = Self(8);
-    /// The time of arrival; the row has that of departure in its place.
+    /// The time of arrival; the row has the time of departure instead.
     pub const INGRESS_TIME: Self = Self(16);
-    /// The time of departure, of a packet that was not dropped; the row has that of arrival
-    /// in its place.
+    /// The time of departure of a packet that was not dropped; the row has the time of arrival
+    /// instead.
     pub const EGRESS_TIME: Self = Self(32);
-    /// All that the packet's own headers tell, its flow with it.
+    /// All values from the packet's own headers, including its flow.
     pub const PACKET: Self = Self(64);
 
-    /// Whether any of `values` is absent.
+    /// Returns whether any of `values` is absent.
     #[inline(always)]
     #[must_use]
     pub fn has(self, values: Self) -> bool {
         self.0 & values.0 != 0
     }
 
-    /// With `values`, where `absent`.
+    /// Returns the set, with `values` added if `absent`.
     #[inline(always)]
     #[must_use]
     pub fn with(self, values: Self, absent: bool) -> Self {
-        // No branch: this is worked out for every packet.
+        // No branch, because this runs for every packet.
         Self(self.0 | (values.0 * u8::from(absent)))
     }
 
-    /// Without `values`.
+    /// Returns the set without `values`.
     #[inline(always)]
     #[must_use]
     pub fn without(self, values: Self) -> Self {
         Self(self.0 & !values.0)
     }
 
-    /// A value, unless it is absent.
+    /// Returns a value, or `None` if it is absent.
     #[inline(always)]
     #[must_use]
     pub fn unless<T>(self, value: Self, there: T) -> Option<T> {
         (!self.has(value)).then_some(there)
     }
 
-    /// A value, or its default, which is then noted as absent.
+    /// Returns a value, or its default, and then marks it as absent.
     #[inline]
     pub fn or_default<T: Default>(&mut self, value: Self, read: Option<T>) -> T {
         *self = self.with(value, read.is_none());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events, and as rows of one table: a kind and the columns that it has.
+//! Events, and their form as rows of one table: a kind, and the columns of this kind.
 
 use crate::FlowKey;
 use tidemark_proto::telemetry::ClockMapping;
 
 use crate::FlatEvent;
 
-/// Everything else that the interval records or an analysis need.
+/// An event: any other row that interval records or an analysis need.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRow {
     /// Position among all rows of the capture.
@@ -15,16 +15,16 @@ pub struct EventRow {
     pub event: Event,
 }
 
-/// The kinds of [`EventRow`].
+/// Kind and content of an [`EventRow`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A flow was seen first, or more became known of it.
+    /// A flow was seen for the first time, or more became known about it.
     Flow(FlowRow),
     /// tcp_retransmit_skb.
     Retransmit(HostMoment),
     /// tcp_cong_state_set.
     CongestionState {
-        /// Of which flow, and when.
+        /// The flow, and the time.
         at: HostMoment,
         /// 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
         state: u8,
@@ -33,39 +33,39 @@ pub enum Event {
     Host {
         /// Index into the capture's list of hosts.
         host: u16,
-        /// Its name.
+        /// Name of the host.
         name: String,
     },
-    /// How a host's clock and a node's relate.
+    /// A mapping between a host's clock and a node's clock.
     Clock(ClockMapping),
-    /// Nothing older than this will follow from the node.
+    /// Nothing older than this time will follow from the node.
     Watermark {
-        /// Node whose clock `time_ns` is of.
+        /// Node whose clock gives `time_ns`.
         node_id: u32,
-        /// When, on the node's clock.
+        /// Time on the node's clock.
         time_ns: u64,
     },
-    /// The node's clock started again.
+    /// The node's clock restarted.
     Restart {
-        /// Node whose clock `time_ns` is of.
+        /// Node whose clock gives `time_ns`.
         node_id: u32,
-        /// When, on the node's clock.
+        /// Time on the node's clock.
         time_ns: u64,
     },
 }
 
-/// An event of a host's TCP: of which flow, and when, on both clocks.
+/// Flow and time, on both clocks, of an event of a host's TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostMoment {
     /// Number of the flow.
     pub flow_id: u64,
-    /// Node whose clock `time_ns` is of.
+    /// Node whose clock gives `time_ns`.
     pub node_id: u32,
-    /// When, on the node's clock.
+    /// Time on the node's clock.
     pub time_ns: u64,
     /// Index into the capture's list of hosts.
     pub host: u16,
-    /// When, on the host's clock.
+    /// Time on the host's clock.
     pub host_ns: u64,
 }
 
@@ -76,21 +76,21 @@ pub struct FlowRow {
     pub flow_id: u64,
     /// Addresses, ports and protocol.
     pub key: FlowKey,
-    /// Node that showed it first.
+    /// Node that reported the flow first.
     pub node_id: u32,
-    /// When, on that node's clock.
+    /// Time of the first report, on that node's clock.
     pub first_seen_ns: u64,
-    /// Whether tcp_probe samples of it have come.
+    /// Whether tcp_probe samples of the flow have arrived.
     pub probed: bool,
-    /// RTT of the handshake; 0 = not seen.
+    /// RTT of the handshake; 0 if not seen.
     pub handshake_rtt_ns: u64,
-    /// Largest segment; 0 = unknown.
+    /// Largest segment; 0 if unknown.
     pub mss_bytes: u32,
 }
 
 impl FlatEvent {
-    /// The columns of an event. `hosts`: names by index. The pattern names every column, so
-    /// that one that nobody fills does not compile.
+    /// Returns the columns of an event. `hosts`: names by index. The pattern names every column,
+    /// so that a column that is not filled does not compile.
     pub fn new(row: &EventRow, hosts: &[String]) -> Self {
         let mut f = Self::default();
         let Self {
@@ -195,7 +195,7 @@ impl FlatEvent {
         })
     }
 
-    /// Back to an event; `None` for an unknown kind or one that lacks columns.
+    /// Converts the row to an event; `None` if the kind is unknown or columns are missing.
     pub fn event(&self) -> Option<EventRow> {
         let event = match self.kind.as_str() {
             "flow" => Event::Flow(FlowRow {

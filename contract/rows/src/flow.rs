@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// One direction of a transport flow: the five-tuple as it stands in the packet.
+/// One direction of a transport flow: the five-tuple as in the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FlowKey {
     /// Source address.
@@ -22,7 +22,7 @@ pub struct FlowKey {
 }
 
 impl FlowKey {
-    /// The flow as seen from the other end.
+    /// Returns the flow in the opposite direction.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {

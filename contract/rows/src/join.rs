@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a packet met the sender's state.
+//! How packets are joined with the sender's state.
 
-/// How the sender's state of a packet was found.
+/// How a packet was joined with the sender's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Join {
-    /// No data packet of a probed flow.
+    /// Not a data packet of a probed flow.
     #[default]
     None = 0,
-    /// By sequence number.
+    /// Joined by sequence number.
     Sequence = 1,
-    /// By time through the clock mapping (retransmissions, last segments).
+    /// Joined by time, using the clock mapping (retransmissions, last segments).
     Time = 2,
-    /// Data packet of a probed flow without a sample.
+    /// A data packet of a probed flow for which no sample was found.
     Unmatched = 3,
 }
 
 impl Join {
-    /// The value that is stored.
+    /// Returns the stored value.
     #[inline]
     pub fn code(self) -> u8 {
         self as u8
     }
 
-    /// From the stored value; unknown values are [`Join::None`].
+    /// Converts from the stored value; unknown values become [`Join::None`].
     #[inline]
     pub fn from_code(code: u8) -> Self {
         match code {
@@ -34,7 +34,7 @@ impl Join {
         }
     }
 
-    /// Whether the sender's state is known.
+    /// Returns whether the sender's state is known.
     #[inline]
     pub fn matched(self) -> bool {
         matches!(self, Self::Sequence | Self::Time)

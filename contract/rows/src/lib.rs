@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows that the pipeline makes and that stores keep.
+//! Rows that the pipeline produces and that are stored.
 //!
 //! [`PostcardRow`], [`ProbeRow`] and [`FlatEvent`] are generated from
-//! `contract/columns.toml`, as are the columns of the stores. Units stand in the
-//! names of fields; windows (`cwnd`, `ssthresh`) are segments.
+//! `contract/columns.toml`, as are the columns of the stores. Field names include
+//! units; windows (`cwnd`, `ssthresh`) are in segments.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -24,8 +24,8 @@ use std::sync::Arc;
 include!("generated/rows.rs");
 
 impl PostcardRow {
-    /// Puts in the place of absent times and ports what stands for them: a packet is
-    /// counted at the time that is known of it.
+    /// Fills in absent times and the egress port: an absent time becomes the packet's other
+    /// time, and an absent egress port becomes [`UNKNOWN_PORT`].
     pub fn stand_in(&mut self) {
         if self.absent.has(Absent::EGRESS_PORT) {
             self.port = UNKNOWN_PORT;
@@ -40,7 +40,7 @@ impl PostcardRow {
         }
     }
 
-    /// Egress time, or ingress time of a dropped packet.
+    /// Returns the egress time, or the ingress time of a dropped packet.
     #[inline]
     pub fn time_ns(&self) -> u64 {
         if self.dropped {
@@ -50,13 +50,13 @@ impl PostcardRow {
         }
     }
 
-    /// The queue met; `None` where the report does not tell it.
+    /// Returns the queue occupancy on arrival; `None` if the report does not have it.
     #[inline]
     pub fn occupancy(&self) -> Option<u64> {
         self.absent.unless(Absent::OCCUPANCY, self.occupancy_bytes)
     }
 
-    /// Time in the node; `None` where one of its times is not known, and of a drop.
+    /// Returns the time in the node; `None` for a drop or if one of its times is unknown.
     #[inline]
     pub fn delay_ns(&self) -> Option<u64> {
         let times = Absent::INGRESS_TIME.with(Absent::EGRESS_TIME, true);
@@ -65,7 +65,7 @@ impl PostcardRow {
     }
 }
 
-/// A sample with the name of its host, as it is stored.
+/// A sample with the name of its host, as stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NamedProbe {
     /// The sample.

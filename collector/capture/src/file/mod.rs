@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One table's Parquet files, one after the other.
+//! Writes one table's Parquet files, one after another.
 //!
-//! The open file has the suffix `.open` and gets its name when it is complete
-//! and on disk: a file with a proper name is never half written.
+//! The open file has the suffix `.open` and gets its final name when it is complete
+//! and on disk: a file with a final name is never half written.
 
 use crate::chunk::Chunk;
 use crate::error::CaptureError;
@@ -19,12 +19,12 @@ use std::sync::Arc;
 
 /// Suffix of a file that is being written.
 pub(crate) const OPEN: &str = ".open";
-/// Rows whose columns are gathered one after the other: few enough to stay in
-/// the core's first cache.
+/// Rows per block: columns are collected block by block, and a block stays in the
+/// core's L1 cache.
 const BLOCK_ROWS: usize = 128;
-/// Rows of a page.
+/// Rows per page.
 const PAGE_ROWS: usize = 8192;
-/// Rows of a row group.
+/// Rows per row group.
 const GROUP_ROWS: usize = 1 << 20;
 
 /// Writes the files of table `R`.
@@ -40,18 +40,18 @@ pub(crate) struct TableWriter<R> {
     group_rows: usize,
     next: u32,
     open: Option<Open>,
-    /// Files with a proper name whose rows count as lost: they could not be removed.
+    /// Files with a final name whose rows count as lost, because they could not be removed.
     condemned: Vec<PathBuf>,
 }
 
 struct Open {
     writer: SerializedFileWriter<Sealed>,
-    /// Of each column chunk.
+    /// Checksum of each column chunk.
     checksums: Vec<u32>,
     rows: usize,
     temporary: PathBuf,
     path: PathBuf,
-    /// It has its name, but the name may not be on the disk.
+    /// Whether the file has its final name, which may not be on the disk yet.
     named: bool,
 }
 
@@ -161,8 +161,8 @@ impl<R: Stored> TableWriter<R> {
         Ok(())
     }
 
-    /// Completes the open file and gives it its name. Only then are its rows
-    /// written: how many they are.
+    /// Completes the open file and gives it its final name. Only then do its rows count
+    /// as written; returns their number.
     ///
     /// On an error, call [`TableWriter::abandon`].
     pub(crate) fn close(&mut self) -> Result<usize, CaptureError> {
@@ -191,7 +191,7 @@ impl<R: Stored> TableWriter<R> {
         Ok(self.open.take().map_or(0, |open| open.rows))
     }
 
-    /// Gives the open file up, with its rows: how many they are. The next rows
+    /// Gives up the open file and its rows; returns their number. The next rows
     /// begin a new file.
     pub(crate) fn abandon(&mut self) -> usize {
         self.chunks = chunks(&self.columns, &self.schema);
@@ -199,12 +199,12 @@ impl<R: Stored> TableWriter<R> {
         let Some(open) = self.open.take() else {
             return 0;
         };
-        // It may be gone, or its place out of reach: its rows count as lost.
+        // The rows count as lost even if the file cannot be removed.
         if open.named {
             self.condemned.push(open.path);
             let _ = self.remove_condemned();
         } else {
-            // Nobody reads a file of this name.
+            // Readers ignore a file with this name.
             let _ = self.disk.remove(&open.temporary);
         }
         open.rows
@@ -212,11 +212,11 @@ impl<R: Stored> TableWriter<R> {
 }
 
 impl<R> TableWriter<R> {
-    /// Removes files whose removal failed when they were given up. A reader of the capture would
-    /// find rows that count as lost.
+    /// Removes files that could not be removed when they were given up, because a reader of the
+    /// capture would find rows that count as lost.
     ///
     /// # Errors
-    /// A file that still cannot be removed: it is tried again next time.
+    /// A file still cannot be removed; the next call tries again.
     pub(crate) fn remove_condemned(&mut self) -> Result<(), CaptureError> {
         let mut result = Ok(());
         let disk = &self.disk;

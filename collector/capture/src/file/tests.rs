@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every encoding with values of every size, through Parquet's own reader.
+//! Tests every encoding with values of every size, using Parquet's own reader.
 
 use super::*;
 use crate::reader::{Rows, files};
@@ -7,7 +7,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use tidemark_pipeline::{Join, PostcardRow};
 
-/// Repeatable numbers; `spread` makes small, large, equal and wrapping ones.
+/// Reproducible random numbers; `spread` returns small, large, equal and wrapping numbers.
 struct Random(u64);
 
 impl Random {
@@ -32,7 +32,7 @@ fn row(order: u64, r: &mut Random) -> PostcardRow {
     let dropped = r.next().is_multiple_of(5);
     let join = Join::from_code((r.next() % 4) as u8);
     let joined = |v: u64| if join.matched() { v as u32 } else { 0 };
-    // Whole pages that do not change, then some that do.
+    // Whole pages of constant values alternate with pages of varying values.
     let quiet = (order / 9000).is_multiple_of(2);
     PostcardRow {
         order,
@@ -67,7 +67,7 @@ fn every_value_comes_back() {
     let mut r = Random(88_172_645_463_325_252);
     let rows: Vec<PostcardRow> = (0..40_000).map(|n| row(n, &mut r)).collect();
     let mut writer = TableWriter::new(durable_fs::real(), dir.path(), 3).unwrap();
-    // Files of one row, of a part of a page, of pages and a part.
+    // Files of one row, of part of a page, of a page, and of several pages and a part.
     let cuts = [1, 300, 8192, 31_507];
     let mut left = rows.as_slice();
     for cut in cuts {
@@ -108,7 +108,7 @@ fn every_value_comes_back() {
     let Statistics::Int64(occupancy) = statistics("occupancy_bytes") else {
         panic!("occupancy is not of 64 bits")
     };
-    // Unsigned: the greatest is all ones.
+    // The column is unsigned, so the maximum has all bits set.
     assert_eq!(occupancy.max_opt(), Some(&-1));
     let Statistics::Int32(lost) = statistics("lost_before") else {
         panic!("losses are not of 32 bits")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes a capture on a thread of its own, behind a bounded queue.
+//! Writes a capture on its own thread, behind a bounded queue.
 
 mod options;
 mod stats;
@@ -21,12 +21,12 @@ pub use options::WriterOptions;
 pub use stats::WriterStats;
 pub use steps::WriterSteps;
 
-/// Rows handed to the thread at once: few enough to be read from the cache still.
+/// Rows per batch handed to the thread: few enough to stay in the cache.
 const BATCH_ROWS: usize = 2048;
-/// Batches that may wait for the thread.
+/// Number of batches that may wait for the thread.
 const QUEUE_BATCHES: usize = 256;
 
-/// Takes rows from the pipeline.
+/// Writer of a capture; takes rows from the pipeline.
 pub struct CaptureWriter {
     disk: SharedDisk,
     dir: PathBuf,
@@ -39,22 +39,22 @@ pub struct CaptureWriter {
     probes: Vec<ProbeRow>,
     events: Vec<FlatEvent>,
     hosts: Vec<String>,
-    /// The thread knows their names.
+    /// Whether the thread has the hosts' present names.
     hosts_sent: bool,
-    /// Emptied lists that come back from the thread.
+    /// Emptied buffers returned by the thread for reuse.
     spare: Receiver<Vec<PostcardRow>>,
-    /// No other writer has the directory.
+    /// Lock that keeps other writers out of the directory.
     _lock: Box<dyn DiskLock>,
 }
 
-/// Held while a capture is written; what remains of it says nothing.
+/// Lock file, held while a capture is written; a leftover file has no meaning.
 const LOCK: &str = ".lock";
 
 impl CaptureWriter {
-    /// Starts a capture in `dir`, which is made if needed.
+    /// Starts a capture in `dir`, which is created if needed.
     ///
     /// # Errors
-    /// When the directory holds a capture already or cannot be written.
+    /// The directory already holds a capture, or cannot be written.
     pub fn create(
         dir: &Path,
         meta: CaptureMeta,
@@ -76,11 +76,11 @@ impl CaptureWriter {
         Ok(writer)
     }
 
-    /// As [`CaptureWriter::create`], on a disk and without a thread: nothing is
-    /// written but by [`WriterSteps`].
+    /// Like [`CaptureWriter::create`], but takes the disk and starts no thread: only
+    /// [`WriterSteps`] writes.
     ///
     /// # Errors
-    /// As [`CaptureWriter::create`].
+    /// Same as [`CaptureWriter::create`].
     pub fn stepped(
         disk: SharedDisk,
         dir: &Path,
@@ -118,11 +118,11 @@ impl CaptureWriter {
         Ok((writer, WriterSteps { tables, receiver }))
     }
 
-    /// Starts a capture in `dir`, or, where that holds one, in the first of `dir-2`, `dir-3` and so
-    /// on that does not: a program that is started again writes next to its older capture.
+    /// Starts a capture in the first of `dir`, `dir-2`, `dir-3` and so on that holds none, so that
+    /// a restarted program writes next to its older captures.
     ///
     /// # Errors
-    /// When the directory cannot be written.
+    /// The directory cannot be written.
     pub fn create_next(
         dir: &Path,
         meta: CaptureMeta,
@@ -131,10 +131,10 @@ impl CaptureWriter {
         first_free(dir, |place| Self::create(place, meta.clone(), options))
     }
 
-    /// As [`CaptureWriter::create_next`], on a disk and without a thread.
+    /// Like [`CaptureWriter::create_next`], but takes the disk and starts no thread.
     ///
     /// # Errors
-    /// As [`CaptureWriter::create_next`].
+    /// Same as [`CaptureWriter::create_next`].
     pub fn stepped_next(
         disk: &SharedDisk,
         dir: &Path,
@@ -160,7 +160,7 @@ impl CaptureWriter {
         &mut self.meta
     }
 
-    /// Takes a reported packet. One that finds no room is counted as lost.
+    /// Takes a reported packet; rows that find no room in the queue are counted as lost.
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow) {
         if self.postcards.capacity() == 0 {
@@ -173,7 +173,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Takes a sample; the same.
+    /// Takes a sample, like [`Self::postcard`].
     #[inline]
     pub fn probe(&mut self, row: &ProbeRow) {
         self.probes.push(*row);
@@ -181,10 +181,10 @@ impl CaptureWriter {
             self.flush();
         }
     }
-    /// Takes an event; the same.
+    /// Takes an event, like [`Self::postcard`].
     pub fn event(&mut self, row: &EventRow) {
         if let Event::Host { host, name } = &row.event {
-            // The samples before are of hosts with their names before.
+            // Earlier samples belong to the hosts' earlier names.
             self.flush();
             self.hosts_sent = false;
             let i = usize::from(*host);
@@ -199,7 +199,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Hands gathered rows to the writer's thread.
+    /// Hands the buffered rows to the writer's thread.
     pub fn flush(&mut self) {
         if !self.postcards.is_empty() {
             let rows = std::mem::take(&mut self.postcards);
@@ -211,7 +211,7 @@ impl CaptureWriter {
                 let names = self.hosts.iter().map(|h| h.as_str().into()).collect();
                 self.hosts_sent = self.send(Message::Hosts(names));
             }
-            // Without their hosts' names samples would be worth nothing.
+            // Samples are useless without their hosts' names.
             if self.hosts_sent {
                 self.send(Message::Probes(rows));
             } else {
@@ -230,7 +230,7 @@ impl CaptureWriter {
         self.send(Message::Meta(meta));
     }
 
-    /// False when there was no room or nobody to take it; its rows are counted.
+    /// Sends a message; returns whether it was queued. If not, its rows are counted as lost.
     fn send(&self, message: Message) -> bool {
         let rows = message.rows();
         let sent = match &self.sender {
@@ -244,19 +244,19 @@ impl CaptureWriter {
         sent
     }
 
-    /// Hands over what has gathered; nothing is taken any more.
+    /// Hands over the buffered rows and takes no more.
     pub fn close(&mut self) {
         self.options.wait_when_full |= self.thread.is_some();
         self.flush();
         self.sender = None;
     }
 
-    /// Completes all files and `capture.json`. Without a thread, its
-    /// [steps](WriterSteps) have come to their end before.
+    /// Completes all files and `capture.json`. Without a thread, call this after the
+    /// [steps](WriterSteps) have ended.
     ///
     /// # Errors
-    /// The error that stopped the writer, if one did. `capture.json` says that rows
-    /// were lost then, where it can be written, and not that the capture ended.
+    /// The error that stopped the writer, if any. In that case `capture.json`, if it can be
+    /// written, says how many rows were lost, but not that the capture ended.
     pub fn finish(mut self, ended_unix_ns: i64) -> Result<WriterStats, CaptureError> {
         self.close();
         let result = match self.thread.take().map(JoinHandle::join) {
@@ -266,7 +266,7 @@ impl CaptureWriter {
         };
         self.meta.rows_lost = self.stats.lost();
         if let Err(e) = result {
-            // The error to return is the one that stopped the writer.
+            // Return the error that stopped the writer, not an error of this write.
             let _ = self.meta.write_on(&*self.disk, &self.dir);
             return Err(e);
         }
@@ -276,7 +276,7 @@ impl CaptureWriter {
     }
 }
 
-/// The first of `dir`, `dir-2`, `dir-3` that holds no capture.
+/// Calls `create` with `dir`, `dir-2`, `dir-3` and so on until one holds no capture.
 fn first_free<T>(
     dir: &Path,
     mut create: impl FnMut(&Path) -> Result<T, CaptureError>,
@@ -294,7 +294,7 @@ fn first_free<T>(
     }
 }
 
-/// `capture-2` for `capture`.
+/// Appends a number to a directory's name: `capture-2` for `capture`.
 fn numbered(dir: &Path, number: u32) -> PathBuf {
     let mut name = dir.file_name().unwrap_or_default().to_owned();
     name.push(format!("-{number}"));
@@ -306,7 +306,7 @@ impl Drop for CaptureWriter {
         self.flush();
         self.sender = None;
         if let Some(thread) = self.thread.take() {
-            // Its error has been logged and kept in the counters.
+            // The thread's error is already logged and in `stats`.
             let _ = thread.join();
         }
     }

@@ -6,13 +6,13 @@ use std::time::Duration;
 /// How files are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriterOptions {
-    /// Files are completed after so many rows of one table ...
+    /// Number of rows of one table after which files are completed.
     pub rotate_rows: usize,
-    /// ... or after this time: what a kill can lose at most.
+    /// Time after which files are completed: the most that a kill can lose.
     pub rotate_after: Duration,
-    /// Level of the compression, 1 (fast) to 22 (small).
+    /// Compression level, 1 (fast) to 22 (small).
     pub zstd_level: i32,
-    /// Wait for the writer instead of losing rows (imports).
+    /// Whether to wait for the writer instead of losing rows, as imports do.
     pub wait_when_full: bool,
 }
 

@@ -13,22 +13,22 @@ struct Shared {
     failure: Mutex<Option<String>>,
 }
 
-/// Counters of a writer, readable from other threads.
+/// Handle to a writer's counters, readable from other threads.
 #[derive(Clone, Debug, Default)]
 pub struct WriterStats(Arc<Shared>);
 
 impl WriterStats {
-    /// Rows in complete files on disk.
+    /// Number of rows in complete files on disk.
     pub fn written(&self) -> u64 {
         self.0.written.load(Ordering::Relaxed)
     }
 
-    /// Rows that found the queue full, or could not be written.
+    /// Number of rows that found the queue full or could not be written.
     pub fn lost(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }
 
-    /// Why nothing can be written at present; none when all is well again.
+    /// Returns why nothing can be written at present; `None` if writing works.
     pub fn failure(&self) -> Option<String> {
         self.0.failure.lock().ok().and_then(|f| f.clone())
     }
@@ -51,14 +51,14 @@ impl WriterStats {
         *failure = Some(error.to_string());
     }
 
-    /// A file was completed.
+    /// Records that a file was completed, which clears a failure.
     pub(super) fn works(&self) {
         let Ok(mut failure) = self.0.failure.lock() else {
             return;
         };
         if failure.take().is_some() {
             let lost = self.lost();
-            tracing::warn!(lost, "the capture is written again; rows are missing in it");
+            tracing::warn!(lost, "the capture is written again, but lacks rows");
         }
     }
 }

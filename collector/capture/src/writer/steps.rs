@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The work of the writer's thread, which simulations do without a thread and a clock.
+//! The work of the writer's thread in steps, for simulations without a thread or a clock.
 
 use super::tables::{Message, Tables};
 use crate::error::CaptureError;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Steps of the writing thread. Times are since the start.
+/// The writer thread's work in steps. Times are since the start.
 pub struct WriterSteps {
     pub(super) tables: Tables,
     pub(super) receiver: Receiver<Message>,
 }
 
 impl WriterSteps {
-    /// Takes what waits, and completes files that are due.
+    /// Takes the queued messages and completes files that are due.
     ///
     /// # Errors
-    /// The error that stops the writer, where it does not go on.
+    /// The error that stopped the writer, if it does not go on.
     pub fn step(&mut self, now: Duration) -> Result<(), CaptureError> {
         while let Ok(message) = self.receiver.try_recv() {
             self.tables.take(message, now)?;
@@ -25,11 +25,11 @@ impl WriterSteps {
         self.tables.rotate_if_due(now)
     }
 
-    /// Takes what is left of a writer that was [closed](super::CaptureWriter::close),
+    /// Takes the remaining messages of a [closed](super::CaptureWriter::close) writer
     /// and completes all files.
     ///
     /// # Errors
-    /// Rows that could not be written.
+    /// Rows could not be written.
     pub fn end(mut self, now: Duration) -> Result<(), CaptureError> {
         while let Ok(message) = self.receiver.try_recv() {
             self.tables.take(message, now)?;

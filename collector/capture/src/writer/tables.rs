@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gives rows to Parquet and cuts the files; tries again when the disk has failed.
+//! Writes rows to Parquet files and rotates them; retries after disk errors.
 
 use super::options::WriterOptions;
 use super::stats::WriterStats;
@@ -14,14 +14,14 @@ use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
-/// After an error, the disk is tried again in as much.
+/// Pause after a disk error before the next attempt.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Rows, or what belongs to the rows that follow.
+/// Message to the writer: rows, host names or `capture.json`.
 pub(super) enum Message {
     Postcards(Vec<PostcardRow>),
     Probes(Vec<ProbeRow>),
-    /// Names of hosts by their index; of the samples that follow.
+    /// Host names by index, for the samples that follow.
     Hosts(Vec<Arc<str>>),
     Events(Vec<FlatEvent>),
     Meta(Box<CaptureMeta>),
@@ -38,7 +38,7 @@ impl Message {
     }
 }
 
-/// One open file per table. Time is that since the start.
+/// The open files, one per table. Times are since the start.
 pub(super) struct Tables {
     disk: SharedDisk,
     give_back: SyncSender<Vec<PostcardRow>>,
@@ -47,14 +47,14 @@ pub(super) struct Tables {
     probes: TableWriter<NamedProbe>,
     events: TableWriter<FlatEvent>,
     hosts: Vec<Arc<str>>,
-    /// Used again and again: names mostly stay in their places.
+    /// Buffer that is reused, because most names stay in their places.
     named: Vec<NamedProbe>,
     options: WriterOptions,
     pub stats: WriterStats,
     opened: Duration,
-    /// Nothing is tried before.
+    /// Earliest time of the next attempt after an error.
     pause: Option<Duration>,
-    /// The last failure was one of `capture.json`.
+    /// Whether the last failure was in writing `capture.json`.
     meta_failed: bool,
 }
 
@@ -83,13 +83,13 @@ impl Tables {
         })
     }
 
-    /// Time until files are to be completed.
+    /// Returns the time until files are due to be completed.
     pub(super) fn left(&self, now: Duration) -> Duration {
         let open = now.saturating_sub(self.opened);
         self.options.rotate_after.saturating_sub(open)
     }
 
-    /// Completes files that have rows or time enough.
+    /// Completes the files if one has enough rows or they have been open long enough.
     pub(super) fn rotate_if_due(&mut self, now: Duration) -> Result<(), CaptureError> {
         let open = self
             .postcards
@@ -119,7 +119,7 @@ impl Tables {
             Message::Postcards(mut rows) => {
                 let result = self.postcards.write(&rows);
                 rows.clear();
-                // Nobody may be left to use it.
+                // The sender may be gone or have enough buffers.
                 let _ = self.give_back.try_send(rows);
                 given_up(result, &mut self.postcards, &self.stats)
             }
@@ -157,8 +157,8 @@ impl Tables {
         }
     }
 
-    /// An error ends an import; a collector goes on, and tries again in a while:
-    /// somebody may make room on the disk.
+    /// Decides whether an error stops the writer: an import ends, a collector tries again
+    /// later, because somebody may make room on the disk.
     fn judge(
         &mut self,
         result: Result<(), CaptureError>,
@@ -187,8 +187,8 @@ impl Tables {
         self.probes.write(&self.named)
     }
 
-    /// Completes the files of all tables at once, so that a kill loses the same
-    /// time of each.
+    /// Completes the files of all tables together, so that a kill loses the same time of
+    /// each.
     pub(super) fn rotate(&mut self, now: Duration) -> Result<(), CaptureError> {
         self.opened = now;
         let closed = [
@@ -206,8 +206,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Completes all files for good. A file that counts as lost and is still there
-    /// is an error then: the counters would not say what the capture holds.
+    /// Completes all files for good. A file that counts as lost but still exists is an
+    /// error, because the counters would disagree with the capture.
     pub(super) fn end(&mut self, now: Duration) -> Result<(), CaptureError> {
         self.rotate(now)?;
         self.postcards.remove_condemned()?;
@@ -216,19 +216,19 @@ impl Tables {
     }
 }
 
-/// Completes a table's file: how many rows it has.
+/// Completes a table's file; returns its number of rows.
 fn complete<R: Stored>(
     table: &mut TableWriter<R>,
     stats: &WriterStats,
 ) -> Result<usize, CaptureError> {
     let rows = given_up(table.close(), table, stats)?;
-    // A file left over is no reason to lose more rows: its removal is tried again.
+    // A leftover file is no reason to lose more rows; its removal is tried again later.
     let _ = table.remove_condemned();
     stats.add_written(rows as u64);
     Ok(rows)
 }
 
-/// After an error the open file is worth nothing: its rows are lost.
+/// After an error, gives up the table's open file and counts its rows as lost.
 fn given_up<T, R: Stored>(
     result: Result<T, CaptureError>,
     table: &mut TableWriter<R>,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The thread that writes, by real time.
+//! The writer's thread, which runs the steps in real time.
 
 use super::steps::WriterSteps;
 use crate::error::CaptureError;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Instant;
 
-/// Works until nobody sends any more.
+/// Runs until the sender is gone.
 pub(super) fn run(mut steps: WriterSteps) -> Result<(), CaptureError> {
     let started = Instant::now();
     loop {

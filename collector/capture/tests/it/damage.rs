@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A damaged file is an error that says where, or reads as it was; it never gives other
-//! numbers, and nothing panics.
+//! Tests that a damaged file either is an error that says where, or reads as before: it never
+//! gives other numbers, and nothing panics.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -16,7 +16,7 @@ use tidemark_proto::telemetry::Update;
 const FLIPS: u64 = 400;
 const MS: u64 = 1_000_000;
 
-/// Repeatable numbers.
+/// Reproducible random numbers.
 struct Random(u64);
 
 impl Random {
@@ -28,8 +28,8 @@ impl Random {
     }
 }
 
-/// A small capture of every table, two in two files; of columns that change and that
-/// do not, with and without values.
+/// Writes a small capture of every table, two of them in two files, with constant and varying
+/// columns, with and without missing values.
 fn write(dir: &Path) {
     let meta = CaptureMeta {
         format: FORMAT,
@@ -111,7 +111,7 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// All that is ever read of a capture.
+/// Everything that programs read from a capture.
 #[derive(Debug, PartialEq)]
 enum Answer {
     Updates(u64, Vec<Update>),
@@ -121,7 +121,7 @@ enum Answer {
 
 type Answers = Vec<Result<Answer, CaptureError>>;
 
-/// By `analyze` and `view`, by `export`, and for a zoom of `view`.
+/// Reads as `analyze` and `view` do, as `export` does, and as `view` does for a zoom.
 fn read(dir: &Path) -> Answers {
     let updates = || {
         let replay = Replay::open(dir)?;
@@ -158,7 +158,7 @@ fn read(dir: &Path) -> Answers {
     answers
 }
 
-/// Errors, which name the file; everything else is as it was.
+/// Returns the errors, each of which must name the file; all other answers must be unchanged.
 fn check(dir: &Path, file: &Path, whole: &Answers, what: &str) -> Vec<String> {
     let mut said = Vec::new();
     for (answer, before) in read(dir).into_iter().zip(whole) {
@@ -189,7 +189,7 @@ fn a_flipped_bit_is_an_error_or_changes_nothing() {
     let bytes: usize = all.iter().map(Vec::len).sum();
     let mut random = Random(38);
     let anywhere = (0..FLIPS).map(|_| random.below(8 * bytes as u64) as usize);
-    // And the length of a footer, bit by bit.
+    // Also flip each bit of a footer's length and name.
     let end = all[0].len() * 8;
     let end = end - 8 * 8..end;
     let (mut errors, all_bits) = (0, FLIPS + end.len() as u64);
@@ -206,11 +206,11 @@ fn a_flipped_bit_is_an_error_or_changes_nothing() {
         errors += u64::from(!check(dir.path(), &files[file], &whole, &what).is_empty());
         std::fs::write(&files[file], &all[file]).unwrap();
     }
-    // Only the format's name in the beginning is read by nobody.
+    // Only the format's name at the start of a file is never read.
     assert!(errors >= all_bits - 4, "{errors}");
 }
 
-/// The column chunks of a file: name, first byte, length.
+/// Returns the column chunks of a file: name, offset, length.
 fn chunks(file: &Path) -> Vec<(String, u64, u64)> {
     let reader = SerializedFileReader::new(std::fs::File::open(file).unwrap()).unwrap();
     let group = reader.metadata().row_group(0);
@@ -255,7 +255,7 @@ fn pages_that_changed_places_and_lost_ends_are_errors() {
     let file = dir.path().join("postcards-0000.parquet");
     let good = std::fs::read(&file).unwrap();
     let chunks = chunks(&file);
-    // Two columns whose chunks are of one length, and differ.
+    // Two columns whose chunks have the same length but differ.
     let of = |c: &(String, u64, u64)| &good[c.1 as usize..(c.1 + c.2) as usize];
     let pairs = chunks.iter().enumerate().flat_map(|(i, a)| {
         let others = chunks[i + 1..].iter();
@@ -295,8 +295,8 @@ fn copy_of(from: &Path) -> tempfile::TempDir {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Of a capture that was written without checksums, too: what cannot be known there is
-    /// which numbers are right.
+    /// Also for a capture without checksums, of which it cannot be known whether its numbers
+    /// are right.
     #[test]
     fn nothing_panics(
         file in 0usize..3,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Time of which rows are missing is unknown, and no idle time.
+//! Tests that time with missing rows is unknown, not idle.
 
 use std::path::Path;
 use tidemark_capture::{CaptureMeta, CaptureWriter, FORMAT, Replay, WriterOptions};
@@ -7,8 +7,8 @@ use tidemark_pipeline::{Config, NodeConfig, PortConfig, PostcardRow};
 
 const MS: u64 = 1_000_000;
 
-/// A packet each millisecond for three seconds, except in the second one, whose packets were
-/// never sent or are `missing`.
+/// Writes a packet each millisecond for three seconds, except in the second one, whose packets
+/// were never sent or are `missing`.
 fn capture(dir: &Path, missing: bool) {
     let port = PortConfig {
         name: String::new(),
@@ -46,7 +46,7 @@ fn capture(dir: &Path, missing: bool) {
     writer.finish(1).unwrap();
 }
 
-/// Rows missing, intervals without an arrival, and all.
+/// Returns the missing rows, the intervals without an arrival, and all intervals.
 fn replayed(missing: bool) -> (Option<u64>, usize, usize) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("capture");

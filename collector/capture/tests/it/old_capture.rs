@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A capture that commit 63e1e1a wrote, with an Arrow schema among its metadata, is read
-//! to the letter as that commit read it.
+//! Tests that a capture written by commit 63e1e1a, with an Arrow schema in its metadata, reads
+//! exactly as that commit read it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn checksum(text: &[u8]) -> u64 {
     text.iter().fold(0, step)
 }
 
-/// The text without the columns that came later, of which every row has the default.
+/// Removes the columns that came later, of which every row must have the default value.
 fn without_newer_columns(table: &str, text: &str) -> String {
     let newer = |name: &str| match table {
         "tcp_probe" => name == "queue",
@@ -41,7 +41,7 @@ fn without_newer_columns(table: &str, text: &str) -> String {
 
 #[test]
 fn every_table_reads_as_it_was_written() {
-    // Rows and checksum of what `export --csv` of that commit printed.
+    // Number of rows and checksum of the output of that commit's `export --csv`.
     for (table, rows, sum) in [
         ("postcards", 2520, 0x2007_dac6_601c_6bd2),
         ("tcp_probe", 1514, 0x12a2_1656_a78a_f79a),

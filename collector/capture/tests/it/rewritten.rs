@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Captures that went through other programs give the same rows. `fixtures/rewritten` has one
-//! capture and what each of them made of it; `rewrite.py` there says how.
+//! Tests that captures rewritten by other programs give the same rows. `fixtures/rewritten` has
+//! one capture and each program's copy of it; `rewrite.py` there makes the copies.
 
 use std::path::{Path, PathBuf};
 use tidemark_capture::{AnyRow, Columns, Merged, Selection, TABLES};
@@ -11,7 +11,7 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The capture as a program wrote it: its own files describe no capture.
+/// Copies a program's rewritten capture; the programs do not write `capture.json`.
 fn capture(name: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     std::fs::copy(
@@ -41,7 +41,7 @@ fn rows(dir: &Path) -> Vec<AnyRow> {
     std::iter::from_fn(|| merged.next_row().unwrap()).collect()
 }
 
-/// Every value of a table, as columns.
+/// Reads every value of a table, as columns.
 fn cells(dir: &Path, table: &str) -> Vec<String> {
     let mut columns = Columns::open(dir, table, None, &Selection::default()).unwrap();
     let mut all = Vec::new();
@@ -82,7 +82,7 @@ programs! {
     spark_snappy_folders "spark";
 }
 
-/// A value that another program dropped is no 0.
+/// A value that another program dropped is not read as 0.
 #[test]
 fn a_row_without_a_value_that_all_have_is_an_error() {
     let dir = capture("original");
@@ -101,20 +101,20 @@ fn a_row_without_a_value_that_all_have_is_an_error() {
     }
 }
 
-/// A page whose header says that it unpacks to gigabytes.
+/// The header of a page claims an uncompressed size of gigabytes.
 #[test]
 fn a_page_that_unpacks_to_gigabytes_is_refused_with_the_limit() {
     let dir = capture("pyarrow");
     let path = dir.path().join("postcards-0000.parquet");
     let mut bytes = std::fs::read(&path).unwrap();
-    // Behind the file's name: the type and the size, each a field of 32 bits.
+    // After the format's name: the type and the size, each a 32-bit field.
     assert_eq!(bytes[4], 0x15);
     let size = 4 + 2;
     assert_eq!(
         (bytes[size], bytes[size + 1] & 0x80, bytes[size + 2] & 0x80),
         (0x15, 0x80, 0)
     );
-    // All behind it moves: the header is refused before that matters.
+    // All later bytes move, but the header is refused before that matters.
     bytes.splice(size + 1..size + 3, [0xfe, 0xff, 0xff, 0xff, 0x0f]);
     std::fs::write(&path, bytes).unwrap();
     let mut merged = Merged::open(dir.path()).unwrap();

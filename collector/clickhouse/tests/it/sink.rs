@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The sink against servers that fail in every way: rows counted to the last.
+//! Tests the sink with servers that fail in every way, counting every row.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,7 +21,7 @@ fn free_address() -> SocketAddr {
         .unwrap()
 }
 
-/// Sends 10 000 rows through a server with these fates; all must arrive once.
+/// Sends 10 000 rows to a server with these fates; all must arrive exactly once.
 fn survives(fates: &[Fate]) -> (Server, tidemark_clickhouse::SinkStats) {
     let server = Server::start("127.0.0.1:0");
     server.state.lock().unwrap().fates = fates.iter().copied().collect();

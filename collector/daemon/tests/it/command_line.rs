@@ -259,7 +259,7 @@ fn a_file_that_is_no_pcap_is_said_to_be_none() {
             let said = run(arguments);
             assert_eq!(said.status.code(), Some(1));
             let said = text(&said.stderr);
-            assert!(said.contains("a.txt: is no pcap"), "{content:?}: {said}");
+            assert!(said.contains("a.txt: is not a pcap"), "{content:?}: {said}");
         }
         assert!(!capture.exists());
     }

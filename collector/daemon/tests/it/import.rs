@@ -461,7 +461,7 @@ fn broken_inputs_are_one_line() {
     };
     assert!(run().contains("x.pcap"));
     std::fs::write(&pcap, b"012345678901234567890123").unwrap();
-    assert!(run().contains("is no pcap, and no pcapng"));
+    assert!(run().contains("is not a pcap or pcapng"));
     std::fs::write(&pcap, b"\x0a\x0d\x0d\x0a0123456789012345678901").unwrap();
     assert!(run().contains("a section without a byte order"));
     assert!(!out.exists());

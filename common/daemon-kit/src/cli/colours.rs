@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether what is written has colours.
+//! Decides whether output has colours.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 
-/// Whether a stream gets colours: it is a terminal, and nobody asked for none with
-/// NO_COLOR (<https://no-color.org>).
+/// Returns whether a stream gets colours: if it is a terminal and NO_COLOR
+/// (<https://no-color.org>) is not set.
 pub fn colours(stream: &impl IsTerminal) -> bool {
     wanted(
         stream.is_terminal(),
@@ -13,7 +13,7 @@ pub fn colours(stream: &impl IsTerminal) -> bool {
     )
 }
 
-/// A NO_COLOR that is set to nothing asks for nothing.
+/// An empty NO_COLOR counts as not set.
 fn wanted(terminal: bool, no_color: Option<&OsStr>) -> bool {
     terminal && no_color.is_none_or(OsStr::is_empty)
 }

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a command says that it failed: what, where, and what to do, as clap prints it.
-//! Who called it wrongly gets another exit status than who asked for what went wrong.
+//! Reports why a command failed and what to do, in clap's format. Wrong usage and
+//! failures have different exit statuses.
 
 use clap::Command;
 use clap::error::{Error, ErrorKind};
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// Exit status of a command that was called wrongly, as clap has it.
+/// Exit status for wrong usage, the same as clap's.
 const USAGE: u8 = 2;
 
-/// Exit status of a command that read nothing.
+/// Exit status of a command that found nothing to read.
 const NOTHING_READ: u8 = 3;
 
-/// Arguments that make no sense, alone or together.
+/// Error for invalid arguments, alone or in combination.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Usage(String);
 
 impl Usage {
-    /// An error that says which argument and what it may be.
+    /// Creates an error; the message says which argument and what it may be.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 
-    /// Any error of an argument.
+    /// Converts any error of an argument.
     pub fn of(e: &anyhow::Error) -> Self {
         Self(in_words(e))
     }
 
-    /// `Ok` where the arguments make sense.
+    /// Returns `Ok` if the arguments make sense.
     ///
     /// # Errors
-    /// The message where they do not.
+    /// The message, if they do not.
     pub fn unless(sense: bool, message: impl Into<String>) -> Result<(), Self> {
         if sense {
             Ok(())
@@ -42,23 +42,23 @@ impl Usage {
     }
 }
 
-/// A command that reads found nothing to read in its input: no error, and no success.
+/// A command found nothing to read in its input, which is neither an error nor a success.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct NothingRead(String);
 
 impl NothingRead {
-    /// Says what was there instead.
+    /// Creates the error; the message says what was there instead.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 }
 
-/// Prints the error that ended a command on standard error; the exit status: 2 where it
-/// was called wrongly, 3 where it read nothing, else 1.
+/// Prints the error that ended a command on standard error. Returns the exit status: 2 for
+/// wrong usage, 3 if the command found nothing to read, otherwise 1.
 pub fn failed(e: &anyhow::Error) -> ExitCode {
     if e.is::<NothingRead>() {
-        // Nothing to do about a terminal that is gone.
+        // If the terminal is gone, nothing can be done.
         let _ = writeln!(std::io::stderr(), "warning: {}", in_words(e));
         return ExitCode::from(NOTHING_READ);
     }
@@ -73,17 +73,17 @@ pub fn failed(e: &anyhow::Error) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Prints an error on standard error as clap prints its own: after `error:`, which has a
-/// colour in a terminal.
+/// Prints an error on standard error as clap does: after `error:`, coloured on a
+/// terminal.
 pub fn print_error(message: &str) {
-    // The kind decides nothing but the stream; the command says that there are colours.
+    // The kind only selects the stream; the command enables colours.
     let error: Error = Error::raw(ErrorKind::Io, format!("{message}\n"));
-    // Nothing to do about a terminal that is gone.
+    // If the terminal is gone, nothing can be done.
     let _ = error.with_cmd(&Command::new("")).print();
 }
 
-/// An error and what caused it, on one line. What the error before told already of its
-/// cause is not told twice.
+/// Returns an error and its causes on one line, without a cause that the text already
+/// contains.
 pub fn in_words(e: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in e.chain().map(ToString::to_string) {

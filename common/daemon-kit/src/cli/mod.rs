@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parts that all command lines share: examples in the help of each command, which tests hold
-//! against the arguments, completions of the shell, the form of errors, progress of long work, and
-//! colours.
+//! Common parts of all command lines: examples in the help of each command, which tests check
+//! against the arguments, shell completions, the format of errors, progress of long operations,
+//! and colours.
 
 mod colours;
 mod errors;
@@ -22,30 +22,30 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// An example of a command.
+/// An example of a command, for its help.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
-    /// The command line, with the program's name. No quotes; the part after `|` or `>` is of other
-    /// programs.
+    /// The command line, including the program's name and without quotes. The part after `|` or `>`
+    /// belongs to other programs.
     pub line: &'static str,
-    /// Its effect, a few words.
+    /// The effect of the command, in a few words.
     pub what: &'static str,
 }
 
 impl Example {
-    /// An example, with the fields in their order.
+    /// Creates an example.
     pub const fn new(line: &'static str, what: &'static str) -> Self {
         Self { line, what }
     }
 
-    /// The words that the program gets, its name first.
+    /// The words that the program gets as arguments, its name first.
     fn words(&self) -> impl Iterator<Item = &'static str> {
         self.line
             .split_whitespace()
             .take_while(|w| !matches!(*w, "|" | ">" | "&"))
     }
 
-    /// The commands below the program, as `port set` of `tidemark-switch port set ...`.
+    /// The path of subcommands, such as `port set` of `tidemark-switch port set ...`.
     fn path<'a>(&self, mut command: &'a Command) -> Vec<&'a str> {
         let mut path = Vec::new();
         for word in self.words().skip(1) {
@@ -59,7 +59,7 @@ impl Example {
     }
 }
 
-/// The program's command line with the examples of each command behind its help.
+/// Adds the examples of each command to the end of its help.
 pub fn with_examples(program: Command, examples: &[Example]) -> Command {
     let mut texts: BTreeMap<Vec<String>, String> = BTreeMap::new();
     for e in examples {
@@ -80,10 +80,10 @@ fn behind_help(command: Command, path: &[String], text: String) -> Command {
     }
 }
 
-/// Whether each command has an example, and each example is one of the program.
+/// Checks that each command has an example and that the program accepts each example.
 ///
 /// # Errors
-/// The first that is not, in words.
+/// Describes the first problem.
 pub fn check(program: &Command, examples: &[Example]) -> Result<(), String> {
     for e in examples {
         let words: Vec<_> = e.words().collect();
@@ -98,7 +98,7 @@ pub fn check(program: &Command, examples: &[Example]) -> Result<(), String> {
     missing.map_or(Ok(()), |l| Err(format!("{}: no example", l.join(" "))))
 }
 
-/// The paths of all commands that are seen and do something themselves.
+/// Returns the paths of all visible commands without subcommands.
 fn leaves(command: &Command) -> Vec<Vec<&str>> {
     let mut below = command.get_subcommands().filter(|c| !c.is_hide_set());
     let mut found = Vec::new();
@@ -114,7 +114,7 @@ fn leaves(command: &Command) -> Vec<Vec<&str>> {
     found
 }
 
-/// Prints the shell's completions of the program.
+/// Prints the completions of the program for a shell.
 ///
 /// # Errors
 /// Standard output cannot be written.
@@ -123,7 +123,7 @@ pub fn completions(program: Command, shell: Shell) -> anyhow::Result<()> {
 }
 
 fn completions_of(mut program: Command, shell: Shell) -> Vec<u8> {
-    // The generator panics where it cannot write: into memory it can.
+    // The generator panics on write errors, so write to memory.
     let mut text = Vec::new();
     let name = program.get_name().to_owned();
     clap_complete::generate(shell, &mut program, name, &mut text);

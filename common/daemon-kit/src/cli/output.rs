@@ -5,16 +5,16 @@ use serde::Serialize;
 use std::fmt::{self, Display};
 use std::io::{self, ErrorKind, Write};
 
-/// Standard output. A closed pipe is an error that [`is_closed`] recognises, and no other error is.
+/// Standard output. [`is_closed`] recognises the error of a closed pipe, and no other error.
 #[derive(Debug)]
 pub struct Output(io::Stdout);
 
-/// The standard output of this program.
+/// Returns the standard output of this program.
 pub fn stdout() -> Output {
     Output(io::stdout())
 }
 
-/// Marks an error of a closed standard output; a socket's broken pipe has no mark.
+/// Marks the error of a closed standard output, unlike a socket's broken pipe.
 #[derive(Debug)]
 struct Closed;
 
@@ -43,7 +43,7 @@ impl Write for Output {
     }
 }
 
-/// Whether the cause of an error is a reader that closed standard output.
+/// Returns whether an error was caused by a reader that closed standard output.
 pub fn is_closed(e: &anyhow::Error) -> bool {
     let mut causes = e.chain().filter_map(|c| c.downcast_ref::<io::Error>());
     causes.any(|e| e.get_ref().is_some_and(|inner| inner.is::<Closed>()))
@@ -57,10 +57,10 @@ pub fn print(line: impl Display) -> anyhow::Result<()> {
     Ok(writeln!(stdout(), "{line}")?)
 }
 
-/// Prints a value as JSON for people, with a line for each field.
+/// Prints a value as indented JSON, with a line for each field.
 ///
 /// # Errors
-/// As [`print`]; the value cannot be JSON.
+/// Same as [`print`]; also if the value cannot be serialised.
 pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(serde_json::to_string_pretty(value)?)
 }

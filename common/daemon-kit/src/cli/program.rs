@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How every program begins and ends: its log, and its exit status.
+//! The start and end of every program: its log and its exit status.
 
 use super::{colours, failed, is_closed};
 use std::process::ExitCode;
@@ -8,8 +8,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Starts the log on standard error. The environment variable (`TIDEMARK_LOG`) has the directives;
-/// without it, everything from `level` on is logged.
+/// Starts the log on standard error. The environment variable `variable` (`TIDEMARK_LOG`) holds
+/// the filter directives; without it, everything at `level` and above is logged.
 pub fn start_log(variable: &str, level: LevelFilter) {
     let filter: Targets = std::env::var(variable)
         .ok()
@@ -21,7 +21,7 @@ pub fn start_log(variable: &str, level: LevelFilter) {
     tracing_subscriber::registry().with(log).with(filter).init();
 }
 
-/// The exit status of a command; prints its error. A closed standard output is no failure.
+/// Returns the exit status of a command and prints its error. A closed output is not a failure.
 pub fn ended(done: anyhow::Result<ExitCode>) -> ExitCode {
     match done {
         Ok(status) => status,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Progress of long work, and the time it will still take.
+//! Shows the progress of long operations and the remaining time.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 const WIDTH: usize = 30;
-/// Work done sooner needs no bar.
+/// Time before the bar is shown; faster operations need none.
 const QUICK: Duration = Duration::from_secs(2);
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// A line on standard error that is renewed; nothing where that is no terminal, or
-/// within the first two seconds.
+/// A progress line on standard error that is updated in place; not shown if standard error
+/// is not a terminal, or within the first two seconds.
 #[derive(Debug)]
 pub struct Progress {
     of: &'static str,
@@ -21,7 +21,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of what is counted in `of`, for example "rows"; shown only when `wanted`.
+    /// Starts a progress line that counts `of`, for example "rows"; shown only if `wanted`.
     pub fn new(of: &'static str, wanted: bool) -> Self {
         let now = Instant::now();
         Self {
@@ -33,8 +33,8 @@ impl Progress {
         }
     }
 
-    /// `done` of them, the part `fraction` of all, 0 to 1; `None` where that is not
-    /// known.
+    /// Reports that `done` items are done, and which fraction (0 to 1) of all; `None` if
+    /// unknown.
     pub fn tick(&mut self, done: u64, fraction: Option<f64>) {
         if self.terminal && Instant::now() >= self.next {
             self.next = Instant::now() + PERIOD;
@@ -54,7 +54,7 @@ impl Progress {
         let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
     }
 
-    /// All is done.
+    /// Reports that everything is done.
     pub fn end(self, done: u64) {
         if self.shown {
             self.print(done, Some(1.0));
@@ -62,7 +62,7 @@ impl Progress {
     }
 }
 
-/// Ends the line, so that the next output, be it an error, begins one.
+/// Ends the line, so that the next output, for example an error, starts a new line.
 impl Drop for Progress {
     fn drop(&mut self) {
         if self.shown {

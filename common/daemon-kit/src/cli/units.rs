@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Quantities as people write them: `50mbit`, `10MB/s`, `60ms`, `98%`, `300kB`. The lab reads
-//! the same: `contract/units.toml` has the grammar, the units and the cases of the tests.
+//! Parses quantities as people write them: `50mbit`, `10MB/s`, `60ms`, `98%`, `300kB`. The lab
+//! parses them alike: `contract/units.toml` has the grammar, the units and the test cases.
 
 include!("generated/units.rs");
 
 struct Quantity {
     name: &'static str,
     example: &'static str,
-    /// Size in the base unit, and names.
+    /// For each unit, its size in base units and its names.
     units: &'static [(f64, &'static [&'static str])],
 }
 
@@ -29,7 +29,7 @@ impl Quantity {
         all.find(|(_, names)| names.iter().any(&same)).map(|u| u.0)
     }
 
-    /// Two names of one unit.
+    /// Returns whether two names mean the same unit.
     fn is_same(&self, one: &str, other: &str) -> bool {
         let named = |names: &[&str], unit| names.iter().any(|n| comparable(n) == comparable(unit));
         let mut all = self.units.iter();
@@ -50,7 +50,7 @@ impl Quantity {
         {
             _ if unit.is_empty() => "has no unit".to_owned(),
             Some(other) => format!("is a {}, not a {name}", other.name),
-            None => format!("is no {name}"),
+            None => format!("is not a {name}"),
         };
         match names.is_empty() {
             true => format!("\"{text}\" {problem}: write for example {example}"),
@@ -62,14 +62,14 @@ impl Quantity {
     }
 }
 
-/// The unit of a size that counts packets.
+/// Name of the size unit that counts packets.
 const PACKETS: &str = "packets";
 
-/// Of any quantity, in its base unit.
+/// Largest value of any quantity, in its base unit.
 const MOST: f64 = 1e18;
 
-/// A unit without the case that does not count: all but a `B` or `b` at the end, or before
-/// `/s` and `ps`.
+/// Normalises the case of a unit where case does not matter: everywhere except for `B` or `b`
+/// at the end or before `/s` and `ps`.
 fn comparable(unit: &str) -> (String, &str) {
     let second = ["/s", "ps"]
         .into_iter()
@@ -82,12 +82,12 @@ fn comparable(unit: &str) -> (String, &str) {
     }
 }
 
-/// The number in front, and the unit after it.
+/// Splits a text into the leading number and the unit after it.
 fn number_and_unit(text: &str) -> Result<(f64, &str), String> {
     let text = text.trim();
     let plain = |c: char| c.is_ascii_digit() || c == '.' || c == '+' || c == '-';
     let mut end = text.find(|c| !plain(c)).unwrap_or(text.len());
-    // An exponent counts as one only where digits follow.
+    // `e` starts an exponent only if digits follow.
     if let Some(after) = text[end..].strip_prefix(['e', 'E']) {
         let sign = usize::from(after.starts_with(['+', '-']));
         let digits = after[sign..].bytes().take_while(u8::is_ascii_digit).count();
@@ -101,47 +101,47 @@ fn number_and_unit(text: &str) -> Result<(f64, &str), String> {
     Ok((number, text[end..].trim()))
 }
 
-/// bits/s. A large B is bytes, a small b bits: `10MB/s` is 80 Mbit/s, `10Mb/s` is 10. Bytes
-/// need `/s` or `ps` after them, since `10MB` is a size.
+/// Parses a rate to bits/s. `B` means bytes and `b` bits: `10MB/s` is 80 Mbit/s, `10Mb/s` is
+/// 10 Mbit/s. Bytes need `/s` or `ps` after them, because `10MB` is a size.
 ///
 /// # Errors
-/// The text is no rate; says how to write one.
+/// The text is not a rate; the message says how to write one.
 pub fn rate(text: &str) -> Result<f64, String> {
     RATE.parse(text)
 }
 
-/// Seconds. The unit decides by a factor of a million, so it has to be there.
+/// Parses a time to seconds. The unit is required, because units differ by factors of a million.
 ///
 /// # Errors
-/// The text is no time; says how to write one.
+/// The text is not a time; the message says how to write one.
 pub fn time(text: &str) -> Result<f64, String> {
     TIME.parse(text)
 }
 
-/// Bytes; a bare number counts as bytes.
+/// Parses a size to bytes; a bare number counts as bytes.
 ///
 /// # Errors
-/// The text is no size; says how to write one.
+/// The text is not a size; the message says how to write one.
 pub fn bytes(text: &str) -> Result<f64, String> {
     SIZE.parse(text)
 }
 
-/// The size of a queue, in the unit that it was given in.
+/// The size of a queue, in the kind of unit in which it was given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Buffer {
-    /// Bytes.
+    /// Size in bytes.
     Bytes(f64),
-    /// The time that it takes to drain at the rate of its port, s.
+    /// Time to drain the queue at the rate of its port, in s.
     Seconds(f64),
-    /// Packets of the size that its port sees.
+    /// Number of packets of the port's packet size.
     Packets(f64),
 }
 
-/// `64kB`, a time at the rate of the port like `10ms`, or packets like `100pkts`; a bare number
-/// counts as bytes.
+/// Parses a queue size: `64kB`, a time at the rate of the port such as `10ms`, or packets such
+/// as `100pkts`; a bare number counts as bytes.
 ///
 /// # Errors
-/// The text is none of these; says how to write one.
+/// The text is none of these; the message says how to write one.
 pub fn buffer(text: &str) -> Result<Buffer, String> {
     let unit = number_and_unit(text)?.1;
     if TIME.size_of(unit).is_some() {
@@ -157,18 +157,18 @@ pub fn buffer(text: &str) -> Result<Buffer, String> {
     }))
 }
 
-/// A part that may be above the whole; `80%`, `1.2`.
+/// Parses a ratio, which may be above 1: `80%`, `1.2`.
 ///
 /// # Errors
-/// The text is no ratio; says how to write one.
+/// The text is not a ratio; the message says how to write one.
 pub fn ratio(text: &str) -> Result<f64, String> {
     RATIO.parse(text)
 }
 
-/// A part of a whole; `98%` or `0.98`.
+/// Parses a fraction of at most 1: `98%` or `0.98`.
 ///
 /// # Errors
-/// The text is none, or above the whole.
+/// The text is not a fraction, or is above 1.
 pub fn fraction(text: &str) -> Result<f64, String> {
     match ratio(text)? {
         v if v <= 1.0 => Ok(v),
@@ -179,10 +179,10 @@ pub fn fraction(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A number without a unit.
+/// Parses a number without a unit.
 ///
 /// # Errors
-/// The text is none, or has a unit.
+/// The text is not a number, or has a unit.
 pub fn number(text: &str) -> Result<f64, String> {
     NUMBER.parse(text)
 }
@@ -192,7 +192,7 @@ pub fn number(text: &str) -> Result<f64, String> {
 mod tests {
     use super::*;
 
-    /// The cases that the lab's parser is held against too.
+    /// Checks the cases of `contract/units.toml`, which also test the lab's parser.
     #[test]
     fn the_cases_of_the_table() {
         let table = include_str!("../../../../contract/units.toml");

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flags of programs that call a gRPC server.
+//! Command-line flags of gRPC clients.
 
 use crate::credentials::{Access, ClientCredentials, ClientTls, Error, Keys};
 use clap::Args;
 use std::path::PathBuf;
 
-/// How a server is reached that asks for TLS or a token.
+/// Flags for calling a server that requires TLS or a token.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Credentials")]
 pub struct AccessArgs {
-    /// TLS: authority that the server's certificate is checked against (PEM).
+    /// TLS: certificate authority to check the server's certificate against (PEM).
     #[arg(long)]
     ca: Option<PathBuf>,
-    /// Our own certificate, for a server that asks for one (PEM).
+    /// Client certificate, for a server that requires one (PEM).
     #[arg(long, requires = "ca", requires = "key")]
     certificate: Option<PathBuf>,
-    /// Its private key (PEM).
+    /// Private key of the client certificate (PEM).
     #[arg(long, requires = "certificate")]
     key: Option<PathBuf>,
-    /// Name in the server's certificate, where it is not that of the address.
+    /// Name in the server's certificate, if it differs from the address.
     #[arg(long, requires = "ca")]
     server_name: Option<String>,
     /// File with the server's token.
@@ -27,10 +27,10 @@ pub struct AccessArgs {
 }
 
 impl AccessArgs {
-    /// Reads the files; `now_unix_s` is the time now, s.
+    /// Reads the files; `now_unix_s` is the current Unix time in s.
     ///
     /// # Errors
-    /// Files that cannot be used, by their flag.
+    /// A file cannot be used; the error names the flag.
     pub fn load(&self, now_unix_s: u64) -> Result<Access, Error> {
         let tls = self.ca.clone().map(|ca| ClientTls {
             ca,

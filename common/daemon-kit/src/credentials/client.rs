@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a gRPC client shows who it is, and whom it trusts.
+//! Credentials of a gRPC client: how it identifies itself, and whom it trusts.
 
 use crate::credentials::explain::Shown;
 use crate::credentials::pem;
@@ -19,25 +19,25 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Request, Status};
 use tower::util::MapResponse;
 
-/// TLS of a client, PEM files.
+/// TLS settings of a client; all files are PEM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientTls {
-    /// Authorities that the server's certificate is checked against.
+    /// Certificate authorities to check the server's certificate against.
     pub ca: PathBuf,
-    /// Our own certificate, for a server that asks for one; needs `key`.
+    /// Client certificate, for a server that requires one; needs `key`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<PathBuf>,
-    /// Its private key.
+    /// Private key of the client certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,
-    /// Name in the server's certificate, where it is not that of the address.
+    /// Name in the server's certificate, if it differs from the address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,
 }
 
 impl ClientTls {
-    /// Makes its paths relative to the directory of the configuration.
+    /// Resolves relative paths against `base`, the configuration's directory.
     pub fn resolve(&mut self, base: &Path) {
         let others = [&mut self.certificate, &mut self.key];
         for path in others.into_iter().flatten().chain([&mut self.ca]) {
@@ -46,22 +46,22 @@ impl ClientTls {
     }
 }
 
-/// Settings of one client.
+/// Credential settings of one client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCredentials {
-    /// TLS; without it the connection is in the clear.
+    /// TLS settings; without them the connection is in the clear.
     pub tls: Option<ClientTls>,
-    /// File with the token that is shown.
+    /// File with the token to send.
     pub token_file: Option<PathBuf>,
 }
 
-/// A channel whose calls carry the token, and whose answers can be read.
+/// A channel whose calls carry the token and whose unreadable status details are removed.
 pub type CallerChannel = MapResponse<
     InterceptedService<Channel, Bearer>,
     fn(Response<ResponseBody<Body>>) -> Response<Body>,
 >;
 
-/// Puts the token into the metadata of a call, if there is one.
+/// Adds the token, if any, to the metadata of each call.
 #[derive(Clone, Debug, Default)]
 pub struct Bearer(Option<MetadataValue<Ascii>>);
 
@@ -75,19 +75,19 @@ impl Interceptor for Bearer {
     }
 }
 
-/// The credentials of a client, read and checked. The default has none.
+/// A client's credentials, read and checked. The default has none.
 #[derive(Clone, Default)]
 pub struct Access {
     tls: Option<ClientTlsConfig>,
     bearer: Bearer,
     certificate: bool,
-    /// The name of `tls.ca`, for errors.
+    /// Name of the setting `tls.ca`, for errors.
     ca_key: String,
 }
 
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the key, and not the token.
+        // Neither the key nor the token must be printed.
         f.debug_struct("Access")
             .field("tls", &self.tls.is_some())
             .field("token", &self.bearer.0.is_some())
@@ -96,10 +96,10 @@ impl fmt::Debug for Access {
 }
 
 impl Access {
-    /// Reads the files; `now_unix_s` is the time now, s.
+    /// Reads the files; `now_unix_s` is the current Unix time in s.
     ///
     /// # Errors
-    /// Files that cannot be used, by their key.
+    /// A file cannot be used; the error names the setting.
     pub fn load(c: &ClientCredentials, keys: &Keys, now_unix_s: u64) -> Result<Self, Error> {
         let tls = c.tls.as_ref().map(|t| tls_config(t, keys, now_unix_s));
         let mut bearer = Bearer::default();
@@ -119,11 +119,11 @@ impl Access {
         })
     }
 
-    /// The URL of `host:port` or of a URL, with the scheme that the credentials
+    /// Turns `host:port` or a URL into a URL with the scheme that the credentials
     /// need. No I/O.
     ///
     /// # Errors
-    /// A scheme that does not go with the credentials, in words without a key.
+    /// The scheme does not match the credentials; the message names no setting.
     pub fn url(&self, address: &str) -> Result<String, String> {
         let ca_key = match self.ca_key.as_str() {
             "" => "tls.ca",
@@ -143,10 +143,10 @@ impl Access {
         }
     }
 
-    /// An endpoint of `host:port` or a URL. No I/O.
+    /// Makes an endpoint for `host:port` or a URL. No I/O.
     ///
     /// # Errors
-    /// An address that is neither, in words without a key.
+    /// The address is neither; the message names no setting.
     pub fn endpoint(&self, address: &str) -> Result<Endpoint, String> {
         let url = self.url(address)?;
         let endpoint =
@@ -162,7 +162,7 @@ impl Access {
         }
     }
 
-    /// Credentials that the server sees, to explain errors.
+    /// Returns the credentials that the server sees, to explain errors.
     pub fn shown(&self) -> Shown {
         match (&self.tls, self.certificate) {
             (None, _) => Shown::Clear,
@@ -171,7 +171,7 @@ impl Access {
         }
     }
 
-    /// Makes the calls of a channel carry the token.
+    /// Wraps a channel so that its calls carry the token.
     pub fn channel(&self, channel: Channel) -> CallerChannel {
         MapResponse::new(InterceptedService::new(channel, self.bearer.clone()), sound)
     }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors in settings, by the key that the user wrote.
+//! Errors in settings, which name the key that the user wrote.
 
 use thiserror::Error;
 
-/// A setting that cannot be used; one line.
+/// Error for an unusable setting; one line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{key}: {problem}")]
 pub struct Error {
-    /// The key or flag at fault.
+    /// The faulty key or flag.
     pub key: String,
-    /// The fault, and its remedy.
+    /// The problem and its remedy.
     pub problem: String,
 }
 
 impl Error {
-    /// An error of one key.
+    /// Creates an error for one key.
     pub fn new(key: impl Into<String>, problem: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -23,24 +23,24 @@ impl Error {
     }
 }
 
-/// Names of the settings where the user writes them.
+/// How settings are named in the place where the user writes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// Keys of a configuration file under this one: `grpc` makes `grpc.tls.key`.
+    /// Keys of a configuration file below this key: `grpc` makes `grpc.tls.key`.
     Under(String),
-    /// Flags: `tls.client_ca` is `--tls-client-ca`.
+    /// Command-line flags: `tls.client_ca` is `--tls-client-ca`.
     Flags,
-    /// Flags of a client, where `tls.ca` is `--ca`.
+    /// Command-line flags of a client: `tls.ca` is `--ca`.
     ClientFlags,
 }
 
 impl Keys {
-    /// Keys below `parent`.
+    /// Returns keys below `parent`.
     pub fn under(parent: impl Into<String>) -> Self {
         Self::Under(parent.into())
     }
 
-    /// The name of one setting.
+    /// Returns the user's name for a setting.
     pub fn name(&self, setting: &str) -> String {
         let flag = |s: &str| format!("--{}", s.replace(['.', '_'], "-"));
         match self {

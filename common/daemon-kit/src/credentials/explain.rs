@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Explains failed handshakes, and says what to do.
+//! Explains failed handshakes and says what to do.
 
 use std::error::Error;
 use tonic::Status;
 
-/// Words of rustls, h2 and tonic, and their meaning for the reader of the log.
+/// Messages of rustls, h2 and tonic, and their explanations.
 const MEANINGS: &[(&[&str], &str)] = &[
     (
         &["UnknownIssuer", "BadSignature"],
@@ -45,7 +45,7 @@ const MEANINGS: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// An error with its causes, on one line, each once.
+/// Returns an error with its causes on one line, each once.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -59,8 +59,8 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// Words of a connection that the other side ended. A refused handshake may look
-/// like that: its reason is lost when our first bytes cross its end.
+/// Messages of a connection closed by the peer. A refused handshake may look like
+/// this: its reason is lost if our first bytes arrive after the peer closed.
 const CLOSED: &[&str] = &[
     "broken pipe",
     "Broken pipe",
@@ -70,14 +70,14 @@ const CLOSED: &[&str] = &[
     "unexpected end of file",
 ];
 
-/// Credentials that a client shows to the server.
+/// Credentials that a client presents to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// It speaks in the clear.
+    /// No TLS.
     Clear,
-    /// It speaks TLS without a certificate of its own.
+    /// TLS without a client certificate.
     Tls,
-    /// It speaks TLS, with a certificate of its own.
+    /// TLS with a client certificate.
     Certificate,
 }
 
@@ -97,7 +97,7 @@ impl Shown {
     }
 }
 
-/// Meaning of an error's words, if they are those of a failed handshake.
+/// Returns the explanation of an error message, if it comes from a failed handshake.
 fn meaning(words: &str, shown: Shown) -> Option<&'static str> {
     let says = |signs: &[&str]| signs.iter().any(|s| words.contains(s));
     let known = MEANINGS.iter().find(|(signs, _)| says(signs));
@@ -106,15 +106,15 @@ fn meaning(words: &str, shown: Shown) -> Option<&'static str> {
         .or_else(|| says(CLOSED).then(|| shown.when_closed()))
 }
 
-/// A failed connection: what it means, and in brackets what was said.
+/// Explains a failed connection, with the original message in brackets.
 pub fn connection(error: &(dyn Error + 'static), shown: Shown) -> String {
     explained(chain(error), shown)
 }
 
-/// The message of a failed call, explained where the connection failed.
+/// Returns the message of a failed call, explained if the connection failed.
 pub fn status(status: &Status, shown: Shown) -> String {
     let mut words = status.message().to_owned();
-    // Without a cause the words are the server's own.
+    // Without a cause, the message is the server's own.
     let Some(source) = status.source() else {
         return words;
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The check of every call of a gRPC server: a layer around its services.
+//! The layer around a gRPC server's services that checks every call.
 
 use crate::credentials::refusals::Refusals;
 use crate::credentials::token::{Refusal, Token};
@@ -15,16 +15,16 @@ use tonic::codegen::http::{Request, Response, header::AUTHORIZATION};
 use tonic::transport::server::{TcpConnectInfo, TlsConnectInfo};
 use tower::{Layer, Service};
 
-/// Lets calls through that show the token, or come with a certificate.
+/// Lets calls through that carry the token or come with a client certificate.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    /// Without one, every connected client may call.
+    /// Required token; if `None`, every connected client may call.
     token: Option<Token>,
     refusals: Arc<Refusals>,
 }
 
 impl Gate {
-    /// A gate; without a token it is open.
+    /// Creates a gate; without a token it is open.
     pub fn new(token: Option<Token>, refusals: Arc<Refusals>) -> Self {
         Self { token, refusals }
     }
@@ -33,7 +33,7 @@ impl Gate {
         let Some(token) = &self.token else {
             return Ok(());
         };
-        // The handshake has verified it against the authorities.
+        // The handshake has verified the certificate against the authorities.
         let tls = request.extensions().get::<TlsConnectInfo<TcpConnectInfo>>();
         if tls.is_some_and(|t| t.peer_certs().is_some()) {
             return Ok(());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The connections of a gRPC server.
+//! Accepts the connections of a gRPC server.
 
 use crate::credentials::places::{FreePlace, Place, Places};
 use crate::credentials::seats::Seats;
@@ -12,18 +12,18 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
-/// Connections at once: of 1024 agents, 64 subscribers, and some operators.
+/// Most simultaneous connections: 1024 agents, 64 subscribers, and some operators.
 const MAX_CONNECTIONS: usize = 1152;
-/// Of them, of one address.
+/// Most simultaneous connections of one address.
 const MAX_OF_ADDRESS: usize = 64;
-/// A connection that is told to end has ended after so many ms.
+/// Longest time, in ms, to wait for a connection that was told to end.
 const ENDED_WITHIN: u32 = 100;
-/// Pause after an error, as that of too many open files.
+/// Pause after an accept error, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The connections of a listener, for `serve_with_incoming`: bounded in number, the next
-/// ones wait for one to end. Of an address that has too many, the one that has been silent for
-/// longest ends; the new one is closed where all have just spoken.
+/// Returns the connections of a listener, for `serve_with_incoming`. Their number is limited;
+/// further connections wait until one ends. If an address has too many, its longest silent
+/// connection ends; if all have just been active, the new connection is closed.
 pub fn incoming(
     listener: TcpListener,
 ) -> impl Stream<
@@ -53,7 +53,7 @@ pub fn incoming(
     })
 }
 
-/// A place for a connection of an address, if need be that of another of it.
+/// Takes a place for a connection, if need be by ending another connection of the address.
 async fn place(places: &Places, free: FreePlace, seats: &Seats, of: IpAddr) -> Option<Place> {
     if let Some(place) = free.take(of) {
         return Some(place);
@@ -61,7 +61,7 @@ async fn place(places: &Places, free: FreePlace, seats: &Seats, of: IpAddr) -> O
     if !seats.end_one(of) {
         return None;
     }
-    // Its task gives the place back.
+    // The ended connection's task releases the place.
     for _ in 0..ENDED_WITHIN {
         tokio::time::sleep(Duration::from_millis(1)).await;
         if let Some(place) = places.take(of) {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may call whom: certificates and bearer tokens of gRPC and HTTPS servers,
-//! and of their clients.
+//! Authentication: certificates and bearer tokens of gRPC and HTTPS servers and of
+//! their clients.
 //!
 //! | module | has |
 //! |---|---|
-//! | [`server`] | what a gRPC server asks of its callers, and when it refuses to start |
-//! | [`client`] | how a gRPC client shows who it is, and whom it trusts |
-//! | [`args`] | the flags of clients |
+//! | [`server`] | credentials that a gRPC server requires, and when it refuses to start |
+//! | [`client`] | how a gRPC client identifies itself, and whom it trusts |
+//! | [`args`] | command-line flags of clients |
 //! | [`gate`] | the check of every call |
-//! | [`http`] | HTTP servers: bounded connections, TLS, names, what answers forbid |
+//! | [`http`] | HTTP servers: limited connections, TLS, host names, security headers |
 //! | [`incoming`] | the connections of a gRPC server |
-//! | [`places`] | how many may be there at once, in all and of one address |
+//! | [`places`] | limits on simultaneous connections, in total and per address |
 //! | [`token`] | bearer tokens: from a file, compared in constant time |
-//! | [`refusals`] | callers who were refused: counted, slowed, logged at a limited rate |
+//! | [`refusals`] | refused callers: counted, slowed down, logged at a limited rate |
 //! | [`pem`] | certificates and keys from files, with errors that name the file |
-//! | [`explain`] | what a failed handshake means |
+//! | [`explain`] | explanations of failed handshakes |
 //!
-//! Nothing here reads a clock: the time that certificates are checked at is an
-//! argument. TLS is rustls with `ring`.
+//! Nothing here reads a clock: the time for checking certificates is an argument.
+//! TLS is rustls with `ring`.
 
 pub mod args;
 pub mod client;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Certificates and keys from PEM files. Whatever is wrong with one is an error
-//! that names the key and the file.
+//! Reads certificates and keys from PEM files. Every error names the setting and the
+//! file.
 
 use crate::credentials::{Error, Keys};
 use prost_types::Timestamp;
@@ -14,23 +14,23 @@ use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::sign::CertifiedKey;
 use tokio_rustls::rustls::{self, CertificateError, RootCertStore};
 
-/// The provider of every algorithm.
+/// Returns the provider of all cryptographic algorithms.
 pub fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// A certificate, those that lead to its root, and its key.
+/// A certificate, the chain to its root, and its private key.
 #[derive(Clone)]
 pub struct Identity {
-    /// As the file has it.
+    /// Content of the file.
     pub certificate_pem: Vec<u8>,
-    /// As the file has it.
+    /// Content of the file.
     pub key_pem: Vec<u8>,
-    /// With the key loaded.
+    /// The certificate with the key loaded.
     pub certified: CertifiedKey,
 }
 
-/// A file of a setting.
+/// A file and the setting that names it.
 struct File<'a> {
     key: String,
     path: &'a Path,
@@ -52,7 +52,7 @@ impl<'a> File<'a> {
 
     fn certificates(&self, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
         let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-        let all = all.map_err(|e| self.error(format!("is no PEM file: {e}")))?;
+        let all = all.map_err(|e| self.error(format!("is not a PEM file: {e}")))?;
         if all.is_empty() {
             return Err(self.error("no certificate in it (PEM, `BEGIN CERTIFICATE`)"));
         }
@@ -61,11 +61,11 @@ impl<'a> File<'a> {
 }
 
 /// Reads a certificate and its key, the settings `tls.certificate` and `tls.key`.
-/// `now_unix_s` is the time now, s.
+/// `now_unix_s` is the current Unix time in s.
 ///
 /// # Errors
-/// Files that cannot be read, a key that others can read, files that hold no PEM, do not belong together, or a
-/// certificate that has expired or is not valid yet.
+/// A file cannot be read or is not PEM, other users can read the key, the files do not match,
+/// or a certificate has expired or is not valid yet.
 pub fn identity(
     certificate: &Path,
     key: &Path,
@@ -97,10 +97,10 @@ pub fn identity(
     })
 }
 
-/// Reads the certificates of authorities, as PEM; at least one of them is valid.
+/// Reads the certificates of authorities, as PEM; at least one must be valid.
 ///
 /// # Errors
-/// A file that cannot be read, holds no certificate, or only such as have
+/// The file cannot be read, holds no certificate, or only certificates that have
 /// expired.
 pub fn authorities(
     path: &Path,
@@ -125,14 +125,14 @@ pub fn authorities(
     Err(file.error(problem.unwrap_or_default()))
 }
 
-/// Whether the dates of a certificate allow this time.
+/// Checks that a certificate is valid at this time.
 fn valid_at(certificate: &CertificateDer<'_>, now_unix_s: u64) -> Result<(), String> {
-    // One that rustls cannot parse is reported by the code that uses it.
+    // The code that uses the certificate reports it if rustls cannot parse it.
     let Ok(parsed) = ParsedCertificate::try_from(certificate) else {
         return Ok(());
     };
     let now = UnixTime::since_unix_epoch(Duration::from_secs(now_unix_s));
-    // Dates are looked at before anything else, so that no issuer is needed here.
+    // rustls checks the dates first, so no issuer is needed here.
     let nobody = RootCertStore::empty();
     let algorithms = provider().signature_verification_algorithms.all;
     let checked = rustls::client::verify_server_cert_signed_by_trust_anchor(
@@ -159,7 +159,7 @@ fn valid_at(certificate: &CertificateDer<'_>, now_unix_s: u64) -> Result<(), Str
     }
 }
 
-/// The day, UTC, of a time in seconds.
+/// Returns the UTC date of a Unix time.
 fn date(unix_s: u64) -> String {
     let time = Timestamp {
         seconds: unix_s as i64,

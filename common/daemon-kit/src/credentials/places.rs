@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Places of a server: bounded in number, and in how many one address may have.
+//! Limits the number of a server's connections, in total and per address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The part of an IPv6 address that a site gives to one network.
+/// Mask of the network part (64 bits) of an IPv6 address.
 const NETWORK: u128 = !0 << 64;
 
-/// Places for connections, or for something that takes as long. Cheap to clone.
+/// A pool of places for connections or similarly long uses. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Places {
     free: Arc<Semaphore>,
@@ -17,14 +17,14 @@ pub struct Places {
     most_of_one: usize,
 }
 
-/// A place reserved for the next connection; dropped, it is free again.
+/// A place reserved for the next connection; dropping it frees the place.
 #[derive(Debug)]
 pub struct FreePlace {
     permit: OwnedSemaphorePermit,
     places: Places,
 }
 
-/// A place that is taken; dropped, it is free again.
+/// A place taken by an address; dropping it frees the place.
 #[derive(Debug)]
 pub struct Place {
     _permit: OwnedSemaphorePermit,
@@ -33,8 +33,8 @@ pub struct Place {
 }
 
 impl Places {
-    /// So many places, and so many of them for one address (of IPv6, one network of 64
-    /// bits).
+    /// Creates a pool of `places`, of which one address (in IPv6, one /64 network) may take
+    /// `most_of_one`.
     pub fn new(places: usize, most_of_one: usize) -> Self {
         Self {
             free: Arc::new(Semaphore::new(places)),
@@ -43,7 +43,7 @@ impl Places {
         }
     }
 
-    /// Waits for a place.
+    /// Waits for a free place.
     pub async fn free(&self) -> FreePlace {
         loop {
             // The semaphore is never closed.
@@ -54,7 +54,7 @@ impl Places {
         }
     }
 
-    /// A place for an address, unless all are taken, or all that it may have.
+    /// Takes a place for an address; `None` if no place is free or the address has its maximum.
     pub fn take(&self, of: IpAddr) -> Option<Place> {
         let permit = Arc::clone(&self.free).try_acquire_owned().ok()?;
         let places = self.clone();
@@ -67,7 +67,7 @@ impl Places {
 }
 
 impl FreePlace {
-    /// Takes it for an address, unless that has all that it may have.
+    /// Takes the place for an address; `None` if the address has its maximum.
     pub fn take(self, of: IpAddr) -> Option<Place> {
         let of = party(of);
         {
@@ -98,7 +98,7 @@ impl Drop for Place {
     }
 }
 
-/// Whom an address stands for: one host has many of IPv6.
+/// Returns the key under which an address counts: a host has many IPv6 addresses.
 pub(super) fn party(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(a) => IpAddr::V6(Ipv6Addr::from_bits(a.to_bits() & NETWORK)),

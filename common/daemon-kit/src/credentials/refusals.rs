@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Callers who were refused.
+//! Counts, slows down and logs refused calls.
 
 use crate::credentials::token::Refusal;
 use std::net::SocketAddr;
@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// Pause before the answer to a wrong token.
+/// Delay of the answer to a wrong token.
 const AFTER_WRONG_TOKEN: Duration = Duration::from_millis(500);
-/// Answers that are held back at once. The others wait for their turn: guessing on many connections
-/// gets no faster answers.
+/// Most answers delayed at the same time. Further answers wait their turn, so that guessing on
+/// many connections is no faster.
 const MAX_HELD: usize = 256;
-/// At most one line of the log, and one that sums up, in this time.
+/// Period in which at most one refusal is logged, and one summary.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// Counts them, slows those who guess, and tells of them at a limited rate.
+/// Counts refused calls, slows down guessing, and logs refusals at a limited rate.
 #[derive(Debug)]
 pub struct Refusals {
     server: &'static str,
@@ -28,7 +28,7 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// Of one server, by the name that the log gives it.
+    /// Creates the counters of one server; `server` is its name in the log.
     pub fn new(server: &'static str) -> Arc<Self> {
         Arc::new(Self::pausing(server, AFTER_WRONG_TOKEN))
     }
@@ -44,12 +44,12 @@ impl Refusals {
         }
     }
 
-    /// Calls without a token, and calls with a wrong one.
+    /// Returns the number of calls without a token, and with a wrong token.
     pub fn counts(&self) -> [u64; 2] {
         [&self.missing, &self.wrong].map(|n| n.load(Ordering::Relaxed))
     }
 
-    /// Notes one, and waits where guessing has to take long. Needs a tokio runtime.
+    /// Counts a refusal, and waits if the token was wrong. Needs a tokio runtime.
     pub async fn refused(self: &Arc<Self>, why: Refusal, from: Option<SocketAddr>) {
         let (counter, what) = match why {
             Refusal::Missing | Refusal::NotBearer => (&self.missing, "without a token"),
@@ -58,8 +58,8 @@ impl Refusals {
         counter.fetch_add(1, Ordering::Relaxed);
         self.tell(what, from);
         if why == Refusal::Wrong {
-            // The place is given back also when the caller does not wait. Callers are
-            // bounded where connections are accepted.
+            // The permit is released even if the caller goes away. The number of callers is
+            // limited where connections are accepted.
             let _held = self.held.acquire().await;
             tokio::time::sleep(self.pause).await;
         }

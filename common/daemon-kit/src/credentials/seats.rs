@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which connection of an address ends for the next one, when it has all that it may have:
-//! the one that has been silent for longest. So connections that only stay open keep nobody
-//! out who wants to call.
+//! Chooses the connection to end when an address with its maximum of connections opens
+//! another: the connection that has been silent for longest. So idle connections do not
+//! keep out a client that wants to call.
 
 use crate::credentials::places::party;
 use futures::task::AtomicWaker;
@@ -11,14 +11,14 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// A connection keeps its place for as long after it was last heard.
+/// Time for which a connection keeps its place after its peer last sent something.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// Ends a connection from outside.
+/// Handle of a connection that can end it from outside.
 #[derive(Debug)]
 pub(super) struct Seat {
     begun: Instant,
-    /// Time from `begun` to the last that was heard, ms.
+    /// Time from `begun` until the peer last sent something, in ms.
     heard_ms: AtomicU64,
     is_ended: AtomicBool,
     waker: AtomicWaker,
@@ -34,13 +34,13 @@ impl Seat {
         })
     }
 
-    /// The peer has sent something.
+    /// Records that the peer sent something.
     pub(super) fn heard(&self) {
         let ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.heard_ms.store(ms, Ordering::Relaxed);
     }
 
-    /// Ready once the connection is to end.
+    /// Returns ready when the connection has to end.
     pub(super) fn poll_ended(&self, context: &Context<'_>) -> Poll<()> {
         self.waker.register(context.waker());
         match self.is_ended.load(Ordering::Acquire) {
@@ -65,7 +65,7 @@ impl Seat {
 pub(super) struct Seats(Vec<(IpAddr, Weak<Seat>)>);
 
 impl Seats {
-    /// A seat for a connection of an address.
+    /// Makes a seat for a connection of an address.
     pub(super) fn take(&mut self, of: IpAddr) -> Arc<Seat> {
         self.0.retain(|(_, seat)| seat.strong_count() > 0);
         let seat = Seat::new();
@@ -73,8 +73,8 @@ impl Seats {
         seat
     }
 
-    /// Ends the connection of an address that has been silent for longest; false when none
-    /// has been for [`KEPT`].
+    /// Ends the longest silent connection of an address; returns false if none has been silent
+    /// for [`KEPT`].
     pub(super) fn end_one(&self, of: IpAddr) -> bool {
         let of = party(of);
         let its = self.0.iter().filter(|(who, _)| *who == of);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Credentials that a gRPC server asks of its callers.
+//! Credentials that a gRPC server requires of its callers.
 
 use crate::credentials::gate::Gate;
 use crate::credentials::pem;
@@ -15,42 +15,42 @@ use tonic::transport::server::ServerTlsConfig;
 use tonic::transport::{Certificate, Identity, Server};
 use tower::layer::util::{Identity as NoLayer, Stack};
 
-/// A client that does not shake hands by then is let go.
+/// Time limit for a TLS handshake.
 pub const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Calls at once over one connection.
+/// Most simultaneous calls over one connection.
 const MAX_STREAMS: u32 = 100;
-/// A client that does not answer within [`ALIVE_WITHIN`] when it is asked, this often,
-/// is gone: its host has lost power, or the path to it is cut.
+/// Interval of keepalive pings. A client that does not answer within [`ALIVE_WITHIN`] is
+/// gone: its host lost power, or the path to it is cut.
 const ALIVE_EVERY: Duration = Duration::from_secs(20);
 const ALIVE_WITHIN: Duration = Duration::from_secs(20);
 
-/// A server's certificate, PEM.
+/// TLS settings of a server; all files are PEM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerTls {
-    /// The certificate, followed by those that lead to its root.
+    /// The certificate, followed by the chain to its root.
     #[serde(alias = "cert")]
     pub certificate: PathBuf,
-    /// Its private key.
+    /// Private key of the certificate.
     pub key: PathBuf,
-    /// Mutual TLS: clients show a certificate that one of these authorities signed.
+    /// Mutual TLS: clients present a certificate signed by one of these authorities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_ca: Option<PathBuf>,
 }
 
-/// Settings of one gRPC server.
+/// Access settings of one gRPC server.
 #[derive(Clone, Copy, Debug)]
 pub struct Protection<'a> {
     /// Address to listen on.
     pub listen: SocketAddr,
-    /// Name of the setting of that address: `grpc.listen`, `--grpc`.
+    /// Name of the setting for that address: `grpc.listen`, `--grpc`.
     pub listen_key: &'a str,
-    /// TLS, mutual with `client_ca`.
+    /// TLS settings; mutual TLS with `client_ca`.
     pub tls: Option<&'a ServerTls>,
-    /// The token of callers that show no certificate.
+    /// File with the token required of callers without a certificate.
     pub token_file: Option<&'a Path>,
-    /// Serve everybody who reaches the address.
+    /// Whether to serve everybody who can reach the address.
     pub insecure: bool,
 }
 
@@ -59,11 +59,11 @@ impl Protection<'_> {
         !self.listen.ip().to_canonical().is_loopback()
     }
 
-    /// Whether the settings fit each other. No I/O.
+    /// Checks that the settings fit together. No I/O.
     ///
     /// # Errors
-    /// An address that others reach without anything that keeps them out;
-    /// `insecure` where something keeps them out.
+    /// Other machines can reach the address and no credentials are required; or `insecure`
+    /// is set although credentials are required.
     pub fn check(&self, keys: &Keys) -> Result<(), Error> {
         let [tls, token, insecure] =
             ["tls.certificate", "token_file", "insecure"].map(|k| keys.name(k));
@@ -75,7 +75,7 @@ impl Protection<'_> {
         if self.beyond_loopback() && open && !self.insecure {
             let [key, client_ca] = ["tls.key", "tls.client_ca"].map(|k| keys.name(k));
             let problem = format!(
-                "{} can be reached from other machines, and nothing says who may call: set {tls} and {key} \
+                "{} can be reached from other machines, but no credentials are set: set {tls} and {key} \
                  (with {client_ca} for mutual TLS), or {token}, or listen on 127.0.0.1; {insecure} serves everybody",
                 self.listen
             );
@@ -84,7 +84,7 @@ impl Protection<'_> {
         Ok(())
     }
 
-    /// Warning for the log about what is left open.
+    /// Returns a warning for the log about missing protection.
     pub fn warning(&self, keys: &Keys) -> Option<String> {
         if !self.beyond_loopback() {
             return None;
@@ -107,7 +107,7 @@ impl Protection<'_> {
     }
 }
 
-/// The credentials of one server, read and checked.
+/// A server's credentials, read and checked.
 #[derive(Clone, Debug)]
 pub struct ServerCredentials {
     tls: Option<ServerTlsConfig>,
@@ -117,7 +117,7 @@ pub struct ServerCredentials {
 }
 
 impl ServerCredentials {
-    /// Of a server that serves everybody who reaches it.
+    /// Returns the credentials of a server that serves everybody who can reach it.
     pub fn open(name: &'static str) -> Self {
         Self {
             tls: None,
@@ -128,10 +128,10 @@ impl ServerCredentials {
     }
 
     /// Reads the files. With `client_ca` and a token, either lets a caller in.
-    /// `name` is the server's in the log; `now_unix_s` the time now, s.
+    /// `name` is the server's name in the log; `now_unix_s` the current Unix time in s.
     ///
     /// # Errors
-    /// As [`Protection::check`]; files that cannot be used.
+    /// Same as [`Protection::check`]; also if a file cannot be used.
     pub fn load(
         p: &Protection<'_>,
         keys: &Keys,
@@ -176,20 +176,20 @@ impl ServerCredentials {
         })
     }
 
-    /// Credentials that callers need, in a few words.
+    /// Returns a short description of the credentials that callers need.
     pub fn summary(&self) -> &'static str {
         self.summary
     }
 
-    /// Calls that were refused.
+    /// Returns the counters of refused calls.
     pub fn refusals(&self) -> &Arc<Refusals> {
         &self.refusals
     }
 
-    /// A server that asks for these credentials; services are added to it.
+    /// Builds a server that requires these credentials, to which services can be added.
     ///
     /// # Errors
-    /// An error of rustls with files that were good when they were read.
+    /// rustls rejects files that were good when they were read.
     pub fn server(&self) -> Result<Server<Stack<Gate, NoLayer>>, Error> {
         let mut server = Server::builder()
             .max_concurrent_streams(MAX_STREAMS)
@@ -206,9 +206,9 @@ impl ServerCredentials {
     }
 }
 
-/// rustls picks a provider by itself only as long as no crate brings a second one.
+/// Selects `ring`: rustls picks a provider by itself only if there is just one.
 pub(crate) fn use_ring() {
-    // An error says that one is set.
+    // An error means that a provider is already set.
     let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
 }
 

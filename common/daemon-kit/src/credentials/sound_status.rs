@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Answers of a gRPC server whose status can be read.
+//! Removes unreadable status details from the responses of a gRPC server.
 //!
-//! `tonic` 0.14 panics in the client where the details of a status
-//! (`grpc-status-details-bin`) are no base64, which takes a hostile server or, without
-//! TLS, one changed byte. Such details are taken away before tonic sees them; code
-//! and message stay.
+//! `tonic` 0.14 panics in the client if the details of a status
+//! (`grpc-status-details-bin`) are not base64, which takes a hostile server or, without
+//! TLS, one changed byte. Such details are removed before tonic sees them; code and
+//! message stay.
 
 use base64::Engine;
 use base64::engine::DecodePaddingMode;
@@ -16,13 +16,13 @@ use tonic::codegen::{Bytes, StdError};
 
 const DETAILS: &str = "grpc-status-details-bin";
 
-/// As tonic reads it: padding or not.
+/// Base64 as tonic decodes it, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The answer without unreadable details, in its headers or trailers.
+/// Removes unreadable details from a response's headers and trailers.
 pub(crate) fn sound<B>(mut answer: Response<B>) -> Response<Body>
 where
     B: tonic::codegen::Body<Data = Bytes> + Send + 'static,
@@ -39,14 +39,14 @@ where
     })
 }
 
-/// Takes details away that are no base64.
+/// Removes details that are not base64.
 fn clean(headers: &mut HeaderMap) {
     let unreadable = headers
         .get(DETAILS)
         .is_some_and(|v| BASE64.decode(v.as_bytes()).is_err());
     if unreadable {
         headers.remove(DETAILS);
-        tracing::warn!("the details of a gRPC status are no base64, and are left out");
+        tracing::warn!("the details of a gRPC status are not base64 and are left out");
     }
 }
 
@@ -61,7 +61,7 @@ mod tests {
     use tonic::codegen::http::{HeaderValue, Request};
     use tower::util::MapResponse;
 
-    /// Answers every call with a status of the code 9, in the headers or in the trailers.
+    /// Answers every call with status code 9, in the headers or in the trailers.
     #[derive(Clone)]
     struct Server {
         details: &'static str,

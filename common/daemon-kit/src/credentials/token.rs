@@ -5,10 +5,10 @@ use crate::credentials::{Error, Keys};
 use std::fmt;
 use std::path::Path;
 
-/// Fewest characters of a token.
+/// Smallest length of a token, in characters.
 pub const MIN_LENGTH: usize = 8;
 
-/// A secret that a caller shows; never printed.
+/// A secret that a caller sends; never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -18,27 +18,27 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Why a call is refused.
+/// Reason why a call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It shows no token.
+    /// The call has no token.
     Missing,
-    /// The header it shows is not `Bearer TOKEN`.
+    /// The header is not `Bearer TOKEN`.
     NotBearer,
-    /// It shows another token.
+    /// The token is wrong.
     Wrong,
 }
 
 impl Token {
-    /// A given token.
+    /// Creates a token from a text.
     pub fn new(token: impl Into<String>) -> Self {
         Self(token.into())
     }
 
-    /// The content of a file, without the end of the line.
+    /// Reads a token from a file, without the end of the line.
     ///
     /// # Errors
-    /// A file that cannot be read, that others can read, or that holds no token.
+    /// The file cannot be read, other users can read it, or it holds no token.
     pub fn read(path: &Path, keys: &Keys) -> Result<Self, Error> {
         let key = || keys.name("token_file");
         let bytes = durable_fs::read_secret(path)
@@ -55,15 +55,15 @@ impl Token {
         Ok(Self(token.to_owned()))
     }
 
-    /// The value of the header `authorization`.
+    /// Returns the value of the `authorization` header.
     pub fn header(&self) -> String {
         format!("Bearer {}", self.0)
     }
 
-    /// Whether the header `authorization` of a call carries this token.
+    /// Checks that the `authorization` header of a call carries this token.
     ///
     /// # Errors
-    /// Why it does not.
+    /// The reason why it does not.
     pub fn check(&self, header: Option<&[u8]>) -> Result<(), Refusal> {
         let header = header.ok_or(Refusal::Missing)?;
         let shown = header.strip_prefix(b"Bearer ").ok_or(Refusal::NotBearer)?;
@@ -75,7 +75,7 @@ impl Token {
     }
 }
 
-/// Compares in time that does not depend on where they differ.
+/// Compares in a time that does not depend on where the values differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
 }

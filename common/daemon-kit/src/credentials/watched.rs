@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A connection whose peer has to use it.
+//! A connection that ends if its peer does not use it.
 
 use crate::credentials::places::Place;
 use crate::credentials::seats::Seat;
@@ -13,13 +13,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 use tonic::transport::server::Connected;
 
-/// A peer that has sent nothing by then is let go.
+/// Time within which a peer has to begin sending.
 const FIRST_WITHIN: Duration = Duration::from_secs(10);
-/// A peer that takes nothing for so long is let go.
+/// Longest time for which a peer may stop reading.
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
 
-/// A stream with its place: given back when the stream ends, or when its peer does not
-/// begin to send, or does not go on reading.
+/// A stream and its place. The stream times out if its peer does not begin to send or stops
+/// reading; the place is freed when the stream is dropped.
 #[derive(Debug)]
 pub(crate) struct Watched<S> {
     stream: S,
@@ -31,12 +31,12 @@ pub(crate) struct Watched<S> {
 }
 
 impl<S> Watched<S> {
-    /// Needs a tokio runtime.
+    /// Wraps a stream. Needs a tokio runtime.
     pub(crate) fn new(stream: S, place: Place) -> Self {
         Self::on_seat(stream, place, Seat::new())
     }
 
-    /// One that `seat` can end.
+    /// Wraps a stream that `seat` can end.
     pub(super) fn on_seat(stream: S, place: Place, seat: Arc<Seat>) -> Self {
         let watched = Self::within(stream, place, FIRST_WITHIN, TAKEN_WITHIN);
         Self { seat, ..watched }
@@ -53,7 +53,7 @@ impl<S> Watched<S> {
         }
     }
 
-    /// Passes on the result of a write; one that stalls too long times out.
+    /// Passes on the result of a write; a write that stalls for too long times out.
     fn written<T>(
         &mut self,
         written: Poll<io::Result<T>>,
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(e.kind(), io::ErrorKind::TimedOut);
         let mut taken = [0; 8];
         peer.read_exact(&mut taken).await.unwrap();
-        // It reads again: the time of the next write starts again.
+        // The peer reads again, so the next write has a new time limit.
         watched.write_all(&[7; 8]).await.unwrap();
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The declaration.
+//! Macros that declare metrics.
 
 /// Declares a struct of metrics. A field is
 ///
@@ -8,12 +8,12 @@
 /// counter|gauge FIELD: TYPE [= "name"] [=> "label" in VALUES],
 /// ```
 ///
-/// The name is that of the field where none is given. `TYPE` is one of the types
-/// that are [`Measured`](crate::metrics::Measured); with a label, an array as long as
+/// The name defaults to the field's. `TYPE` is a type that is
+/// [`Measured`](crate::metrics::Measured); with a label, an array as long as
 /// `VALUES`. Attributes of the struct are kept.
 ///
-/// A struct declared as `struct NAME: Sum` is counted in several places: `+=` adds
-/// the counters of another one, field by field.
+/// A struct declared as `struct NAME: Sum` is for counting in several places: `+=`
+/// adds the counters of another such struct, field by field.
 #[macro_export]
 macro_rules! metrics {
     (
@@ -92,8 +92,8 @@ macro_rules! metrics {
     };
 }
 
-/// A table of metrics that are read from elsewhere: pairs of a
-/// [`MetricDoc`](crate::metrics::MetricDoc) and what its value is read by. A row is
+/// Makes a table of metrics whose values are computed: pairs of a
+/// [`MetricDoc`](crate::metrics::MetricDoc) and an expression for the value. A row is
 ///
 /// ```text
 /// counter|gauge NAME "Help text": VALUE;
@@ -105,7 +105,7 @@ macro_rules! metric_table {
     };
 }
 
-/// The metric's name: as given, or the field's.
+/// Returns the metric's name: the given name, or the field's.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! metric_name {
@@ -117,8 +117,8 @@ macro_rules! metric_name {
     };
 }
 
-/// Help text from a doc comment: without the space it begins with and without
-/// its full stop.
+/// Turns a doc comment into a help text, without the leading space and the full
+/// stop.
 pub(crate) const fn sentence(text: &'static str) -> &'static str {
     let text = text.trim_ascii();
     match text.as_bytes() {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     metrics! {
-        /// Counters of each of several threads.
+        /// Counters that each of several threads has.
         #[derive(Debug, Default, Clone, PartialEq, Eq)]
         struct OfThread: Sum {
             /// All of them.

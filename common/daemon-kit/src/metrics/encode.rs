@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Declared metrics as Prometheus reads them. The registry adds the program's prefix.
+//! Encodes declared metrics for Prometheus. The registry adds the program's prefix.
 
 use crate::metrics::{Kind, MetricDoc, Metrics, Number, Sample};
 use prometheus_client::encoding::{
@@ -17,7 +17,7 @@ fn value(kind: Kind, number: Number, to: MetricEncoder<'_>) -> fmt::Result {
             ConstGauge::new(i64::try_from(v).unwrap_or(i64::MAX)).encode(to)
         }
         (Kind::Gauge, Number::Real(v)) => ConstGauge::new(v).encode(to),
-        // They are no numbers: see `histograms` and `infos`.
+        // These are not numbers: see `histograms` and `infos`.
         (Kind::Histogram | Kind::Info, _) => Err(fmt::Error),
     }
 }
@@ -32,15 +32,15 @@ fn descriptor<'e>(
         Kind::Histogram => MetricType::Histogram,
         Kind::Info => MetricType::Info,
     };
-    // OpenMetrics puts the suffix of an info where its values are.
+    // OpenMetrics adds an info's suffix to the samples, not to the name.
     let name = doc.name.strip_suffix("_info").unwrap_or(doc.name);
     e.encode_descriptor(name, doc.help, None, metric_type)
 }
 
-/// One metric with its values, each with its labels. Without a value it is left out.
+/// Encodes a metric and its labelled values. A metric without values is left out.
 ///
 /// # Errors
-/// The text has no room.
+/// The text cannot be written.
 pub fn family<const N: usize>(
     e: &mut DescriptorEncoder<'_>,
     doc: &MetricDoc,
@@ -57,27 +57,27 @@ pub fn family<const N: usize>(
     Ok(())
 }
 
-/// A metric without labels.
+/// Encodes a metric without labels.
 ///
 /// # Errors
-/// As [`family`].
+/// Same as [`family`].
 pub fn single(e: &mut DescriptorEncoder<'_>, doc: &MetricDoc, number: Number) -> fmt::Result {
     value(doc.kind, number, descriptor(e, doc)?)
 }
 
-/// Counts and sum of a histogram.
+/// Counts and sum of the values in a histogram.
 #[derive(Clone, Copy, Debug)]
 pub struct Distribution<'c> {
-    /// Of all values.
+    /// Sum of all values.
     pub sum: f64,
-    /// By bucket; one more than there are bounds, for the values above the last.
+    /// Count of each bucket; the last one, beyond all bounds, is for larger values.
     pub counts: &'c [u64],
 }
 
-/// A histogram, once for each set of labels. `bounds`: the largest value of each bucket but the last.
+/// Encodes a histogram for each set of labels. `bounds`: upper bound of each bucket but the last.
 ///
 /// # Errors
-/// As [`family`].
+/// Same as [`family`].
 pub fn histograms<'c, const N: usize>(
     e: &mut DescriptorEncoder<'_>,
     doc: &MetricDoc,
@@ -99,10 +99,10 @@ pub fn histograms<'c, const N: usize>(
     Ok(())
 }
 
-/// An info, once for each set of labels.
+/// Encodes an info for each set of labels.
 ///
 /// # Errors
-/// As [`family`].
+/// Same as [`family`].
 pub fn infos<const N: usize>(
     e: &mut DescriptorEncoder<'_>,
     doc: &MetricDoc,
@@ -119,10 +119,10 @@ pub fn infos<const N: usize>(
     Ok(())
 }
 
-/// Every metric of a struct.
+/// Encodes every metric of a struct.
 ///
 /// # Errors
-/// As [`family`].
+/// Same as [`family`].
 pub fn all(e: &mut DescriptorEncoder<'_>, metrics: &impl Metrics) -> fmt::Result {
     let mut values: Vec<(&'static MetricDoc, Vec<Sample>)> = Vec::new();
     metrics.visit(&mut |doc, sample| match values.last_mut() {

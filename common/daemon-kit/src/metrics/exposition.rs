@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `/metrics`: OpenMetrics 1.0 for readers that ask for it, else the older text format 0.0.4,
-//! which every tool reads.
+//! `/metrics`: OpenMetrics 1.0 for clients that ask for it, otherwise the older text format
+//! 0.0.4, which every tool reads.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use prometheus_client::registry::Registry;
 use crate::metrics::MetricDoc;
 use crate::metrics::encode::infos;
 
-/// Info that every program has.
+/// The build info, which every program has.
 pub const BUILD_INFO: MetricDoc = MetricDoc::info(
     "build_info",
     "Version of the program and commit that it was built from",
@@ -23,7 +23,7 @@ pub const BUILD_INFO: MetricDoc = MetricDoc::info(
 
 const OPENMETRICS: &str = "application/openmetrics-text";
 
-/// How metrics are written.
+/// Text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// OpenMetrics 1.0.
@@ -33,7 +33,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The one that a request prefers; of two that it likes equally, OpenMetrics where it is named.
+    /// Returns the format that a request prefers; OpenMetrics if both are equal and it is named.
     pub fn asked_for(headers: &HeaderMap) -> Self {
         let (mut openmetrics, mut text) = (0.0, 0.0);
         for range in headers.get_all(ACCEPT).iter().flat_map(ranges) {
@@ -58,10 +58,10 @@ impl Format {
         }
     }
 
-    /// The metrics of a program, and its build info; `prefix` such as `tidemark_collector`.
+    /// Writes a program's metrics and build info; `prefix` is, for example, `tidemark_collector`.
     ///
     /// # Errors
-    /// A metric could not be written.
+    /// A metric cannot be written.
     pub fn write(self, prefix: &str, metrics: Box<dyn Collector>) -> Result<String, fmt::Error> {
         let mut registry = Registry::with_prefix(prefix);
         registry.register_collector(Box::new(Build));
@@ -74,7 +74,7 @@ impl Format {
         })
     }
 
-    /// The answer with what [`Format::write`] gave.
+    /// Makes a response from the result of [`Format::write`].
     pub fn answer(self, text: Result<String, fmt::Error>) -> Response {
         let head = [(CONTENT_TYPE, self.content_type()), (VARY, "Accept")];
         match text {
@@ -116,8 +116,8 @@ impl Collector for Build {
     }
 }
 
-/// OpenMetrics, as it is written here, in the older format: there, a counter's name has its
-/// `_total` in the head as well, an info is a gauge, and nothing marks the end.
+/// Converts OpenMetrics text to the older format, in which a counter's `_total` is also in the
+/// header lines, an info is a gauge, and nothing marks the end.
 fn classic(openmetrics: &str) -> String {
     let mut text = String::with_capacity(openmetrics.len() + 1024);
     let mut help = "";

@@ -2,9 +2,9 @@
 //! Metrics, declared once.
 //!
 //! [`metrics!`](crate::metrics!) declares a struct whose fields are metrics. The doc comment of a
-//! field is its help text; name, kind, unit and labels stand next to the field. The struct is an
-//! ordinary struct for the code that counts, and lists itself for `/metrics` ([`Metrics::visit`])
-//! and for the documents ([`Metrics::DOCS`]).
+//! field is its help text; name, kind, unit and labels are declared with the field. The struct is
+//! an ordinary struct for the code that counts, and lists its metrics for `/metrics`
+//! ([`Metrics::visit`]) and for the documentation ([`Metrics::DOCS`]).
 //!
 //! ```
 //! use daemon_kit::metrics;
@@ -34,8 +34,8 @@
 //! assert_eq!(Receiver::DOCS[0].help, "Datagrams received");
 //! ```
 //!
-//! Metrics that are no fields (one per link, one that is computed) are rows of a
-//! [`metric_table!`](crate::metric_table!) or constants: [`MetricDoc::gauge`], [`MetricDoc::counter`].
+//! Metrics that are not fields (metrics per link, computed metrics) are rows of a
+//! [`metric_table!`](crate::metric_table!) or constants ([`MetricDoc::gauge`], ...).
 
 mod declare;
 #[cfg(feature = "prometheus")]
@@ -46,21 +46,21 @@ mod value;
 
 pub use value::{Measured, Number, Sum};
 
-/// Kinds of metric, by how they change over time.
+/// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Only grows. Prometheus sees it with the suffix `_total`.
+    /// Only grows. Prometheus shows its name with the suffix `_total`.
     Counter,
     /// Goes up and down.
     Gauge,
-    /// Counts values by size, since the start: `_bucket`, `_sum` and `_count`.
+    /// Counts values by size since the start: `_bucket`, `_sum` and `_count`.
     Histogram,
-    /// Says in its labels; its value is 1.
+    /// Has its content in labels; the value is 1.
     Info,
 }
 
 impl Kind {
-    /// As the documents call it.
+    /// Name of the kind in the documentation.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -71,16 +71,16 @@ impl Kind {
     }
 }
 
-/// A metric as the documents and Prometheus know it.
+/// Description of a metric for the documentation and Prometheus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetricDoc {
-    /// Name without the program's prefix and without `_total`; of an info with its `_info`.
+    /// Name without the program's prefix and without `_total`; an info's name has its `_info`.
     pub name: &'static str,
-    /// Its kind.
+    /// Kind of the metric.
     pub kind: Kind,
-    /// Names of its labels.
+    /// Names of the labels.
     pub labels: &'static [&'static str],
-    /// Quantity it counts or measures, without a full stop.
+    /// The quantity counted or measured, without a full stop.
     pub help: &'static str,
 }
 
@@ -124,7 +124,7 @@ impl MetricDoc {
         Self { labels, ..self }
     }
 
-    /// Name as Prometheus shows it, for a program's `prefix` such as
+    /// Returns the name as shown by Prometheus, for a program's `prefix` such as
     /// `tidemark_collector`.
     pub fn full_name(&self, prefix: &str) -> String {
         let total = match self.kind {
@@ -140,7 +140,7 @@ impl MetricDoc {
 pub enum Sample {
     /// The metric's only value.
     Value(Number),
-    /// One of several, with the value of the metric's only label.
+    /// One of several values, with the value of the metric's only label.
     Labelled(&'static str, Number),
 }
 
@@ -152,7 +152,7 @@ pub trait Metrics {
     /// Calls `each` with every value, in the order of [`Metrics::DOCS`].
     fn visit(&self, each: &mut dyn FnMut(&'static MetricDoc, Sample));
 
-    /// Every metric, for a list that joins several structs.
+    /// Returns every metric, for a list that joins several structs.
     fn table() -> Vec<MetricDoc> {
         Self::DOCS.to_vec()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Types of the fields of a metrics struct.
+//! Field types of a metrics struct.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::metrics::Sample;
 
-/// A value: counts stay whole.
+/// Value of a metric; counts stay integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// A count.
@@ -17,7 +17,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// The value as a float; counts above 2^53 lose their last digits.
+    /// Returns the value as a float; counts above 2^53 lose their last digits.
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Whole(v) => v as f64,
@@ -25,7 +25,7 @@ impl Number {
         }
     }
 
-    /// The value as a count; a measure is cut to its whole part, not below 0.
+    /// Returns the value as a count; a measure is truncated, and at least 0.
     pub fn as_u64(self) -> u64 {
         match self {
             Self::Whole(v) => v,
@@ -55,9 +55,9 @@ impl From<f64> for Number {
     }
 }
 
-/// Type of a counter that several threads count for themselves.
+/// Type of a counter that several threads count separately.
 pub trait Sum {
-    /// Adds what another one has counted.
+    /// Adds the count of another counter.
     fn add(&mut self, other: &Self);
 }
 
@@ -75,10 +75,10 @@ impl<T: Sum, const N: usize> Sum for [T; N] {
     }
 }
 
-/// Type of a field that is a metric: one value, or one for each value of a label.
+/// Type of a metric field: one value, or one value for each label value.
 pub trait Measured {
-    /// Calls `each` with every value. `labels` are the values of the field's
-    /// label; none for a field without one.
+    /// Calls `each` with every value. `labels` are the values of the field's label;
+    /// empty for a field without a label.
     fn samples(&self, labels: &[&'static str], each: &mut dyn FnMut(Sample));
 }
 
@@ -109,7 +109,7 @@ impl<T: Measured> Measured for Arc<T> {
     }
 }
 
-/// Nothing is said where there is no value.
+/// `None` has no sample.
 impl<T: Measured> Measured for Option<T> {
     fn samples(&self, labels: &[&'static str], each: &mut dyn FnMut(Sample)) {
         if let Some(v) = self {
@@ -118,7 +118,7 @@ impl<T: Measured> Measured for Option<T> {
     }
 }
 
-/// One value for each value of the label, in their order.
+/// One value for each label value, in the same order.
 impl<T: Measured, const N: usize> Measured for [T; N] {
     fn samples(&self, labels: &[&'static str], each: &mut dyn FnMut(Sample)) {
         for (v, &label) in self.iter().zip(labels) {

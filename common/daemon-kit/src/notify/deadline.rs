@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An end that comes in time, also where a disk or a server hangs.
+//! Makes a program end in time even if a disk or a server hangs.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Ends the process when it has not ended by itself; dropped, it does nothing.
+/// Ends the process unless it ends by itself in time; dropping it cancels it.
 #[derive(Debug)]
 pub struct Deadline {
     _ended: Sender<()>,
 }
 
 impl Deadline {
-    /// How long an end may take in all: below the 5 s that are promised.
+    /// Longest time that an end may take: below the promised 5 s.
     pub const END: Duration = Duration::from_millis(4_700);
 
-    /// Waits from now on, for `most`; `left` says in the log what is lost then.
+    /// Starts a deadline of `most` from now; `left` says in the log what is then lost.
     ///
     /// # Errors
-    /// There is no thread to wait.
+    /// The thread cannot be started.
     pub fn start(most: Duration, left: &'static str) -> io::Result<Self> {
         let (ended, wait) = channel();
         std::thread::Builder::new()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages between a program and its starter. The program tells the service manager
-//! (`sd_notify(3)`) that it is ready, that it is alive, that it stops; without one ($NOTIFY_SOCKET)
-//! nothing is told. And it is asked to end, by signals ([`Stop`]), within a time ([`Deadline`]).
+//! Messages between a program and the service manager. The program reports (`sd_notify(3)`) that
+//! it is ready, alive or stopping; without $NOTIFY_SOCKET nothing is sent. Signals ([`Stop`]) ask
+//! the program to end, within a time limit ([`Deadline`]).
 
 mod deadline;
 mod stop;
@@ -12,29 +12,29 @@ pub use stop::Stop;
 use sd_notify::NotifyState;
 use std::time::Duration;
 
-/// Everything is open and serves; `status` is shown by `systemctl status`.
+/// Reports that everything is open and serving; `systemctl status` shows `status`.
 pub fn ready(status: &str) {
     tell(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// It ends, of itself or because it was told to.
+/// Reports that the program is ending, by itself or on request.
 pub fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// It does what it is there for. Told less often than [`watchdog_period`], the service
-/// manager ends the program and starts it again.
+/// Reports that the program is working. If called less often than [`watchdog_period`], the
+/// service manager restarts the program.
 pub fn alive() {
     tell(&[NotifyState::Watchdog]);
 }
 
-/// How often to tell that it is alive: twice within the time that the unit allows
-/// (`WatchdogSec`); `None` where the unit allows any.
+/// Returns how often to call [`alive`]: twice within the time that the unit allows
+/// (`WatchdogSec`); `None` if the unit sets no limit.
 pub fn watchdog_period() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|allowed| allowed / 2)
 }
 
-/// A program runs on where nobody can be told.
+/// Sends states; if that fails, the program runs on.
 fn tell(state: &[NotifyState<'_>]) {
     if let Err(e) = sd_notify::notify(state) {
         tracing::warn!("NOTIFY_SOCKET: the service manager cannot be told: {e}");

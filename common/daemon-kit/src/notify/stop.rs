@@ -4,11 +4,11 @@
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Bit of SIGHUP in the masks of `/proc/self/status`.
+/// Bit of SIGHUP in the signal masks of `/proc/self/status`.
 const SIGHUP: u64 = 1;
 
-/// SIGINT, SIGTERM, and SIGHUP: a terminal that is closed ends what runs in it in order, too. A
-/// program started with SIGHUP ignored (`nohup`) is to outlive its terminal.
+/// Listens to SIGINT, SIGTERM and SIGHUP, so that closing a terminal also ends its programs
+/// properly. A program started with SIGHUP ignored (`nohup`) outlives its terminal.
 #[derive(Debug)]
 pub struct Stop {
     interrupt: Signal,
@@ -17,11 +17,11 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// From now on these signals no longer end the program by themselves.
+    /// Starts listening; from now on these signals no longer end the program by themselves.
     ///
     /// # Errors
-    /// The operating system's, with the signal's name. Called within a tokio runtime
-    /// that has I/O.
+    /// The operating system's error, with the signal's name. Needs a tokio runtime with
+    /// I/O enabled.
     pub fn listen() -> io::Result<Self> {
         let named = |name: &'static str, kind| {
             signal(kind).map_err(|e| io::Error::new(e.kind(), format!("{name}: {e}")))
@@ -39,7 +39,7 @@ impl Stop {
         })
     }
 
-    /// Waits for the first of them; its name.
+    /// Waits for the first of these signals; returns its name.
     pub async fn asked(&mut self) -> &'static str {
         let hangup = async {
             match &mut self.hangup {
@@ -55,7 +55,7 @@ impl Stop {
     }
 }
 
-/// Whether `status`, as of `/proc/PID/status`, has a signal ignored.
+/// Returns whether a signal is ignored, according to the text of `/proc/PID/status`.
 fn is_ignored(status: &str, bit: u64) -> bool {
     let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every pair of a server's and a client's credentials, on real sockets. The
-//! server has no services: `Unimplemented` is the answer to a caller who is let in.
+//! Tests every pair of server and client credentials on real sockets. The server has
+//! no services: `Unimplemented` is the answer to a caller who is let in.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use daemon_kit::credentials::{
@@ -23,7 +23,7 @@ fn now_unix_s() -> u64 {
         .as_secs()
 }
 
-/// An authority with a certificate of each kind, a stranger's, and a token.
+/// Test files: an authority with certificates of each kind, a strange authority, and tokens.
 struct Made {
     dir: tempfile::TempDir,
     ca: PathBuf,
@@ -95,7 +95,7 @@ async fn serve(tls: Option<ServerTls>, token: Option<&Path>) -> Server {
     }
 }
 
-/// Makes a call: `Ok` if it was let in.
+/// Makes a call; returns `Ok` if it was let in.
 async fn call(server: &Server, tls: Option<ClientTls>, token: Option<&Path>) -> Result<(), String> {
     let c = ClientCredentials {
         tls,
@@ -204,7 +204,7 @@ async fn a_certificate_or_a_token_where_both_are_configured() {
         call(&s, with(None), Some(&m.wrong_token)).await,
         &["wrong token"],
     );
-    // A stranger's certificate ends the connection, whatever the token.
+    // A strange certificate ends the connection, whatever the token.
     let strange = with(Some(&m.strange_client));
     refused(call(&s, strange, Some(&m.token)).await, &["does not trust"]);
 }
@@ -224,14 +224,14 @@ async fn one_address_leaves_connections_for_the_others() {
         idle.push(connect().await);
     }
     let mut one_more = Vec::new();
-    // Closed before anything is said.
+    // The server closes the connection without sending anything.
     let read = connect().await.read_to_end(&mut one_more).await;
     assert!(read.map_or(true, |n| n == 0));
     call(&s, None, None).await.unwrap();
     drop(idle);
 }
 
-/// Connections that stay open and say nothing, all of the client's own address.
+/// Silent connections stay open, all from the client's own address.
 #[tokio::test]
 async fn silent_connections_keep_nobody_out() {
     let s = serve(None, None).await;
@@ -240,7 +240,7 @@ async fn silent_connections_keep_nobody_out() {
         let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", s.port))
             .await
             .unwrap();
-        // The beginning of HTTP/2, and no call.
+        // The start of an HTTP/2 connection, without a call.
         let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
         tokio::io::AsyncWriteExt::write_all(&mut stream, preface)
             .await

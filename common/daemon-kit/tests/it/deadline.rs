@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An end that takes too long. The program is this test itself, started again.
+//! Tests an end that takes too long. The program is this test binary, started again.
 #![allow(clippy::unwrap_used)]
 
 use daemon_kit::notify::Deadline;
 use std::process::Command;
 use std::time::Duration;
 
-/// Waits for ever, with a deadline; run by the other test.
+/// Waits forever, with a deadline; run by the other test.
 #[test]
 #[ignore = "never ends by itself: the test below starts it as a program of its own"]
 fn program() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connections of the HTTP server, on real sockets: how many one address may have, and
-//! who a request says it is from.
+//! Tests connections of the HTTP server on real sockets: how many one address may have, and
+//! the peer address that a request carries.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use axum::Router;
@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// As many as the server lets one address have.
+/// Number of connections that the server allows one address.
 const OF_ADDRESS: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -36,8 +36,8 @@ async fn connect(from: &str, to: SocketAddr) -> TcpStream {
     socket.connect(to).await.unwrap()
 }
 
-/// Whether the server has closed a connection that sends nothing: the moment after it was
-/// accepted, where it has too many.
+/// Returns whether the server closed a connection that sends nothing, which it does right
+/// after accepting it if the address has too many.
 async fn closed(stream: &mut TcpStream) -> bool {
     let read = tokio::time::timeout(PATIENCE, stream.read_u8()).await;
     read.expect("it is neither closed nor let go").is_err()
@@ -80,7 +80,7 @@ async fn clients_that_have_not_shaken_hands_have_places_too() {
         silent.push(connect("127.0.0.2", to).await);
     }
     assert!(closed(&mut connect("127.0.0.2", to).await).await);
-    // It was not let go for its silence: those before it are still there.
+    // It was not closed for its silence: the earlier connections are still open.
     let waits = silent.iter().filter(|s| {
         let mut byte = [0];
         s.try_read(&mut byte)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages that arrive at the service manager's socket. The program is this test itself, started
-//! again with the environment that a service manager gives.
+//! Tests the messages that arrive at the service manager's socket. The program is this test
+//! binary, started again with the environment that a service manager sets.
 #![allow(clippy::unwrap_used)]
 
 use std::process::Command;
 use std::time::Duration;
 use test_support::service::ServiceManager;
 
-/// Tells what a program tells in its life; run by the other tests.
+/// Sends the messages of a program's life; run by the other tests.
 #[test]
 #[ignore = "started by the other tests with a service manager's environment"]
 fn program() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A reader over HTTPS that shows the certificate it is told to.
+//! HTTPS client that presents a given certificate.
 
 use crate::certificates::Files;
 use std::io::Error;
@@ -13,14 +13,14 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// `GET path` of `localhost` at `port`; what was answered, header and all. The
-/// server's certificate is checked against `ca`; `own` is shown.
+/// Sends `GET path` to `localhost` at `port`; returns the response with its headers. Checks
+/// the server's certificate against `ca` and presents `own`.
 ///
 /// # Errors
-/// Who does not trust whom, and everything else that ends the connection.
+/// One side does not trust the other, or the connection ends otherwise.
 ///
 /// # Panics
-/// When a file holds no certificate or no key.
+/// A file holds no certificate or no key.
 pub fn get(port: u16, path: &str, ca: &Path, own: Option<&Files>) -> Result<String, Error> {
     let mut roots = RootCertStore::empty();
     let ca = CertificateDer::from_pem_file(ca).expect("an authority's certificate");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Certificates made for one test: an authority, and what it signs, as PEM files
-//! in a directory of the test's own; and a reader over HTTPS that shows one.
+//! Makes certificates for a test: an authority and certificates signed by it, as PEM
+//! files in the test's directory; and an HTTPS client that presents a certificate.
 
 #![allow(clippy::expect_used)] // A test that gets no certificate has to fail.
 
@@ -12,12 +12,12 @@ use rcgen::{
 };
 use std::path::{Path, PathBuf};
 
-/// A certificate and its key on disk.
+/// Paths of a certificate and its key.
 #[derive(Clone, Debug)]
 pub struct Files {
-    /// PEM.
+    /// Certificate, PEM.
     pub certificate: PathBuf,
-    /// PEM, PKCS #8.
+    /// Private key, PEM, PKCS #8.
     pub key: PathBuf,
 }
 
@@ -26,26 +26,26 @@ pub struct Authority {
     certificate: rcgen::Certificate,
     key: KeyPair,
     dir: PathBuf,
-    /// Its own certificate, PEM.
+    /// File of the authority's own certificate, PEM.
     pub file: PathBuf,
 }
 
-/// Purposes of a certificate.
+/// Purpose of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// `127.0.0.1` and `localhost`.
+    /// A server called `127.0.0.1` and `localhost`.
     Server,
     /// A client.
     Client,
-    /// As [`Purpose::Server`], but it ended with the year 2001.
+    /// Like [`Purpose::Server`], but expired at the end of 2001.
     Expired,
 }
 
 impl Authority {
-    /// A new one, written to `NAME.pem` in `dir`.
+    /// Creates an authority and writes its certificate to `NAME.pem` in `dir`.
     ///
     /// # Panics
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub fn new(dir: &Path, name: &str) -> Self {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -63,10 +63,10 @@ impl Authority {
         }
     }
 
-    /// A certificate, written to `NAME.pem`, and its key, to `NAME.key`.
+    /// Signs a certificate; writes it to `NAME.pem` and its key to `NAME.key`.
     ///
     /// # Panics
-    /// When the files cannot be written.
+    /// The files cannot be written.
     pub fn sign(&self, name: &str, purpose: Purpose) -> Files {
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
         let (names, usage) = match purpose {

@@ -6,25 +6,25 @@ use crate::rng::Rng;
 /// Pending changes that survive a power cut. Synced data survives in every case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Survival {
-    /// Nothing.
+    /// Nothing survives.
     Nothing,
-    /// All: the disk had just written it.
+    /// Everything survives, as if the disk had just written it.
     Everything,
-    /// The first changes of each file, and the first of the names.
+    /// The first changes of each file and the first changes of names.
     Beginning,
-    /// As [`Survival::Beginning`], and the next write of each file up to the border of a sector.
+    /// Like [`Survival::Beginning`], plus the next write of each file up to a sector boundary.
     Torn,
-    /// Some sectors of each file, its length or not, and some of the names: also a
-    /// rename without the file that it renames.
+    /// Some sectors of each file, perhaps its length, and some of the names, perhaps
+    /// a rename without the file that it renames.
     SomeSectors,
-    /// Names and lengths, but no bytes: zeros.
+    /// Names and lengths, but zeros instead of the bytes.
     LengthAlone,
-    /// Another of these for each file, and for the names.
+    /// A random one of these for each file and for the names.
     Mixed,
 }
 
 impl Survival {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::Nothing,
         Self::Everything,
@@ -35,7 +35,7 @@ impl Survival {
         Self::Mixed,
     ];
 
-    /// One that is not [`Survival::Mixed`].
+    /// Returns a random kind other than [`Survival::Mixed`].
     pub(crate) fn one(rng: &mut Rng) -> Self {
         Self::ALL[rng.index(Self::ALL.len() - 1)]
     }

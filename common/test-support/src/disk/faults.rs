@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Faults while the power is on.
 
-/// A kind of operation.
+/// Kind of disk operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Bytes are written to a file, or taken away at its end.
+    /// Writing bytes to a file, or truncating it.
     Write,
-    /// A file is synced.
+    /// Syncing a file.
     Sync,
-    /// A file is made, renamed or removed, or a directory made.
+    /// Creating, renaming or removing a file, or creating a directory.
     Name,
-    /// A directory is synced.
+    /// Syncing a directory.
     SyncDirectory,
-    /// Something is read.
+    /// Reading.
     Read,
 }
 
-/// How often operations fail, each between 0 and 1.
+/// Failure probabilities of operations, each between 0 and 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Errors {
     /// Writing bytes.
     pub write: f64,
-    /// Syncing a file: some of what was written never gets there, also not by the
-    /// next sync.
+    /// Syncing a file: some of the written bytes never reach the disk, not even with
+    /// the next sync.
     pub sync: f64,
-    /// Names and their syncs.
+    /// Changing names and syncing directories.
     pub name: f64,
 }
 
@@ -39,16 +39,16 @@ impl Errors {
     }
 }
 
-/// The power goes at the n-th operation, of all or of one kind.
+/// Cuts the power at the n-th operation, of all kinds or of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fuse {
     pub operation: Option<Operation>,
-    /// Operations until then.
+    /// Remaining operations until then.
     pub left: u64,
 }
 
 impl Fuse {
-    /// Whether it blows at this operation.
+    /// Returns whether the power goes at this operation.
     pub(crate) fn blows(&mut self, operation: Operation) -> bool {
         if self.operation.is_some_and(|o| o != operation) {
             return false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bytes of a file: as programs see them, as they were synced, and what is
-//! pending in between.
+//! The bytes of a file: as programs see them, as synced, and the changes pending in
+//! between.
 
 use crate::disk::cut::Survival;
 use crate::rng::Rng;
 
-/// Bytes that a disk writes whole.
+/// Size of a sector, which a disk writes atomically.
 pub(crate) const SECTOR_BYTES: usize = 512;
 
 #[derive(Clone, Debug)]
@@ -30,11 +30,11 @@ impl Change {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Content {
-    /// As programs see it.
+    /// Content as programs see it.
     pub live: Vec<u8>,
     synced: Vec<u8>,
     pending: Vec<Change>,
-    /// Ranges that a failed sync has forgotten: no later one writes them.
+    /// Ranges lost by a failed sync; no later sync writes them.
     forgotten: Vec<(usize, usize)>,
 }
 
@@ -63,7 +63,7 @@ impl Content {
         self.pending.clear();
     }
 
-    /// A sync fails: the system forgets that these bytes were not written.
+    /// Fails a sync: the system forgets that some of the bytes were not written.
     pub(crate) fn sync_failed(&mut self, rng: &mut Rng) {
         for change in std::mem::take(&mut self.pending) {
             match change {
@@ -75,7 +75,7 @@ impl Content {
         }
     }
 
-    /// Content after a power cut.
+    /// Returns the content after a power cut.
     pub(crate) fn survive(&self, how: Survival, rng: &mut Rng) -> Vec<u8> {
         let mut left = self.synced.clone();
         match how {
@@ -116,7 +116,7 @@ impl Content {
         left
     }
 
-    /// Each sector by itself, and the length by itself.
+    /// Lets each sector and the length survive independently.
     fn some_sectors(&self, left: &mut Vec<u8>, rng: &mut Rng) {
         let mut all = left.clone();
         self.pending.iter().for_each(|c| c.apply(&mut all));
@@ -137,7 +137,7 @@ impl Content {
         }
     }
 
-    /// After a power cut: what is there is all that there is.
+    /// Restarts after a power cut with the surviving content.
     pub(crate) fn restart(&mut self, left: Vec<u8>) {
         self.synced.clone_from(&left);
         self.live = left;

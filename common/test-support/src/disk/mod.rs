@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A disk in memory that fills, fails, is slow, and loses power.
+//! A simulated disk in memory that can be full, fail, be slow, and lose power.
 //!
-//! Programs see one disk; the power cut sees another. What was written, named,
-//! renamed or removed since the last sync of its file or directory is *pending*.
-//! At a power cut, [`Survival`] says what becomes of it: none, all, a beginning,
-//! some sectors, a length without bytes, names in another order than they were
-//! given. What was synced is there in every case, and nothing else is promised:
-//! less than any file system keeps.
+//! Programs see one state of the disk; a power cut sees another. Every change of bytes
+//! or names since the last sync of its file or directory is *pending*. At a power cut,
+//! [`Survival`] decides which pending changes survive: none, all, the first, some
+//! sectors, a length without bytes, or names in another order. Synced changes always
+//! survive, and nothing else is guaranteed, which is less than any file system
+//! guarantees.
 
 mod cut;
 mod faults;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names: as programs see them, as they were synced, and what is pending.
+//! File names: as programs see them, as synced, and the pending changes.
 
 use crate::disk::cut::Survival;
 use crate::rng::Rng;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Targets of a name.
+/// Target of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     Directory,
     File(usize),
 }
 
-/// All names, by their whole path.
+/// All names, by full path.
 pub(crate) type Tree = BTreeMap<PathBuf, Node>;
 
 #[derive(Clone, Debug)]
@@ -39,8 +39,8 @@ impl Change {
         }
     }
 
-    /// Whether a sync of the directory writes it. A rename between two is one
-    /// entry of the journal, which either sync writes.
+    /// Returns whether a sync of the directory writes this change. A rename between two
+    /// directories is one journal entry, which a sync of either writes.
     fn is_in(&self, directory: &Path) -> bool {
         match self {
             Self::Add(path, _) | Self::Remove(path) => path.parent() == Some(directory),
@@ -53,7 +53,7 @@ impl Change {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    /// As programs see them.
+    /// Names as programs see them.
     pub live: Tree,
     synced: Tree,
     pending: Vec<Change>,
@@ -84,7 +84,7 @@ impl Names {
         }
     }
 
-    /// Cuts the power: the names that survive stay.
+    /// Cuts the power and keeps only the surviving names.
     pub(crate) fn survive(&mut self, how: Survival, rng: &mut Rng) {
         let mut left = self.synced.clone();
         let how = match how {
@@ -100,7 +100,7 @@ impl Names {
                     .take(most)
                     .for_each(|c| c.apply(&mut left));
             }
-            // Also one that needs another which is lost.
+            // A surviving change may depend on a lost one.
             Survival::SomeSectors | Survival::Mixed => {
                 for change in &self.pending {
                     if rng.chance(0.5) {
@@ -112,7 +112,7 @@ impl Names {
                 self.pending.iter().for_each(|c| c.apply(&mut left));
             }
         }
-        // Entries of a directory that is gone are gone.
+        // Entries of a lost directory are lost.
         let gone = |path: &Path| {
             path.ancestors()
                 .skip(1)

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ways to lose power, played on a store: it works, the power goes, it starts
-//! again with the same configuration.
+//! Power-cut scenarios for a store: the store works, the power goes, and the store
+//! starts again with the same configuration.
 
 use crate::disk::SimDisk;
 use crate::disk::cut::Survival;
 use crate::disk::faults::{Errors, Operation};
 use crate::rng::Rng;
 
-/// Runs of each model: the usual number, or that of `POWER_CUT_SEEDS`.
+/// Returns the number of runs per model: `POWER_CUT_SEEDS` if set, otherwise `usual`.
 pub fn seeds(usual: u64) -> u64 {
     let told = std::env::var("POWER_CUT_SEEDS").ok();
     told.and_then(|s| s.parse().ok()).unwrap_or(usual)
 }
 
-/// A store that loses power.
+/// A store to test with power cuts.
 pub trait Store {
-    /// The program starts on a disk, with what is there.
+    /// Starts the program on a disk with its present content.
     ///
     /// # Errors
-    /// It cannot, and why.
+    /// The program cannot start; says why.
     fn start(&mut self, disk: &SimDisk) -> Result<(), String>;
 
-    /// It does a piece of work, and notes what it was told is stored.
+    /// Does a piece of work, and records which data is reported as stored.
     fn work(&mut self);
 
-    /// It is gone.
+    /// Ends the program abruptly.
     fn kill(&mut self);
 }
 
-/// A way to lose power.
+/// Power-cut scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
     /// Between two operations.
@@ -43,26 +43,26 @@ pub enum Model {
     AtName,
     /// After a rename, before the sync of its directory.
     BeforeDirectorySync,
-    /// In the very first start.
+    /// During the very first start.
     FirstStart,
-    /// And again while the program starts with what is left.
+    /// At any operation, and again while the program recovers.
     DuringRecovery,
-    /// And again in the next run.
+    /// At any operation, and again in the next run.
     Twice,
     /// While the disk is full.
     FullDisk,
-    /// After the disk was full, and has room again.
+    /// After the disk was full and has room again.
     FullThenRoom,
     /// After operations have failed.
     AfterErrors,
-    /// After a kill and another start: what the first one left pending is lost too.
+    /// After a kill and another start: changes left pending by the first run are also lost.
     AfterKill,
 }
 
 enum Act {
-    /// The power goes soon, in the work that follows.
+    /// The power goes at a random operation of the following work.
     Arm(Option<Operation>),
-    /// Or before it: in the start.
+    /// The power goes at a random operation of the following start or work.
     ArmStart,
     Work,
     Full,
@@ -74,7 +74,7 @@ enum Act {
 }
 
 impl Model {
-    /// Every model.
+    /// All models.
     pub const ALL: [Self; 13] = [
         Self::AtRest,
         Self::AnyOperation,
@@ -116,23 +116,23 @@ impl Model {
 /// One run of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct PowerCut {
-    /// The way.
+    /// The scenario.
     pub model: Model,
-    /// Everything else.
+    /// Seed of all random choices.
     pub seed: u64,
 }
 
 impl PowerCut {
-    /// Plays it on a store, and starts the store once more, on a sound disk. The
-    /// store is running then.
+    /// Plays the scenario on a store, then starts the store once more on a working disk
+    /// and leaves it running.
     ///
     /// # Errors
-    /// The store does not start although nothing is wrong with the disk.
+    /// The store does not start although the disk works.
     pub fn play(self, store: &mut impl Store) -> Result<SimDisk, String> {
         let mut rng = Rng::of(self.seed.wrapping_mul(31) + self.model as u64);
         let disk = SimDisk::new(rng.next_u64());
         let mut running = false;
-        // Something is wrong with the disk.
+        // Whether the disk may fail.
         let mut wrong = false;
         for act in self.model.acts() {
             match act {

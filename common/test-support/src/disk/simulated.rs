@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The disk as programs and tests see it.
+//! The simulated disk as programs and tests see it.
 
 use crate::disk::cut::Survival;
 use crate::disk::faults::{Errors, Fuse, Operation};
@@ -11,27 +11,27 @@ use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A disk in memory. Clones are the same disk. Paths are absolute.
+/// A simulated disk in memory. Clones share the disk. Paths are absolute.
 #[derive(Clone, Debug)]
 pub struct SimDisk(Arc<Mutex<State>>);
 
 impl SimDisk {
-    /// An empty disk. The seed decides what survives a power cut, and what fails.
+    /// Creates an empty disk. The seed decides what survives power cuts and what fails.
     pub fn new(seed: u64) -> Self {
         Self(Arc::new(Mutex::new(State::new(seed))))
     }
 
-    /// As stores take it.
+    /// Returns the disk in the form that stores take.
     pub fn shared(&self) -> SharedDisk {
         Arc::new(self.clone())
     }
 
-    /// Room for all files together, bytes; none: without end.
+    /// Sets the total room for files, in bytes; `None` for unlimited.
     pub fn set_capacity(&self, bytes: Option<u64>) {
         self.0.lock().capacity_bytes = bytes;
     }
 
-    /// Leaves so much room besides the space in use, bytes.
+    /// Limits the free room to this many bytes.
     pub fn leave_room(&self, bytes: u64) {
         let mut s = self.0.lock();
         s.capacity_bytes = None;
@@ -42,63 +42,63 @@ impl SimDisk {
         s.capacity_bytes = Some(used + bytes);
     }
 
-    /// How often operations fail from now on.
+    /// Sets how often operations fail from now on.
     pub fn set_errors(&self, errors: Errors) {
         self.0.lock().errors = errors;
     }
 
-    /// The next operation of a kind fails, after those that are to fail already.
+    /// Makes the next operation of a kind fail, after failures that are already queued.
     pub fn fail_once(&self, operation: Operation) {
         self.0.lock().fails_once.push_back(operation);
     }
 
-    /// How long each byte takes, ns; see [`SimDisk::take_busy_ns`].
+    /// Sets the time per byte, in ns; see [`SimDisk::take_busy_ns`].
     pub fn set_slow(&self, ns_per_byte: u64) {
         self.0.lock().ns_per_byte = ns_per_byte;
     }
 
-    /// How long the operations since the last call took, ns.
+    /// Returns the duration of all operations since the last call, in ns.
     pub fn take_busy_ns(&self) -> u64 {
         std::mem::take(&mut self.0.lock().busy_ns)
     }
 
-    /// The power goes at an operation from now on, in the middle of it: after
-    /// `left` others, of all kinds or of one.
+    /// Cuts the power in the middle of an operation, after `left` further operations of
+    /// all kinds or of one kind.
     pub fn cut_after(&self, left: u64, operation: Option<Operation>) {
         self.0.lock().fuse = Some(Fuse { operation, left });
     }
 
-    /// The power goes now.
+    /// Cuts the power now.
     pub fn cut(&self) {
         self.0.lock().on = false;
     }
 
-    /// Whether there is power.
+    /// Returns whether the power is on.
     pub fn is_on(&self) -> bool {
         self.0.lock().on
     }
 
-    /// Operations since the beginning.
+    /// Returns the number of operations since the beginning.
     pub fn operations(&self) -> u64 {
         self.0.lock().operations
     }
 
-    /// The power is back. Of what was pending, there is what survived.
+    /// Restores the power; `how` decides which pending changes survived.
     pub fn restart(&self, how: Survival) {
         self.0.lock().restart(how);
     }
 
-    /// The programs were killed, the power was there all the time: nothing is
-    /// lost, nothing is on the disk that was not.
+    /// Records that the programs were killed without a power cut: nothing is lost, and
+    /// pending changes stay pending.
     pub fn killed(&self) {
         self.0.lock().restarted();
     }
 
-    /// Writes the files of a directory into one of the machine's, for programs that
-    /// read there.
+    /// Copies the files of a directory to a directory of the machine, for programs that
+    /// read real files.
     ///
     /// # Errors
-    /// Errors of the machine's file system.
+    /// The machine's file system failed.
     pub fn export(&self, from: &Path, to: &Path) -> Result<()> {
         std::fs::create_dir_all(to)?;
         let s = self.0.lock();
@@ -122,7 +122,7 @@ struct SimFile {
 impl SimFile {
     fn lock(&self) -> Result<MutexGuard<'_, State>> {
         let s = self.disk.0.lock();
-        // A handle from before the power cut, or of a killed program.
+        // A mismatch means a handle from before a power cut or of a killed program.
         if s.starts == self.start {
             Ok(s)
         } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The disk's state, and the rules by which operations change it.
+//! State of the simulated disk, and how operations change it.
 
 use crate::disk::cut::Survival;
 use crate::disk::faults::{Errors, Fuse, Operation};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
-/// A sync takes as long as writing so many bytes.
+/// A sync takes as long as writing this many bytes.
 const SYNC_BYTES: u64 = 64 << 10;
 
 #[derive(Debug)]
@@ -21,11 +21,11 @@ pub(crate) struct State {
     next_file: usize,
     pub capacity_bytes: Option<u64>,
     pub errors: Errors,
-    /// The next operation of each kind fails, one after the other.
+    /// Kinds of operations that are to fail once, in this order.
     pub fails_once: VecDeque<Operation>,
     pub fuse: Option<Fuse>,
     pub on: bool,
-    /// Files and locks of an earlier start are worth nothing.
+    /// Number of starts; files and locks of an earlier start are invalid.
     pub starts: u64,
     pub operations: u64,
     pub ns_per_byte: u64,
@@ -57,10 +57,10 @@ impl State {
         }
     }
 
-    /// Begins an operation; whether the power goes in the middle of it.
+    /// Begins an operation; returns whether the power goes in the middle of it.
     ///
     /// # Errors
-    /// Without power, and as often as the disk is told to fail.
+    /// The power is off, or the disk was told to fail.
     fn begin(&mut self, operation: Operation) -> Result<bool> {
         if !self.on {
             return Err(no_power());
@@ -81,7 +81,7 @@ impl State {
         Ok(false)
     }
 
-    /// Bytes of all files that have a name.
+    /// Returns the total size of all files that have a name.
     fn used_bytes(&self) -> u64 {
         let named = self.names.live.values().filter_map(|n| match n {
             Node::File(id) => self.files.get(id),
@@ -115,7 +115,7 @@ impl State {
             .unwrap_or_default())
     }
 
-    /// A change of names. In the middle of it, it is done or not.
+    /// Changes names; a power cut in the middle leaves the change done or undone.
     pub(crate) fn name(&mut self, change: Name) -> Result<()> {
         if self.begin(Operation::Name)? {
             if self.rng.chance(0.5) {
@@ -137,7 +137,7 @@ impl State {
         Ok(())
     }
 
-    /// A file for a path: the one that is there, or a new one.
+    /// Returns the file at a path; creates it if missing.
     pub(crate) fn make_file(&mut self, path: &Path) -> Result<usize> {
         if !self.on {
             return Err(no_power());
@@ -152,7 +152,7 @@ impl State {
         Ok(id)
     }
 
-    /// Writes what there is room for.
+    /// Writes as many bytes as there is room for.
     pub(crate) fn write(&mut self, id: usize, bytes: &[u8]) -> Result<usize> {
         if bytes.is_empty() {
             return Ok(0);
@@ -217,7 +217,7 @@ impl State {
         Ok(())
     }
 
-    /// The power is back; what is there is what survived.
+    /// Restores the power with the surviving content.
     pub(crate) fn restart(&mut self, how: Survival) {
         let rng = &mut self.rng;
         for f in self.files.values_mut() {
@@ -238,7 +238,7 @@ impl State {
         self.files.retain(|id, _| named.contains(id));
     }
 
-    /// Programs are gone, the power was not.
+    /// Starts again without a power cut: handles and locks of programs end.
     pub(crate) fn restarted(&mut self) {
         self.on = true;
         self.starts += 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The disk keeps what it promises, and loses what it does not.
+//! Tests that the simulated disk keeps synced data and can lose everything else.
 
 use crate::disk::{Errors, SimDisk, Survival};
 use durable_fs::{Disk, make_directories, replace_private};
@@ -32,7 +32,7 @@ fn what_was_synced_survives_every_cut() {
     }
 }
 
-/// Each kind of loss happens, or the tests of the stores prove nothing.
+/// Each kind of loss must happen, or the tests of the stores would prove nothing.
 #[test]
 fn what_was_not_synced_can_be_lost_in_every_way() {
     let (mut gone, mut zeros, mut torn, mut empty, mut whole, mut lost_rename) = (0, 0, 0, 0, 0, 0);
@@ -90,7 +90,7 @@ fn a_full_disk_refuses_and_takes_again() {
     f.write_all(&[2; 20]).unwrap();
 }
 
-/// The second sync of what the first one failed to write says that all is well.
+/// A sync after a failed sync succeeds, although the bytes are lost.
 #[test]
 fn what_a_failed_sync_forgot_stays_forgotten() {
     let mut forgotten = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files that are damaged.
+//! Errors of damaged files.
 
 use std::io;
 
-/// The error of a damaged file: what is wrong with it.
+/// Returns the error of a damaged file, with a description.
 pub(crate) fn invalid(what: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.into())
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Simulated runs with known truth, for tests.
 //!
-//! [`Run::golden`] gives a run of the golden set, which is in the repository.
-//! [`Run::read`] gives a run as the simulator wrote it; the whole runs, if present, lie next to the
-//! repository ([`shared`]). A test of those is declared with [`shared_data_test!`]: cargo reports
-//! it as *ignored* where the runs are not, and `TIDEMARK_SHARED_DATA=required` makes it fail there.
+//! [`Run::golden`] returns a run of the golden set, which is in the repository. [`Run::read`]
+//! reads a run as written by the simulator; the complete runs, if present, are next to the
+//! repository ([`shared`]). Tests with them are declared with [`shared_data_test!`]: cargo reports
+//! them as *ignored* if the runs are missing; `TIDEMARK_SHARED_DATA=required` makes them fail.
 
 mod error;
 mod packed;
@@ -16,7 +16,7 @@ mod trace;
 pub use report::Report;
 pub use run::{GOLDEN_RUNS, Run, SharedDataMissing, shared, shared_runs};
 
-/// Declares a test that needs the whole runs in `../shared/data`.
+/// Declares a test that needs the complete runs in `../shared/data`.
 ///
 /// ```ignore
 /// test_support::shared_data_test! {
@@ -34,8 +34,8 @@ macro_rules! shared_data_test {
     };
 }
 
-/// Declares a test that needs the whole runs in `../shared/data`. They are not
-/// there, so the test is ignored.
+/// Declares a test that needs the complete runs in `../shared/data`. They are
+/// missing, so the test is ignored.
 #[cfg(not(shared_data))]
 #[macro_export]
 macro_rules! shared_data_test {

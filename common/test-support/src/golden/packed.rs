@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `records.gz` of the golden set: JSON, in columns of differences.
+//! Reads `records.gz` of the golden set: JSON with columns of differences.
 //!
-//! Each 32-bit word of a report is kept as its difference to what is expected
-//! there. `README.md` describes the file, `reduce.py` writes it.
+//! Each 32-bit word of a report is stored as the difference from its predicted
+//! value. `README.md` describes the file; `reduce.py` writes it.
 
 use crate::golden::error::invalid;
 use crate::golden::report::Report;
@@ -14,15 +14,15 @@ use std::io::{self, Read};
 
 #[derive(Deserialize)]
 struct Packed {
-    /// For each form of report, one letter a word: what the word is subtracted
-    /// from.
+    /// For each form of report, one letter per word, which names the word's
+    /// predictor.
     forms: Vec<String>,
-    /// Source, destination and cookie.
+    /// Source, destination and cookie of each socket.
     sockets: Vec<(String, String, String)>,
     columns: HashMap<String, Vec<i64>>,
 }
 
-/// Values of one column, from its begin to its end.
+/// Values of one column, in order.
 type Column = std::vec::IntoIter<i64>;
 
 impl Packed {
@@ -38,7 +38,7 @@ fn next(column: &mut Column) -> io::Result<i64> {
     column.next().ok_or_else(ended)
 }
 
-/// Unpacks a file: the reports, and the samples of tcp_probe.
+/// Unpacks a file; returns the reports and the tcp_probe samples.
 pub(crate) fn unpack(file: impl Read) -> io::Result<(Vec<Report>, Vec<Sample>)> {
     let json = io::read_to_string(GzDecoder::new(file))?;
     let mut packed: Packed = serde_json::from_str(&json)?;
@@ -58,7 +58,7 @@ fn reports(packed: &mut Packed) -> io::Result<Vec<Report>> {
         let words = words.map(|(i, letter)| Ok((letter, packed.take(&format!("{form}.{i}"))?)));
         forms.push(words.collect::<io::Result<_>>()?);
     }
-    // By letter and word: the word before, for `c` less its capture time.
+    // Previous word by letter and position; for `c`, minus its capture time.
     let mut before = vec![vec![0u32; longest]; 1 << u8::BITS];
     let mut of_flow: HashMap<i64, Vec<u32>> = HashMap::new();
     let mut captured_ns = 0i64;
@@ -141,7 +141,7 @@ mod tests {
     use flate2::read::GzEncoder;
     use serde_json::{Value, json};
 
-    /// One report of two words, one sample.
+    /// A file with one report of two words and one sample.
     fn packed() -> Value {
         let mut columns = json!({
             "form": [0], "flow": [0], "captured_ns": [7], "0.0": [-1], "0.1": [1 << 31],

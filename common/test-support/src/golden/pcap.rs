@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Captures of reports in frames of Ethernet, IPv4 and UDP.
+//! Reads and writes captures of reports in Ethernet, IPv4 and UDP frames.
 
 use crate::golden::error::invalid;
 use crate::golden::report::Report;
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use tidemark_pcap::{Datagrams, ETHERNET, Writer};
 
-/// The UDP payloads of a capture.
+/// Reads the UDP payloads of a capture.
 pub(crate) fn read(file: &Path) -> io::Result<Vec<Report>> {
     let mut datagrams = Datagrams::open(file).map_err(io::Error::other)?;
     let mut reports = Vec::new();
@@ -50,7 +50,7 @@ fn headers(payload_bytes: u16) -> Vec<u8> {
     headers.extend(ip.get(..10).unwrap_or_default());
     headers.extend(checksum.to_be_bytes());
     headers.extend(ip.get(12..).unwrap_or_default());
-    // No checksum of the datagram: IPv4 allows that.
+    // The UDP checksum is 0 (none), which IPv4 allows.
     for half in [49_152, 32_766, payload_bytes + 8, 0] {
         headers.extend(half.to_be_bytes());
     }

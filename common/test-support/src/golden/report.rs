@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One telemetry report.
+//! A telemetry report.
 
 /// The datagram of one telemetry report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// When it was captured, on the hosts' clock.
+    /// Capture time, on the hosts' clock.
     pub captured_ns: u64,
     /// Payload of the datagram.
     pub payload: Vec<u8>,

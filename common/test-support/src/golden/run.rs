@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A run: its reports, its trace, its truth.
+//! A simulated run: its reports, trace and truth.
 
 use crate::golden::report::Report;
 use crate::golden::{packed, pcap, trace};
@@ -26,21 +26,21 @@ pub const GOLDEN_RUNS: [&str; 7] = [
 /// A simulated run with known truth.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its folder's name.
+    /// Name of the run's folder.
     pub name: String,
     /// `truth.json`: flows with their class, capacity, clocks.
     pub truth: Value,
-    /// The reports in order of capture.
+    /// The reports, in order of capture.
     pub reports: Vec<Report>,
-    /// The senders' windows, as the text of `trace_pipe`.
+    /// The senders' windows, as text of `trace_pipe`.
     pub trace: String,
 }
 
 impl Run {
-    /// A run of the golden set.
+    /// Reads a run of the golden set.
     ///
     /// # Errors
-    /// `name` is none of [`GOLDEN_RUNS`], or its files are damaged.
+    /// `name` is not in [`GOLDEN_RUNS`], or its files are damaged.
     pub fn golden(name: &str) -> io::Result<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("golden/runs")
@@ -61,7 +61,7 @@ impl Run {
         })
     }
 
-    /// A run as the simulator wrote it: `reports.pcap.gz`, `tcp_probe.txt.gz` and
+    /// Reads a run as written by the simulator: `reports.pcap.gz`, `tcp_probe.txt.gz` and
     /// `truth.json` in one folder.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Run {
     }
 
     /// Writes the run in the form that [`Self::read`] and the collector's import
-    /// take.
+    /// read.
     ///
     /// # Errors
     /// The folder cannot be written to.
@@ -119,7 +119,7 @@ fn at(path: &Path, e: io::Error) -> io::Error {
     io::Error::new(e.kind(), format!("{}: {e}", path.display()))
 }
 
-/// The whole runs and tables do not lie next to the repository.
+/// Error: the complete runs and tables are not next to the repository.
 #[derive(Debug)]
 pub struct SharedDataMissing {
     looked_for: PathBuf,
@@ -138,10 +138,10 @@ impl fmt::Display for SharedDataMissing {
 
 impl std::error::Error for SharedDataMissing {}
 
-/// A folder of `../shared/data`, such as `ns3`.
+/// Returns a folder of `../shared/data`, such as `ns3`.
 ///
 /// # Errors
-/// It is not there.
+/// The folder does not exist.
 pub fn shared(folder: &str) -> Result<PathBuf, SharedDataMissing> {
     let looked_for = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/data")
@@ -153,10 +153,10 @@ pub fn shared(folder: &str) -> Result<PathBuf, SharedDataMissing> {
     }
 }
 
-/// The whole runs in a folder of `../shared/data`, by name.
+/// Lists the complete runs in a folder of `../shared/data`, sorted by name.
 ///
 /// # Errors
-/// The folder is not there or cannot be read.
+/// The folder does not exist or cannot be read.
 pub fn shared_runs(folder: &str) -> io::Result<Vec<PathBuf>> {
     let folder = shared(folder).map_err(|e| io::Error::new(io::ErrorKind::NotFound, e))?;
     let mut runs = std::fs::read_dir(folder)?
@@ -201,7 +201,7 @@ mod tests {
     }
 
     crate::shared_data_test! {
-        /// The golden set is the beginning of the whole runs, to the byte.
+        /// The golden set equals the beginning of the complete runs, byte by byte.
         fn golden_runs_begin_as_the_whole_runs() {
             for name in GOLDEN_RUNS {
                 let golden = Run::golden(name).unwrap();

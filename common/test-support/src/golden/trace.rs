@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Samples of tcp_probe as text, in the form of the kernel's `trace_pipe`.
+//! tcp_probe samples as text, in the format of the kernel's `trace_pipe`.
 
 use std::fmt;
 
-/// Heading of a trace, as the kernel's.
+/// Header line of a trace, as in the kernel's.
 pub(crate) const HEADING: &str = "# tracer: nop\n";
 
-/// One sample. Its text is the line that the simulator wrote.
+/// One sample; its text is the line written by the simulator.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub cpu: i64,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Words of protobuf text format.
+//! Lexer of protobuf text format.
 
 use super::TextError;
 
-/// One word of the text.
+/// A token of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     /// A field's name, an enum's value, `true`.
     Name(&'a str),
     /// Digits as written, without a sign.
     Number(&'a str),
-    /// A string literal, with its escapes resolved.
+    /// A string literal with its escapes resolved.
     Literal(Vec<u8>),
     /// One of `{}<>[]:,;-`.
     Sign(u8),
@@ -18,7 +18,7 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// Splits a text into tokens, one ahead of the parser.
+/// Splits a text into tokens, with one token of lookahead.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     /// End of the next token.
@@ -40,7 +40,7 @@ impl<'a> Lexer<'a> {
         Ok(lexer)
     }
 
-    /// The next token, which stays.
+    /// Returns the next token without taking it.
     pub(super) fn peek(&self) -> &Token<'a> {
         &self.next
     }
@@ -66,7 +66,7 @@ impl<'a> Lexer<'a> {
         self.start
     }
 
-    /// An error at byte `at` of the text.
+    /// Makes an error at byte `at` of the text.
     pub(super) fn error(&self, at: usize, what: impl Into<String>) -> TextError {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
         let line_start = before
@@ -84,7 +84,7 @@ impl<'a> Lexer<'a> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// First place from `at` whose byte does not satisfy `is`.
+    /// Returns the first position from `at` whose byte does not satisfy `is`.
     fn skip(&self, mut at: usize, is: impl Fn(u8) -> bool) -> usize {
         while self.byte(at).is_some_and(&is) {
             at += 1;
@@ -125,7 +125,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Reads from the opening quote to past the closing one.
+    /// Reads a string, from the opening quote past the closing quote.
     fn literal(&mut self, quote: u8) -> Result<Vec<u8>, TextError> {
         let mut out = Vec::new();
         self.at += 1;
@@ -145,7 +145,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Reads one escape sequence: C's, with octal and hexadecimal bytes, and
+    /// Reads one escape sequence: as in C, with octal and hexadecimal bytes, and
     /// `\u`/`\U` for characters.
     fn escape(&mut self, out: &mut Vec<u8>) -> Result<(), TextError> {
         let start = self.at;
@@ -186,7 +186,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Up to `most` digits of `radix`; `None` when there is not one.
+    /// Reads up to `most` digits in base `radix`; `None` if there is no digit.
     fn digits(&mut self, radix: u32, most: usize) -> Option<u32> {
         let mut value = None;
         for _ in 0..most {

@@ -2,10 +2,10 @@
 //! Reads protobuf text format (`.txtpb`): P4Info as p4c writes it, and
 //! P4Runtime writes from a file.
 //!
-//! Text becomes wire format by the descriptors of the `.proto` files, and the generated
-//! message decodes that. Decision 12 says why no library of reflection does it.
+//! Text is converted to wire format with the descriptors of the `.proto` files, which the
+//! generated message then decodes. Decision 12 says why no reflection library is used.
 //!
-//! Not read: extensions and the expanded form of `Any` (`[type.name] { … }`).
+//! Extensions and the expanded form of `Any` (`[type.name] { … }`) are not supported.
 
 mod lexer;
 mod schema;
@@ -14,21 +14,21 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-/// Error in a text, and its place (both from 1; columns count bytes).
+/// Error in a text, with its line and column (both from 1; columns count bytes).
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{what} (line {line}, column {column})")]
 pub struct TextError {
-    /// The fault.
+    /// Description of the error.
     pub what: String,
-    /// Line of the offending word.
+    /// Line of the offending token.
     pub line: usize,
-    /// Column of the offending word.
+    /// Column of the offending token.
     pub column: usize,
 }
 
-/// Messages that are read from text.
+/// A message that can be read from text.
 pub trait FromText: prost::Message + Default {
-    /// Full name in the descriptors.
+    /// Full name of the message in the descriptors.
     const NAME: &str;
 }
 
@@ -40,7 +40,7 @@ impl FromText for crate::p4::v1::WriteRequest {
     const NAME: &str = ".p4.v1.WriteRequest";
 }
 
-/// Reads one message. The error names line and column.
+/// Reads one message. An error names the line and column.
 pub fn parse<M: FromText>(text: &str) -> Result<M, TextError> {
     let wire = writer::encode(text, M::NAME)?;
     M::decode(wire.as_slice()).map_err(|e| TextError {
@@ -50,8 +50,8 @@ pub fn parse<M: FromText>(text: &str) -> Result<M, TextError> {
     })
 }
 
-/// Whether `bytes` can only be text: UTF-8 without control characters other
-/// than white space. In wire format the first key of a P4Info or a write is one.
+/// Returns `bytes` as text if they can only be text: UTF-8 without control characters other
+/// than white space. In wire format, a P4Info or a write starts with a control character.
 pub fn as_text(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
     let binary = |c: char| c.is_control() && !c.is_ascii_whitespace();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages and enums of the contract, from the descriptors that the code generator writes.
+//! Messages and enums of the contract, from the generated descriptors.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use prost_types::{DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, Fi
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::decode);
 
-/// Types by their full names, which begin with a full stop: `.p4.v1.Update`.
+/// Types by their full names, which start with a full stop: `.p4.v1.Update`.
 #[derive(Default)]
 pub(super) struct Schema {
     messages: HashMap<String, DescriptorProto>,
@@ -25,7 +25,7 @@ impl Schema {
         &SCHEMA
     }
 
-    /// Damaged descriptors have no messages; a test reads the committed ones.
+    /// Decodes the descriptors. Damaged ones would give no messages; a test reads the real file.
     fn decode() -> Self {
         let bytes = include_bytes!("../generated/descriptors.bin");
         let mut schema = Self::default();
@@ -59,7 +59,7 @@ impl Schema {
         }
     }
 
-    /// The message of this full name, or the error that there is none.
+    /// Returns the message with this full name, or an error.
     pub(super) fn message(&'static self, name: &str) -> Result<Message, String> {
         let found = self.messages.get_key_value(name);
         found
@@ -67,7 +67,7 @@ impl Schema {
             .ok_or_else(|| format!("no message {name} is known"))
     }
 
-    /// Number of an enum's value.
+    /// Returns the number of an enum's value.
     pub(super) fn enum_value(&self, name: &str, value: &str) -> Option<i32> {
         let values = &self.enums.get(name)?.value;
         values
@@ -78,7 +78,7 @@ impl Schema {
 }
 
 impl Message {
-    /// Full name without the full stop it begins with.
+    /// Returns the full name without the leading full stop.
     pub(super) fn name(self) -> &'static str {
         &self.0[1..]
     }
@@ -87,7 +87,7 @@ impl Message {
         self.1.field.iter()
     }
 
-    /// The field of this name.
+    /// Returns the field with this name.
     pub(super) fn field(self, name: &str) -> Option<&'static FieldDescriptorProto> {
         self.fields().find(|f| f.name() == name)
     }

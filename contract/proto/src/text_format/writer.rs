@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Text to wire format.
+//! Converts text to wire format.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use super::TextError;
 use super::lexer::{Lexer, Token};
 use super::schema::{Message, Schema};
 
-/// Messages in messages, as many as prost decodes.
+/// Deepest nesting of messages, the same as prost's limit.
 const MAX_DEPTH: usize = 100;
 
-/// Wire format of the message that `text` is, of the type `name`.
+/// Encodes `text`, a message of type `name`, as wire format.
 pub(super) fn encode(text: &str, name: &str) -> Result<Vec<u8>, TextError> {
     let schema = Schema::get();
     let mut writer = Writer {
@@ -36,7 +36,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Fields up to the sign `end`, or to the end of the text.
+    /// Encodes fields up to the sign `end`, or to the end of the text.
     fn fields(
         &mut self,
         message: Message,
@@ -69,8 +69,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Refuses a field that may be given once and is given again, or together with another of its
-    /// `oneof`.
+    /// Returns an error if a field that is not repeated is given twice, or together with another
+    /// field of its `oneof`.
     fn once(
         &self,
         message: Message,
@@ -98,7 +98,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Takes what follows a field's name: a value, or a list of values.
+    /// Encodes the part after a field's name: a value, or a list of values.
     fn field(&mut self, field: &'static Field, out: &mut Vec<u8>) -> Result<(), TextError> {
         let at = self.lexer.position();
         let colon = self.lexer.accept(b':')?;
@@ -164,7 +164,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Strings that follow each other are one.
+    /// Encodes a string; adjacent strings are joined.
     fn literal(&mut self, field: &Field, out: &mut Vec<u8>) -> Result<(), TextError> {
         let at = self.lexer.position();
         let Token::Literal(mut bytes) = self.lexer.take()? else {
@@ -212,7 +212,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Decimal, octal (`0…`) or hexadecimal (`0x…`), within `range`.
+    /// Encodes a decimal, octal (`0…`) or hexadecimal (`0x…`) number within `range`.
     fn integer(
         &mut self,
         field: &Field,
@@ -234,7 +234,7 @@ impl Writer<'_> {
             );
             return Err(self.lexer.error(at, what));
         };
-        // Negative numbers go as ten bytes of their two's complement.
+        // Negative numbers are encoded as ten bytes of their two's complement.
         let bits = match i64::try_from(value) {
             Ok(v) => v.cast_unsigned(),
             Err(_) => u64::try_from(value).unwrap_or_default(),

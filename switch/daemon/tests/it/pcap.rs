@@ -169,7 +169,7 @@ fn what_is_no_whole_ethernet_capture_is_refused() {
         w.write(START_NS, &[0; 60]).unwrap();
         w.finish().unwrap()
     };
-    refused(b"not a capture at all, is it", "is no pcap, and no pcapng");
+    refused(b"not a capture at all, is it", "is not a pcap or pcapng");
     refused(&of(LINUX_SLL), "link type 113");
     let mut cut = of(ETHERNET);
     // The frame had 70 bytes on the wire.

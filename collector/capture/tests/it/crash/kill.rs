@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A writer that is killed loses the open files and nothing else.
+//! Tests that a killed writer loses only its open files.
 
 use super::postcard;
 use std::path::Path;
@@ -10,7 +10,7 @@ use tidemark_pipeline::{PostcardRow, ProbeRow};
 
 const DIR: &str = "TIDEMARK_TEST_CRASH_DIR";
 
-/// Writes until it is killed; runs as a process of its own.
+/// Writes until it is killed; runs as a separate process.
 #[test]
 #[ignore = "started by closed_files_survive_a_kill"]
 fn writer_process() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A writer that is killed, and one whose disk loses its power in every way.
+//! Tests a writer that is killed, and a writer whose disk loses power in every way.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 mod kill;
@@ -7,7 +7,7 @@ mod power_cuts;
 
 use tidemark_pipeline::PostcardRow;
 
-/// The row of a packet, by its order.
+/// Returns the row of a packet, given its order.
 fn postcard(order: u64) -> PostcardRow {
     PostcardRow {
         order,

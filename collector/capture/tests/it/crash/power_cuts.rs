@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The writer on a disk that loses power in every way: rows that counted as
-//! written are there, once, and the same configuration starts again.
+//! Tests the writer on a disk that loses power in every way: rows counted as
+//! written are found once, and a restart with the same configuration works.
 
 use super::postcard;
 use durable_fs::Disk as _;
@@ -13,7 +13,7 @@ use tidemark_capture::{
 };
 use tidemark_pipeline::{Event, EventRow, ProbeRow};
 
-/// Runs of each model.
+/// Number of runs per model.
 const SEEDS: u64 = 30;
 const CONFIGURED: &str = "/data/captures/capture";
 
@@ -32,18 +32,18 @@ fn meta() -> CaptureMeta {
     }
 }
 
-/// A start, as its rows were acknowledged.
+/// A start of the writer, and which of its rows were acknowledged.
 #[derive(Default)]
 struct Start {
     dir: PathBuf,
     pushed: u64,
-    /// Of which nothing is known yet.
+    /// Rows of which nothing is known yet.
     open: BTreeSet<u64>,
     written: BTreeSet<u64>,
-    /// Rows that counted as written when others of the same time were lost: how
-    /// many, not which.
+    /// Number of rows counted as written while other rows were lost; which rows
+    /// is unknown.
     counted: u64,
-    /// Rows were lost while others were open: which, is not known.
+    /// Whether rows were lost while others were open, so that it is unknown which.
     vague: bool,
 }
 
@@ -54,7 +54,7 @@ struct Capture {
     starts: Vec<Start>,
 }
 
-/// The orders of all rows that a reader finds.
+/// Returns the orders of all rows that a reader finds.
 fn found(disk: &SimDisk, dir: &Path) -> Vec<u64> {
     let shm = Path::new("/dev/shm");
     let to = match shm.is_dir() {
@@ -130,7 +130,7 @@ impl Store for Capture {
         else {
             return;
         };
-        // Rows of one kind, so that they are one message: files are completed
+        // Rows of one kind, so that they form one message: files are completed
         // between messages.
         let kind = start.pushed / 9 % 4;
         for _ in 0..9 {
@@ -189,7 +189,7 @@ impl Store for Capture {
             let known = start.written.len() as u64 + start.counted;
             assert_eq!(stats.written(), known, "a power cut writes nothing");
         }
-        // A killed process does not get to its end.
+        // A killed process does not run its destructors.
         std::mem::forget(writer);
         std::mem::forget(steps);
     }
@@ -220,8 +220,8 @@ fn started(disk: &SimDisk) -> (CaptureWriter, WriterSteps) {
     CaptureWriter::stepped_next(&disk.shared(), dir, &meta(), options()).unwrap()
 }
 
-/// The files were synced, their directory's name was not: with the power, the
-/// whole capture went.
+/// Regression: the files were synced, but not their directory's name, so that a power
+/// cut lost the whole capture.
 #[test]
 fn a_new_capture_survives_its_first_power_cut() {
     let disk = SimDisk::new(1);
@@ -234,8 +234,8 @@ fn a_new_capture_survives_its_first_power_cut() {
     assert_eq!(found(&disk, Path::new(CONFIGURED)), [0]);
 }
 
-/// A file got its name, the sync of the name failed, and its rows counted as lost
-/// while they were there.
+/// Regression: a file got its name, the sync of the name failed, and its rows counted
+/// as lost although they were there.
 #[test]
 fn rows_that_count_as_lost_are_not_found() {
     let disk = SimDisk::new(1);
@@ -243,7 +243,7 @@ fn rows_that_count_as_lost_are_not_found() {
     let stats = writer.stats();
     writer.postcard(&postcard(0));
     writer.flush();
-    // The sync of the directory is what fails.
+    // Make the sync of the directory fail.
     let mut operations = disk.operations();
     steps.step(Duration::from_secs(1)).unwrap();
     operations = disk.operations() - operations;
@@ -259,8 +259,8 @@ fn rows_that_count_as_lost_are_not_found() {
     assert_eq!((stats.written(), stats.failure()), (1, None));
 }
 
-/// A file given up could not be removed either: its rows counted as lost, but readers of the
-/// capture found them.
+/// Regression: a file that was given up could not be removed, so that readers found rows
+/// that counted as lost.
 #[test]
 fn a_file_that_counts_as_lost_is_removed_later() {
     let disk = SimDisk::new(1);
@@ -283,7 +283,7 @@ fn a_file_that_counts_as_lost_is_removed_later() {
     assert_eq!(found(&disk, dir), [1]);
 }
 
-/// Only `capture.json` could not be written, and no rows came: it failed for ever.
+/// Regression: if only `capture.json` could not be written and no rows came, it failed forever.
 #[test]
 fn a_capture_without_rows_recovers_too() {
     let disk = SimDisk::new(1);

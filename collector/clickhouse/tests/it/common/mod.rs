@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A server that misbehaves as told: as much of ClickHouse as the sink sees.
+//! A test server that acts as ClickHouse towards the sink and misbehaves as told.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tidemark_clickhouse::ClickHouseConfig;
 use tidemark_rows::PostcardRow;
 
-/// Fates of an insert.
+/// Fate of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Normal,
@@ -21,16 +21,16 @@ pub(crate) enum Fate {
     LostNoAnswer,
     /// Killed between the log of tokens and the rows.
     TokenWithoutRows,
-    /// An exception with this code.
+    /// Answered with an exception of this code.
     Exception(i32),
 }
 
 #[derive(Default)]
 pub(crate) struct State {
-    /// Of the next inserts; normal after that.
+    /// Fates of the next inserts; later inserts are normal.
     pub fates: VecDeque<Fate>,
     pub tokens: Vec<String>,
-    /// (table, capture, batch) to rows.
+    /// Number of rows by (table, capture, batch).
     pub stored: BTreeMap<(String, String, String), u64>,
     pub inserts: u64,
     pub rollups: u64,
@@ -58,7 +58,7 @@ impl Server {
                 }
                 let state = state.clone();
                 std::thread::spawn(move || {
-                    // A client that goes away ends its connection.
+                    // An error only means that the client closed its connection.
                     let _ = serve(stream.unwrap(), &state);
                 });
             }
@@ -95,7 +95,7 @@ fn decode(s: &str) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Rows of a block: the second varint.
+/// Number of rows of a block: the second varint.
 fn block_rows(body: &[u8]) -> u64 {
     let block = zstd::decode_all(body).unwrap();
     let mut at = 1;
@@ -228,7 +228,7 @@ pub(crate) fn row(order: u64) -> PostcardRow {
     }
 }
 
-/// Waits for something that happens soon, or fails.
+/// Waits until `f` returns true; panics if that takes too long.
 pub(crate) fn eventually(what: &str, mut f: impl FnMut() -> bool) {
     for _ in 0..3000 {
         if f() {

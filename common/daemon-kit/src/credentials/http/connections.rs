@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connections: bounded in number, and in how long their peers may take.
+//! Connections of an HTTP server, limited in number and in how long their peers may take.
 
 use super::https::HandshakesFailed;
 use crate::credentials::places::{Place, Places};
@@ -19,17 +19,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tower::Service as _;
 
-/// Connections at once; the next ones wait for one to end.
+/// Most simultaneous connections; further connections wait until one ends.
 const MAX_CONNECTIONS: usize = 512;
-/// Of them, of one address.
+/// Most simultaneous connections of one address.
 const MAX_OF_ADDRESS: usize = 64;
-/// A client that has not sent its headers by then is let go; so is one that
-/// leaves a connection unused.
+/// Time after which a client is disconnected that has not sent its headers or leaves
+/// a connection unused.
 const HEADERS_WITHIN: Duration = Duration::from_secs(10);
-/// Pause after an error, as that of too many open files.
+/// Pause after an accept error, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Who sent a request; an extension of each.
+/// Address of the sender of a request; every request has it as an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
@@ -42,7 +42,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves nothing yet.
+    /// Creates a server; [`Server::serve`] runs it.
     pub fn new(listener: TcpListener, tls: Option<TlsAcceptor>) -> Self {
         Self {
             listener,
@@ -52,15 +52,15 @@ impl Server {
         }
     }
 
-    /// Clients that were not let in; `None` without TLS.
+    /// Returns the counter of failed handshakes; `None` without TLS.
     pub fn failed(&self) -> Option<HandshakesFailed> {
         self.tls.as_ref().map(|_| self.failed.clone())
     }
 
-    /// Serves until it is dropped.
+    /// Serves until the future is dropped.
     pub async fn serve(self, app: Router) {
         loop {
-            // Before a connection is accepted: a client that waits costs nothing here.
+            // Wait before accepting a connection: a waiting client then costs nothing.
             let free = self.places.free().await;
             let (stream, from) = match self.listener.accept().await {
                 Ok(accepted) => accepted,
@@ -85,7 +85,7 @@ impl Server {
     }
 }
 
-/// Serves HTTP on a listener; ends when it is dropped.
+/// Serves HTTP on a listener until the future is dropped.
 pub async fn serve(listener: TcpListener, app: Router) {
     Server::new(listener, None).serve(app).await;
 }

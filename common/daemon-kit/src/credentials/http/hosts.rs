@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! By which names a server may be called, and what every answer forbids.
+//! Checks the host names of requests and adds security headers to every response.
 //!
-//! A page of a stranger's site can have its name lead to this machine (DNS
-//! rebinding); its requests then carry that name. Numbers and `localhost` cannot
-//! be led elsewhere.
+//! A foreign web site can make its name resolve to this machine (DNS rebinding);
+//! the requests of its pages then carry that name. IP addresses and `localhost`
+//! cannot be redirected.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -15,11 +15,11 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Names other than numbers and `localhost`.
+/// Names of this server other than IP addresses and `localhost`.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts(Arc<[String]>);
 
-/// The name of another server, or one that cannot be read.
+/// Error for a request to another name, or to a name that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherHost(String);
 
@@ -30,7 +30,7 @@ impl fmt::Display for OtherHost {
 }
 
 impl Hosts {
-    /// These names are this server's.
+    /// Creates the list of this server's names.
     pub fn new(names: &[String]) -> Self {
         Self(names.iter().map(|n| n.to_ascii_lowercase()).collect())
     }
@@ -42,7 +42,7 @@ impl Hosts {
             || self.0.iter().any(|name| host.eq_ignore_ascii_case(name))
     }
 
-    /// The name of a request; none where it carries none, as no browser does.
+    /// Checks the host name of a request. Browsers always send one; a request without is allowed.
     fn check(&self, request: &Request) -> Result<(), OtherHost> {
         let named = match request.headers().get(header::HOST) {
             Some(host) => Some(host.to_str().ok().and_then(|h| h.parse::<Authority>().ok())),
@@ -52,14 +52,14 @@ impl Hosts {
             None => return Ok(()),
             Some(Some(authority)) if self.allow(authority.host()) => return Ok(()),
             Some(Some(authority)) => authority.host().to_owned(),
-            Some(None) => "what cannot be read".to_owned(),
+            Some(None) => "(a name that cannot be read)".to_owned(),
         };
         Err(OtherHost(refused))
     }
 }
 
-/// Headers that forbid things to a browser. The console loads nothing from elsewhere, and has no
-/// scripts or styles within its page.
+/// Security headers, which forbid things to a browser. The console loads nothing from other
+/// sites and has no inline scripts or styles.
 pub const FORBIDDEN: [(HeaderName, HeaderValue); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -85,8 +85,8 @@ struct Guard {
     refuse: fn(&OtherHost) -> Response,
 }
 
-/// The routes for requests to these names; to others `refuse` answers. Each answer
-/// says what it forbids.
+/// Restricts routes to requests to these names; `refuse` answers all others. Every
+/// response gets the headers in [`FORBIDDEN`].
 pub fn guarded<S: Clone + Send + Sync + 'static>(
     routes: Router<S>,
     hosts: Hosts,

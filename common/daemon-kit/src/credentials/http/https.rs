@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HTTPS: a certificate before the same routes.
+//! HTTPS: serves the routes with TLS.
 
 use crate::credentials::server::ServerTls;
 use crate::credentials::{Error, Keys, pem};
@@ -12,12 +12,12 @@ use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::sign::SingleCertAndKey;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
-/// The acceptor of a certificate and its key; with `client_ca`, clients have to
-/// show a certificate. `now_unix_s` is the time now, s.
+/// Makes a TLS acceptor with the certificate and key; with `client_ca`, clients have
+/// to present a certificate. `now_unix_s` is the current Unix time in s.
 ///
 /// # Errors
-/// Files that cannot be read, do not belong together or have expired, by their
-/// key in the configuration.
+/// A file cannot be read, has expired or does not match the other; the error names
+/// the setting.
 pub fn acceptor(tls: &ServerTls, keys: &Keys, now_unix_s: u64) -> Result<TlsAcceptor, Error> {
     let identity = pem::identity(&tls.certificate, &tls.key, keys, now_unix_s)?;
     let builder = ServerConfig::builder_with_provider(pem::provider())
@@ -46,12 +46,12 @@ pub fn acceptor(tls: &ServerTls, keys: &Keys, now_unix_s: u64) -> Result<TlsAcce
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Handshakes that failed, or did not end in time. Cheap to clone.
+/// Counter of handshakes that failed or did not end in time. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct HandshakesFailed(Arc<AtomicU64>);
 
 impl HandshakesFailed {
-    /// So far.
+    /// Returns the count so far.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

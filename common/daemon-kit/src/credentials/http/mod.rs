@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! HTTP servers: bounded connections, TLS, the names that they are called by, and what
-//! their answers forbid.
+//! HTTP servers: limited connections, TLS, checked host names, and security headers in
+//! every response.
 
 mod connections;
 mod hosts;
