@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the v1model programs into ``p4src/build/`` and says when that is stale.
+"""Compiles the v1model programs into ``p4src/build/``, and reports when that is stale.
 
-``build/`` is committed, so that neither users nor CI need p4c. Of Tidemark's program:
+``build/`` is committed, so that neither users nor CI need p4c. For Tidemark's program:
 
-* ``tidemark.json``          what BMv2 and the embedded switch load
-* ``tidemark.p4info.txtpb``  what P4Runtime clients need
-* ``report_layout.json``     where each field of a report lies (`layout.py`)
+* ``tidemark.json``          loaded by BMv2 and the embedded switch
+* ``tidemark.p4info.txtpb``  needed by P4Runtime clients
+* ``report_layout.json``     position of each field of a report (`layout.py`)
 * ``digest.json``            SHA-256 of every source, and the compiler's version
 
-``build/int_md`` has the same of the INT-MD program, but for the layout.
+``build/int_md`` has the same files for the INT-MD program, except the layout.
 
 The compiler is ``p4c-bm2-ss`` on PATH or ``$P4C_BM2_SS``; ``$P4C_FLAGS`` is
 passed on (an uninstalled compiler needs ``-I …/p4include``).
@@ -64,7 +64,7 @@ def stale_sources(program: Program, source_dir: Path = SOURCE_DIR) -> list[str]:
 
 
 def find_compiler() -> str | None:
-    """Path of ``p4c-bm2-ss``, or None where it is not installed."""
+    """Returns the path of ``p4c-bm2-ss``, or None if it is not installed."""
     return os.environ.get("P4C_BM2_SS") or shutil.which("p4c-bm2-ss")
 
 
@@ -75,7 +75,7 @@ def compiler_version(compiler: str) -> str:
 
 
 def compile_program(compiler: str, program: Program, out_dir: Path) -> None:
-    """Compiles into ``out_dir``.
+    """Compiles a program into ``out_dir``.
 
     Raises:
         subprocess.CalledProcessError: the compiler refused the program; its
@@ -101,7 +101,7 @@ def compile_program(compiler: str, program: Program, out_dir: Path) -> None:
 
 
 def keep(compiler: str, program: Program, out_dir: Path) -> None:
-    """Puts the output into its place under ``build/``."""
+    """Moves the output to its place under ``build/``."""
     names = [program.json_name, program.p4info_name, DIGEST_NAME]
     if program is TIDEMARK:
         made = json.loads((out_dir / program.json_name).read_text())
@@ -119,7 +119,7 @@ def keep(compiler: str, program: Program, out_dir: Path) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="only say whether build/ is stale")
+    parser.add_argument("--check", action="store_true", help="only report whether build/ is stale")
     arguments = parser.parse_args()
     if arguments.check:
         stale = sorted({f for program in PROGRAMS for f in stale_sources(program)})

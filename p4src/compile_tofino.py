@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles the TNA program for Tofino 1 and 2 into ``p4src/build/tofino*/``.
 
-Of what the compiler makes, this is committed for each target:
+Of the compiler's output, these files are committed for each target:
 
 * ``p4info.txtpb``      tables and fields as P4Runtime clients see them
 * ``bfrt_tables.json``  the same for BFRT clients: bfrt.json without the tables of
-                        snapshots and hash units, which are most of it
+                        snapshots and hash units, which make up most of it
 * ``resources.json``    stages, tables, PHV, memories and stateful ALUs used
-* ``digest.json``       SHA-256 of every source, SHA-256 and size of everything made
-                        (bfrt.json, the assembly and the binary among it), and the
+* ``digest.json``       SHA-256 of every source, SHA-256 and size of all output
+                        (including bfrt.json, the assembly and the binary), and the
                         compiler
 
 The compiler is ``$P4C_TOFINO`` or the first of ``bf-p4c``, ``p4c-barefoot`` and
-``p4c`` (where it knows Tofino) on PATH. It may be a driver, as open-p4studio
+``p4c`` (if it supports Tofino) on PATH. It may be a driver, as open-p4studio
 installs it, or ``p4c-barefoot`` itself, with ``bfas`` on PATH, next to it, or in
 ``$BFAS``; then ``$P4C_TOFINO_FLAGS`` is passed on (an uninstalled compiler needs
 ``-I …/p4include``).
@@ -41,7 +41,7 @@ DIGEST_NAME = "digest.json"
 COMMITTED = ("p4info.txtpb", "bfrt_tables.json", "resources.json")
 
 
-# Of bfrt.json: what the program declares.
+# Types of tables in bfrt.json that the program declares.
 TABLE_TYPES = ("MatchAction_Direct", "Register")
 
 
@@ -70,7 +70,7 @@ def stale_sources(target: Target, source_dir: Path = SOURCE_DIR) -> list[str]:
 
 
 def find_compiler() -> str | None:
-    """The compiler's path, or None where there is none for Tofino."""
+    """Returns the compiler's path, or None if there is none for Tofino."""
     if named := os.environ.get("P4C_TOFINO"):
         return shutil.which(named) or named
     for name in ("bf-p4c", "p4c-barefoot"):
@@ -89,7 +89,7 @@ def is_driver(compiler: str) -> bool:
 
 
 def compiler_version(out_dir: Path) -> str:
-    """The compiler's version and revision, as it writes them to its output folder."""
+    """Returns the compiler's version and revision from its output folder."""
     return json.loads((out_dir / "manifest.json").read_text())["compiler_version"]
 
 
@@ -112,9 +112,9 @@ def compile_program(compiler: str, target: Target, out_dir: Path) -> None:
     Raises:
         subprocess.CalledProcessError: the program was refused; the messages are on
             stderr.
-        tofino_assembly.Miscompiled: it was accepted, but what was made cannot work.
+        tofino_assembly.Miscompiled: it was accepted, but the output cannot work.
     """
-    # Snapshots come in the order of pointers, which follow from lengths of paths too.
+    # Snapshots are ordered by pointers, which also depend on the lengths of paths.
     with tempfile.TemporaryDirectory() as scratch:
         compile_into(compiler, target, Path(scratch))
         shutil.copytree(scratch, out_dir, dirs_exist_ok=True)
@@ -141,7 +141,7 @@ def compile_into(compiler: str, target: Target, out_dir: Path) -> None:
 
 
 def run(command: list[str]) -> None:
-    # p4c looks for its headers relative to where it is run; the output is
+    # p4c looks for its headers relative to its working directory; the output is
     # reproducible only with relative source paths, and without random addresses.
     setarch = shutil.which("setarch")
     fixed = [setarch, "-R"] if setarch else []
@@ -149,7 +149,7 @@ def run(command: list[str]) -> None:
 
 
 def assemble(command: list[str]) -> None:
-    # It warns of every hash group that tables share; only errors are of use.
+    # It warns about every hash group that tables share; only errors are useful.
     done = subprocess.run(command, cwd=SOURCE_DIR, capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stdout + done.stderr, file=sys.stderr)
@@ -177,10 +177,10 @@ def single(out_dir: Path, pattern: str) -> Path:
 
 
 def outputs(target: Target, out_dir: Path) -> dict[str, dict]:
-    """SHA-256 and size of everything that a switch or a controller would load.
+    """Returns SHA-256 and size of everything that a switch or a controller would load.
 
-    Two runs differ in an id, and in the paths that the assembly's comments name:
-    both are left out.
+    An id, and the paths in the assembly's comments, differ between runs and are
+    left out.
     """
     result = {}
     for name, path in {
@@ -213,9 +213,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--check", action="store_true", help="only say whether build/ is stale")
+    parser.add_argument("--check", action="store_true", help="only report whether build/ is stale")
     parser.add_argument(
-        "--keep", metavar="DIR", type=Path, help="leave all of the compiler's output there, to load"
+        "--keep", metavar="DIR", type=Path, help="keep all of the compiler's output there"
     )
     arguments = parser.parse_args()
     if arguments.check:

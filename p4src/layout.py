@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Place of each field of a report, as the programs write it.
+"""Position of each field of a report, as the programs write it.
 
 `compile.py` puts the result into ``build/report_layout.json``; the collector's
 codec and the Scapy layer are tested against it byte by byte.
@@ -38,7 +38,7 @@ def _source(name: str) -> str:
 
 
 def constants() -> dict[str, int]:
-    """Every constant of the shared files, by name."""
+    """Returns every constant of the shared files, by name."""
     values: dict[str, int] = {}
     for name, expression in re.findall(
         r"const\s+bit<\d+>\s+(\w+)\s*=\s*([^;]+);", "".join(map(_source, INCLUDES))
@@ -49,7 +49,7 @@ def constants() -> dict[str, int]:
 
 
 def from_compiled(program: dict) -> dict:
-    """The layouts according to what the compiler made of them."""
+    """Returns the layouts according to the compiler's output."""
     types = {t["name"]: t["fields"] for t in program["header_types"]}
     instances = {h["name"]: types[h["header_type"]] for h in program["headers"]}
     headers = [
@@ -81,7 +81,7 @@ def _layouts(headers: list[tuple[str, list[tuple[str, int]]]]) -> dict:
 
 
 def text(program: dict) -> str:
-    """One line per field."""
+    """Formats the layouts, one line per field."""
     lines = ['{"constants": {']
     items = [f"  {json.dumps(k)}: {v}" for k, v in constants().items()]
     lines.append(",\n".join(items))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what p4c's Tofino backend made: the assembly (``.bfa``) and its logs.
+"""Reads the output of p4c's Tofino backend: the assembly (``.bfa``) and its logs.
 
-A compiler that exits with 0 is no proof: p4c between February and September 2026
+An exit code of 0 proves nothing: p4c between February and September 2026
 lost the match registers of every parser ``select`` on packet data (p4c issue
-5752), which leaves a parser that stops at the first one. ``check`` looks for that
-and for other things that would make reports wrong without an error.
+5752), which leaves a parser that stops at the first one. ``check`` detects that
+and other faults that would make reports wrong without an error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
-# Bytes in front of mirrored headers (types.p4, mirror_h).
+# Bytes before mirrored headers (types.p4, mirror_h).
 MIRROR_BYTES = 30
 ETHER_TYPES = ("0x0800", "0x86dd", "0x8100")
 MATCH_BITS = {"byte": 8, "half": 16, "word": 32}
@@ -25,7 +25,7 @@ class Miscompiled(Exception):
 
 
 def without_comments(text: str) -> str:
-    """The assembly's lines that matter: no comments, and no id of the run."""
+    """Returns the relevant lines of the assembly: without comments and the id of the run."""
     lines = (re.sub(r"\s+#.*", "", line).rstrip() for line in text.splitlines())
     kept = (
         line for line in lines if line.strip() and not line.lstrip().startswith(("#", "run_id"))
@@ -34,7 +34,7 @@ def without_comments(text: str) -> str:
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """Lines of each top-level section, by its name (``parser egress``)."""
+    """Returns the lines of each top-level section, by name (``parser egress``)."""
     result: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in without_comments(text).splitlines():
@@ -108,7 +108,7 @@ def check_parser(gress: str, lines: list[str]) -> None:
 
 
 def containers(lines: list[str]) -> dict[str, set[str]]:
-    """Header fields (and metadata) that live in each container at some time."""
+    """Returns the header fields (and metadata) that each container holds at some time."""
     result: dict[str, set[str]] = defaultdict(set)
     for line in lines:
         if line.lstrip().startswith("context_json"):
@@ -120,7 +120,7 @@ def containers(lines: list[str]) -> dict[str, set[str]]:
 
 
 def checksum_units(lines: list[str]) -> dict[str, list[tuple[str, bool]]]:
-    """Containers summed by each unit, and whether an entry has a condition."""
+    """Returns the containers that each unit sums, and whether an entry has a condition."""
     units: dict[str, list[tuple[str, bool]]] = {}
     unit: list[tuple[str, bool]] | None = None
     for line in lines:
@@ -138,10 +138,10 @@ def header_of(field: str) -> str:
 
 
 def check_checksums(phv: list[str], deparser: list[str]) -> None:
-    """Tofino 1 sums containers whether their header is there or not.
+    """Checks that no checksummed container has a second use.
 
-    That is right as long as a container is 0 when its header is absent, so that
-    nothing else may ever live in it. Tofino 2 has a condition at each entry.
+    Tofino 1 sums containers even if their header is absent, when they must be 0,
+    so nothing else may ever use them. Tofino 2 has a condition for each entry.
     """
     shared = containers(phv)
     units = checksum_units(deparser)
@@ -166,13 +166,13 @@ def check_mirror(deparser: list[str]) -> None:
             listed.append({"B": 1, "H": 2, "W": 4}[found[1]])
         elif inside and not line.startswith("    "):
             inside = False
-    # The first is the session.
+    # The first one is the session.
     if sum(listed[1:]) != MIRROR_BYTES:
         raise Miscompiled(f"the mirror header has {sum(listed[1:])} bytes, not {MIRROR_BYTES}")
 
 
 def check(assembly: Path) -> None:
-    """Raises Miscompiled where the assembly contradicts the program."""
+    """Raises Miscompiled if the assembly contradicts the program."""
     found = sections(assembly.read_text())
     for gress in ("ingress", "egress"):
         check_parser(gress, found[f"parser {gress}"])
@@ -184,7 +184,7 @@ def check(assembly: Path) -> None:
 
 
 def resources(assembly: Path) -> dict:
-    """Resources of the chip that the program takes, from the assembly and its logs."""
+    """Returns the chip resources that the program uses, from the assembly and its logs."""
     log = json.loads((assembly.parent / "logs" / "resources.json").read_text())["resources"]
     phv = json.loads((assembly.parent / "logs" / "phv.json").read_text())
     mau = log["mau"]
@@ -206,7 +206,7 @@ def resources(assembly: Path) -> dict:
 
 
 def total(log: dict, kind: str, used: str, size: str | tuple[str, str]) -> dict:
-    # The log leaves out stages with nothing in them; all stages are alike.
+    # The log omits empty stages; all stages are alike.
     stages = log["mau_stages"]
     unit = stages[0][kind]
     each = unit[size] if isinstance(size, str) else unit[size[0]] * unit[size[1]]
@@ -231,7 +231,7 @@ def stages_used(assembly: Path) -> dict[str, int]:
 
 
 def tables(assembly: Path) -> list[dict]:
-    """Tables with entries or state, by stage, as the assembler names their kind."""
+    """Returns the tables with entries or state, by stage, with the assembler's kinds."""
     result = []
     for stage, gress, lines in stage_lines(assembly):
         for line in lines:
@@ -242,7 +242,7 @@ def tables(assembly: Path) -> list[dict]:
 
 
 def phv_containers(phv: dict) -> dict[str, dict[str, int]]:
-    """Containers with something in them, by size, of both pipes together."""
+    """Returns the number of containers in use, by size, for both pipes together."""
     used: Counter[tuple[str, int]] = Counter()
     for container in phv["containers"]:
         if container["slices"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Records the reports of a TCP transfer through Tofino's model, and what passed at its ports.
+"""Records the reports of a TCP transfer through Tofino's model, and the traffic at its ports.
 
     python ptf-tests/record_transfer.py FOLDER       # FOLDER/reports.pcap, FOLDER/transfer.json
 
@@ -31,14 +31,14 @@ from tidemark_ptf.bfrt import Client  # noqa: E402
 NODE_ID = 20
 LIMIT_CELLS = 1250
 TCP = 6
-# Bytes and pace of each flow, bit/s. The model forwards some 30 packets and their reports a second.
+# Bytes and rate (bit/s) of each flow. The model forwards some 30 packets with reports a second.
 FLOWS = [(450_000, 120_000), (225_000, 60_000)]
 FIRST_PORT, FIRST_SOURCE_PORT = 5001, 40001
 SO_MAX_PACING_RATE = 47
 CONGESTION_CONTROL = b"reno"
 SENDER, RECEIVER = 1, 2
 LONGEST_S = 300
-# Reports wait in the model behind what it forwards.
+# In the model, reports wait behind forwarded packets.
 SILENCE_S = 6
 FIELDS = ["frame.time_epoch", "ip.src", "ip.dst", "tcp.srcport", "tcp.dstport", "ip.len", "tcp.len"]
 
@@ -48,16 +48,16 @@ def run(*argv: object) -> str:
 
 
 def configure(there: tofino_model.Installation, folder: Path, ports: list[int]) -> None:
-    """Ports up, forwarding, reports of TCP, the limit; every tenth packet is lost."""
+    """Sets up ports, forwarding, reports of TCP, and the limit; every tenth packet is lost."""
     address = f"127.0.0.1:{tofino_model.GRPC_PORT}"
     dev = {port: there.chip.port_offset + port for port in ports}
     client = Client(address, tofino_model.P4_NAME, str(there.sde))
-    # Packets that the model loses leave by port 0, the CPU's on Tofino 2: none is lost there.
+    # Packets lost by the model leave by port 0. On Tofino 2 this is the CPU's, so none is lost.
     loses = there.chip.port_offset == 0
     for port in [0, *dev.values()] if loses else dev.values():
         data = {"$SPEED": "BF_SPEED_10G", "$FEC": "BF_FEC_TYP_NONE", "$PORT_ENABLE": True}
         client.write("INSERT", "$PORT", {"$DEV_PORT": port}, data=data)
-    # One client binds at a time.
+    # Only one client can bind at a time.
     client.close()
     forward = ", ".join(
         f'{{ mac = "{packets.mac(host)}", port = {dev[host]} }}' for host in (SENDER, RECEIVER)
@@ -94,7 +94,7 @@ src_ip = "{packets.address(SWITCH_HOST)}", dst_ip = "{packets.address(COLLECTOR_
 
 
 def at_once(work: Callable[[int], None]) -> None:
-    """For each flow."""
+    """Runs `work` for all flows at the same time."""
     threads = [threading.Thread(target=work, args=(n,)) for n in range(len(FLOWS))]
     for thread in threads:
         thread.start()
@@ -123,7 +123,7 @@ def send(n: int) -> None:
 
 
 def host(number: int, peer: int, work: Callable[[int], None], done: Path) -> int:
-    """A process in a namespace of its own, with the end of the link of its port."""
+    """Starts a process in its own namespace, with the far end of its port's link."""
     name = f"ptf{number}"
     told, tell = os.pipe()
     if not (child := os.fork()):
@@ -139,7 +139,7 @@ def host(number: int, peer: int, work: Callable[[int], None], done: Path) -> int
         run("ip", "neighbour", "replace", *to_peer, "nud", "permanent")
         at_once(work)
         done.touch()
-        # The link goes with this process.
+        # The link disappears with this process.
         time.sleep(LONGEST_S)
         os._exit(0)
     os.read(told, 1)
@@ -160,7 +160,7 @@ def frames(file: Path) -> list[dict[str, str]]:
 
 
 def truth(at_sender: list[dict], at_receiver: list[dict]) -> dict:
-    """Counts what entered the model and what left it, by flow."""
+    """Counts the packets that entered and left the model, by flow."""
     times = [float(f["frame.time_epoch"]) for f in at_sender + at_receiver]
     flows: dict[str, dict] = {}
     ways = [(SENDER, at_sender, at_receiver), (RECEIVER, at_receiver, at_sender)]
@@ -201,7 +201,7 @@ def main() -> None:
         done = folder / "done"
         done.unlink(missing_ok=True)
         children.append(host(RECEIVER, SENDER, receive, done))
-        # It listens then.
+        # By then it listens.
         time.sleep(2)
         children.append(host(SENDER, RECEIVER, send, folder / "sent"))
         deadline, seen = time.monotonic() + LONGEST_S, -1

@@ -6,7 +6,7 @@
     python ptf-tests/run.py reports.Forwarded            # one test
     python ptf-tests/run.py --switch tofino-model        # the program for Tofino, on its model
 
-Network, switch and tests live in a network namespace of their own, which goes
+Network, switch and tests run in their own network namespace, which disappears
 with them. Needs root.
 """
 
@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE))
 from runner import SetupError, network, switches, tofino_model  # noqa: E402
 
 MODEL = "tofino-model"
-# Hosts on 1 to 4, the receiver of reports on 5.
+# Hosts on ports 1 to 4, the receiver of reports on port 5.
 PORTS = [1, 2, 3, 4, 5]
 
 
@@ -40,11 +40,11 @@ def arguments() -> argparse.Namespace:
         "--program",
         type=Path,
         default=REPOSITORY / "p4src" / "build" / "tidemark.json",
-        help="BMv2 JSON; the P4Info lies in the same directory",
+        help="BMv2 JSON; the P4Info is in the same directory",
     )
     parser.add_argument("--logs", type=Path, help="keep logs here (default: only on failure)")
     parser.add_argument(
-        "--save-reports", type=Path, metavar="PCAP", help="keep the reports that tests looked at"
+        "--save-reports", type=Path, metavar="PCAP", help="keep the reports that tests examine"
     )
     parser.add_argument("tests", nargs="*", help="files or classes (default: all)")
     return parser.parse_args()
@@ -66,7 +66,7 @@ def ptf_command(
 
 
 def v1model(args: argparse.Namespace) -> tuple[Callable, Callable]:
-    """Starts the switch; what its tests are told."""
+    """Returns a function that starts the switch, and one for the parameters of its tests."""
     p4info = args.program.with_name(args.program.stem + ".p4info.txtpb")
     for needed in (args.program, p4info):
         if not needed.exists():
@@ -91,7 +91,7 @@ def v1model(args: argparse.Namespace) -> tuple[Callable, Callable]:
 
 
 def tofino() -> tuple[Callable, Callable]:
-    """Starts model and daemon; what their tests are told."""
+    """Returns a function that starts model and daemon, and one for their tests' parameters."""
     there = tofino_model.find(REPOSITORY)
 
     def params(_: switches.Running) -> dict[str, object]:
@@ -125,7 +125,7 @@ def run(args: argparse.Namespace, logs: Path) -> int:
         try:
             code = tests.wait()
         except KeyboardInterrupt:
-            # The terminal told the tests too.
+            # The terminal has interrupted the tests as well.
             tests.wait()
             code = 130
         if switch.process.poll() is not None:
@@ -141,7 +141,7 @@ def run(args: argparse.Namespace, logs: Path) -> int:
 def main() -> int:
     args = arguments()
     args.program = args.program.resolve()
-    # Ends like an interrupt, so that the switch is taken down.
+    # Handled like an interrupt, so that the switch is stopped.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     logs = (args.logs or Path(tempfile.mkdtemp(prefix="tidemark-ptf-"))).resolve()
     logs.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed artifacts are those of the committed sources."""
+"""The committed artifacts match the committed sources."""
 
 import json
 import sys
@@ -36,7 +36,7 @@ def test_a_changed_source_is_noticed(tmp_path):
 
 
 def test_control_plane_names():
-    """The names that the design gives, on which controllers rely."""
+    """Names fixed by the design, on which controllers rely."""
     program = json.loads((p4_compile.BUILD_DIR / p4_compile.TIDEMARK.json_name).read_text())
     tables = {t["name"] for pipeline in program["pipelines"] for t in pipeline["tables"]}
     assert {

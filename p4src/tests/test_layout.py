@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report as the programs write it, against the Scapy layer, bit by bit. (The
-collector's codec is held to the same file by its own tests.)"""
+"""Compares the report as the programs write it with the Scapy layer, bit by bit. (The
+collector's codec is compared with the same file by its own tests.)"""
 
 import json
 import re
@@ -19,7 +19,7 @@ BUILD = P4SRC / "build"
 COMMITTED = json.loads((BUILD / "report_layout.json").read_text())
 PROGRAM = json.loads((BUILD / "tidemark.json").read_text())
 
-# Fields that have another name in the Scapy layer than in the P4 source.
+# Fields whose name in the Scapy layer differs from the P4 source.
 SCAPY_NAMES = {
     "report_ingress_time.time_ns": "ingress_ns",
     "report_egress_time.time_ns": "egress_ns",
@@ -34,7 +34,7 @@ SCAPY_NAMES = {
 
 
 def header_fields() -> dict[str, list[tuple[str, int]]]:
-    """Fields (name, bits) of each header type of the shared files."""
+    """Returns the fields (name, bits) of each header type of the shared files."""
     text = "".join(map(layout._source, layout.INCLUDES))
     typedefs = dict(re.findall(r"typedef\s+bit<(\d+)>\s+(\w+);", text))
     widths = {name: int(bits) for bits, name in typedefs.items()}
@@ -49,10 +49,10 @@ def header_fields() -> dict[str, list[tuple[str, int]]]:
 
 
 def emitted(deparser: Path) -> list[str]:
-    """Members of the headers struct in the order in which a deparser of reports
-    emits them."""
+    """Returns the members of the headers struct in the order in which a deparser of
+    reports emits them."""
     text = re.sub(r"//[^\n]*", "", deparser.read_text())
-    # A file may hold several deparsers: that of reports.
+    # A file may hold several deparsers; selects the one for reports.
     controls = re.split(r"\bcontrol\b", text)
     bodies = [c for c in controls if "report_group" in c and ".emit(" in c]
     if len(bodies) != 1:
@@ -61,7 +61,7 @@ def emitted(deparser: Path) -> list[str]:
 
 
 def from_source(deparser: Path) -> dict:
-    """The layouts according to the sources."""
+    """Returns the layouts according to the sources."""
     types = header_fields()
     headers = [(m, types[f"{m}_h"]) for m in emitted(deparser) if f"{m}_h" in types]
     return layout._layouts(headers)
@@ -69,7 +69,7 @@ def from_source(deparser: Path) -> dict:
 
 def deparsers():
     files = sorted(P4SRC.glob("*/*.p4"))
-    # Others report stacks, without this metadata.
+    # Other deparsers report stacks, without this metadata.
     return [f for f in files if "emit(hdr.report_domain)" in f.read_text()]
 
 
@@ -100,7 +100,7 @@ def test_lengths_of_the_design():
 
 
 def values(payload: dict, way: str, family: str) -> dict:
-    """A value for each field: the program's constants, otherwise a pattern that
+    """Returns a value for each field: the program's constant, or else a pattern that
     no other field has."""
     constants = COMMITTED["constants"]
     fixed = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The TNA program: what is committed is of these sources, and one layout serves all."""
+"""The TNA program: its artifacts match these sources, and all programs share one layout."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def layout_constants() -> set[str]:
 
 @pytest.mark.parametrize("folder", ["v1model", "tna"])
 def test_the_shared_files_are_the_only_definition(folder):
-    """No program has a header or a constant of a report of its own."""
+    """No program defines headers or constants of a report itself."""
     assert {"report_group_h", "report_main_h", "ipv4_h"} <= layout_headers()
     assert {"METADATA_BITS_FORWARDED", "REPORT_DOMAIN"} <= layout_constants()
     for path in (SOURCE_DIR / folder).glob("*.p4"):
@@ -64,13 +64,13 @@ def test_both_programs_include_the_shared_files(folder):
 
 
 def emitted(path: Path) -> list[str]:
-    """Headers in the order in which the (last) deparser sends them."""
+    """Returns the headers in the order in which the (last) deparser sends them."""
     return re.findall(r"packet\.emit\(hdr\.(\w+)\)", code(path).split("Deparser(")[-1])
 
 
 def test_both_programs_send_the_headers_in_one_order():
     tna = emitted(SOURCE_DIR / "tna" / "deparser.p4")
-    # v1model also repeats options and extension headers, TNA reports none of those.
+    # v1model also repeats options and extension headers; TNA reports neither.
     v1model = [
         name
         for name in emitted(SOURCE_DIR / "v1model" / "parser.p4")
@@ -82,7 +82,7 @@ def test_both_programs_send_the_headers_in_one_order():
 
 
 def test_lengths_are_those_of_the_headers():
-    """The lengths that a report states are the sum of the headers it is made of."""
+    """The lengths that a report states are the sums of its headers' lengths."""
     always = ["group", "main", "ports", "queue", "ingress_time", "domain"]
     for outcome, extra in (("FORWARDED", "egress_time"), ("DROPPED", "drop")):
         headers = [f"report_{name}_h" for name in [*always, extra]]
@@ -102,7 +102,7 @@ def constant(name: str) -> int:
 
 
 def test_every_mirror_cut_is_a_multiple_of_4():
-    """Tofino 2 cuts mirrored packets at a multiple of 4 bytes only."""
+    """Tofino 2 truncates mirrored packets only at a multiple of 4 bytes."""
     text = code(SOURCE_DIR / "tna" / "types.p4")
     body = re.search(r"\bheader mirror_h {(.*?)}", text, re.S)[1].replace("kind_t", "bit<3>")
     mirror_bytes = sum(int(bits) for bits in re.findall(r"bit<(\d+)>", body)) // 8
@@ -114,7 +114,7 @@ def test_every_mirror_cut_is_a_multiple_of_4():
 
 
 def test_the_checksum_follows_the_mark():
-    """lower_checksum against the recomputed header sum, for every checksum."""
+    """Compares lower_checksum with the recomputed header sum, for every checksum."""
     text = code(SOURCE_DIR / "tna" / "egress.p4")
     table = re.search(r"table lower_checksum {(.*?)^    }", text, re.S | re.M)[1]
     entries = re.findall(r"\((\d), (\w+)\): (\w+)\((\w*)\);", table)
@@ -135,11 +135,11 @@ def test_the_checksum_follows_the_mark():
             assert lowered(ecn, checksum) == ~total & 0xFFFF, (ecn, checksum)
 
 
-# --- what is committed ------------------------------------------------------------
+# --- committed artifacts -----------------------------------------------------------
 
 
 def const_table(name: str) -> tuple[list[str], list[tuple[list[str], str]]]:
-    """Keys of a table of the egress, and its constant entries: values, action."""
+    """Returns the keys of an egress table and its constant entries (values, action)."""
     body = code(SOURCE_DIR / "tna" / "egress.p4")
     body = re.search(rf"\btable {name} {{(.*?)\n    }}", body, re.S)[1]
     keys = re.findall(r"([\w.]+(?:\(\))?): ternary;", body)
@@ -163,7 +163,7 @@ def first_match(table, packet: dict[str, int]) -> str:
 
 
 def test_what_is_dropped_or_marked_is_reported_out_of_the_sample():
-    """As v1model: a mark that only its mark makes a report is told apart (flag 2)."""
+    """As in v1model: a packet reported only because of its mark is flagged (flag 2)."""
     decision = const_table("report_decision")
     watched = {"hdr.bridge.watched": 1, "meta.has_collector": 1, "hdr.ipv4.isValid()": 1}
     watched |= {"meta.collector_address_diff": 1, "meta.collector_port_diff": 1}
@@ -221,12 +221,12 @@ def test_committed_files_are_those_of_the_digest(target):
 
 
 TABLES = {"l2_forward", "queue_limit", "watch", "watch6", "report_port", "report_to"}
-# A Tofino's queues are those of its traffic manager.
+# On a Tofino, the queues are those of the traffic manager.
 V1MODEL_ALONE = ["Ingress.take_queue", "Ingress.set_queue_count"]
 
 
 def described_tables(p4info: str) -> dict[str, list[tuple[str, str]]]:
-    """Match fields (name, type) of each table, by the last part of its name."""
+    """Returns the match fields (name, type) of each table, by the last part of its name."""
     result = {}
     for block in re.split(r"^tables {", p4info, flags=re.M)[1:]:
         block = re.split(r"^}", block, flags=re.M)[0]
@@ -333,8 +333,8 @@ def test_a_checksummed_container_with_a_second_use_is_noticed():
 
 @TARGETS
 def test_recompiling_gives_the_same(target, tmp_path):
-    """With the compiler of the committed results: the same, byte by byte. With
-    another version: it compiles, and the assembly stands the checks."""
+    """The compiler of the committed results gives the same output, byte by byte. Another
+    version compiles the program, and the assembly passes the checks."""
     compiler = compile_tofino.find_compiler()
     if compiler is None:
         message = (

@@ -18,9 +18,9 @@ THRIFT_PORT = 9090
 DEVICE_ID = 1
 CPU_PORT = bmv2.CPU_PORT
 START_TIMEOUT_S = 20.0
-# Between those that only share what is left and the sender of a benchmark.
+# Above processes without real-time priority, and below the sender of a benchmark.
 REAL_TIME = ["chrt", "--rr", "10"]
-# Of each port, for the tests of queues by priority; the others use the lowest.
+# Queues per port, for the tests of priority queues; other tests use only the lowest.
 PRIORITY_QUEUES = 4
 
 
@@ -30,7 +30,7 @@ class Running:
 
     process: subprocess.Popen
     log: Path
-    # For the tests: how to slow a port down.
+    # Tells the tests how to slow a port down.
     control: str
 
     def stop(self) -> None:
@@ -68,7 +68,7 @@ def start_embedded(
     real_time: bool = False,
     priority_queues: int = 1,
 ) -> Running:
-    """merge: segments of one flow leave as super-frames. A test sees each packet."""
+    """merge: segments of one flow leave as super-frames. In tests each packet is separate."""
     command = [*REAL_TIME] if real_time else []
     command += [str(binary), "run", "--grpc", f"127.0.0.1:{GRPC_PORT}"]
     command += ["--priority-queues", str(priority_queues)]
@@ -81,7 +81,7 @@ def start_embedded(
 def start_bmv2(
     binary: Path, ports: list[int], logs: Path, real_time: bool = False, priority_queues: int = 1
 ) -> Running:
-    """real_time: before all that does not ask for it."""
+    """real_time: above all processes without real-time priority."""
     command = [*REAL_TIME] if real_time else []
     command += bmv2.arguments(
         binary,

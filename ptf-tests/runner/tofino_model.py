@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tofino's model and the switch daemon, out of an installation of open-p4studio (SDE)."""
+"""Tofino's model and the switch daemon, from an installation of open-p4studio (SDE)."""
 
 import json
 import os
@@ -13,23 +13,23 @@ from runner.network import die_with_parent
 from runner.switches import Running, tail
 
 GRPC_PORT = 50052
-# The model waits here for the daemon.
+# Port on which the model waits for the daemon.
 MODEL_PORT = 8001
 P4_NAME = "tidemark"
-# Each register is a message between the two: minutes on a slow machine.
+# Each register access is a message between the two: start takes minutes on a slow machine.
 START_TIMEOUT_S = 600.0
 HOW_TO = 'docs/how-to/tofino.md, "On the model"'
 
 
 @dataclass(frozen=True)
 class Chip:
-    """As the model, the daemon and the program tell it from others."""
+    """How the model, the daemon and the program identify a chip."""
 
     family: str
-    # B0 of each.
+    # Revision B0 of each chip.
     model_type: int
     cell_bytes: int
-    # Host 1 is at the port after this. Tofino 2 has ports of the CPU first.
+    # Host 1 is at the port after this offset. Tofino 2 has CPU ports first.
     port_offset: int
 
     @property
@@ -42,7 +42,7 @@ CHIPS = [Chip("tofino", 2, 80, 0), Chip("tofino2", 5, 176, 8)]
 
 @dataclass(frozen=True)
 class Installation:
-    """Needed on this machine."""
+    """Files needed on this machine."""
 
     sde: Path
     program: Path
@@ -80,7 +80,7 @@ def _folder(variable: str, what: str) -> Path:
 
 
 def _daemon_configuration(there: Installation) -> dict:
-    """Paths are taken from the installation on."""
+    """Returns the daemon's configuration; paths are relative to the installation."""
     program = os.path.relpath(there.program, there.sde)
     pipeline = {
         "p4_pipeline_name": "pipe",
@@ -102,13 +102,13 @@ def _daemon_configuration(there: Installation) -> dict:
 
 @dataclass
 class Model(Running):
-    """The daemon, and the chip behind it."""
+    """The daemon, and the chip that it controls."""
 
     chip: subprocess.Popen
 
     def stop(self) -> None:
         super().stop()
-        # It does not listen to SIGTERM.
+        # The chip ignores SIGTERM.
         self.chip.kill()
         self.chip.wait()
 
@@ -124,7 +124,7 @@ def start(there: Installation, ports: list[int], logs: Path) -> Model:
     chip = [str(there.sde / "bin" / "tofino-model"), "-d", "1", "-f", str(port_file)]
     chip += ["--p4-target-config", str(daemon_file), "--chip-type"]
     chip += [str(there.chip.model_type)]
-    # Every tenth of the packets that ask to be deflected is, as if its queue were full.
+    # Deflects every tenth packet that asks for deflection, as if its queue were full.
     chip += ["--logs-disable", "--no-cli", "--dod-test-mode", *common]
     daemon = [str(there.sde / "bin" / "bf_switchd"), "--conf-file", str(daemon_file)]
     daemon += ["--init-mode=cold", "--background", "--skip-port-add"]
@@ -172,7 +172,7 @@ def _wait_for(port: int, process: subprocess.Popen, log: Path) -> None:
 
 
 def _listens(port: int) -> bool:
-    """The model takes one caller, so that it is not to be called to find out."""
+    """Returns whether the port is open; as the model accepts one caller, it is not called."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:
             _, local, _, state, *_ = line.split()

@@ -39,7 +39,7 @@ class MarkCe(Tidemark):
         congested = [by_ident[i].congested for i in range(7)]
         self.assertEqual(congested, [0, 0, 0, 1, 1, 1, 1])
         flags = [by_ident[i].policy_flags for i in range(7)]
-        # The sixth came marked: congested, but not marked here.
+        # The sixth arrived marked: congestion, but not marked by this switch.
         self.assertEqual(flags, [0, 0, 0, 1, 1, 0, 0])
         dropped = by_ident[6]
         self.assertEqual((dropped.dropped, dropped.drop_reason), (1, report.AQM_DROP))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Forwarding: by MAC address, flooding, and what is left alone."""
+"""Forwarding by MAC address, flooding, and frames that must stay unchanged."""
 
 from scapy.compat import raw
 from scapy.layers.inet import IP, TCP, IPOption_NOP
@@ -58,7 +58,7 @@ class EntriesMoveAndGo(Tidemark):
 
 
 class ForeignProtocols(Tidemark):
-    """Whatever it is, it leaves as it came."""
+    """Frames of any other protocol leave as they came."""
 
     def runTest(self):
         ether = Ether(src=packets.mac(1), dst=packets.mac(2))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IPv4 fragments, options, protocols without ports, contradictory headers: what
-a report says of them is true, or there is none."""
+"""IPv4 fragments, options, protocols without ports, contradictory headers: a report
+about them is correct, or there is none."""
 
 import struct
 import time
@@ -22,7 +22,7 @@ def ip(**fields):
 
 
 class Watched(Tidemark):
-    """Helpers; no test of its own."""
+    """Helpers; not a test itself."""
 
     def setUp(self):
         super().setUp()
@@ -30,7 +30,7 @@ class Watched(Tidemark):
         self.report_to_collector()
 
     def one_report(self, sent):
-        """Sends; what comes out is what went in, and one report of it."""
+        """Sends a packet; it leaves unchanged, and has exactly one report."""
         self.send(1, sent)
         self.assert_frame(2, sent)
         (packet,) = self.collect_reports(1)
@@ -38,7 +38,7 @@ class Watched(Tidemark):
 
 
 class Fragments(Watched):
-    """The first one has ports, the others have none and match the ports 0."""
+    """The first fragment has ports; the others have none and match port 0."""
 
     def runTest(self):
         self.watch({"src_port": 1000, "dst_port": 2000}, priority=20)
@@ -48,7 +48,7 @@ class Fragments(Watched):
         packet = self.one_report(first)
         self.assertEqual(packet[UDP].len, 8 + 92)
         self.assertEqual(packet[TelemetryReport].inner, raw(first)[14:54])
-        # Its data would pass for the ports 1000 and 2000.
+        # Its data could be taken for the ports 1000 and 2000.
         data = Raw(struct.pack("!HH", 1000, 2000) * 20)
         for flags in ("MF", 0):
             later = ip(id=77, flags=flags, frag=10, proto=6) / data
@@ -71,7 +71,7 @@ class DroppedFragment(Watched):
 
 
 class FragmentsAreSampledAlike(Watched):
-    """By identification: all later fragments of a datagram, or none."""
+    """Sampled by identification: all later fragments of a datagram, or none."""
 
     def runTest(self):
         self.watch(shift=1, kind=MODIFY)
@@ -93,7 +93,7 @@ class FragmentsAreSampledAlike(Watched):
 
 
 class Options(Watched):
-    """Real ports after options; the report repeats the options."""
+    """Ports come after the options; the report repeats the options."""
 
     def runTest(self):
         self.watch({"src_port": 1000, "dst_port": 2000}, priority=20)
@@ -133,7 +133,7 @@ class OptionsMarkCe(Watched):
 
 
 class OtherProtocols(Watched):
-    """ICMP fills queues too: reported, without ports."""
+    """ICMP fills queues as well: reported, without ports."""
 
     def runTest(self):
         self.watch({"src_port": 0, "dst_port": 0, "protocol": 1}, priority=20)
@@ -147,7 +147,7 @@ class OtherProtocols(Watched):
 
 
 class Malformed(Watched):
-    """Forwarded as they came, never reported."""
+    """Malformed packets are forwarded unchanged, never reported."""
 
     def runTest(self):
         whole = raw(packets.tcp(1, 2, 100))
@@ -164,7 +164,7 @@ class Malformed(Watched):
             "no room for TCP": changed(16, struct.pack("!H", 39)),
             "shorter than its header": changed(16, struct.pack("!H", 19)),
             "length 0": changed(16, bytes(2)),
-            # Legal: but the report would take the padding for TCP.
+            # Legal, but a report would take the padding for TCP.
             "first fragment of 8 bytes": raw(ip(flags="MF", proto=6) / Raw(b"12345678")).ljust(
                 60, b"\0"
             ),
@@ -176,7 +176,7 @@ class Malformed(Watched):
 
 
 class MalformedAreCounted(Watched):
-    """They wait in the queue like others and meet its limit."""
+    """Malformed packets wait in the queue like any others and meet its limit."""
 
     def runTest(self):
         frame_bytes = 400

@@ -27,7 +27,7 @@ FRAME = 500
 
 
 class Watched6(Tidemark):
-    """Helpers; no test of its own."""
+    """Helpers; not a test itself."""
 
     def setUp(self):
         super().setUp()
@@ -35,7 +35,7 @@ class Watched6(Tidemark):
         self.report_to_collector()
 
     def one_report(self, sent):
-        """Sends; what comes out is what went in, and one report of it."""
+        """Sends a packet; it leaves unchanged, and has exactly one report."""
         self.send(1, sent)
         self.assert_frame(2, sent)
         (packet,) = self.collect_reports(1)
@@ -64,7 +64,7 @@ class Forwarded(Watched6):
 
 
 class Udp(Watched6):
-    """Filled up to the length of TCP's."""
+    """UDP headers are padded to the length of TCP's."""
 
     def runTest(self):
         for sent in (packets.udp6(1, 2, 300), packets.udp6(1, 2, 62)):
@@ -74,7 +74,7 @@ class Udp(Watched6):
 
 
 class OtherProtocols(Watched6):
-    """No ports are made up."""
+    """Protocols without ports are reported without ports."""
 
     def runTest(self):
         entry = self.watch6({"src_port": 0, "dst_port": 0, "protocol": 58}, priority=20, shift=0)
@@ -89,7 +89,7 @@ class OtherProtocols(Watched6):
 
 
 class Extensions(Watched6):
-    """The real protocol and ports after extension headers, which the report
+    """Protocol and ports are those after the extension headers, which the report
     repeats."""
 
     def runTest(self):
@@ -122,7 +122,7 @@ class Extensions(Watched6):
 
 
 class BeyondTheParser(Watched6):
-    """Chains that the program does not follow are forwarded; a report could not
+    """Header chains that the program does not follow are forwarded; a report could not
     say what they carry."""
 
     def runTest(self):
@@ -139,7 +139,7 @@ class BeyondTheParser(Watched6):
 
 
 class Fragments(Watched6):
-    """The first one has ports, the others have none."""
+    """The first fragment has ports, the others have none."""
 
     def runTest(self):
         self.watch6({"src_port": 1000, "dst_port": 2000}, priority=20)
@@ -149,7 +149,7 @@ class Fragments(Watched6):
         r = self.one_report(first)[TelemetryReport]
         self.assertEqual(r.length_words, 2 + 8 + 15 + 2)
         self.assertEqual(r.inner, raw(first)[14:70] + bytes(12))
-        # Its data would pass for the ports 1000 and 2000.
+        # Its data could be taken for the ports 1000 and 2000.
         fragment = IPv6ExtHdrFragment(offset=30, m=0, id=9, nh=17)
         later = (
             Ether(src=packets.mac(1), dst=packets.mac(2))
@@ -163,7 +163,7 @@ class Fragments(Watched6):
 
 
 class Malformed(Watched6):
-    """Forwarded as they came, never reported: nothing true could be said."""
+    """Malformed packets are forwarded unchanged, never reported: a report could not be correct."""
 
     def runTest(self):
         whole = raw(packets.tcp6(1, 2, 100))
@@ -203,7 +203,7 @@ class DropReport(Watched6):
 
 
 class MarkCe(Watched6):
-    """The traffic class's last two bits, and nothing else of it."""
+    """Marks the last two bits of the traffic class, and changes nothing else."""
 
     def runTest(self):
         not_ect, ect_1, ect_0, ce = 0, 1, 2, 3
@@ -227,5 +227,5 @@ class MarkCe(Watched6):
         self.assertEqual([by_seq[i].congested for i in range(6)], [0, 0, 1, 1, 1, 1])
         self.assertEqual([by_seq[i].policy_flags for i in range(6)], [0, 0, 1, 1, 0, 0])
         self.assertEqual((by_seq[5].dropped, by_seq[5].drop_reason), (1, report.AQM_DROP))
-        # As it left.
+        # The packet as it left.
         self.assertEqual(by_seq[2].inner, raw(expected[2])[14:74])

@@ -54,7 +54,7 @@ class OffByDefaultOnForOnePort(Tidemark):
 
 
 class NumbersHaveNoGapWhileOff(Tidemark):
-    """Packets that are not reported have no number: off is not loss."""
+    """Packets that are not reported have no number, so off does not look like loss."""
 
     def runTest(self):
         self.report_to_collector()

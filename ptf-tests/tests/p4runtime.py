@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The control plane as every P4Runtime switch must behave."""
+"""The control plane, which must behave as in every P4Runtime switch."""
 
 import grpc
 from google.rpc import code_pb2
@@ -48,7 +48,7 @@ class WriteErrors(Tidemark):
             "foreign action": (INSERT, wrong_action, code_pb2.INVALID_ARGUMENT),
             "no parameters": (INSERT, no_params, code_pb2.INVALID_ARGUMENT),
             "no match": (INSERT, no_match, code_pb2.INVALID_ARGUMENT),
-            # By the specification; BMv2 says that it is invalid.
+            # By the specification; BMv2 calls it invalid.
             "value too wide": (
                 INSERT,
                 too_wide,
@@ -149,7 +149,7 @@ class BackupMayNotWrite(Tidemark):
             with self.assertRaises(grpc.RpcError) as caught:
                 backup.write(INSERT, self.l2_entry(9, 1))
             self.assertEqual(caught.exception.code(), grpc.StatusCode.PERMISSION_DENIED)
-            # It may read.
+            # A backup may read.
             table = self.info.table("Ingress.l2_forward").preamble.id
             found = backup.read(p4runtime_pb2.Entity(table_entry={"table_id": table}))
             self.assertEqual(len(found), 4)
@@ -179,7 +179,7 @@ class UnknownDevice(Tidemark):
         request.entities.add().table_entry.table_id = 0
         with self.assertRaises(grpc.RpcError) as caught:
             list(self.client.stub.Read(request, timeout=10))
-        # BMv2 knows any device, without a program.
+        # Without a program, BMv2 accepts any device id.
         bmv2 = self.switch == "bmv2"
         expected = grpc.StatusCode.FAILED_PRECONDITION if bmv2 else grpc.StatusCode.NOT_FOUND
         self.assertEqual(caught.exception.code(), expected)

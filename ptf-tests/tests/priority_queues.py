@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Queues of a port by priority: who takes which, and a limit, an occupancy and a name in
-reports for each.
+"""Priority queues of a port: which packets take which, and each queue's limit, occupancy and
+number in reports.
 
-The switch has four queues. Those of the embedded switch share the line of their port; each of
-BMv2's has a rate of its own, so that the first frame of each goes into transmission there.
+The switch has four queues. In the embedded switch they share the line of their port; in BMv2
+each has a rate of its own, so that there the first frame of each goes into transmission.
 """
 
 import time
@@ -22,24 +22,24 @@ LOW, HIGH = 0, 1
 
 
 class Queues(Tidemark):
-    """Helpers; no test of its own."""
+    """Helpers; not a test itself."""
 
     def two_queues(self):
-        """Expedited packets take queue 1."""
+        """Sets up two queues; expedited packets take queue 1."""
         self.queues(2)
         self.use_queue(HIGH, dscp=EXPEDITED)
         self.watch()
         self.report_to_collector()
 
     def send_tagged(self, dscps, port=2, ident=100, ecn=0):
-        """Idents in order; the first goes into transmission, of each queue where it can."""
+        """Sends idents in order; the first goes into transmission, for each queue if possible."""
         for i, dscp in enumerate(dscps):
             self.send(1, packets.tcp(1, port, FRAME, ident=ident + i, dscp=dscp, ecn=ecn))
             if dscp not in dscps[:i]:
                 time.sleep(SETTLE_S)
 
     def reports_of(self, count):
-        """By queue and ident."""
+        """Returns the reports by queue and ident."""
         by_queue = {}
         for packet in self.collect_reports(count):
             r = packet[TelemetryReport]
@@ -48,15 +48,15 @@ class Queues(Tidemark):
 
 
 class EachQueueHasItsLimit(Queues):
-    """Both fill at once: neither counts the other's bytes, refuses by the other's limit, or
-    says that it is the other. Twice, as what leaves has to make room in its own queue."""
+    """Both fill at once: neither counts the other's bytes, applies the other's limit, or reports
+    the other's number. Done twice, as frames that leave must make room in their own queue."""
 
     def runTest(self):
         self.two_queues()
         self.limit(2, "drop_tail", 2 * FRAME)
         self.limit(2, "drop_tail", 3 * FRAME, queue=HIGH)
         self.slow(2, FRAME)
-        # One is in transmission, three of the lower queue follow, five of the upper.
+        # One is in transmission; three of the lower queue follow, five of the upper.
         sent = [0, 0, 0, 0, *[EXPEDITED] * 5]
         high = 3 if self.switch == "embedded" else 4
         for _ in range(2):
@@ -82,7 +82,7 @@ class EachQueueHasItsLimit(Queues):
 
 
 class AQueueMarksByItself(Queues):
-    """A threshold of the upper queue marks nothing of the lower."""
+    """A threshold of the upper queue marks no packets of the lower."""
 
     def runTest(self):
         self.two_queues()
@@ -96,7 +96,7 @@ class AQueueMarksByItself(Queues):
 
 
 class QueuesArePerPort(Queues):
-    """Queue 1 of a port is not that of another."""
+    """Queue 1 of one port is not that of another."""
 
     def runTest(self):
         self.two_queues()
@@ -113,7 +113,7 @@ class QueuesArePerPort(Queues):
 
 
 class APriorityWithoutAQueueIsTheHighest(Queues):
-    """The switch would lose it."""
+    """Uses the highest queue instead, as the switch would drop the packet."""
 
     def runTest(self):
         self.use_queue(7, dscp=EXPEDITED)
@@ -129,7 +129,7 @@ class APriorityWithoutAQueueIsTheHighest(Queues):
 
 
 class PacketsTakeTheFirstQueueThatMatches(Queues):
-    """By code point, of IPv6 too, and by port; the entry of the higher priority wins."""
+    """Queues are selected by code point (also for IPv6) and port; the higher priority wins."""
 
     def runTest(self):
         self.queues(4)

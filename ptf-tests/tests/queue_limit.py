@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The limit of an egress queue: who is the last admitted, who the first dropped.
+"""The limit of an egress queue: which packet is the last admitted, and which the first dropped.
 
 A port is slowed so that every frame takes longer than the burst. The first
 frame goes straight into transmission and is not counted; the others wait.
 
 If a port marks, the threshold acts first and the limit refuses everything
-(`ecn.py` has what a mark looks like).
+(`ecn.py` checks what a mark looks like).
 """
 
 import time
@@ -20,15 +20,15 @@ from tidemark_ptf.p4rt import DELETE, MODIFY
 from tidemark_ptf.report import TelemetryReport
 
 FRAME = 500
-# The frame in transmission must have left the queue before the others come.
+# The frame in transmission must have left the queue before the others arrive.
 SETTLE_S = 0.1
 
 
 class Burst(Tidemark):
-    """Helpers; no test of its own."""
+    """Helpers; not a test itself."""
 
     def burst(self, count, port=2, ecn=0):
-        """Idents from 100 on: one into transmission, `count` to wait."""
+        """Sends idents from 100 on: one goes into transmission, `count` wait."""
         for i in range(count + 1):
             self.send(1, packets.tcp(1, port, FRAME, ident=100 + i, ecn=ecn))
             if i == 0:
@@ -38,17 +38,17 @@ class Burst(Tidemark):
         return [Ether(f)[IP].id for f in frames]
 
     def assert_admitted(self, idents, port=2):
-        """These leave, and nothing more."""
+        """Asserts that exactly these frames leave."""
         self.assertEqual(self.idents(self.collect_slow(port, len(idents))), idents)
 
     def report_all(self):
-        """So that the switch's own times are known."""
+        """Has all packets reported, which gives the switch's own times."""
         self.watch()
         self.report_to_collector()
 
 
 def boundary(limit_bytes, waiting):
-    """A test: with this limit `waiting` frames of a burst may wait."""
+    """Makes a test: with this limit, `waiting` frames of a burst may wait."""
 
     class Boundary(Burst):
         def runTest(self):
@@ -132,7 +132,7 @@ class LimitChangesWhileQueued(Burst):
     """A lower limit evicts nothing; a higher one admits at once."""
 
     def until_queued(self, waiting_bytes):
-        """The switch has put what was sent into the queue. BMv2 cannot be asked."""
+        """Waits until the switch has queued what was sent. BMv2 cannot be queried."""
         if self.switch == "bmv2":
             time.sleep(SETTLE_S)
             return
@@ -142,7 +142,7 @@ class LimitChangesWhileQueued(Burst):
             time.sleep(0.005)
 
     def until_dropped(self, ident):
-        """The report has come, of which the switch makes one at once."""
+        """Waits for the report of a drop, which the switch sends at once."""
         while True:
             (packet,) = self.collect_reports(1)
             r = packet[TelemetryReport]
@@ -154,7 +154,7 @@ class LimitChangesWhileQueued(Burst):
         self.report_all()
         self.slow(2, FRAME)
         self.burst(3)
-        # Each time: a write must not overtake the packets before it.
+        # In each step: a write must not overtake earlier packets.
         self.until_queued(3 * FRAME)
         self.limit(2, "drop_tail", FRAME, MODIFY)
         self.send(1, packets.tcp(1, 2, FRAME, ident=200))
@@ -201,10 +201,10 @@ NOT_ECT, ECT_1, ECT_0, CE = 0, 1, 2, 3
 
 
 class Marking(Burst):
-    """Helpers; no test of its own."""
+    """Helpers; not a test itself."""
 
     def send_ecn(self, ecn):
-        """Idents from 100 on, by their ECN bits. The first goes into transmission."""
+        """Sends idents from 100 on with these ECN bits. The first goes into transmission."""
         self.slow(2, FRAME)
         for i, bits in enumerate(ecn):
             self.send(1, packets.tcp(1, 2, FRAME, ident=100 + i, ecn=bits))
@@ -212,7 +212,7 @@ class Marking(Burst):
                 time.sleep(SETTLE_S)
 
     def assert_sent_on(self, expected):
-        """Ident and ECN bits of what leaves, in order, and nothing more."""
+        """Asserts that frames with exactly these idents and ECN bits leave, in order."""
         frames = [Ether(f)[IP] for f in self.collect_slow(2, len(expected))]
         self.assertEqual([(f.id, f.tos & 3) for f in frames], expected)
 
@@ -222,15 +222,15 @@ class Marking(Burst):
 
 
 class ThresholdAndLimit(Marking):
-    """Marked from the threshold on, refused from the limit on: to the byte, and by
-    what the packet can."""
+    """Marked from the threshold on and refused from the limit on: exact to the byte, and
+    depending on the packet's ECN capability."""
 
     def runTest(self):
         self.mark_ce(2, 2 * FRAME, 4 * FRAME)
         self.report_all()
-        # One in transmission; at occupancies of 0 and 1 frame nothing is done; at 2
-        # the threshold acts, on a packet that cannot be marked by refusing it; at 3
-        # it still does; at 4 the limit refuses whatever comes, marked or not.
+        # One in transmission; nothing is done at occupancies of 0 and 1 frame; at 2 the
+        # threshold acts, and refuses a packet that cannot be marked; at 3 it still
+        # does; at 4 the limit refuses every packet, marked or not.
         sent = [ECT_0, NOT_ECT, ECT_1, NOT_ECT, ECT_0, NOT_ECT, ECT_1, ECT_0, CE, NOT_ECT]
         self.send_ecn(sent)
         self.assert_sent_on([(100, ECT_0), (101, NOT_ECT), (102, ECT_1), (104, CE), (106, CE)])
@@ -250,8 +250,8 @@ class ThresholdAndLimit(Marking):
 
 
 def marking_boundary(threshold_bytes, limit_bytes, marked, waiting):
-    """A test: of ECN-capable frames those from the `marked`th on are marked, and
-    `waiting` of them wait."""
+    """Makes a test: ECN-capable frames are marked from the `marked`th on, and `waiting`
+    of them wait."""
 
     class Boundary(Marking):
         def runTest(self):
@@ -291,7 +291,7 @@ class LimitOfAllOnesIsNone(Marking):
 
 
 class NotCapableAtTheLimitIsATailDrop(Marking):
-    """Both would refuse it: the limit is what says why."""
+    """Both would refuse the packet; the limit gives the reason."""
 
     def runTest(self):
         self.mark_ce(2, FRAME, FRAME)
@@ -303,7 +303,7 @@ class NotCapableAtTheLimitIsATailDrop(Marking):
 
 
 class RefusedFramesTakeNoRoom(Marking):
-    """Neither what the threshold nor what the limit refuses is counted as waiting."""
+    """Frames refused by the threshold or by the limit are not counted as waiting."""
 
     def runTest(self):
         self.mark_ce(2, FRAME, 2 * FRAME)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reports of forwarded packets: every field, numbering, where they go."""
+"""Reports of forwarded packets: every field, numbering, and where they are sent."""
 
 import struct
 import zlib
@@ -70,13 +70,13 @@ class LimitInForce(Tidemark):
             if change:
                 self.mark_ce(2, change, kind=MODIFY)
             self.send(1, packets.tcp(1, 2))
-            # Awaited before the next change: a frame may still be on its way in.
+            # Awaited before the next change, as a frame may still be on its way in.
             limits += [r[TelemetryReport].limit for r in self.collect_reports(1)]
         self.assertEqual(limits, [123456, 654321])
 
 
 class Udp(Tidemark):
-    """UDP headers are filled up to the length of TCP's."""
+    """UDP headers are padded to the length of TCP's."""
 
     def runTest(self):
         self.watch()
@@ -91,7 +91,7 @@ class Udp(Tidemark):
 
 
 class ShortTcp(Tidemark):
-    """A bare ACK in a frame filled up to the minimum."""
+    """A bare ACK in a frame padded to the minimum."""
 
     def runTest(self):
         self.watch()
@@ -105,14 +105,14 @@ class ShortTcp(Tidemark):
 
 
 class Sequence(Tidemark):
-    """Numbered without gaps over all flows and ports."""
+    """Numbered without gaps across all flows and ports."""
 
     def runTest(self):
         self.watch()
         self.report_to_collector()
         for i in range(20):
             self.send(1 + i % 4, packets.tcp(1 + i % 4, 1 + (i + 1) % 4, ident=i, sport=1000 + i))
-            # One at a time: ports are served side by side.
+            # One at a time: ports are served in parallel.
             self.assertIsNotNone(self.receive(1 + (i + 1) % 4))
         reports = [r[TelemetryReport] for r in self.collect_reports(20)]
         self.assertEqual([r.sequence for r in reports], list(range(20)))
@@ -148,14 +148,14 @@ class NoDestinationNoReports(Tidemark):
         self.report_to_collector()
         self.send(1, sent)
         self.collect_reports(1)
-        # Unset action: back to what the program says.
+        # Unset action: restores the program's default.
         self.client.write(MODIFY, self.client.entry("Egress.report_to"))
         self.send(1, sent)
         self.assert_silence([REPORT_PORT])
 
 
 class NotReported(Tidemark):
-    """Flooded packets, and what is not IP."""
+    """Flooded packets and packets other than IP."""
 
     def runTest(self):
         self.watch()
@@ -169,7 +169,7 @@ class NotReported(Tidemark):
         for frame in (raw(arp), other):
             self.send(1, frame)
         self.assert_silence([REPORT_PORT])
-        # Dropped, they are not reported either.
+        # If dropped, they are not reported either.
         self.limit(2, "drop_tail", 0)
         self.dataplane.flush()
         for frame in (raw(arp), other):

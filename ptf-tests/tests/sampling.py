@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One in 2^k packets by a hash of what no switch changes; drops and marks always."""
+"""One in 2^k packets by a hash of fields that no switch changes; drops and marks always."""
 
 import struct
 import zlib
@@ -38,7 +38,7 @@ def stream(kind):
         return [make(1, 2, 100, ident=i, seq=1448 * i) for i in range(COUNT)]
     if kind == "tcp6":
         return [make(1, 2, 100, seq=1448 * i) for i in range(COUNT)]
-    # As Linux sends datagrams that must not be fragmented: no identification.
+    # As Linux sends datagrams that must not be fragmented: without identification.
     plain = {} if kind == "udp6" else {"ident": 0}
     return [with_payload(make(1, 2, 100, **plain), i) for i in range(COUNT)]
 
@@ -56,7 +56,7 @@ def ecn_of(packet):
 
 
 def with_payload(packet, i):
-    """Copy a datagram with another content, and so another checksum."""
+    """Copies a datagram with other contents, and thus another checksum."""
     changed = packet.copy()
     changed[UDP].payload = Raw(i.to_bytes(4, "big") * 8)
     del changed[UDP].chksum
@@ -70,12 +70,12 @@ def with_payload(packet, i):
 
 
 def same_packet(packet) -> bytes:
-    """By what a report shows of it."""
+    """Identifies a packet by the part that a report shows."""
     return raw(packet)[14 : 14 + (48 if IPv6 in packet else 28)]
 
 
 class Sample(Tidemark):
-    """Exactly the packets that the hash picks, the same on every switch."""
+    """Samples exactly the packets that the hash selects, the same on every switch."""
 
     def runTest(self):
         self.report_to_collector()
@@ -90,7 +90,7 @@ class Sample(Tidemark):
 
     def check(self, shift, sent):
         expected = [same_packet(p) for p in sent if sample_hash(p) % (1 << shift) == 0]
-        # A sample of consecutive packets must be near its share.
+        # The sampled share of consecutive packets must be near its nominal value.
         share = COUNT >> shift
         self.assertTrue(share / 2 <= len(expected) <= 2 * share, f"{len(expected)} of {COUNT}")
         for p in sent:
@@ -104,8 +104,8 @@ class Sample(Tidemark):
 
 
 class MarksAreAlwaysReported(Tidemark):
-    """A marked packet that the sample leaves out is reported all the same, and its report says
-    that it stands for itself alone."""
+    """A marked packet outside the sample is reported all the same, and its report says that it
+    stands only for itself."""
 
     SHIFT = 3
 
@@ -117,7 +117,7 @@ class MarksAreAlwaysReported(Tidemark):
         outside = 0
         for protocol in ("tcp", "udp", "tcp6", "udp6"):
             for i, p in enumerate(stream(protocol)):
-                # A mark of another switch: sampled like any other packet.
+                # Marked by another switch: sampled like any other packet.
                 came_marked = i % 4 == 3
                 set_ecn(p, 3 if came_marked else 2)
                 drawn = sample_hash(p) % (1 << self.SHIFT) == 0
@@ -133,7 +133,7 @@ class MarksAreAlwaysReported(Tidemark):
                     flags |= report.FLAG_OUT_OF_SAMPLE
                     outside += 1
                 self.assertEqual((r.sampling_shift, r.congested, r.policy_flags), (3, 1, flags))
-                # The report shows the packet as it left, with a checksum that is right.
+                # The report shows the packet as it left, with a correct checksum.
                 left = same_packet(frame)
                 self.assertEqual(r.inner[: len(left)], left)
                 if IP in frame:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""No reports about reports, nor about anything else on its way to the collector."""
+"""No reports about reports, nor about any other packet on its way to the collector."""
 
 from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
@@ -11,7 +11,7 @@ from tidemark_ptf.report import TelemetryReport
 
 
 class OneReportPerPacket(Tidemark):
-    """Everything is watched, the report port too: one report per packet, ever."""
+    """Everything is watched, even the report port: exactly one report per packet."""
 
     def runTest(self):
         self.report_to_collector()
@@ -27,7 +27,7 @@ class OneReportPerPacket(Tidemark):
 
 
 class ReturnedReports(Tidemark):
-    """A cable brings the reports back: they are forwarded, and that is all."""
+    """A cable brings the reports back: they are only forwarded."""
 
     def runTest(self):
         self.report_to_collector()
@@ -53,7 +53,7 @@ class ReturnedReports(Tidemark):
 
 
 class AddressedToTheCollector(Tidemark):
-    """Whatever it is: the collector's own traffic must not feed itself."""
+    """Packets of any kind: the collector's own traffic must not feed itself."""
 
     def runTest(self):
         self.report_to_collector(dst_ip=packets.address_number(2))
@@ -72,7 +72,7 @@ class AddressedToTheCollector(Tidemark):
         self.limit(2, "drop_tail", 0)
         self.send(1, packets.tcp(1, 2))
         self.assert_silence()
-        # From the collector is another matter.
+        # Packets from the collector are reported.
         self.send(2, packets.tcp(2, 1))
         self.collect_reports(1)
 
@@ -91,7 +91,7 @@ class OtherReports(Tidemark):
             self.send(1, packet)
             self.assert_frame(2, packet)
         self.assert_silence([REPORT_PORT])
-        # The port is UDP's; from it, or TCP's, says nothing.
+        # Only the UDP destination port counts, not the source port or TCP's.
         for packet in (
             packets.tcp(1, 2, dport=UDP_PORT),
             packets.udp(1, 2, sport=UDP_PORT),

@@ -11,8 +11,8 @@ LAST_OF_REGISTER = (1 << 32) - 1
 
 
 class Wrap(Tidemark):
-    """Forwarded and dropped packets are numbered each for themselves. Version
-    and hw_id, above the number in the same word, get no carry."""
+    """Forwarded and dropped packets are numbered separately. Version and hw_id, above
+    the number in the same word, receive no carry."""
 
     def runTest(self):
         self.watch()
@@ -30,7 +30,7 @@ class Wrap(Tidemark):
                 self.assertEqual(list(dropped), [(2, 1, n) for n in numbers])
 
     def heading(self, port):
-        """First word of the report of one packet."""
+        """Returns the first word of the report of one packet."""
         self.send(1, packets.tcp(1, port))
         (packet,) = self.collect_reports(1)
         r = packet[TelemetryReport]

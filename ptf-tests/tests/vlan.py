@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One 802.1Q tag: kept when forwarded, looked through when watched, left out of
-the report, whose inner packet starts at the IP header."""
+"""One 802.1Q tag: kept when forwarded, skipped when watched, and left out of the
+report, whose inner packet starts at the IP header."""
 
 import time
 
@@ -41,8 +41,8 @@ class Tagged(Tidemark):
 
 
 class TaggedDrop(Tidemark):
-    """Re-parsed from the frame as it came: the tag is left out here too. The
-    occupancy counts the tag, as it takes room on the wire."""
+    """Parsed again from the received frame, so the tag is left out here as well. The
+    occupancy includes the tag, as it takes room on the wire."""
 
     def runTest(self):
         self.report_to_collector()
@@ -89,7 +89,7 @@ class TaggedMarkCe(Tidemark):
 
 
 class TagsWithoutIp(Tidemark):
-    """ARP in a VLAN, a second tag, a frame cut inside the tag: forwarded."""
+    """ARP in a VLAN, a second tag, a frame truncated inside the tag: forwarded."""
 
     def runTest(self):
         self.report_to_collector()

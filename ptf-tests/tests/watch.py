@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which packets are reported: the watch tables."""
+"""The watch tables: which packets are reported."""
 
 from scapy.compat import raw
 from scapy.layers.inet import IP
@@ -64,7 +64,7 @@ class EachKeyOfIpv6(Tidemark):
 
 
 class FamiliesAreSeparate(Tidemark):
-    """An entry for any IPv4 packet says nothing of IPv6, and the reverse."""
+    """An entry for any IPv4 packet does not affect IPv6, and the reverse."""
 
     def runTest(self):
         self.report_to_collector()

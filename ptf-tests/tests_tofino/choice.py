@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which packets are reported: watch entries, ports, the sample."""
+"""Selection of reported packets: watch entries, ports, the sample."""
 
 from tests.sampling import same_packet, sample_hash, stream
 from tidemark_ptf import packets
@@ -9,7 +9,7 @@ from tidemark_ptf.tofino import Tofino
 
 
 class WatchKeys(Tofino):
-    """Each key of the watch tables chooses, both families, by priority."""
+    """Each key of the watch tables selects packets, for both families, by priority."""
 
     def runTest(self):
         v4 = {
@@ -54,7 +54,7 @@ class Ports(Tofino):
 
 
 class Sample(Tofino):
-    """The packets that the hash picks, which are those of the v1model program."""
+    """The hash selects the same packets as in the v1model program."""
 
     def runTest(self):
         shift = 2

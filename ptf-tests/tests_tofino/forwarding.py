@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Unicast and flooding, every frame as it came."""
+"""Unicast and flooding; every frame leaves as it came."""
 
 from tidemark_ptf import packets
 from tidemark_ptf.base import HOST_PORTS
@@ -17,7 +17,7 @@ class Unicast(Tofino):
 
 
 class Flood(Tofino):
-    """To all but the port it came from."""
+    """Floods to all ports but the one of arrival."""
 
     def runTest(self):
         sent = packets.tcp(2, 99, 200)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Limits: drops with their reports, marks, and what the controller sets. The models have no
+"""Limits: drops with their reports, marks, and the controller's settings. The models have no
 line rate, so that most cases have limits of 0 cells."""
 
 from itertools import pairwise
@@ -34,14 +34,14 @@ class Drops(Tofino):
                 self.assertEqual(r.limit, 0)
                 header_bytes = 48 if v6 else 40
                 self.assertEqual(r.inner[:header_bytes], raw(plain)[14 : 14 + header_bytes])
-        # A packet that is not reported is dropped too.
+        # A packet that is not reported is dropped as well.
         self.client.clear("Ingress.watch")
         self.send(1, packets.tcp(1, 2))
         self.assert_silence()
 
 
 class Marks(Tofino):
-    """Congestion experienced, in the packet and in its report; the sample does not matter."""
+    """Congestion experienced, in the packet and in its report, whatever the sample."""
 
     def runTest(self):
         self.watch_all(shift=16)
@@ -71,8 +71,8 @@ class Marks(Tofino):
 
 
 class Burst(Tofino):
-    """A packet is dropped exactly where it met the limit. The models count packets in a queue;
-    that of Tofino 1 has none waiting, or one or two."""
+    """A packet is dropped exactly if it meets the limit. The models count packets in a queue;
+    in Tofino 1's model none, one or two wait."""
 
     def runTest(self):
         self.watch_all()
@@ -94,7 +94,7 @@ class Burst(Tofino):
 
 
 class SetByTheController(Tofino):
-    """In bytes there, in cells here; in the reports, and read back by the controller."""
+    """Set in bytes, applied in cells; shown in reports, and read back by the controller."""
 
     def runTest(self):
         self.watch_all()
@@ -117,13 +117,13 @@ class SetByTheController(Tofino):
 
 class Deflected(Tofino):
     """Packets that the traffic manager drops are reported with their own port. The model
-    takes every tenth for dropped, and sends it to port 0."""
+    treats every tenth as dropped, and sends it to port 0."""
 
     def runTest(self):
         if self.device_port(0):
-            # `$PORT` does not take it, and the model's deparser drops what leaves by it.
+            # `$PORT` does not accept it, and the model's deparser drops packets that leave by it.
             self.skipTest("port 0 is the CPU's on this chip")
-        # A port that is not set up has other metadata in front of its packets.
+        # At a port that is not set up, other metadata precedes the packets.
         self.port_up(0)
         self.watch_all()
         self.limit(2, "drop_tail", limit_cells=1000)
@@ -147,7 +147,7 @@ class Deflected(Tofino):
 
 
 class QueueOfTheTrafficManager(Tofino):
-    """The model's own limit is not reached, but taken and read back."""
+    """The model never reaches its own limit, but it can be set and read back."""
 
     def runTest(self):
         port = self.client.read("tm.port.cfg", {"dev_port": self.device_port(3)})

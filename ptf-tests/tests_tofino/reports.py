@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reports of what left: fields, lengths and numbers, for every kind of headers."""
+"""Reports of forwarded packets: fields, lengths and numbers, for all kinds of headers."""
 
 from scapy.compat import raw
 from scapy.layers.inet import UDP
@@ -20,7 +20,7 @@ KINDS = {
 
 
 class EveryPacket(Tofino):
-    """All headers, with a tag and without, from the shortest frame to 1518 bytes with its FCS."""
+    """All headers, with and without a tag, from the shortest frame to 1518 bytes with its FCS."""
 
     def runTest(self):
         self.watch_all()
@@ -56,17 +56,17 @@ class EveryPacket(Tofino):
         self.assertGreaterEqual(r.egress_ns, r.ingress_ns)
         self.assertEqual(r.limit, report.UNLIMITED)
         self.assertEqual((r.sampling_shift, r.policy_flags, r.policy_reserved), (0, 0, 0))
-        # Of one pipe, one after the other.
+        # Numbers of one pipe are consecutive.
         if number is not None:
             self.assertEqual(r.sequence, number + 1)
-        # From the IP header on, filled up with zeros behind a UDP header.
+        # Starts at the IP header; after a UDP header it is padded with zeros.
         self.assertEqual(r.inner[:header_bytes], raw(plain)[14 : 14 + header_bytes])
         self.assertEqual(r.inner[header_bytes:].strip(b"\0"), b"")
         return r.sequence
 
 
 class NotReported(Tofino):
-    """Flooded packets, packets that are not watched, and those without IP."""
+    """Flooded packets, packets that are not watched, and packets without IP."""
 
     def runTest(self):
         self.watch({"dst_port": 2000})
@@ -79,7 +79,7 @@ class NotReported(Tofino):
 
 
 class Numbers(Tofino):
-    """One series for all ports of a pipe, of drops too."""
+    """One series of numbers for all ports of a pipe, including drops."""
 
     def runTest(self):
         self.watch_all()

@@ -40,11 +40,11 @@ WATCH_KEY_BITS = {
     "egress_port": 9,
 }
 
-# Longest wait for a message that must come, spent only as a test fails, and for one that must not
-# come, spent in every test that asks.
+# Longest wait for a message that must come (spent only if a test fails), and for a message that
+# must not come (spent in every test that checks this).
 PATIENCE_S = 5.0
 SILENCE_S = 0.25
-# Until a queue that was slow is empty.
+# Time until a queue that was slow is empty.
 DRAIN_S = 0.4
 MOST_SERVICE_S = 6.4
 
@@ -54,8 +54,8 @@ report.bind(UDP_PORT)
 class Tidemark(BaseTest):
     """Hosts 1 to 4 at ports 1 to 4; reports leave at port 5."""
 
-    # Far above what sending a burst takes, so that nothing leaves meanwhile. Doubled with
-    # each attempt that the machine was too busy for.
+    # Far longer than sending a burst takes, so that nothing leaves meanwhile. Doubled for each
+    # attempt on a machine that was too busy.
     service_s = 0.4 / 2
 
     def run(self, result=None):
@@ -67,7 +67,7 @@ class Tidemark(BaseTest):
         )
 
     def _came_too_slowly(self):
-        """By the switch's own clock, the last frame of a burst came after the first had left."""
+        """Whether by the switch's clock a burst's last frame came after its first had left."""
         took_ns = self.own_time.longest_burst_ns()
         return took_ns is not None and took_ns >= self.service_s * 1e9
 
@@ -84,7 +84,7 @@ class Tidemark(BaseTest):
         self.ports = PortControl(params["control"], self.address)
         self.dataplane = ptf.dataplane_instance
         self._slowed = set()
-        # Keeps the reports, for fixtures.
+        # Saves the reports, for fixtures.
         self._pcap = None
         if params.get("save_reports"):
             self._pcap = PcapWriter(params["save_reports"], append=True, sync=True)
@@ -99,11 +99,11 @@ class Tidemark(BaseTest):
         self.dataplane.flush()
 
     def _forget(self):
-        """Waits for slow queues, so that nothing reaches the next test."""
+        """Empties slow queues, so that nothing reaches the next test."""
         for port in self._slowed:
             self.ports.fast(port)
         if self._slowed:
-            # The frame that is being sent keeps its rate.
+            # The frame in transmission keeps its rate.
             time.sleep(max(DRAIN_S, self.service_s))
             for frame in self.collect(REPORT_PORT, 1000, 0.01):
                 self._note(Ether(frame))
@@ -139,7 +139,7 @@ class Tidemark(BaseTest):
         self.client.write(kind, self.client.entry(table, match, f"Ingress.{action}", params))
 
     def queues(self, count):
-        """The program is told how many queues a port has."""
+        """Tells the program how many queues a port has."""
         params = {"count": count}
         entity = self.client.entry(
             "Ingress.queue_count", action="Ingress.set_queue_count", params=params
@@ -147,7 +147,7 @@ class Tidemark(BaseTest):
         self.client.write(MODIFY, entity)
 
     def use_queue(self, queue, priority=10, **match):
-        """`match`: egress_port, dscp."""
+        """Assigns packets to a queue. `match`: egress_port, dscp."""
         bits = {"egress_port": 9, "dscp": 6}
         ternary = {k: (v, (1 << bits[k]) - 1) for k, v in match.items()}
         params = {"queue": queue}
@@ -157,11 +157,11 @@ class Tidemark(BaseTest):
         self.client.write(INSERT, entity)
 
     def watch(self, match=None, shift=0, priority=10, action="report", kind=INSERT):
-        """`match` maps keys to values (all bits) or pairs of value and mask."""
+        """Adds a watch entry. `match` maps keys to values (all bits) or to (value, mask)."""
         return self._watch("Ingress.watch", match, shift, priority, action, kind)
 
     def watch6(self, match=None, shift=0, priority=10, action="report", kind=INSERT):
-        """As `watch`, for IPv6."""
+        """Like `watch`, for IPv6."""
         return self._watch("Ingress.watch6", match, shift, priority, action, kind)
 
     def _watch(self, table, match, shift, priority, action, kind):
@@ -195,7 +195,7 @@ class Tidemark(BaseTest):
         self.client.write(MODIFY, entity)
 
     def set_register(self, name, index, value):
-        """Through P4Runtime. BMv2's server cannot: there through Thrift."""
+        """Sets a register through P4Runtime, or for BMv2, which cannot do so, through Thrift."""
         cell = self.client.register_cell(name, index, value)
         if self.switch != "bmv2":
             self.client.write(MODIFY, cell)
@@ -206,7 +206,7 @@ class Tidemark(BaseTest):
         self.ports.thrift.write_register(name, index, value)
 
     def slow(self, port, frame_bytes, seconds_per_frame=None):
-        """One frame of this size leaves in `service_s`."""
+        """Slows a port: one frame of this size leaves in `service_s`."""
         self._slowed.add(port)
         self.ports.slow(port, seconds_per_frame or self.service_s, frame_bytes)
 
@@ -218,12 +218,12 @@ class Tidemark(BaseTest):
         testutils.send_packet(self, port, packet)
 
     def receive(self, port, timeout_s=PATIENCE_S):
-        """Next frame at a port, as bytes; None when none comes."""
+        """Returns the next frame at a port as bytes, or None if none comes."""
         result = self.dataplane.poll(device_number=0, port_number=port, timeout=timeout_s)
         return bytes(result.packet) if isinstance(result, self.dataplane.PollSuccess) else None
 
     def collect(self, port, count, timeout_s=PATIENCE_S):
-        """`count` frames of a port, in order; fewer only when no more come."""
+        """Returns `count` frames of a port in order; fewer only if no more come."""
         if port in self._slowed:
             self.own_time.waited()
         frames = []
@@ -240,19 +240,19 @@ class Tidemark(BaseTest):
         self.assertEqual(frame, raw(packet), f"another frame at port {port}")
 
     def assert_silence(self, ports=None):
-        """Nothing (more) comes at these ports, all by default."""
+        """Asserts that nothing (more) comes at these ports, by default all."""
         time.sleep(SILENCE_S)
         for port in ports or [*HOST_PORTS, REPORT_PORT]:
             frame = self.receive(port, 0.01)
             self.assertIsNone(frame, f"unexpected frame at port {port}: {frame!r}")
 
     def collect_slow(self, port, count):
-        """`count` frames of a slowed port, and those that come within three services more."""
+        """Returns `count` frames of a slowed port, and any within three more service times."""
         frames = self.collect(port, count, PATIENCE_S + self.service_s)
         return frames + self.collect(port, 100, 3 * self.service_s)
 
     def collect_reports(self, count):
-        """`count` reports, parsed; every datagram is checked as a datagram."""
+        """Returns `count` reports, parsed; also checks each as a datagram."""
         frames = self.collect(REPORT_PORT, count)
         self.assertEqual(len(frames), count, "reports that came")
         return [self.parse_report(f) for f in frames]

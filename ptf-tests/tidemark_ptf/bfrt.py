@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A BFRT client that works by name. Its messages are those of the SDE under test."""
+"""A BFRT client that works by name. Its messages come from the SDE under test."""
 
 import importlib.util
 import json
@@ -19,7 +19,7 @@ PRIORITY = "$MATCH_PRIORITY"
 
 
 class Refused(Exception):
-    """A write the server did not take."""
+    """A write that the server refused."""
 
     def __init__(self, error):
         self.code = error.canonical_code
@@ -27,7 +27,7 @@ class Refused(Exception):
 
 
 def messages(sde_install: str):
-    """The module `bfruntime_pb2` of the SDE."""
+    """Returns the SDE's module `bfruntime_pb2`."""
     found = sorted(Path(sde_install).glob("lib/**/bfrt_grpc/bfruntime_pb2.py"))
     if not found:
         raise FileNotFoundError(f"no bfrt_grpc/bfruntime_pb2.py below {sde_install}/lib")
@@ -38,7 +38,7 @@ def messages(sde_install: str):
 
 
 def _fields(described) -> dict:
-    """Fields by name. The device's tables have them in `singleton`."""
+    """Returns fields by name. The device's tables have them in `singleton`."""
     return {f["name"]: f for f in (d.get("singleton", d) for d in described)}
 
 
@@ -49,7 +49,7 @@ def _bytes(field, value: int) -> bytes:
 
 
 class Client:
-    """Subscribed, and bound to a program."""
+    """A client, subscribed and bound to a program."""
 
     def __init__(self, address: str, p4_name: str, sde_install: str, client_id: int = 7):
         self._pb = messages(sde_install)
@@ -105,7 +105,7 @@ class Client:
         self._channel.close()
 
     def table(self, name: str) -> dict:
-        """By the whole name or its last parts."""
+        """Finds a table by its whole name or the last parts of it."""
         if name in self.tables:
             return self.tables[name]
         found = [t for n, t in self.tables.items() if n.endswith("." + name)]
@@ -157,7 +157,7 @@ class Client:
         request.target.prsr_id = ALL_PARSERS
 
     def write(self, kind: str, name: str, key, action=None, data=None, pipe: int = ALL_PIPES):
-        """One entry; `key` None is the default entry."""
+        """Writes one entry; a `key` of None means the default entry."""
         pb = self._pb
         request = pb.WriteRequest()
         self._target(request, pipe)
@@ -176,11 +176,11 @@ class Client:
                 raise Refused(error)
 
     def clear(self, name: str):
-        """Deletes all entries, and resets the default one."""
+        """Deletes all entries, and resets the default entry."""
         self.write("DELETE", name, {})
 
     def read(self, name: str, key, pipe: int = ALL_PIPES, from_hw: bool = False) -> dict:
-        """Fields of one entry by name; numbers, texts and flags."""
+        """Returns the fields of one entry by name: numbers, strings and flags."""
         pb = self._pb
         request = pb.ReadRequest()
         self._target(request, pipe)

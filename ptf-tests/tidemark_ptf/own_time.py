@@ -2,8 +2,8 @@
 """Speed of bursts by the switch's own clock.
 
 A test of a queue slows a port, so that nothing leaves while a burst arrives. On a busy
-machine the burst may take longer than that, and frames do leave: then the test says nothing
-about the switch. The wall clock does not tell, but the times in the switch's reports do.
+machine the burst may take longer, so that frames do leave; then the test says nothing about
+the switch. The wall clock cannot show this, but the times in the switch's reports can.
 """
 
 from collections import defaultdict
@@ -13,9 +13,9 @@ class OwnTime:
     """Packets sent to slowed ports, and when the switch received them."""
 
     def __init__(self):
-        # By burst: packets are of one burst until the test waits for what leaves.
+        # Packets per burst; a burst ends when the test waits for frames that leave.
         self._sent = [0]
-        # Time of reception in ns, egress port.
+        # Reception time in ns, and egress port.
         self._received: list[tuple[int, int]] = []
 
     def sent(self):
@@ -29,7 +29,7 @@ class OwnTime:
         self._received.append((time_ns, egress_port))
 
     def longest_burst_ns(self) -> int | None:
-        """To one port, from its first packet to its last; None when a packet has no report."""
+        """Returns the longest burst to a port, first to last packet; None without all reports."""
         if len(self._received) != sum(self._sent):
             return None
         rest = sorted(self._received)

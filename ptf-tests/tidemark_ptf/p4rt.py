@@ -19,7 +19,7 @@ DELETE = p4runtime_pb2.Update.DELETE
 
 
 class Refused(Exception):
-    """An update the switch did not take."""
+    """An update that the switch refused."""
 
     def __init__(self, errors):
         self.errors = errors
@@ -29,7 +29,7 @@ class Refused(Exception):
 
 
 def refusal(error: grpc.RpcError):
-    """The p4.Error of each update in a failed Write; None if it has none."""
+    """Returns the p4.Error of each update in a failed Write; None if it has none."""
     if error.code() != grpc.StatusCode.UNKNOWN:
         return None
     for key, value in error.trailing_metadata() or ():
@@ -40,7 +40,7 @@ def refusal(error: grpc.RpcError):
 
 
 def number(value: int) -> bytes:
-    """Shortest big-endian form; one zero byte for 0."""
+    """Returns the shortest big-endian form; one zero byte for 0."""
     return value.to_bytes(max(1, (value.bit_length() + 7) // 8), "big")
 
 
@@ -104,7 +104,7 @@ class Client:
         return message
 
     def arbitration(self) -> int:
-        """Status code of the next arbitration message."""
+        """Returns the status code of the next arbitration message."""
         while True:
             message = self.next_message()
             if message.HasField("arbitration"):
@@ -129,8 +129,8 @@ class Client:
     # --- entities ----------------------------------------------------------
 
     def entry(self, table: str, match=None, action=None, params=None, priority=0):
-        """A table entry. `match` maps a key to an int (exact) or to a pair of
-        value and mask (ternary); no match and no priority means the default."""
+        """Makes a table entry. `match` maps a key to an int (exact) or to (value, mask)
+        (ternary); no match and no priority means the default entry."""
         t = self.info.table(table)
         entry = p4runtime_pb2.TableEntry(table_id=t.preamble.id, priority=priority)
         for name, value in (match or {}).items():
@@ -156,7 +156,7 @@ class Client:
         entity = p4runtime_pb2.Entity()
         cell = entity.register_entry
         cell.register_id = self.info.register(name).preamble.id
-        # Present even when it is 0: without an index all cells are meant.
+        # Present even if it is 0: without an index all cells are meant.
         cell.index.CopyFrom(p4runtime_pb2.Index(index=index))
         cell.data.bitstring = number(value)
         return entity
@@ -202,7 +202,7 @@ class Client:
         self.send(self.write_request((kind, entity)))
 
     def register(self, name: str, index: int) -> int:
-        """The value of a cell. BMv2's server cannot read it."""
+        """Returns the value of a cell; not supported by BMv2's server."""
         cell = self.register_cell(name, index, 0)
         cell.register_entry.ClearField("data")
         (found,) = self.read(cell)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Telemetry Report v2.0 (INT-XD) as a Scapy layer. Needs nothing but Scapy:
 
-    >>> import report                      # this file, wherever it lies
+    >>> import report                      # this file, wherever it is
     >>> report.bind(32766)                 # datagrams to this port are reports
     >>> for p in rdpcap("reports.pcap"):
     ...     r = p[report.TelemetryReport]
     ...     print(r.sequence, r.occupancy, r.inner_packet.summary())
 
 `python report.py FILE.pcap [PORT]` prints the reports of a capture as JSON, one
-a line. The lists of fields are generated from contract/report.toml, which is held
+per line. The lists of fields are generated from contract/report.toml, which is checked
 against the compiled P4 program; the rest is written from the specification.
 """
 
@@ -39,7 +39,7 @@ from scapy.utils import PcapReader, checksum
 DEFAULT_PORT = 32766
 DOMAIN_TIDEMARK = 0x544D
 
-# Bits of the metadata; in this order they follow each other.
+# Bits of the metadata, which follow each other in this order.
 # <begin generated: bits>
 BIT_RESERVED_FIRST = 1 << 15
 BIT_PORTS = 1 << 14
@@ -92,7 +92,7 @@ def _domain_has(bit):
 
 
 def _known_bytes(p) -> int:
-    """Length of the metadata that the fields below describe."""
+    """Returns the length of the metadata that the fields below describe."""
     total = 4 * bin(p.metadata_bits).count("1")
     total += 4 * bin(p.metadata_bits & WIDE_BITS).count("1")
     if p.domain == DOMAIN_TIDEMARK:
@@ -116,7 +116,7 @@ def _inner_bytes(p, remaining: int) -> int:
 
 
 class _InnerField(PacketLenField):
-    """Takes its length from what is left, which `length_from` is not told."""
+    """Takes its length from the remaining bytes, which `length_from` does not know."""
 
     def getfield(self, pkt, s):
         size = _inner_bytes(pkt, len(s))
@@ -187,7 +187,7 @@ class _Individual(Packet):
 
     @property
     def inner(self) -> bytes:
-        """The start of the original packet, as it came."""
+        """Returns the start of the original packet, as it came."""
         packet = self.inner_packet
         if packet is None:
             return b""
@@ -210,7 +210,7 @@ class _Individual(Packet):
 
 class TelemetryReport(_Individual):
     """Group header and first individual report of a datagram. Tidemark sends one
-    report per datagram; others follow as `CoalescedReport`."""
+    report per datagram; further reports follow as `CoalescedReport`."""
 
     name = "TelemetryReport"
     group_bytes = 8
@@ -226,20 +226,20 @@ class TelemetryReport(_Individual):
 
 
 class CoalescedReport(_Individual):
-    """One more individual report in the same datagram."""
+    """A further individual report in the same datagram."""
 
     name = "CoalescedReport"
     fields_desc = _individual_report()
 
 
 def bind(port: int = DEFAULT_PORT) -> None:
-    """Datagrams to this port are reports."""
+    """Makes datagrams to this port reports."""
     bind_layers(UDP, TelemetryReport, dport=port)
 
 
 def udp_checksum_is_valid(ip: IP) -> bool:
     """Sums the bytes as they came, with the pseudo header. A computed checksum of zero stays
-    zero in v1model, which says "no checksum": right as well, once in 65536 reports."""
+    zero in v1model, which means "no checksum": valid as well, once in 65536 reports."""
     header = bytes(ip.original[: ip.ihl * 4])
     datagram = bytes(ip.original[ip.ihl * 4 : ip.len])
     pseudo = header[12:20] + struct.pack("!BBH", 0, 17, len(datagram))
@@ -251,7 +251,7 @@ def ip_checksum_is_valid(ip: IP) -> bool:
 
 
 def reports(packet: Packet):
-    """The individual reports of a datagram."""
+    """Returns the individual reports of a datagram."""
     layer = packet.getlayer(TelemetryReport)
     while isinstance(layer, _Individual):
         yield layer
@@ -259,8 +259,8 @@ def reports(packet: Packet):
 
 
 def inner_fields(packet: Packet) -> dict:
-    """Addresses, protocol after extension headers, ports and TCP numbers of an
-    inner packet; what it does not have is left out."""
+    """Returns addresses, protocol after extension headers, ports and TCP numbers of an
+    inner packet; fields that it lacks are left out."""
     ip = packet.getlayer(IP) or packet.getlayer(IPv6)
     if ip is None:
         return {}
@@ -280,7 +280,7 @@ def inner_fields(packet: Packet) -> dict:
 
 
 def as_dict(report: _Individual) -> dict:
-    """Fields that are present, by name; the inner packet in hex, and what it says."""
+    """Returns the fields that are present, by name; the inner packet in hex and decoded."""
     group = report
     while not isinstance(group, TelemetryReport):
         group = group.underlayer

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A test that fails while the CPU is elsewhere is run again.
+"""Runs a test again if it failed while the CPU was stolen or busy.
 
-The queue tests slow a port so that nothing leaves while a burst arrives. Where the
-virtual machine stands still meanwhile, or the machine is busy, frames do leave, and the test
-says nothing about the switch: by what the hypervisor took, or by the switch's own clock
-(`own_time.py`). Such a failure is shown, and does not count.
+The queue tests slow a port so that nothing leaves while a burst arrives. If the virtual
+machine stalls meanwhile, or the machine is busy, frames do leave, and the test says nothing
+about the switch. This shows in the CPU time that the hypervisor took, or by the switch's own
+clock (`own_time.py`). Such a failure is printed, but does not count.
 """
 
 import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-# Of all CPU time during the test.
+# Share of all CPU time during the test.
 MOST_STOLEN_SHARE = 0.02
 MOST_ATTEMPTS = 8
 
@@ -19,7 +19,7 @@ CpuTicks = tuple[int, int]
 
 
 def cpu_ticks() -> CpuTicks:
-    """Ticks of all CPUs since boot: all, and those that the hypervisor gave to others."""
+    """Returns ticks of all CPUs since boot: total, and ticks that the hypervisor stole."""
     first = Path("/proc/stat").read_text().splitlines()[0]
     ticks = [int(t) for t in first.split()[1:9]]
     return sum(ticks), ticks[7]
@@ -56,7 +56,7 @@ def run_again_while_stolen(
     ticks: Callable[[], CpuTicks] = cpu_ticks,
     too_slow: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Runs `run` until it passes, or fails with the CPU its own; tells `result` the last.
+    """Runs `run` until it passes, or fails with undisturbed CPU; passes on the last result.
     `too_slow`: by the switch's own clock, the attempt says nothing."""
     for attempt in range(1, MOST_ATTEMPTS + 1):
         before, stolen_before = ticks()

@@ -26,7 +26,7 @@ from tidemark_ptf.base import (
 )
 from tidemark_ptf.bfrt import Client
 
-# The model takes its time, above all for the first packet.
+# The model is slow, above all for the first packet.
 PATIENCE_S = 20.0
 SILENCE_S = 1.5
 PORT_UP_S = 30.0
@@ -58,8 +58,8 @@ src_ip = "{src_ip}", dst_ip = "{dst_ip}", udp_port = {udp_port} }}
 
 
 class Tofino(BaseTest):
-    """Hosts 1 to 4 at ports 1 to 4; reports leave at port 5. `device_port` tells which these
-    are on the chip."""
+    """Hosts 1 to 4 at ports 1 to 4; reports leave at port 5. `device_port` maps these to the
+    chip's ports."""
 
     def setUp(self):
         super().setUp()
@@ -86,7 +86,7 @@ class Tofino(BaseTest):
         return port + self.params["port_offset"]
 
     def port_up(self, port):
-        """Sets the chip's port up where it is not."""
+        """Sets up the chip's port, unless it is up."""
         key = {"$DEV_PORT": port}
         try:
             state = self.client.read("$PORT", key)
@@ -107,7 +107,7 @@ class Tofino(BaseTest):
     # --- configuration ---------------------------------------------------------
 
     def controller(self, command, limits=""):
-        """The controller's command on this switch: code, output."""
+        """Runs the controller's command on this switch; returns exit code and output."""
         forward = ", ".join(
             f'{{ mac = "{packets.mac(host)}", port = {self.device_port(host)} }}'
             for host in HOST_PORTS
@@ -128,7 +128,7 @@ class Tofino(BaseTest):
             udp_port=UDP_PORT,
             limits=limits,
         )
-        # The daemon lets one client bind to a program.
+        # The daemon lets only one client bind to a program.
         self.client.close()
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "controller.toml"
@@ -149,7 +149,7 @@ class Tofino(BaseTest):
         return text
 
     def watch(self, match=None, shift=0, priority=10, action="report", table="watch"):
-        """`match` maps keys to values (all bits) or pairs of value and mask."""
+        """Adds a watch entry. `match` maps keys to values (all bits) or to (value, mask)."""
         key = {"$MATCH_PRIORITY": priority}
         for name, value in (match or {}).items():
             pair = value if isinstance(value, tuple) else (value, (1 << WATCH_KEY_BITS[name]) - 1)
@@ -165,7 +165,7 @@ class Tofino(BaseTest):
         self.client.write("INSERT", "Ingress.queue_limit", self.leaving(port), action, cells)
 
     def leaving(self, port):
-        """The key of the tables by port."""
+        """Returns the key of the per-port tables."""
         return {"egress_port": self.device_port(port)}
 
     # --- packets ---------------------------------------------------------------
@@ -174,7 +174,7 @@ class Tofino(BaseTest):
         testutils.send_packet(self, port, packet)
 
     def receive(self, port, timeout_s=PATIENCE_S):
-        """Next frame at a port, as bytes; None when none comes."""
+        """Returns the next frame at a port as bytes, or None if none comes."""
         result = self.dataplane.poll(device_number=0, port_number=port, timeout=timeout_s)
         return bytes(result.packet) if isinstance(result, self.dataplane.PollSuccess) else None
 
@@ -184,14 +184,14 @@ class Tofino(BaseTest):
         self.assertEqual(frame, raw(packet), f"another frame at port {port}")
 
     def assert_silence(self, ports=None):
-        """Nothing (more) comes at these ports, all by default."""
+        """Asserts that nothing (more) comes at these ports, by default all."""
         time.sleep(SILENCE_S)
         for port in ports or [*HOST_PORTS, REPORT_PORT]:
             frame = self.receive(port, 0.05)
             self.assertIsNone(frame, f"unexpected frame at port {port}: {frame!r}")
 
     def report(self):
-        """The next report. The datagram and its lengths are checked."""
+        """Returns the next report, after checking the datagram and its lengths."""
         frame = self.receive(REPORT_PORT)
         self.assertIsNotNone(frame, "no report")
         packet = Ether(frame)
@@ -208,6 +208,6 @@ class Tofino(BaseTest):
         return packet
 
     def assert_ports(self, r, ingress, egress):
-        """Of a report."""
+        """Asserts the ports of a report."""
         expected = (self.device_port(ingress), self.device_port(egress))
         self.assertEqual((r.ingress_port, r.egress_port), expected)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that import Scapy, or a file of ours that does, are GPL-2.0-only; no other Python is:
-decision 20."""
+"""Files that import Scapy, directly or through a file of ours, are GPL-2.0-only; no other
+Python is: decision 20."""
 
 import ast
 from pathlib import Path
@@ -28,7 +28,7 @@ def python_files(folder: Path) -> list[Path]:
 
 
 def imported_names(file: Path) -> set[str]:
-    """Dotted names; of `from a import b` both `a` and `a.b`, as b may be a module."""
+    """Returns dotted names; for `from a import b` both `a` and `a.b`, as b may be a module."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -50,7 +50,7 @@ def ours(name: str, importer: Path) -> Path | None:
 
 def needs_gpl(file: Path, known: dict[Path, bool]) -> bool:
     if file not in known:
-        known[file] = False  # A circle adds nothing.
+        known[file] = False  # A cycle adds nothing.
         names = imported_names(file)
         known[file] = any(name.split(".")[0] in GPL for name in names) or any(
             needs_gpl(found, known)
@@ -60,7 +60,7 @@ def needs_gpl(file: Path, known: dict[Path, bool]) -> bool:
     return known[file]
 
 
-# An empty one has nothing to license.
+# An empty file has nothing to license.
 FILES = sorted(f for f in python_files(REPOSITORY) if f.stat().st_size)
 
 
@@ -80,10 +80,10 @@ def test_licence_of_a_python_file(file: Path, known: dict[Path, bool]):
 def test_the_files_known_to_use_scapy_are_found(known: dict[Path, bool]):
     found = {str(f.relative_to(REPOSITORY)) for f in FILES if needs_gpl(f, known)}
     assert "ptf-tests/tidemark_ptf/report.py" in found
-    # Through `tidemark_ptf.base`.
+    # Imports Scapy through `tidemark_ptf.base`.
     assert "ptf-tests/tests/sequence.py" in found
     assert "ptf-tests/tidemark_ptf/p4rt.py" not in found
-    # Files that are packaged and put into the image.
+    # Files that are packaged and included in the image.
     assert not [name for name in found if name.startswith("testbed/lab/tidemark_lab/")]
 
 

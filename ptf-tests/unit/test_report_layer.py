@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The Scapy layer of reports: golden vectors, coalesced and foreign reports, and
-the fixture that the collector's codec reads too."""
+"""The Scapy layer of reports: golden vectors, coalesced and foreign reports, and the
+fixture that the collector's codec also reads."""
 
 import json
 import subprocess
@@ -110,7 +110,7 @@ def test_lengths_are_computed(kind, inner):
 
 @pytest.mark.parametrize("cut", range(0, 92, 3))
 def test_a_cut_report_does_not_break_it(cut):
-    """Scapy shows what it cannot take apart as raw bytes."""
+    """Scapy shows undecodable parts as raw bytes."""
     report.bind()
     frame = bytes(rdpcap(str(FIXTURES / "reports.pcap"))[0])[: 14 + 20 + 8 + cut]
     assert bytes(Ether(frame)) == frame
@@ -118,7 +118,7 @@ def test_a_cut_report_does_not_break_it(cut):
 
 
 def test_fixture_is_read_as_recorded():
-    """Also as it is used by others: the file alone, without this package."""
+    """Also as used elsewhere: the file alone, without this package."""
     code = f"""
 import sys
 sys.path = [p for p in sys.path if "ptf-tests" not in p]

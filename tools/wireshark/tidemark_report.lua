@@ -2,8 +2,8 @@
 --
 -- Wireshark dissector of INT Telemetry Report v2.0 as Tidemark's switches send
 -- it: several reports in one datagram, unknown metadata and domains skipped by
--- their length. A row of the packet list sums up the reports. The inner packet's
--- flow is read here; a preference shows it by Wireshark's own dissectors too.
+-- their length. A row of the packet list summarises the reports. This script reads
+-- the inner packet's flow; a preference also passes it to Wireshark's dissectors.
 --
 --   tshark -X lua_script:tidemark_report.lua -r reports.pcap
 --
@@ -69,7 +69,7 @@ local f = {
   code = ProtoField.bytes("tidemark.code", "Tag of the run"),
 }
 -- <end generated: fields>
--- Not on the wire as such.
+-- Not a field on the wire.
 f.reserved = ProtoField.uint32("tidemark.reserved_metadata", "Reserved metadata", base.HEX)
 f.residence_ns = ProtoField.uint64("tidemark.residence_ns", "Time in the node (ns)", base.DEC)
 f.unknown = ProtoField.bytes("tidemark.unknown_metadata", "Metadata of an unknown domain")
@@ -95,10 +95,10 @@ report.experts = e
 
 report.prefs.port = Pref.uint("UDP port", 32766, "Datagrams to this port are reports")
 
--- A report has the head of its packet only. Wireshark's dissectors call that malformed, and
--- colour its row, whatever is done with their columns.
+-- A report contains only the head of its packet. Wireshark's dissectors call that malformed and
+-- colour its row, even if their columns are not shown.
 report.prefs.inner = Pref.bool("Dissect inner packets", false,
-  "On: by Wireshark's own dissectors too, which call the cut packets malformed and follow their TCP")
+  "Also use Wireshark's dissectors, which call the truncated packets malformed and follow their TCP")
 
 -- Metadata in the order of its bits: mask, bytes, and fields with first byte and
 -- bytes. From contract/report.toml.
@@ -138,7 +138,7 @@ local function add_fields(fields, tree, tvb, at)
   end
 end
 
--- Adds the items whose bit is set; returns the offset after them, nil when they
+-- Adds the items whose bit is set; returns the offset after them, or nil if they
 -- do not fit before `stop`.
 local function add_items(items, bits, tree, tvb, at, stop)
   for _, item in ipairs(items) do
@@ -157,12 +157,12 @@ local inner_dissectors = {
   [IPV6] = Dissector.get("ipv6"),
 }
 
--- Extension headers of IPv6 that say which one follows.
+-- IPv6 extension headers that name the next header.
 local HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION = 0, 43, 44, 51, 60
 local TCP, UDP = 6, 17
 
--- The protocol above IPv6 and where it begins; nil where the packet is cut before, or is a
--- later fragment.
+-- Returns the protocol above IPv6 and its offset; nil if the packet is truncated before it or
+-- is a later fragment.
 local function above_ipv6(tvb, at)
   local protocol = tvb(at + 6, 1):uint()
   at = at + 40
@@ -187,7 +187,7 @@ local function above_ipv4(tvb, at)
   return tvb(at + 9, 1):uint(), at + 4 * tvb(at, 1):bitfield(4, 4)
 end
 
--- Offset of IP in an Ethernet frame, and its version; nil if it has none.
+-- Returns the offset of IP in an Ethernet frame, and its version; nil if there is no IP.
 local function above_ethernet(tvb)
   local at = 12
   while at + 2 <= tvb:len() do
@@ -201,8 +201,8 @@ local function above_ethernet(tvb)
   return nil
 end
 
--- Addresses, ports and sequence number, as far as they are there. Returns the flow in words,
--- nil where no address is.
+-- Adds addresses, ports and sequence number, as far as present. Returns the flow as text, or
+-- nil without addresses.
 local function add_flow(kind, tree, tvb)
   local at, version = 0, kind == IPV4 and 4 or 6
   if kind == ETHERNET then at, version = above_ethernet(tvb) end
@@ -233,14 +233,14 @@ local function add_flow(kind, tree, tvb)
   return string.format("%s seq %u", words, tvb(above + 4, 4):uint())
 end
 
--- The inner packet in the tree. Columns and addresses stay the report's, whatever the
--- dissectors of the inner packet make of them.
+-- Adds the inner packet to the tree. Columns and addresses stay the report's, even if the
+-- dissectors of the inner packet change them.
 local function add_dissected(dissector, tree, tvb, pinfo)
   local addresses = {}
   for _, name in ipairs({ "src", "dst", "net_src", "net_dst", "src_port", "dst_port" }) do
     addresses[name] = pinfo[name]
   end
-  -- An error is that of a packet that was cut; the tree says so itself.
+  -- An error comes from a truncated packet; the tree shows it.
   pcall(dissector.call, dissector, tvb:tvb(), pinfo, tree)
   for name, value in pairs(addresses) do pinfo[name] = value end
   pinfo.cols.info:clear_fence()
@@ -256,7 +256,7 @@ local function add_inner(kind, tree, tvb, pinfo, words)
   if report.prefs.inner then add_dissected(dissector, tree, tvb, pinfo) end
 end
 
--- One individual report at `at`; returns the offset after it, nil to stop.
+-- Adds the individual report at `at`; returns the offset after it, or nil to stop.
 local function add_individual(tvb, at, pinfo, root, words)
   local finish = tvb:len()
   local length = tvb(at + 1, 1):uint()
@@ -300,7 +300,7 @@ local function add_individual(tvb, at, pinfo, root, words)
       return nil
     end
     if after < inner then tree:add(f.unknown, tvb(after, inner - after)) end
-    -- Ports, queue, both times: as Tidemark's reports of forwarded packets have.
+    -- Ports, queue and both times, as in Tidemark's reports of forwarded packets.
     if bit.band(bits, 0x5C00) == 0x5C00 and bit.band(bits, 0xA000) == 0 then
       local residence = tvb(at + 28, 8):uint64() - tvb(at + 20, 8):uint64()
       tree:add(f.residence_ns, tvb(at + 20, 16), residence):set_generated()

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The highest rate that a device carries, searched for as RFC 2544 does (section 26.1),
-with a bound of loss in place of none."""
+"""Searches for the highest rate that a device carries, as in RFC 2544 (section 26.1), but
+with a limit on loss instead of no loss."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# A trial at a rate that the sender does not reach to this part says nothing of it.
+# A trial says nothing about a rate of which the sender reached less than this part.
 LEAST_OFFERED = 0.97
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial: frames per second, and what became of them."""
+    """One trial: frames per second, and what happened to them."""
 
     wanted_pps: float
     offered_pps: float
     forwarded_pps: float
     reported_pps: float
-    # Of the offered frames, those that did not leave, or left without their report.
+    # Share of the offered frames that did not leave, or left without their report.
     loss: float
     sender_cpu_ns: float
     device_cpu_ns: float
@@ -25,10 +25,10 @@ class Trial:
 
 @dataclass(frozen=True)
 class Highest:
-    """The best trial within the bound of loss; `None` when no rate was."""
+    """The best trial within the limit on loss; `None` if no rate was within it."""
 
     best: Trial | None
-    # The sender could not offer more: the device may carry it.
+    # The sender could not offer more; the device may carry a higher rate.
     sender_limited: bool
     trials: list[Trial]
 
@@ -40,10 +40,10 @@ def highest(
     resolution: float = 0.02,
     least_part: float = 1e-4,
 ) -> Highest:
-    """Halves the span between a rate that passes and one that does not, until they are
-    `resolution` apart. `most_pps`: what the sender can offer, tried first. Nothing below
-    `least_part` of it is tried. A rate that fails is tried once more: on a shared machine a
-    trial may fail for what others do."""
+    """Halves the interval between a rate that passes and one that fails, down to `resolution`.
+    `most_pps`: the most that the sender can offer, tried first. No rate below `least_part`
+    of it is tried. A failing rate is tried again: on a shared machine, other work may make a
+    trial fail."""
     trials: list[Trial] = []
 
     def passes(rate: float) -> bool:
@@ -58,7 +58,7 @@ def highest(
     best: Trial | None = None
     low, high = 0.0, most_pps
     while high > most_pps * least_part and high - low > resolution * high:
-        # From above by halves, as a device may be far slower than its sender.
+        # Halving from above, as a device may be far slower than its sender.
         rate = (low + high) / 2
         if passes(rate):
             best, low = trials[-1], rate

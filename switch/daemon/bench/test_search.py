@@ -8,7 +8,7 @@ from search import Trial, highest
 
 
 def device(carries_pps: float, sender_pps: float = 1e9) -> Callable[[float], Trial]:
-    """Drops what is above its rate."""
+    """A device that drops frames above its rate."""
 
     def trial(rate: float) -> Trial:
         offered = min(rate, sender_pps)
@@ -22,7 +22,7 @@ def device(carries_pps: float, sender_pps: float = 1e9) -> Callable[[float], Tri
 def test_finds_the_rate_of_a_device(carries_pps: float) -> None:
     found = highest(device(carries_pps), 2e6)
     assert found.best is not None and not found.sender_limited
-    # One percent may be lost, two are the resolution.
+    # One percent may be lost; the resolution is two percent.
     assert 0.98 * carries_pps <= found.best.wanted_pps <= 1.0102 * carries_pps
     assert found.best.loss <= 0.01
     assert len(found.trials) < 45
@@ -33,7 +33,7 @@ def test_one_bad_trial_does_not_hide_a_rate() -> None:
 
     def trial(rate: float) -> Trial:
         calls.append(rate)
-        # The first of each rate is disturbed.
+        # The first trial of each rate is disturbed.
         bad = calls.count(rate) == 1
         return device(10_000.0)(rate) if bad else carries(rate)
 
@@ -45,7 +45,7 @@ def test_one_bad_trial_does_not_hide_a_rate() -> None:
 def test_a_device_faster_than_the_sender_is_said() -> None:
     found = highest(device(3e6), 2e6)
     assert found.sender_limited and len(found.trials) == 1
-    # A sender that is slower when it paces than when it does not.
+    # A sender that is slower with pacing than without.
     found = highest(device(1e6, sender_pps=5e5), 2e6, most_loss=0.6)
     assert found.best is not None
 

@@ -5,14 +5,14 @@ RFC 2544: for each frame size the highest rate with at most 1 % loss.
     python switch/daemon/bench/throughput.py [--json FILE] [--sizes 64 512 1518]
 
 The pipeline alone on one core, without sockets, comes first.
-A frame counts as lost when it does not leave the switch, or its report does not. Between
-trials all queues are empty. The sender's CPU time is counted apart from the device's.
+A frame counts as lost if it or its report does not leave the switch. Between trials all queues
+are empty. The sender's CPU time is counted separately from the device's.
 Sizes are those of Ethernet with its FCS. `supers`: the frames of one TCP flow in super-frames,
 as a host with segmentation offload sends them, counted by segments. `without program`: the
 same through the switch's sockets alone (examples/repeater.rs), cut and merged, with a report
-each: what no program can exceed. BMv2, where `simple_switch_grpc` is on PATH, runs with its log
-off and queues as deep as ours. Devices have real-time priority and the sender a higher one, so
-that what is offered is what was asked for.
+each: an upper bound for any program. BMv2, if `simple_switch_grpc` is on PATH, runs with its
+log off and queues as deep as ours. Devices have real-time priority and the sender a higher one,
+so that the offered rate is the requested one.
 
 Needs root and `cargo build --release -p tidemark-switch --bins --examples`.
 """
@@ -42,23 +42,23 @@ from tidemark_ptf.p4rt import INSERT, MODIFY, Client, Info  # noqa: E402
 PROGRAM = REPOSITORY / "p4src" / "build" / "tidemark.json"
 PORTS = [1, 2, 5]
 HOST_PORTS = [1, 2]
-# Of each queue of every device; BMv2's have 64 unless told otherwise.
+# Depth of each queue of every device; BMv2's default is 64.
 QUEUE_PACKETS = 4096
-# Above that of the devices: what forwards must not keep from it what it is to forward.
+# Above the devices' priority: forwarding must not slow down the sender that feeds it.
 SENDER = ["chrt", "--rr", "11"]
 REPORT_PORT = 5
 SIZES = [64, 128, 256, 512, 1024, 1280, 1518]
 FCS_BYTES = 4
-# Of a super-frame, with its headers.
+# Largest super-frame, with its headers.
 MOST_SUPER_BYTES = 65_000
 HEADER_BYTES = 54
-# Smaller segments than a host cuts by itself are of no interest.
+# Segments smaller than a host would cut are of no interest.
 LEAST_SUPER_BYTES = 500
-# A report of a TCP segment over IPv4.
+# Frame of a report of a TCP segment over IPv4.
 REPORT_FRAME_BYTES = 134
 DRAINED_S = 0.05
 DRAIN_TIMEOUT_S = 5.0
-# A repeater runs on for so long after the last frame was sent.
+# How long a repeater continues after the last frame was sent.
 DRAIN_S = 0.5
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -68,7 +68,7 @@ def mac(host: int) -> int:
 
 
 def configure(info: Info) -> None:
-    """Forwarding between hosts 1 and 2, every packet watched."""
+    """Sets up forwarding between hosts 1 and 2, with every packet watched."""
     client = Client(f"127.0.0.1:{switches.GRPC_PORT}", switches.DEVICE_ID, info)
     try:
         if client.arbitration() != 0:
@@ -97,8 +97,8 @@ def configure(info: Info) -> None:
 
 
 def counted(switch: switches.Running, binary: Path | None) -> tuple[int, int]:
-    """Packets that left towards host 2 and the collector: by the switch's own count
-    where it is ours, as an interface counts a super-frame as one."""
+    """Returns the packets that left towards host 2 and the collector; for our switch by its
+    own count, as an interface counts a super-frame as one packet."""
     if binary is None:
         return received("ptf2"), received("ptf5")
     command = [str(binary), "port", "list", "--json", "--grpc", f"127.0.0.1:{switches.GRPC_PORT}"]
@@ -108,7 +108,7 @@ def counted(switch: switches.Running, binary: Path | None) -> tuple[int, int]:
 
 
 def received(name: str) -> int:
-    """Frames the interface has received, by this namespace's own table."""
+    """Returns the frames that the interface has received, from this namespace's own table."""
     for line in Path("/proc/self/net/dev").read_text().splitlines():
         interface, _, counters = line.partition(":")
         if interface.strip() == name:
@@ -117,13 +117,13 @@ def received(name: str) -> int:
 
 
 def device_cpu_s(pid: int) -> float:
-    """CPU time of all threads of a process."""
+    """Returns the CPU time of all threads of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
 
 
 def drained(count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
-    """Frames that have left once no more leave."""
+    """Returns the frames that have left, once no more leave."""
     before, deadline = count(), time.monotonic() + DRAIN_TIMEOUT_S
     while time.monotonic() < deadline:
         time.sleep(DRAINED_S)
@@ -143,7 +143,7 @@ class Sender:
         self.frame_bytes = size - FCS_BYTES
 
     def send(self, seconds: float, rate_pps: float) -> tuple[int, float]:
-        """Frames sent, and the sender's CPU time; as many as it can where the rate is 0."""
+        """Returns frames sent and the sender's CPU time; a rate of 0 means as fast as possible."""
         command = [*SENDER, str(self.blast), "ptf1", str(seconds), str(self.frame_bytes)]
         command += [str(self.segments), str(rate_pps)]
         sent, cpu_s = finished(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
@@ -151,7 +151,7 @@ class Sender:
 
 
 def finished(process: subprocess.Popen) -> tuple[str, float]:
-    """Output of a process, once it has ended, and its CPU time, s."""
+    """Returns the output of a process once it has ended, and its CPU time in s."""
     printed = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -169,7 +169,7 @@ class Bench:
         self.sender = sender
 
     def trial(self, seconds: float, rate_pps: float) -> Trial:
-        """One trial, from empty queues to empty queues."""
+        """Runs one trial, from empty queues to empty queues."""
         before, cpu_before = drained(self.count), device_cpu_s(self.pid)
         began = time.monotonic()
         sent, sender_cpu_s = self.sender.send(seconds, rate_pps)
@@ -189,7 +189,7 @@ class Repeater:
         self.sender = sender
 
     def trial(self, seconds: float, rate_pps: float) -> Trial:
-        """One trial, from empty queues to empty queues."""
+        """Runs one trial, from empty queues to empty queues."""
         command = [*self.command, str(seconds + DRAIN_S)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         if process.stdout.readline() != "ready\n":
@@ -221,20 +221,20 @@ def trial_of(
 
 
 def most_offered(at: Bench | Repeater, seconds: float) -> float:
-    """Frames per second that the sender has: the most of three, as others may disturb one."""
+    """Returns the sender's frames per second: the best of three, as other work may disturb it."""
     return max(at.trial(min(seconds, 0.5), 0).offered_pps for _ in range(3))
 
 
 def search(
     start: Callable[[Path], switches.Running], bench: partial, info: Info, seconds: float
 ) -> Highest:
-    """The highest rate of a switch started for it."""
+    """Searches for the highest rate of a switch started for this purpose."""
     with tempfile.TemporaryDirectory() as logs:
         switch = start(Path(logs))
         try:
             configure(info)
             at = bench(switch)
-            # Caches and the program's first packets; and what the sender can do.
+            # Warms up caches and the program, then measures what the sender can do.
             at.sender.send(0.3, 0)
             return highest(partial(at.trial, seconds), most_offered(at, seconds))
         finally:
@@ -242,13 +242,13 @@ def search(
 
 
 def segments_of(size: int) -> int:
-    """Of a super-frame."""
+    """Returns the number of segments in a super-frame."""
     payload = size - FCS_BYTES - HEADER_BYTES
     return min(44, (MOST_SUPER_BYTES - HEADER_BYTES) // payload)
 
 
 def sides(size: int) -> dict[str, tuple[Callable[[Path], switches.Running], Path | None, int]]:
-    """Switches measured at a frame size: starter, binary if it counts itself, segments."""
+    """Returns the switches to measure: starter, binary if it counts itself, segments."""
     binary = switches.embedded_binary(REPOSITORY)
 
     def embedded(logs: Path) -> switches.Running:
@@ -274,7 +274,7 @@ def sides(size: int) -> dict[str, tuple[Callable[[Path], switches.Running], Path
 
 
 def measure(args: argparse.Namespace) -> dict:
-    """All frame sizes, every side in turns."""
+    """Measures all frame sizes, with all sides in turn."""
     examples = switches.embedded_binary(REPOSITORY).parent / "examples"
     blast, repeater = examples / "blast", examples / "repeater"
     for program in (blast, repeater, examples / "bench"):
@@ -282,7 +282,7 @@ def measure(args: argparse.Namespace) -> dict:
             raise SetupError(f"{program} is missing: run `make bench-switch`")
     print("pipeline alone, one core:", flush=True)
     subprocess.run([str(examples / "bench"), "200000"], check=True)
-    # Above both: a trial's time is that of this process.
+    # Above both: this process times the trials.
     os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(12))
     result: dict = {"sizes": []}
     if "bmv2" not in sides(args.sizes[0]):
@@ -305,7 +305,7 @@ def measure(args: argparse.Namespace) -> dict:
 
 
 def headline(result: dict) -> None:
-    """The share of a program-less repeater's rate at each size."""
+    """Prints the share of the program-less repeater's rate at each size."""
     best = {(r["size_bytes"], r["side"]): r["best"] for r in result["sizes"] if r["best"]}
     print("share of a repeater without a program:")
     for (size, side), row in best.items():
@@ -317,13 +317,13 @@ def headline(result: dict) -> None:
 
 
 def put(result: dict, size: int, name: str, found: Highest) -> None:
-    """A row into the raw figures and the table."""
+    """Adds a row to the raw figures and the table."""
     result["sizes"].append({"size_bytes": size, "side": name, **asdict(found)})
     print(line(size, name, found), flush=True)
 
 
 def line(size: int, name: str, found: Highest) -> str:
-    """A row of the table."""
+    """Formats a row of the table."""
     if found.best is None:
         return f"{size:5} B {name:23}: no rate with at most 1 % loss"
     best = found.best
@@ -338,9 +338,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="with FCS, bytes")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of a trial")
-    parser.add_argument("--json", type=Path, help="where the raw figures go")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="sizes with FCS, bytes")
+    parser.add_argument("--seconds", type=float, default=2.0, help="duration of a trial")
+    parser.add_argument("--json", type=Path, help="file for the raw figures")
     args = parser.parse_args()
     try:
         result = measure(args)

@@ -66,10 +66,10 @@ fn main() {
         errors[100], errors[190], errors[199]
     );
 
-    // More than the port carries, so that it is never idle.
+    // More than the port can carry, so that it is never idle.
     let end = Instant::now() + Duration::from_secs(seconds);
     let sender = std::thread::spawn(move || {
-        // By elapsed time: this thread may be held up without the port ever
+        // By elapsed time: this thread may be delayed without the port ever
         // becoming idle.
         let start = Instant::now();
         let mut sent = 0u64;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Speed of the pipeline on one core: Tidemark's program, every packet
-//! reported, no I/O. `cargo run --release -p tidemark-switch --example bench
-//! [PACKETS [WHICH]]`, where WHICH is part of a line's name: that line alone.
+//! Speed of the pipeline on one core: Tidemark's program, every packet reported, no I/O.
+//! `cargo run --release -p tidemark-switch --example bench [PACKETS [WHICH]]`; WHICH is
+//! part of a line's name and selects only that line.
 
 #[path = "../tests/it/common/mod.rs"]
 mod common;
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use traffic_manager::{Switch, Wire};
 
-/// Counts frames and gives their buffers back.
+/// Counts frames and returns their buffers.
 #[derive(Default)]
 struct Sink {
     frames: u64,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sends frames into an interface as fast as it takes them, and prints how many
-//! went. `blast INTERFACE SECONDS FRAME_BYTES [SEGMENTS [RATE]]`; TCP from host 1 to host 2.
-//! With SEGMENTS, that many in each super-frame (0: single frames); the segments are what is
-//! counted. With RATE, no more than so many of them a second (0: no such bound).
+//! Sends frames into an interface as fast as it takes them, and prints the number sent.
+//! `blast INTERFACE SECONDS FRAME_BYTES [SEGMENTS [RATE]]`; TCP from host 1 to host 2.
+//! With SEGMENTS, each super-frame has that many (0: single frames), and segments are counted.
+//! RATE limits frames or segments per second (0: no limit).
 
 #[path = "../tests/it/common/mod.rs"]
 mod common;
@@ -44,7 +44,7 @@ fn main() {
         if Instant::now() >= end {
             break;
         }
-        // At a low rate, not a whole batch at once.
+        // At a low rate, less than a whole batch at once.
         let batch = if rate > 0.0 {
             let of_a_millisecond = rate / 1e3 / segments.max(1) as f64;
             frames.len().min((of_a_millisecond as usize).max(1))

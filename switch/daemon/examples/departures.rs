@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far departures are from the times they should have, at 100 Mb/s to 2 Gb/s: those in
-//! reports from an ideal port's, and frames at the interface from those in reports.
+//! Measures how far departures are from their ideal times at 100 Mb/s to 2 Gb/s: times in reports
+//! against an ideal port, and times at the interface against those in reports.
 //! Needs root. `cargo run --release -p tidemark-switch --example departures [COALESCE_US]`
 
 #[path = "../tests/it/common/mod.rs"]
@@ -17,11 +17,11 @@ use traffic_manager::PortConfig;
 const RATES_MBPS: [u64; 5] = [100, 200, 500, 1000, 2000];
 const FRAME_BYTES: usize = 1514;
 const WIRE_BITS: f64 = 1538.0 * 8.0;
-/// All waits at the port before the first of them has gone far.
+/// Frames of a burst; all wait at the port before the first has got far.
 const BURST: u32 = 1000;
 const BURSTS: u32 = 20;
 
-/// Of a report, behind 42 bytes of headers.
+/// Contents of a report, which follows 42 bytes of headers.
 struct Report {
     sequence: u32,
     ingress_ns: u64,
@@ -34,13 +34,13 @@ impl Report {
         Some(Self {
             ingress_ns: u64_at(70)?,
             egress_ns: u64_at(78)?,
-            // Behind 4 bytes of ports in the inner TCP header.
+            // After 4 bytes of ports in the inner TCP header.
             sequence: (u64_at(118)? >> 32) as u32,
         })
     }
 }
 
-/// The wall clock's time at 0 of the switch's.
+/// Returns the wall-clock time at the switch's time 0.
 #[allow(clippy::unwrap_used)]
 fn boot_ns(runtime: &tokio::runtime::Runtime, switch: &Handle) -> u64 {
     let both = switch.call(|p| {
@@ -54,13 +54,13 @@ fn boot_ns(runtime: &tokio::runtime::Runtime, switch: &Handle) -> u64 {
     wall.as_nanos() as u64 - logical_ns
 }
 
-/// Of this thread and those that it starts.
+/// Sets the niceness of this thread and of threads that it starts.
 fn prefer(nice: i32) {
-    // SAFETY: no pointers; a failure leaves what was.
+    // SAFETY: no pointers; a failure changes nothing.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
 }
 
-/// Median, 99th percentile and largest of the sizes of errors, µs.
+/// Formats the median, 99th percentile and maximum of the absolute errors, in µs.
 fn summary(mut errors_ns: Vec<f64>) -> String {
     errors_ns.iter_mut().for_each(|e| *e = e.abs());
     errors_ns.sort_by(f64::total_cmp);
@@ -81,14 +81,14 @@ fn main() {
         (common::REPORT_PORT, "p9", "h9"),
     ] {
         veth::add_veth(p, h);
-        // Each frame by itself: a super-frame has one time.
+        // Each frame by itself: a super-frame would have a single time.
         let mut i = Interface::open(p).unwrap();
         i.merge = false;
         ports.insert(n, i);
     }
     let [h1, h2, h9] = ["h1", "h2", "h9"].map(veth::Host::open);
     h2.stamp();
-    // As the program itself raises this thread alone.
+    // As the switch itself raises only this thread.
     prefer(-15);
     let (switch, thread) = data_plane::start(common::tidemark(), ports, None, coalesce_ns).unwrap();
     prefer(0);
@@ -118,7 +118,7 @@ fn main() {
             let reports: Vec<Report> = (0..BURST)
                 .map(|_| Report::read(&h9.receive().unwrap()).unwrap())
                 .collect();
-            // As a port serves that is idle only while nothing waits.
+            // Like a port that is idle only while nothing waits.
             let mut free_ns = 0.0;
             for (n, r) in (first..).zip(&reports) {
                 assert_eq!(r.sequence, n, "a frame is missing");

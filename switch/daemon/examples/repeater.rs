@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Upper bound by the switch's sockets alone: sends every frame that comes to one interface out of
-//! another, without program or queue, super-frames cut and merged as the switch does, with
-//! `REPORT_BYTES` more to a third for each. `repeater IN OUT REPORTS REPORT_BYTES SECONDS`; prints
-//! `ready`, then the packets that came. No program makes the switch faster than this is.
+//! Upper bound of the switch's sockets alone: sends every frame from one interface to another,
+//! without program or queue, with super-frames cut and merged as the switch does, plus a frame of
+//! `REPORT_BYTES` to a third for each. `repeater IN OUT REPORTS REPORT_BYTES SECONDS`; prints
+//! `ready`, then the number of packets received. No program makes the switch faster than this.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tidemark_switch::io::afpacket::{Arrived, Interface};
 use traffic_manager::super_frame::{Cutter, Gso, VnetHeader};
 
-/// Frames between two looks at the clock.
+/// Frames between two checks of the clock.
 const BATCH: usize = 256;
 const WAIT_MS: u16 = 10;
-/// Ethernet, IPv4 and UDP headers of a report.
+/// Length of a report's Ethernet, IPv4 and UDP headers.
 const HEADER_BYTES: usize = 42;
 
 fn main() -> Result<()> {
@@ -80,7 +80,7 @@ fn send_report(reports: &mut Interface, report: &[u8]) {
     reports.send(out);
 }
 
-/// A UDP datagram with right checksums: those of one flow leave as one super-frame.
+/// Makes a UDP datagram with correct checksums; those of one flow leave as one super-frame.
 fn report(bytes: usize) -> Result<Vec<u8>> {
     let Some(payload_bytes) = bytes.checked_sub(HEADER_BYTES).filter(|&n| n > 0) else {
         bail!("REPORT_BYTES: above {HEADER_BYTES}");

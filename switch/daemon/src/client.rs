@@ -13,7 +13,7 @@ use tidemark_proto::switch::{GetPortsRequest, PortState, SetPortRequest};
 use crate::cli::args::{ClientArgs, PortCommand, Setting};
 
 /// # Errors
-/// The switch cannot be reached or refuses.
+/// The switch cannot be reached or refuses the request.
 pub(crate) fn run(command: PortCommand) -> Result<()> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! SwitchControl: rate, delay and depth of ports, which P4Runtime has no words
-//! for.
+//! SwitchControl: rate, delay and queue depth of ports, which P4Runtime cannot express.
 
 use tidemark_proto::switch::set_port_request::InRate;
 use tidemark_proto::switch::switch_control_server::SwitchControl;
@@ -22,7 +21,7 @@ impl Control {
     }
 }
 
-/// State of every port that has an interface.
+/// Returns the state of every port that has an interface.
 pub(crate) fn port_states(p: &mut Plane) -> Vec<PortState> {
     let numbers: Vec<u32> = p.io.interfaces.keys().copied().collect();
     numbers.into_iter().filter_map(|n| state(p, n)).collect()

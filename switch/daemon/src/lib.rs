@@ -3,12 +3,12 @@
 //!
 //! * [`data_plane`]: the thread that moves frames in real time.
 //! * [`io`]: packet sockets.
-//! * [`offline`]: captures through the switch in virtual time.
+//! * [`offline`]: runs captures through the switch in virtual time.
 //! * [`stf`]: p4c's packet tests.
-//! * [`conformance`]: held against what BMv2 did.
-//! * [`tagging`]: tags on the reports that leave.
+//! * [`conformance`]: comparison with BMv2.
+//! * [`tagging`]: tags on outgoing reports.
 //! * [`p4runtime`], [`control`]: P4Runtime and port control on top.
-//! * [`thrift`]: BMv2's runtime services on the same device.
+//! * [`thrift`]: BMv2's runtime services for the same device.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![warn(missing_docs)]

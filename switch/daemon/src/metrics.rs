@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prometheus text over HTTP.
+//! Metrics as Prometheus text over HTTP.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,8 +34,8 @@ struct Shown {
     stream_lost: Arc<AtomicU64>,
 }
 
-/// Answers every request with the metrics. `hosts`: names that it may be called by, besides its
-/// addresses and `localhost`.
+/// Serves the metrics on every path. `hosts`: host names accepted in requests, in addition to the
+/// switch's addresses and `localhost`.
 pub fn router(
     plane: Handle,
     refusals: Arc<Refusals>,
@@ -104,34 +104,34 @@ struct Totals {
 const PORT: &[(MetricDoc, OfPort)] = metric_table! {
     counter rx_packets "Packets received": |p| p.rx_packets;
     counter rx_bytes "Bytes received": |p| p.rx_bytes;
-    counter rx_dropped_packets "Packets that the receive ring had no room for, or that are too long for it":
+    counter rx_dropped_packets "Packets dropped because the receive ring was full, or because they were too long for it":
         |p| p.rx_dropped_packets;
     counter rx_super_frames "Super-frames received and cut into packets": |p| p.rx_super_frames;
-    counter rx_refused_kind "Super-frames dropped: segmentation of a kind that is not known":
+    counter rx_refused_kind "Super-frames dropped: unsupported kind of segmentation":
         |p| refused(p, Refusal::Kind);
-    counter rx_refused_headers "Super-frames dropped: tunnels, fragments, other protocols than TCP and UDP":
+    counter rx_refused_headers "Super-frames dropped: tunnels, fragments, protocols other than TCP and UDP":
         |p| refused(p, Refusal::Headers);
     counter rx_refused_length "Super-frames dropped: length fields that contradict the frame":
         |p| refused(p, Refusal::Length);
-    counter rx_refused_segment_size "Super-frames dropped: segments of no byte, or above the MTU":
+    counter rx_refused_segment_size "Super-frames dropped: segments empty, above the MTU, or too many":
         |p| refused(p, Refusal::SegmentSize);
-    gauge line_waiting_bytes "Bytes that came and wait for their time on the line": |p| p.line_waiting_bytes;
-    counter line_early_packets "Packets let in before their time, because the line is faster than was taken":
+    gauge line_waiting_bytes "Bytes that arrived and wait for their time on the input line": |p| p.line_waiting_bytes;
+    counter line_early_packets "Packets that entered early, because the input line is faster than assumed":
         |p| p.line_early_packets;
-    counter line_dropped_packets "Packets dropped because more came than in_rate lets in": |p| p.line_dropped_packets;
+    counter line_dropped_packets "Packets dropped because more arrived than in_rate allows": |p| p.line_dropped_packets;
     counter tx_packets "Packets sent": |p| p.tx_packets;
     counter tx_bytes "Bytes sent": |p| p.tx_bytes;
     counter tx_super_frames "Super-frames sent, made of packets of one flow": |p| p.tx_super_frames;
-    counter tx_errors "Packets that the interface did not take": |p| p.tx_errors;
-    counter tail_dropped_packets "Packets that met the traffic manager's own queue full":
+    counter tx_errors "Packets that the interface did not accept": |p| p.tx_errors;
+    counter tail_dropped_packets "Packets dropped because the traffic manager's own queue was full":
         |p| p.tail_dropped_packets;
-    counter tail_dropped_bytes "Their bytes": |p| p.tail_dropped_bytes;
+    counter tail_dropped_bytes "Bytes dropped because the traffic manager's own queue was full": |p| p.tail_dropped_bytes;
     gauge queue_packets "Packets in the queue": |p| u64::from(p.queue_packets);
     gauge queue_bytes "Bytes in the queue": |p| p.queue_bytes;
-    gauge rate_bps "Rate of the port; 0 = as fast as it goes": |p| p.rate_bps;
+    gauge rate_bps "Rate of the port; 0 = unlimited": |p| p.rate_bps;
 };
 
-/// Times of ports, in nanoseconds here and in seconds where they are served.
+/// Time settings of ports: nanoseconds here, seconds when served.
 const PORT_TIMES: &[(MetricDoc, OfPort)] = metric_table! {
     gauge delay_seconds "Delay of the port": |p| p.delay_ns;
 };
@@ -143,20 +143,20 @@ const SWITCH: &[(MetricDoc, OfSwitch)] = metric_table! {
         |t| t.traffic.dropped_ingress;
     counter dropped_egress_packets "Packets that the egress pipeline dropped":
         |t| t.traffic.dropped_egress;
-    counter dropped_priority_packets "Packets of a `priority` for which there is no queue (`--priority-queues`)":
+    counter dropped_priority_packets "Packets dropped because their `priority` has no queue (`--priority-queues`)":
         |t| t.traffic.dropped_priority;
     counter aqm_dropped_packets "Packets that queue management (`--aqm`) dropped": |t| t.aqm.dropped_packets;
     counter aqm_marked_packets "Packets that queue management (`--aqm`) marked CE": |t| t.aqm.marked_packets;
     counter dropped_reinject_packets "Packets dropped because too many waited for another pass":
         |t| t.traffic.dropped_reinject;
-    counter dropped_digests "Digests that nobody fetched": |t| t.traffic.dropped_digests;
+    counter dropped_digests "Digests dropped because they were not fetched": |t| t.traffic.dropped_digests;
     counter no_interface_packets "Packets for a port without an interface": |t| t.no_interface;
-    counter grpc_calls_refused "Calls of the gRPC server that showed no token, or a wrong one":
+    counter grpc_calls_refused "Calls to the gRPC server refused for a missing or wrong token":
         |t| t.refused;
     counter reports_tagged "Reports that left with a tag": |t| t.tagged;
-    counter clones_untagged "Clones that left without a tag although there is a key: no reports, or such as nothing can follow":
+    counter clones_untagged "Clones that left without a tag although there is a key: not reports, or impossible to extend":
         |t| t.untagged;
-    counter stream_lost "Packets and digests that a P4Runtime client did not get: it was too slow, or they did not fit their type":
+    counter stream_lost "Packets and digests that a P4Runtime client did not receive: it was too slow, or they did not match their type":
         |t| t.stream_lost;
 };
 
@@ -174,7 +174,7 @@ fn refused(p: &PortState, why: Refusal) -> u64 {
     n.copied().unwrap_or(0)
 }
 
-/// Every metric, for the documents.
+/// Lists every metric, for the documentation.
 pub fn docs() -> Vec<MetricDoc> {
     let of_port = PORT.iter().chain(PORT_TIMES);
     let of_port = of_port.map(|(d, _)| d.labels(&["port", "interface"]));
@@ -182,7 +182,7 @@ pub fn docs() -> Vec<MetricDoc> {
     of_port.chain(of_switch).chain([BUILD_INFO]).collect()
 }
 
-/// Everything there is at one moment.
+/// All values at one moment.
 #[derive(Debug)]
 struct Exporter {
     ports: Vec<PortState>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs and their P4Info, from files.
+//! Reads programs and their P4Info from files.
 
 use std::path::Path;
 
@@ -12,26 +12,26 @@ use crate::offline::configured;
 /// Reads p4c's JSON.
 ///
 /// # Errors
-/// A file that cannot be read, or a program that cannot be loaded.
+/// The file cannot be read, or the program cannot be loaded.
 pub(crate) fn read(path: &Path) -> Result<Program> {
     let bytes =
         std::fs::read(path).with_context(|| format!("program {}: cannot read", path.display()))?;
     p4_ir::load(&bytes).with_context(|| format!("program {}", path.display()))
 }
 
-/// Loads a program as a P4Runtime client would, with the P4Info that lies with it.
+/// Loads a program as a P4Runtime client would, with the P4Info found next to it.
 ///
 /// # Errors
-/// A file that cannot be read, or a program or P4Info that is refused.
+/// A file cannot be read, or the program or P4Info is refused.
 pub(crate) fn load(path: &Path) -> Result<()> {
     configured::switch(pipeline_config(path, None)?, async |_| Ok(())).map(|_| ())
 }
 
-/// Program and P4Info as P4Runtime has them. The P4Info is `given`, or lies next to the program;
-/// there may be none.
+/// Reads program and P4Info in P4Runtime's form. The P4Info is `given`, or found next to the
+/// program; it may be missing.
 ///
 /// # Errors
-/// A file that cannot be read or is not what it should be.
+/// A file cannot be read or has the wrong format.
 pub(crate) fn pipeline_config(
     program: &Path,
     given: Option<&Path>,

@@ -67,7 +67,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     if let Some(path) = &args.report_key_file {
         let keys = ReportKeys::read(path).context("--report-key-file")?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let since = since.context("--report-key-file: the clock stands before 1970")?;
+        let since = since.context("--report-key-file: the clock is set before 1970")?;
         let boot = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
         tags = tagging::tag_reports(&mut switch, keys, boot);
     }
@@ -99,11 +99,11 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         }
         aqm.apply(&mut switch).map_err(anyhow::Error::msg)?;
     }
-    // For the data plane's thread, which inherits it.
+    // For the data-plane thread, which inherits it.
     data_plane::take_precedence();
     let user = args.user.as_deref();
     let given_up = match args.bmv2.unannounced {
-        // A client of BMv2's can add ports.
+        // A BMv2 client can add ports.
         true => privileges::give_up_all_but_packet_sockets("--user", user)?,
         false => privileges::give_up("--user", user)?,
     };
@@ -125,7 +125,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     runtime.block_on(serve(args, opened, switch, config))
 }
 
-/// Resources opened before privileges are given up.
+/// Resources opened before privileges are dropped.
 struct Opened {
     credentials: ServerCredentials,
     grpc: std::net::TcpListener,
@@ -148,7 +148,7 @@ fn listen(what: &str, address: SocketAddr, flag: &str) -> Result<std::net::TcpLi
     })
 }
 
-/// Tells the service manager that the data plane answers, where it wants to know.
+/// Tells the service manager, if it watches, that the data plane responds.
 async fn tell_alive(data_plane: data_plane::Handle) {
     let Some(period) = daemon_kit::notify::watchdog_period() else {
         return;
@@ -183,7 +183,7 @@ async fn serve(
         server.promote_backups();
     }
     if let Some(c) = config {
-        // Without a P4Info clients have nothing to name things by.
+        // Without a P4Info, clients cannot name any objects.
         let loaded = match args.bmv2.unannounced || c.p4info.is_none() {
             true => server.load_unannounced(c).await,
             false => server.load(c).await,
@@ -240,7 +240,7 @@ async fn serve(
     daemon_kit::notify::stopping();
     watchdog.abort();
     handle.stop();
-    // The thread answers at once; it never blocks without watching commands.
+    // The thread responds at once: it never blocks without watching for commands.
     tokio::task::spawn_blocking(move || thread.join())
         .await
         .context("data-plane thread")?

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tags on the reports that the program makes: Ethernet, IPv4, UDP, a report.
+//! Adds tags to the reports that the program makes: Ethernet, IPv4, UDP, a report.
 //!
-//! Each says which datagram of which run of the switch it is, so that none is taken
-//! twice (docs/decisions/0048).
+//! A tag identifies the datagram and the run of the switch, so that the collector accepts no
+//! datagram twice (docs/decisions/0048).
 //!
-//! A report is a clone. What hosts send is never tagged, so that none of them
-//! gets a tag for a report that it made up.
+//! A report is a clone. Frames from hosts are never tagged, so that no host can obtain a
+//! tag for a forged report.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,19 +28,19 @@ impl TagCounters {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Reports that left with a tag.
+    /// Returns the number of reports that left with a tag.
     pub fn tagged(&self) -> u64 {
         self.0[1].load(Ordering::Relaxed)
     }
 
-    /// Clones that left as they were.
+    /// Returns the number of clones that left unchanged.
     pub fn untagged(&self) -> u64 {
         self.0[0].load(Ordering::Relaxed)
     }
 }
 
-/// Has the switch tag its reports from now on, as those of a run that begins at `boot`,
-/// Unix time in ns.
+/// Makes the switch tag its reports from now on; `boot` is the start of its run, Unix time in
+/// ns.
 pub fn tag_reports(switch: &mut Switch, keys: ReportKeys, boot: u64) -> TagCounters {
     let counters = TagCounters::default();
     let counted = counters.clone();
@@ -54,8 +54,8 @@ pub fn tag_reports(switch: &mut Switch, keys: ReportKeys, boot: u64) -> TagCount
     counters
 }
 
-/// Ends a report with a tag; lengths and checksums follow. `None`, with the frame
-/// as it was, where it is no report or nothing can follow it. `payload` is room.
+/// Appends a tag to a report, and updates lengths and checksums. Returns `None` and leaves the
+/// frame alone if it is not a report or cannot be extended. `payload` is a scratch buffer.
 fn tag(frame: &mut Vec<u8>, keys: &ReportKeys, run: Run, payload: &mut Vec<u8>) -> Option<()> {
     let h = Headers::of(frame)?;
     let plain =

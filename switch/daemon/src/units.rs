@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ports, rates, times and depths of the command line, in the units of the traffic manager.
+//! Parses ports, rates, times and depths of the command line into the traffic manager's units.
 
 use daemon_kit::cli::units::{self, Buffer};
 
-/// Ports are 9 bits wide in v1model; 511 means "drop".
+/// Largest port number: v1model has 9 bits, and 511 means "drop".
 const MAX_PORT: u32 = 510;
 const MOST_BPS: f64 = 1e15;
 const MOST_DELAY_S: f64 = 3600.0;
@@ -15,7 +15,7 @@ pub(crate) fn port_number(s: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("port number \"{s}\": 0 to {MAX_PORT}"))
 }
 
-/// `100mbit`, `1gbit`, or `unlimited`, which is 0; in bits per second.
+/// Parses `100mbit`, `1gbit`, or `unlimited`, which is 0, into bits per second.
 pub(crate) fn rate(s: &str) -> Result<u64, String> {
     if s == "unlimited" || s == "0" {
         return Ok(0);
@@ -32,7 +32,7 @@ pub(crate) fn rate(s: &str) -> Result<u64, String> {
     }
 }
 
-/// `5ms`, `200us`, `10ns`, at most an hour; in nanoseconds.
+/// Parses `5ms`, `200us`, `10ns`, at most an hour, into nanoseconds.
 pub(crate) fn delay(s: &str) -> Result<u64, String> {
     if s == "0" {
         return Ok(0);
@@ -45,8 +45,8 @@ pub(crate) fn delay(s: &str) -> Result<u64, String> {
     }
 }
 
-/// `4096p`, `4096`, `4096pkts`, `unlimited`; in packets of any size, so that neither bytes nor
-/// a time can be converted.
+/// Parses `4096p`, `4096`, `4096pkts` or `unlimited` into packets of any size, so that neither
+/// bytes nor a time can be converted.
 pub(crate) fn depth(s: &str) -> Result<u32, String> {
     if s == "unlimited" {
         return Ok(0);

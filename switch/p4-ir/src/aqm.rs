@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fields by which a program learns what queue management did with a packet.
+//! Fields through which a program learns what queue management did with a packet.
 
 use crate::field::FieldRef;
 
-/// Fields of a program that reports drops and marks, found by their names in its source:
-/// v1model has none of its own for them. A program that lacks one of them is told nothing.
+/// Fields of a program that reports drops and marks, found by their names in the P4 source, as
+/// v1model has no fields of its own for them. A program that lacks any of them learns nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct AqmFields {
     /// Metadata `report.dropped`.
@@ -13,14 +13,14 @@ pub struct AqmFields {
     pub drop_reason: FieldRef,
     /// Metadata `report.flags`.
     pub flags: FieldRef,
-    /// Metadata `sampled`: the packet is reported if it is watched.
+    /// Metadata `sampled`: whether the packet is reported if it is watched.
     pub sampled: FieldRef,
-    /// Of the headers `ipv4` and `ipv6`: whether the header is there, and its field `ecn`.
+    /// For the headers `ipv4` and `ipv6`: the validity bit and the field `ecn`.
     pub ecn: [(FieldRef, FieldRef); 2],
 }
 
-/// `report_dropped` of `metadata_t._report_dropped2`: p4c writes the type of the metadata in
-/// front of a field, and its number behind it.
+/// Returns `report_dropped` for `metadata_t._report_dropped2`: p4c puts the metadata's type in
+/// front of a field's name, and its number behind it.
 pub(crate) fn source_name(field: &str) -> &str {
     let name = field.rsplit('.').next().unwrap_or(field);
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -39,7 +39,7 @@ mod tests {
         assert_eq!(source_name(""), "");
     }
 
-    /// The program as it is compiled in this repository.
+    /// Tests the program as compiled in this repository.
     #[test]
     fn tidemarks_program_has_them() {
         let path = concat!(

@@ -6,7 +6,7 @@
 
 use num_bigint::{BigInt, BigUint, Sign};
 
-/// Words that a value of `width_bits` occupies.
+/// Returns the number of words that a value of `width_bits` occupies.
 #[inline]
 pub const fn words_for(width_bits: u32) -> usize {
     if width_bits <= 64 {
@@ -16,7 +16,7 @@ pub const fn words_for(width_bits: u32) -> usize {
     }
 }
 
-/// The lowest `width_bits` bits set; all of them from 64 up.
+/// Returns a mask of the lowest `width_bits` bits; all bits from 64 up.
 #[inline]
 pub const fn mask64(width_bits: u32) -> u64 {
     if width_bits >= 64 {
@@ -26,7 +26,7 @@ pub const fn mask64(width_bits: u32) -> u64 {
     }
 }
 
-/// Sign-extends the `width_bits` bits of `v`.
+/// Sign-extends the lowest `width_bits` bits of `v`.
 #[inline]
 pub const fn sign_extend64(v: u64, width_bits: u32) -> i64 {
     if width_bits == 0 {
@@ -39,8 +39,8 @@ pub const fn sign_extend64(v: u64, width_bits: u32) -> i64 {
     ((v << shift) as i64) >> shift
 }
 
-/// Reads `width_bits` (at most 64) bits at `bit_offset`, big-endian; bits
-/// beyond the end of `data` read as 0.
+/// Reads `width_bits` (at most 64) bits at `bit_offset`, big-endian; bits beyond the end
+/// of `data` read as 0.
 #[inline]
 pub fn read64(data: &[u8], bit_offset: usize, width_bits: u32) -> u64 {
     let first = bit_offset / 8;
@@ -137,8 +137,8 @@ impl BitWriter {
     }
 }
 
-/// Right-aligned words of `width_bits` from big-endian bytes; excess leading
-/// bits are cut off.
+/// Converts big-endian bytes to right-aligned words of `width_bits`; excess leading bits
+/// are dropped.
 #[inline]
 pub fn words_from_bytes(bytes: &[u8], width_bits: u32) -> Vec<u64> {
     let n = words_for(width_bits);
@@ -150,7 +150,7 @@ pub fn words_from_bytes(bytes: &[u8], width_bits: u32) -> Vec<u64> {
     out
 }
 
-/// Big-endian bytes, `ceil(width / 8)` of them.
+/// Converts words to `ceil(width / 8)` big-endian bytes.
 #[inline]
 pub fn bytes_from_words(words: &[u64], width_bits: u32) -> Vec<u8> {
     let n = (width_bits as usize).div_ceil(8).max(1);
@@ -169,7 +169,7 @@ pub fn mask_words(words: &mut [u64], width_bits: u32) {
     }
 }
 
-/// The number in these words.
+/// Returns the number that these words hold.
 pub fn big_from_words(words: &[u64], width_bits: u32, signed: bool) -> BigInt {
     let mut v = BigInt::from(0);
     for w in words {

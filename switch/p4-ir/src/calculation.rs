@@ -5,19 +5,19 @@ use crate::bits::mask64;
 use crate::expr::TypedExpr;
 use crate::field::FieldRef;
 
-/// Neighbouring bits of one word, of one field or of several.
+/// Adjacent bits of one word that belong to one or several fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
     /// The word.
     pub slot: u32,
     /// Position of the lowest bit in the word.
     pub shift: u8,
-    /// In bits, at most 64.
+    /// Width in bits, at most 64.
     pub width: u8,
 }
 
 impl Piece {
-    /// The bits, right-aligned.
+    /// Returns the bits, right-aligned.
     #[inline(always)]
     pub fn get(self, words: &[u64]) -> u64 {
         (words.get(self.slot as usize).copied().unwrap_or(0) >> (self.shift & 63))
@@ -28,9 +28,9 @@ impl Piece {
 /// An algorithm and its input.
 #[derive(Debug, Clone)]
 pub struct Calculation {
-    /// How the input becomes a number.
+    /// Algorithm that turns the input into a number.
     pub algorithm: Algorithm,
-    /// The input's parts, in order.
+    /// Parts of the input, in order.
     pub input: Vec<CalcInput>,
 }
 
@@ -60,42 +60,42 @@ pub enum Algorithm {
 pub enum CalcInput {
     /// Fields of at most 64 bits.
     Run {
-        /// The fields' bits, neighbours joined.
+        /// Bits of the fields, adjacent ones joined.
         pieces: Vec<Piece>,
-        /// Slot of the validity bit: an invalid header's fields are left out.
+        /// Slot of the validity bit: fields of an invalid header are skipped.
         valid: Option<u32>,
     },
     /// A wide or variable-length field.
     Field {
         /// Place in the header vector.
         field: FieldRef,
-        /// Slot of the validity bit: an invalid header's field is left out.
+        /// Slot of the validity bit: the field of an invalid header is skipped.
         valid: Option<u32>,
     },
     /// A constant.
     Const {
-        /// Right-aligned, most significant word first.
+        /// Words of the value, right-aligned, most significant first.
         words: Vec<u64>,
         /// Width in bits.
         width_bits: u32,
     },
-    /// The packet after the parsed headers.
+    /// The rest of the packet after the parsed headers.
     Payload,
 }
 
-/// A field that is verified after parsing or updated before deparsing.
+/// A checksum field that is verified after parsing or updated before deparsing.
 #[derive(Debug)]
 pub struct Checksum {
     /// The field that holds the checksum.
     pub target: FieldRef,
     /// Number of the calculation.
     pub calculation: u32,
-    /// Verified after parsing.
+    /// Whether it is verified after parsing.
     pub verify: bool,
-    /// Updated before deparsing.
+    /// Whether it is updated before deparsing.
     pub update: bool,
     /// Slot of the validity bit of the header that holds the target.
     pub valid: Option<u32>,
-    /// Must hold in addition to the validity.
+    /// Condition that must hold in addition to the validity.
     pub condition: Option<TypedExpr>,
 }

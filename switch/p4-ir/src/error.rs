@@ -7,7 +7,7 @@ use serde_json::Value;
 
 pub(crate) type Result<T> = std::result::Result<T, LoadError>;
 
-/// Returns the error that these arguments of `format!` describe.
+/// Returns an error with this message; takes the arguments of `format!`.
 macro_rules! bail {
     ($($what:tt)*) => {
         return Err($crate::error::LoadError::new(format!($($what)*)))
@@ -15,7 +15,7 @@ macro_rules! bail {
 }
 pub(crate) use bail;
 
-/// As `bail!`, at the source line of the JSON object that comes first.
+/// Like `bail!`, at the source line of the JSON object given first.
 macro_rules! bail_at {
     ($v:expr, $($what:tt)*) => {
         return Err($crate::error::LoadError::new(format!($($what)*)).at($v))
@@ -23,7 +23,7 @@ macro_rules! bail_at {
 }
 pub(crate) use bail_at;
 
-/// Why a program cannot be loaded.
+/// Reason why a program cannot be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadError {
     what: String,
@@ -32,7 +32,7 @@ pub struct LoadError {
 }
 
 impl LoadError {
-    /// An error without a source line.
+    /// Makes an error without a source line.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -40,8 +40,8 @@ impl LoadError {
         }
     }
 
-    /// Adds the P4 source line of the JSON object `v`, unless a more inner
-    /// object already gave one.
+    /// Adds the P4 source line of the JSON object `v`, unless an inner object has already
+    /// given one.
     pub fn at(mut self, v: &Value) -> Self {
         if self.source.is_none() {
             self.source = source_of(v);

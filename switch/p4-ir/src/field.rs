@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Places of fields in the header vector.
+//! Positions of fields in the header vector.
 
 use crate::bits::mask64;
 
-/// Place of a field. Fields of at most 64 bits may share a word with their neighbours in the
-/// header; a wider one has consecutive words of its own.
+/// Position of a field. Fields of at most 64 bits may share a word with neighbours in their
+/// header; a wider field has consecutive words of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldRef {
     /// First word.
     pub slot: u32,
-    /// In bits; the maximum for a variable-length field.
+    /// Width in bits; the maximum for a variable-length field.
     pub width: u32,
     /// `width` ones (all 64 for a wide field).
     pub mask: u64,
-    /// How far the field's lowest bit is up its word.
+    /// Position of the field's lowest bit in its word.
     pub shift: u8,
-    /// Two's complement.
+    /// Whether the field is signed (two's complement).
     pub signed: bool,
-    /// The word in front of `slot` holds the present length in bits.
+    /// Whether its length varies; the word before `slot` then holds the current length in bits.
     pub variable: bool,
 }
 
 impl FieldRef {
-    /// An unsigned field alone in its word or words.
+    /// Makes an unsigned field that has its word or words to itself.
     pub const fn alone(slot: u32, width: u32) -> Self {
         Self {
             slot,
@@ -34,7 +34,7 @@ impl FieldRef {
         }
     }
 
-    /// The field's bits; of a wide field the first word.
+    /// Returns the field's bits; for a wide field those of the first word.
     #[inline(always)]
     pub fn get(self, words: &[u64]) -> u64 {
         Bits::from(self).get(words)
@@ -47,14 +47,14 @@ impl FieldRef {
     }
 }
 
-/// A field of at most 64 bits.
+/// Position of a field of at most 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bits {
     /// The word.
     pub slot: u32,
     /// Position of the lowest bit in the word.
     pub shift: u8,
-    /// Of the value, before it is shifted up.
+    /// Mask of the value before it is shifted up.
     pub mask: u64,
 }
 
@@ -70,7 +70,7 @@ impl From<FieldRef> for Bits {
 }
 
 impl Bits {
-    /// The value, right-aligned.
+    /// Returns the value, right-aligned.
     #[inline(always)]
     pub fn get(self, words: &[u64]) -> u64 {
         (words.get(self.slot as usize).copied().unwrap_or(0) >> (self.shift & 63)) & self.mask

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! p4c's BMv2 JSON as a typed intermediate representation.
 //!
-//! [`load`] reads the JSON once. In the [`Program`] it returns, every field is a
-//! slot in one array of words (the header vector), every action a list of
-//! [`Primitive`]s, every name an index. A construct that the loader does not
-//! know is an error that names the construct and the line of the P4 source.
+//! [`load`] reads the JSON once. In the [`Program`] that it returns, every field is a
+//! slot in one array of words (the header vector), every action is a list of
+//! [`Primitive`]s, and every name is an index. An unknown construct is an error that
+//! names the construct and the line of the P4 source.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

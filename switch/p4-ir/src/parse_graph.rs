@@ -5,7 +5,7 @@ use crate::expr::TypedExpr;
 use crate::field::FieldRef;
 use crate::primitive::Primitive;
 
-/// Numbers that the program gives to the architecture's parser errors.
+/// Numbers that the program assigns to the architecture's parser errors.
 #[derive(Debug, Default, Clone)]
 pub struct ParserErrors {
     /// `error.PacketTooShort`.
@@ -21,17 +21,17 @@ pub struct ParserErrors {
 /// A state of the parser.
 #[derive(Debug, Default)]
 pub struct ParseState {
-    /// Executed in order.
+    /// Operations, executed in order.
     pub ops: Vec<ParseOp>,
-    /// Key that `select` compares.
+    /// Key of the `select`.
     pub key: Vec<KeyPiece>,
     /// Words of the key.
     pub key_words: usize,
-    /// The first that matches is taken.
+    /// Transitions; the first match is taken.
     pub transitions: Vec<Transition>,
 }
 
-/// An operation of a parser state. Numbers are those of headers and stacks.
+/// An operation of a parser state. Numbers identify headers and stacks.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub enum ParseOp {
@@ -71,13 +71,13 @@ pub struct KeyPiece {
     pub padded_bits: u32,
 }
 
-/// Sources of a select key's parts.
+/// Sources of the parts of a select key.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub enum KeySource {
     /// A field.
     Field(FieldRef),
-    /// A field of the stack element that was extracted last.
+    /// A field of the most recently extracted stack element.
     StackLast { stack: u32, field: u32 },
     /// Bits of the packet after the parser's position.
     Lookahead { offset_bits: u32 },
@@ -86,13 +86,13 @@ pub enum KeySource {
 /// A case of a `select`.
 #[derive(Debug)]
 pub struct Transition {
-    /// When it is taken.
+    /// Condition of the transition.
     pub case: Case,
-    /// The state that follows, or [`END`](crate::END).
+    /// Next state, or [`END`](crate::END).
     pub next: u32,
 }
 
-/// When a transition is taken.
+/// Condition of a transition.
 #[derive(Debug)]
 pub enum Case {
     /// Always.
@@ -101,7 +101,7 @@ pub enum Case {
     Value {
         /// The value, already masked.
         value: Vec<u64>,
-        /// Bits of the key that count.
+        /// Bits of the key that are compared.
         mask: Vec<u64>,
     },
     /// The key is a member of this value set.

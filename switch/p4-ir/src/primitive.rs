@@ -4,7 +4,7 @@
 use crate::expr::{HeaderRef, TypedExpr};
 use crate::field::FieldRef;
 
-/// Bits of a word that are replaced: `(word & keep) | value`.
+/// Replaces bits of a word: `(word & keep) | value`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Constant {
     /// The word.
@@ -15,10 +15,9 @@ pub struct Constant {
     pub value: u64,
 }
 
-/// One primitive of an action, as p4c wrote it. Assignments are told apart by
-/// what they cost.
+/// One primitive of an action, as p4c wrote it. Assignments are divided by their cost.
 ///
-/// `dst` is what is written. Numbers refer to the lists of the
+/// `dst` is the destination. Numbers refer to the lists of the
 /// [`Program`](crate::Program): headers, stacks, registers and so on.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)]
@@ -33,7 +32,7 @@ pub enum Primitive {
     Set64 { dst: FieldRef, value: TypedExpr },
     /// `dst = value`, in any arithmetic.
     Set { dst: FieldRef, value: TypedExpr },
-    /// `stack[index].field = value`. Nothing outside the stack.
+    /// `stack[index].field = value`; no effect outside the stack.
     SetAt {
         stack: u32,
         field: u32,
@@ -42,13 +41,13 @@ pub enum Primitive {
     },
     /// `dst = src`, where `dst` is wider than 64 bits.
     CopyWide { dst: FieldRef, src: FieldRef },
-    /// `dst = src` of variable-length fields, with the length.
+    /// `dst = src` for variable-length fields, with the length.
     CopyVariable { dst: FieldRef, src: FieldRef },
-    /// `dst = src` of whole headers, with their validity.
+    /// `dst = src` for whole headers, with their validity.
     CopyHeader { dst: HeaderRef, src: HeaderRef },
-    /// `a = b` of header unions: pairs of a member and the one that it becomes.
+    /// `a = b` for header unions: pairs of members (destination, source).
     CopyUnion { pairs: Vec<(u32, u32)> },
-    /// `dst = src` of header stacks.
+    /// `dst = src` for header stacks.
     CopyStack { dst: u32, src: u32 },
     /// `setValid()`.
     AddHeader(HeaderRef),
@@ -58,18 +57,18 @@ pub enum Primitive {
     Push { stack: u32, count: u32 },
     /// `pop_front(count)`.
     Pop { stack: u32, count: u32 },
-    /// To this position of the action.
+    /// Jumps to this position of the action.
     Jump(u32),
-    /// To position `target` of the action when `condition` is 0.
+    /// Jumps to position `target` of the action if `condition` is 0.
     JumpIfZero { condition: TypedExpr, target: u32 },
     /// `exit`.
     Exit,
-    /// `mark_to_drop()`: of standard metadata, or of the program's copy of it.
+    /// `mark_to_drop()` on standard metadata, or on the program's copy of it.
     MarkToDrop {
         egress_spec: FieldRef,
         mcast_grp: Option<FieldRef>,
     },
-    /// Nothing, in its place.
+    /// Does nothing.
     NoOp,
     /// `clone(CloneType.I2E, session)`, with field list `list`.
     CloneIngress { session: TypedExpr, list: TypedExpr },
@@ -116,9 +115,9 @@ pub enum Primitive {
         index: TypedExpr,
         value: TypedExpr,
     },
-    /// `assert` or `assume`. `what` is its P4 source.
+    /// `assert` or `assume`; `what` is the P4 source of the condition.
     Assert { condition: TypedExpr, what: String },
-    /// `log_msg`: each `{}` of `format` stands for one of `args`.
+    /// `log_msg`; each `{}` of `format` stands for one of `args`.
     Log {
         format: String,
         args: Vec<TypedExpr>,

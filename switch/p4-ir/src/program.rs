@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A program. All cross references are indices.
+//! A program. All cross-references are indices.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::parse_graph::{ParseState, ParserErrors, ValueSet};
 use crate::primitive::Primitive;
 use crate::table::{ActionCall, LearnList, Profile, Table};
 
-/// "Ends here" as the next node of a pipeline or the next parse state.
+/// Marks the end in place of the next node of a pipeline or the next parse state.
 pub const END: u32 = u32::MAX;
 
 /// A program as p4c compiled it.
@@ -31,7 +31,7 @@ pub struct Program {
     pub stacks: Vec<Stack>,
     /// Standard metadata.
     pub std: StandardMetadata,
-    /// How it learns of queue management, if it has fields for that.
+    /// Fields through which it learns of queue management, if it has them.
     pub aqm: Option<AqmFields>,
     /// Numbers of the parser's errors.
     pub errors: ParserErrors,
@@ -53,7 +53,7 @@ pub struct Program {
     pub egress_start: u32,
     /// Headers in the order in which the deparser emits them.
     pub deparser_order: Vec<u32>,
-    /// Run before the headers are emitted.
+    /// Primitives that run before the headers are emitted.
     pub deparser_primitives: Vec<Primitive>,
     /// Hashes and checksums.
     pub calculations: Vec<Calculation>,
@@ -65,16 +65,16 @@ pub struct Program {
     pub counters: Vec<CounterArray>,
     /// Meter arrays, direct ones included.
     pub meters: Vec<MeterArray>,
-    /// By id; entry 0 is the empty list.
+    /// Field lists by id; 0 is the empty list.
     pub field_lists: FxHashMap<u32, FieldList>,
     /// Action profiles.
     pub profiles: Vec<Profile>,
-    /// By id, from 1 on.
+    /// Digests by id, from 1 on.
     pub learn_lists: FxHashMap<u32, LearnList>,
 }
 
 impl Program {
-    /// The table of this name.
+    /// Finds a table by name.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|t| t.name == name)
     }
@@ -101,9 +101,9 @@ pub struct Action {
     pub name: String,
     /// Its parameters.
     pub params: Vec<Param>,
-    /// Words of the action's data.
+    /// Number of words of the action's data.
     pub arg_words: usize,
-    /// Executed in order.
+    /// Primitives, executed in order.
     pub primitives: Vec<Primitive>,
 }
 
@@ -123,21 +123,21 @@ pub struct Param {
 pub enum Node {
     /// Applies this table.
     Table(u32),
-    /// A table without keys whose default action is constant: what p4c makes of
-    /// plain statements.
+    /// A table without keys and with a constant default action: p4c's form of plain
+    /// statements.
     Always {
         /// The default action.
         call: ActionCall,
-        /// The node that follows, or [`END`].
+        /// Next node, or [`END`].
         next: u32,
     },
     /// `if`.
     If {
         /// The condition.
         condition: TypedExpr,
-        /// The node that follows when it holds, or [`END`].
+        /// Next node if the condition holds, or [`END`].
         yes: u32,
-        /// The node that follows otherwise, or [`END`].
+        /// Next node otherwise, or [`END`].
         no: u32,
     },
 }
@@ -149,18 +149,18 @@ pub struct RegisterArray {
     pub name: String,
     /// Number of cells.
     pub size: usize,
-    /// Bits of a cell.
+    /// Width of a cell in bits.
     pub width: u32,
 }
 
-/// A counter array, of packets and bytes.
+/// An array of counters of packets and bytes.
 #[derive(Debug)]
 pub struct CounterArray {
     /// Name in the P4Info.
     pub name: String,
     /// Number of cells, 0 for a direct counter.
     pub size: usize,
-    /// Table whose entries count, for a direct counter.
+    /// Table whose entries are counted, for a direct counter.
     pub table: Option<u32>,
 }
 
@@ -173,6 +173,6 @@ pub struct MeterArray {
     pub size: usize,
     /// Table of a direct meter.
     pub table: Option<u32>,
-    /// Counts bytes; otherwise packets.
+    /// Whether it counts bytes instead of packets.
     pub bytes: bool,
 }

@@ -4,16 +4,16 @@
 use crate::calculation::Calculation;
 use crate::field::FieldRef;
 
-/// How a key is compared.
+/// How a key is matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchKind {
     /// All bits are equal.
     Exact,
     /// The longest prefix wins.
     Lpm,
-    /// Value and mask; `optional` is one of these.
+    /// Value and mask; also used for `optional` keys.
     Ternary,
-    /// Both bounds included.
+    /// A range; both bounds are included.
     Range,
 }
 
@@ -22,15 +22,15 @@ pub enum MatchKind {
 pub struct TableKey {
     /// Name in the P4Info.
     pub name: String,
-    /// How it is compared.
+    /// How the key is matched.
     pub kind: MatchKind,
-    /// The field that is compared.
+    /// Field that is matched.
     pub field: FieldRef,
     /// Words of a static mask.
     pub mask: Option<Vec<u64>>,
     /// First word in the packed key.
     pub word: usize,
-    /// Left shift in that word, for fields of at most 64 bits.
+    /// Left shift within that word, for fields of at most 64 bits.
     pub shift: u32,
 }
 
@@ -39,37 +39,37 @@ pub struct TableKey {
 pub struct Table {
     /// Name in the P4Info.
     pub name: String,
-    /// In the order of the P4 source.
+    /// Keys in the order of the P4 source.
     pub keys: Vec<TableKey>,
-    /// Words of the packed key.
+    /// Number of words of the packed key.
     pub key_words: usize,
-    /// The strongest kind among the keys.
+    /// Most general match kind among the keys.
     pub kind: MatchKind,
     /// Most entries that can be added.
     pub max_size: usize,
-    /// Hits of its entries are counted.
+    /// Whether hits of its entries are counted.
     pub with_counters: bool,
-    /// Its entries know when they were last hit (`support_timeout`).
+    /// Whether its entries record the time of their last hit (`support_timeout`).
     pub support_timeout: bool,
-    /// Its direct meter, and the field for the colour.
+    /// Its direct meter, and the field that receives the colour.
     pub direct_meter: Option<(u32, FieldRef)>,
     /// Numbers of its actions.
     pub action_ids: Vec<u32>,
-    /// The node that follows.
+    /// Selection of the next node.
     pub next: NextNode,
-    /// Runs on a miss.
+    /// Action that runs on a miss.
     pub default: Option<ActionCall>,
-    /// The default action cannot be changed.
+    /// Whether the default action cannot be changed.
     pub default_is_const: bool,
-    /// Compiled into the program.
+    /// Entries compiled into the program.
     pub const_entries: Vec<ConstEntry>,
     /// Its action profile.
     pub profile: Option<u32>,
-    /// The table's own actions for those of its profile, in their order.
+    /// The table's numbers of its profile's actions, in the profile's order.
     pub profile_actions: Vec<u32>,
 }
 
-/// The node that follows a table, [`END`](crate::END) for none.
+/// Selection of the node after a table; [`END`](crate::END) for none.
 #[derive(Debug)]
 pub enum NextNode {
     /// `if (table.apply().hit)`.
@@ -83,7 +83,7 @@ pub enum NextNode {
     ByAction {
         /// Pairs of action and node.
         nodes: Vec<(u32, u32)>,
-        /// For the other actions, and without an action.
+        /// Node for all other actions, or if no action ran.
         base: u32,
     },
 }
@@ -97,30 +97,30 @@ pub struct ActionCall {
     pub args: Vec<u64>,
 }
 
-/// Value that an entry compares a key with; in words, most significant first.
+/// Value that an entry matches a key against; in words, most significant first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum MatchValue {
-    /// All bits.
+    /// Value of all bits.
     Exact(Vec<u64>),
     /// A prefix.
     #[allow(missing_docs)]
     Lpm { value: Vec<u64>, prefix_bits: u32 },
-    /// Masked bits.
+    /// Value under a mask.
     #[allow(missing_docs)]
     Ternary { value: Vec<u64>, mask: Vec<u64> },
-    /// Both bounds included.
+    /// A range; both bounds are included.
     #[allow(missing_docs)]
     Range { low: Vec<u64>, high: Vec<u64> },
 }
 
-/// An entry that is compiled into the program.
+/// An entry compiled into the program.
 #[derive(Debug)]
 pub struct ConstEntry {
-    /// One per key.
+    /// Match values, one per key.
     pub matches: Vec<MatchValue>,
-    /// Smaller wins.
+    /// Priority; smaller wins.
     pub priority: i32,
-    /// The action it runs.
+    /// Action that the entry runs.
     pub call: ActionCall,
 }
 
@@ -131,7 +131,7 @@ pub struct Profile {
     pub name: String,
     /// Hash that selects a group's member.
     pub selector: Option<Calculation>,
-    /// Actions of its tables, each once.
+    /// Actions of its tables, without duplicates.
     pub actions: Vec<ProfileAction>,
 }
 
@@ -149,6 +149,6 @@ pub struct ProfileAction {
 pub struct LearnList {
     /// Name of the digest.
     pub name: std::sync::Arc<str>,
-    /// In the order in which they are sent.
+    /// Fields in the order in which they are sent.
     pub fields: Vec<FieldRef>,
 }

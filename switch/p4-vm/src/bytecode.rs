@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytecode: small instructions on words of the header vector, an accumulator and
-//! an index. An instruction holds all that it needs.
+//! Bytecode: small instructions on words of the header vector, an accumulator and an index.
+//! Each instruction contains all that it needs.
 
 use p4_ir::{ActionCall, Algorithm, Bits, Primitive};
 
@@ -8,8 +8,8 @@ use crate::layout::compiled::Compiled;
 use crate::layout::fixed_input::FixedInput;
 use crate::layout::shape::Relation;
 
-/// `word[slot] = (word[slot] & keep) | value | part`, where the part is word
-/// `from` rotated left by `rotate`, of which `mask` counts.
+/// `word[slot] = (word[slot] & keep) | value | part`; the part is word `from`, rotated left by
+/// `rotate` and then masked with `mask`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word {
     pub slot: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Word {
     pub rotate: u8,
 }
 
-/// `to = base + hash % max` of an input with a fixed layout.
+/// `to = base + hash % max`, for an input with a fixed layout.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Hash {
     pub input: FixedInput,
@@ -40,7 +40,7 @@ pub(crate) struct Affine {
     pub term: u64,
 }
 
-/// `to = if test relates to value { yes } else { no }`.
+/// `to = if test <relation> value { yes } else { no }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Choose {
     pub test: Bits,
@@ -65,7 +65,7 @@ impl Source {
     }
 }
 
-/// Makes a header of fixed length valid, its words zero.
+/// Makes a header of fixed length valid, and zeroes its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Add {
     pub valid: u32,
@@ -74,7 +74,7 @@ pub(crate) struct Add {
     pub bytes: u32,
 }
 
-/// Right side of an operation on the accumulator.
+/// Right-hand side of an operation on the accumulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arith {
     Add,
@@ -85,14 +85,14 @@ pub(crate) enum Arith {
     Xor,
 }
 
-/// The accumulator holds 64-bit values in wrapping arithmetic, signed where it
-/// matters. Targets are positions in the list.
+/// An instruction. The accumulator holds 64-bit values in wrapping arithmetic, signed where
+/// the sign matters. Jump targets are positions in the list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Op {
     Words(Box<[Word]>),
-    /// Their parts come from the action's data.
+    /// Like `Words`, but the parts come from the action's data.
     ArgWords(Box<[Word]>),
-    /// One after the other.
+    /// Executed one after the other.
     Affine(Vec<Affine>),
     Choose(Box<Choose>),
 
@@ -104,7 +104,7 @@ pub(crate) enum Op {
     },
     LoadArg(Bits),
     Imm(i64),
-    /// Low 64 bits of anything.
+    /// Low 64 bits of any expression.
     Eval(Box<Compiled>),
 
     Add(i64),
@@ -112,40 +112,40 @@ pub(crate) enum Op {
     And(i64),
     Or(i64),
     Xor(i64),
-    /// Below 64.
+    /// Shift by less than 64.
     Shl(u8),
     Shr(u8),
     Clamp {
         low: i64,
         high: i64,
     },
-    /// Shifts left, then right with the sign.
+    /// Shifts left, then right arithmetically.
     SignExtend(u8),
     Field(Arith, Bits),
     Arg(Arith, Bits),
-    /// 1 when the accumulator, unsigned, relates to the value, else 0.
+    /// Accumulator := 1 if it relates to the value (unsigned), else 0.
     Is(Relation, u64),
 
-    /// Keeps the accumulator for [`Op::Held`].
+    /// Saves the accumulator for [`Op::Held`].
     Hold,
-    /// With what was kept as the right side.
+    /// Operation with the saved value as the right-hand side.
     Held(Arith),
 
-    /// The accumulator's low bits into a field.
+    /// Stores the accumulator's low bits in a field.
     Put(Bits),
 
-    /// Index := ...; negative is `usize::MAX`.
+    /// Index := accumulator; `usize::MAX` if negative.
     Index,
     IndexField(Bits),
     IndexImm(u32),
     IndexEval(Box<Compiled>),
 
-    /// Field := cell; left as it is where there is no cell.
+    /// Field := cell; unchanged if there is no such cell.
     ReadCell {
         register: u32,
         to: Bits,
     },
-    /// Cell := accumulator, cut to `mask`.
+    /// Cell := accumulator, truncated to `mask`.
     WriteCell {
         register: u32,
         mask: u64,
@@ -153,7 +153,7 @@ pub(crate) enum Op {
     Count {
         counter: u32,
     },
-    /// The frame is cut to the accumulator's number of bytes.
+    /// Truncates the frame to the accumulator's number of bytes.
     Truncate,
 
     Hash(Box<Hash>),
@@ -164,11 +164,11 @@ pub(crate) enum Op {
         bytes: u32,
     },
 
-    /// Forward only, like all jumps but [`Op::Back`].
+    /// Jumps forward, like all jumps but [`Op::Back`].
     Jump(u32),
-    /// To this position or before it: counted, so that no list runs for ever.
+    /// Jumps to this position or backwards; counted, so that no list runs for ever.
     Back(u32),
-    /// When none, or one at least, of these bits is set.
+    /// Jump if none of these bits is set, or (`JumpIfSet`) if any is.
     JumpIfClear {
         slot: u32,
         target: u32,
@@ -179,7 +179,7 @@ pub(crate) enum Op {
         target: u32,
         mask: u64,
     },
-    /// When `words[slot] & mask` is `value`, or is not.
+    /// Jump if `words[slot] & mask` is `value`, or (`JumpUnlessEqual`) if it is not.
     JumpIfEqual {
         slot: u32,
         target: u32,
@@ -192,7 +192,7 @@ pub(crate) enum Op {
         mask: u64,
         value: u64,
     },
-    /// When `words[slot] & mask` relates to `value` otherwise.
+    /// Jump if `words[slot] & mask` relates to `value`.
     JumpIf {
         relation: Relation,
         slot: u32,
@@ -200,7 +200,7 @@ pub(crate) enum Op {
         mask: u64,
         value: u64,
     },
-    /// When the accumulator, unsigned, relates to the field.
+    /// Jump if the accumulator, unsigned, relates to the field.
     JumpIfField {
         relation: Relation,
         target: u32,
@@ -217,18 +217,18 @@ pub(crate) enum Op {
     },
 
     Call(Box<ActionCall>),
-    /// Anything that is rare or long.
+    /// Any rare or long primitive.
     Other(Box<Primitive>),
-    /// The table's action runs, and decides which node follows.
+    /// Applies the table, which decides the next node.
     Table(u32),
     End,
     EndIfExit,
 }
 
-/// The nodes of a pipeline as one list.
+/// The nodes of a pipeline as a single list.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
     pub ops: Box<[Op]>,
-    /// Position of each node; [`p4_ir::END`] for one that is never entered.
+    /// Position of each node; [`p4_ir::END`] for a node that is never entered.
     pub starts: Box<[u32]>,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A program as it is executed.
+//! A program in the form in which it is executed.
 
 use p4_ir::{FieldRef, Program};
 
@@ -19,17 +19,17 @@ pub struct Image {
     pub(crate) code: Code,
     pub(crate) parse_states: Vec<ParseState>,
     pub(crate) deparser: DeparserLayout,
-    /// By the numbers of the program's.
+    /// Calculations, numbered as in the program.
     pub(crate) calculations: Vec<Calculation>,
     pub(crate) checksums: Vec<Checksum>,
-    /// Hashes that select a group's member, by the numbers of the action profiles.
+    /// Hashes that select a group's member, by action profile number.
     pub(crate) selectors: Vec<Option<Calculation>>,
 }
 
 /// Bytecode of the actions and pipelines.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
-    /// By the numbers of the program's actions.
+    /// Bytecode by action number.
     pub actions: Vec<Box<[Op]>>,
     pub ingress: Flow,
     pub egress: Flow,
@@ -39,7 +39,7 @@ pub(crate) struct Code {
 #[derive(Debug)]
 pub(crate) struct ParseState {
     pub ops: Box<[ParseOp]>,
-    /// In place of the state's key, where that is simple.
+    /// Replaces the state's key if the key is simple.
     pub select: Option<Select>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Checksum {
     pub calculation: u32,
     pub verify: bool,
     pub update: bool,
-    /// Both must hold: words that have these values, and the rest.
+    /// Words that must have these values; `condition`, if any, must hold as well.
     pub guard: Vec<Guard>,
     pub condition: Option<Compiled>,
 }

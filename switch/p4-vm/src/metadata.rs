@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Standard metadata of a packet.
+//! A packet's standard metadata.
 
 use p4_ir::FieldRef;
 

@@ -4,22 +4,22 @@
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// The egress port of dropped packets, as in BMv2.
+/// Egress port of dropped packets, as in BMv2.
 pub const DROP_PORT: u32 = 511;
 
 /// Values of `standard_metadata.instance_type`.
 pub mod instance_type {
-    /// Received.
+    /// Received packet.
     pub const NORMAL: u64 = 0;
-    /// Made at the end of ingress.
+    /// Clone made at the end of ingress.
     pub const INGRESS_CLONE: u64 = 1;
-    /// Made at the end of egress.
+    /// Clone made at the end of egress.
     pub const EGRESS_CLONE: u64 = 2;
-    /// Back from egress.
+    /// Packet sent back from egress.
     pub const RECIRCULATED: u64 = 4;
-    /// Of a multicast group.
+    /// Copy made by a multicast group.
     pub const REPLICATION: u64 = 5;
-    /// Back from ingress.
+    /// Packet sent back from ingress.
     pub const RESUBMITTED: u64 = 6;
 }
 
@@ -28,9 +28,9 @@ pub mod instance_type {
 pub struct Frame(Option<Arc<Vec<u8>>>);
 
 impl Frame {
-    /// The buffer, if nobody else has it; this is without one afterwards.
+    /// Takes the buffer if no other `Frame` shares it; in any case `self` is left empty.
     pub fn take_unshared(&mut self) -> Option<Arc<Vec<u8>>> {
-        // The count cannot rise: who could raise it would be counted.
+        // The count cannot rise, as only another owner could raise it.
         self.0.take().filter(|f| Arc::strong_count(f) == 1)
     }
 }
@@ -58,44 +58,44 @@ impl Deref for Frame {
 /// A packet.
 #[derive(Debug)]
 pub struct Packet {
-    /// The header vector.
+    /// Header vector.
     pub words: Box<[u64]>,
-    /// The frame as it was received, shared with clones.
+    /// Frame as received, shared with clones.
     pub frame: Frame,
-    /// The part of the frame after the parsed headers.
+    /// Part of the frame after the parsed headers.
     pub payload: Range<usize>,
     /// Requests of the program.
     pub requests: Requests,
     /// `packet_length` as the program sees it; headers added and removed change it.
     pub length_bytes: u32,
-    /// As received: what counters and meters count.
+    /// Length as received, which counters and meters count.
     pub ingress_bytes: u32,
-    /// Port that received it.
+    /// Port that received the packet.
     pub ingress_port: u32,
 }
 
 impl Packet {
-    /// The frame after the parsed headers.
+    /// Returns the part of the frame after the parsed headers.
     pub fn payload(&self) -> &[u8] {
         self.frame.get(self.payload.clone()).unwrap_or_default()
     }
 }
 
-/// Requests of the program to the traffic manager for the packet.
+/// Requests that the program makes to the traffic manager for a packet.
 #[derive(Debug, Default, Clone)]
 pub struct Requests {
-    /// Session and field list.
+    /// Clone: session and field list.
     pub clone: Option<(u32, u32)>,
-    /// Field list.
+    /// Resubmission: field list.
     pub resubmit: Option<u32>,
-    /// Field list.
+    /// Recirculation: field list.
     pub recirculate: Option<u32>,
-    /// Frame length to cut to on transmission.
+    /// Length to which the frame is truncated on transmission.
     pub truncate_bytes: Option<u32>,
-    /// List of the fields that the controller is told.
+    /// Digest: list of the fields to send to the controller.
     pub digest: Option<u32>,
-    /// `exit` was executed.
+    /// Whether `exit` was executed.
     pub exit: bool,
-    /// An assertion of the program failed: the packet is dropped.
+    /// Whether an assertion of the program failed: the packet is dropped.
     pub failed: bool,
 }

@@ -4,7 +4,7 @@
 use p4_ir::FieldRef;
 use p4_ir::bits::words_for;
 
-/// A word; 0 outside the vector, which the loader makes impossible.
+/// Reads a word; 0 outside the vector, which the loader rules out.
 #[inline(always)]
 pub(crate) fn word(words: &[u64], slot: u32) -> u64 {
     words.get(slot as usize).copied().unwrap_or(0)
@@ -17,7 +17,7 @@ pub(crate) fn set_word(words: &mut [u64], slot: u32, value: u64) {
     }
 }
 
-/// All words of a field that shares none: a wide or variable one.
+/// Returns all words of a wide or variable-length field, which shares no word.
 pub(crate) fn own_words(words: &[u64], f: FieldRef) -> &[u64] {
     let start = f.slot as usize;
     words
@@ -25,7 +25,7 @@ pub(crate) fn own_words(words: &[u64], f: FieldRef) -> &[u64] {
         .unwrap_or_default()
 }
 
-/// Present length in bits: varies for a variable-length field only.
+/// Returns the current length in bits, which varies only for a variable-length field.
 pub(crate) fn field_bits(words: &[u64], f: FieldRef) -> u32 {
     if f.variable {
         (word(words, f.slot.wrapping_sub(1)) as u32).min(f.width)

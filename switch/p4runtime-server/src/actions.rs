@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Action calls: checked, and put in the order of the action's parameters.
+//! Checks action calls and puts them in the order of the action's parameters.
 
 use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::Pipeline;
@@ -14,8 +14,8 @@ pub(crate) enum Place {
     Default,
 }
 
-/// Parses an action call: the call for the target, and its canonical form for clients. `allowed`
-/// are the actions of the table or action profile.
+/// Parses an action call: returns the call for the target, and its canonical form for clients.
+/// `allowed` are the actions of the table or action profile.
 pub(crate) fn parse(
     pipeline: &Pipeline,
     allowed: &[(u32, Scope)],
@@ -75,7 +75,7 @@ pub(crate) fn parse(
     ))
 }
 
-/// The way a table entry holds an action.
+/// Wraps an action as a table entry holds it.
 pub(crate) fn of_entry(action: p4::Action) -> p4::TableAction {
     p4::TableAction {
         r#type: Some(p4::table_action::Type::Action(action)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may write: per role, the client with the highest election id ever seen, or as BMv2 has it
-//! of those that are there.
-//! Pure bookkeeping; messages are returned, not sent.
+//! Decides who may write. Per role this is the client with the highest election id ever seen or,
+//! as in BMv2, the highest among connected clients.
+//! Pure bookkeeping: messages are returned, not sent.
 
 use crate::errors::{Failure, Outcome, refuse};
 use std::collections::{BTreeMap, HashMap};
@@ -9,10 +9,10 @@ use tidemark_proto::google::rpc;
 use tidemark_proto::p4::v1 as p4;
 use tonic::Code;
 
-/// Clients at a time, and roles ever: roles are remembered for their highest election id.
+/// Most clients at a time, and most roles: roles are remembered for their highest election id.
 const MAX_STREAMS: usize = 64;
 
-/// Names a client's open stream.
+/// Identifies a client's open stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct StreamId(pub u64);
 
@@ -39,8 +39,8 @@ pub(crate) struct Arbitration {
     device_id: u64,
     clients: BTreeMap<StreamId, Client>,
     roles: HashMap<String, Role>,
-    /// As BMv2: the highest election id of the clients that are there makes one the primary, not
-    /// the highest ever.
+    /// As in BMv2, the connected client with the highest election id becomes primary, even if a
+    /// higher id was seen before.
     pub promotes: bool,
 }
 
@@ -54,7 +54,7 @@ impl Arbitration {
         }
     }
 
-    /// Handles a client's arbitration message. An error ends its stream; the
+    /// Handles a client's arbitration message. An error ends the client's stream; the
     /// caller then calls [`leave`](Self::leave).
     pub(crate) fn update(
         &mut self,
@@ -83,7 +83,7 @@ impl Arbitration {
                 .any(|(&s, c)| s != from && c.role == role && c.election_id == Some(id))
         {
             refuse!(invalid:
-                "election id {id} is in use by another client of this role; take another"
+                "election id {id} is in use by another client of this role; use another"
             );
         }
         self.clients.insert(
@@ -104,7 +104,7 @@ impl Arbitration {
         } else if before == Some(from) {
             state.primary = None;
         }
-        // An election id raised by the primary itself is news to all, too.
+        // An election id raised by the primary itself is also news to all.
         if state.primary == Some(from) || before != state.primary {
             Ok(self.notify_all(&role))
         } else {
@@ -112,7 +112,7 @@ impl Arbitration {
         }
     }
 
-    /// Forgets a stream; returns what the others must be told.
+    /// Forgets a stream; returns notices for the other clients.
     pub(crate) fn leave(&mut self, stream: StreamId) -> Vec<Notice> {
         let Some(client) = self.clients.remove(&stream) else {
             return Vec::new();
@@ -130,7 +130,7 @@ impl Arbitration {
         }
     }
 
-    /// The client of a role whose election id is the highest now.
+    /// Returns the connected client of a role with the highest election id.
     fn highest_present(&self, role: &str) -> (Option<u128>, Option<StreamId>) {
         let of_role = self.clients.iter().filter(|(_, c)| c.role == role);
         let ids = of_role.filter_map(|(s, c)| Some((c.election_id?, *s)));
@@ -140,7 +140,7 @@ impl Arbitration {
         }
     }
 
-    /// Whether a request with this role and election id comes from a primary.
+    /// Checks that a request with this role and election id comes from a primary.
     pub(crate) fn check_primary(
         &self,
         role: &str,
@@ -183,8 +183,8 @@ impl Arbitration {
         Ok(())
     }
 
-    /// Makes room for a newcomer: the client that has to leave for it, if all places are taken.
-    /// It is no primary, and has no election id or the lowest, and is the oldest of such.
+    /// Returns the client that has to leave for a newcomer, if all places are taken: the
+    /// non-primary client with no election id or the lowest; of several, the oldest.
     pub(crate) fn gives_way(&self, newcomer: StreamId) -> Option<StreamId> {
         if self.clients.len() < MAX_STREAMS || self.clients.contains_key(&newcomer) {
             return None;
@@ -194,13 +194,13 @@ impl Arbitration {
         last.map(|(stream, _)| *stream)
     }
 
-    /// Forgets a role that has no clients, where too many are remembered.
+    /// Forgets a role without clients if too many are remembered.
     fn bound_roles(&mut self, role: &str) -> Outcome<()> {
         if self.roles.contains_key(role) || self.roles.len() < MAX_STREAMS {
             return Ok(());
         }
         let is_used = |name: &String| self.clients.values().any(|c| c.role == *name);
-        // The unnamed role is the controllers' own.
+        // The default role, which has no name, is never forgotten.
         let unused = self.roles.keys().find(|r| !r.is_empty() && !is_used(r));
         match unused.cloned() {
             Some(unused) => {
@@ -208,7 +208,7 @@ impl Arbitration {
                 Ok(())
             }
             None => Err(Failure::exhausted(format!(
-                "{MAX_STREAMS} roles have clients; end one, or take a role that is there"
+                "{MAX_STREAMS} roles have clients; close one, or use an existing role"
             ))),
         }
     }
@@ -216,7 +216,7 @@ impl Arbitration {
     fn check_clients(&self) -> Outcome<()> {
         if self.clients.len() >= MAX_STREAMS {
             return Err(Failure::exhausted(format!(
-                "{MAX_STREAMS} clients are primaries of as many roles; end one"
+                "{MAX_STREAMS} clients are primaries of as many roles; close one"
             )));
         }
         Ok(())
@@ -245,7 +245,7 @@ impl Arbitration {
                 Code::NotFound,
                 match highest {
                     Some(h) => format!(
-                        "backup: there is no primary; an election id of at least {h} becomes it"
+                        "backup: there is no primary; an election id of at least {h} becomes primary"
                     ),
                     None => "backup: there is no primary".to_owned(),
                 },

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Integers on the wire: big-endian, any number of leading zero bytes on the
-//! way in, the shortest form on the way out.
+//! Integers on the wire: big-endian; received with any number of leading zero bytes, sent
+//! in the shortest form.
 
 use crate::errors::{Outcome, refuse};
 
-/// Bytes that hold `bits`.
+/// Returns the number of bytes that hold `bits`.
 pub(crate) const fn bytes_for(bits: u32) -> usize {
     bits.div_ceil(8) as usize
 }
 
-/// The value in exactly [`bytes_for`]`(bits)` bytes.
+/// Returns the value in exactly [`bytes_for`]`(bits)` bytes.
 ///
 /// # Errors
-/// `OUT_OF_RANGE` when empty or when it does not fit.
+/// `OUT_OF_RANGE` if the value is empty or does not fit.
 pub(crate) fn parse(value: &[u8], bits: u32) -> Outcome<Vec<u8>> {
     if value.is_empty() {
         refuse!(out_of_range: "empty value; zero is written as one zero byte");
@@ -33,7 +33,7 @@ pub(crate) fn parse(value: &[u8], bits: u32) -> Outcome<Vec<u8>> {
     Ok(out)
 }
 
-/// Shortest form; one zero byte for zero.
+/// Returns the shortest form; one zero byte for zero.
 pub(crate) fn canonical(value: &[u8]) -> Vec<u8> {
     match strip(value) {
         [] => vec![0],
@@ -41,7 +41,7 @@ pub(crate) fn canonical(value: &[u8]) -> Vec<u8> {
     }
 }
 
-/// `ones` one bits from the top of a field of `bits`.
+/// Returns a mask of the top `ones` bits of a field of `bits`.
 pub(crate) fn prefix_mask(bits: u32, ones: u32) -> Vec<u8> {
     let mut mask = vec![0u8; bytes_for(bits)];
     let total = mask.len() as u32 * 8;
@@ -56,19 +56,19 @@ pub(crate) fn is_zero(value: &[u8]) -> bool {
     value.iter().all(|&b| b == 0)
 }
 
-/// Whether `value` has a bit outside `mask`; both of equal length.
+/// Returns whether `value` has a bit outside `mask`; both have equal length.
 pub(crate) fn exceeds(value: &[u8], mask: &[u8]) -> bool {
     value.iter().zip(mask).any(|(v, m)| v & !m != 0)
 }
 
-/// The value as `u64`, if it fits.
+/// Returns the value as `u64`, if it fits.
 pub(crate) fn to_u64(value: &[u8]) -> Option<u64> {
     let short = strip(value);
     (!value.is_empty() && short.len() <= 8)
         .then(|| short.iter().fold(0, |n, &b| n << 8 | u64::from(b)))
 }
 
-/// The value as `u32`, if it fits.
+/// Returns the value as `u32`, if it fits.
 pub(crate) fn to_u32(value: &[u8]) -> Option<u32> {
     to_u64(value).and_then(|n| u32::try_from(n).ok())
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The device: its committed pipeline, the one saved for a later commit, and
-//! the target that runs the first.
+//! The device: its committed pipeline, the target that runs this pipeline, and a pipeline
+//! saved for a later commit.
 
 use crate::device_config;
 use crate::errors::{Failure, Outcome, batch_status, refuse};
@@ -17,7 +17,7 @@ use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use tonic::Status;
 
-/// Entities in one message of a Read.
+/// Most entities in one message of a Read.
 const ENTITIES_PER_RESPONSE: usize = 1_000;
 
 struct Configured {
@@ -27,7 +27,7 @@ struct Configured {
 
 struct Saved {
     configured: Configured,
-    /// Replayed at commit.
+    /// Updates that the commit replays.
     updates: Vec<p4::Update>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Device {
     target: Arc<dyn Target>,
     committed: Option<Configured>,
     saved: Option<Saved>,
-    /// No client pushed the program that runs, as it has to before reads and writes.
+    /// The running program was not pushed by a client, which must happen before reads and writes.
     unannounced: bool,
 }
 
@@ -59,7 +59,7 @@ impl Device {
         }
     }
 
-    /// The committed pipeline with what was written to it.
+    /// Returns a writer for the committed pipeline and its state.
     pub(crate) fn writer(&mut self) -> Option<Writer<'_>> {
         let committed = self.committed.as_mut()?;
         Some(Writer {
@@ -79,7 +79,7 @@ impl Device {
         Ok(())
     }
 
-    /// Whether P4Runtime's clients may read and write.
+    /// Checks that P4Runtime clients may read and write.
     pub(crate) fn check_announced(&self) -> Outcome<()> {
         match self.unannounced && self.saved.is_none() {
             true => Err(no_pipeline()),
@@ -87,12 +87,12 @@ impl Device {
         }
     }
 
-    /// The pipeline packets run through.
+    /// Returns the pipeline that packets run through.
     pub(crate) fn pipeline(&self) -> Option<&Arc<Pipeline>> {
         self.committed.as_ref().map(|c| &c.pipeline)
     }
 
-    /// The pipeline reads and writes refer to.
+    /// Returns the pipeline that reads and writes refer to.
     pub(crate) fn current_pipeline(&self) -> Option<&Arc<Pipeline>> {
         self.saved
             .as_ref()
@@ -100,12 +100,12 @@ impl Device {
             .or(self.pipeline())
     }
 
-    /// Configurations of the digests that packets cause.
+    /// Returns the configurations of digests from packets.
     pub(crate) fn digests(&self) -> Option<&BTreeMap<u32, p4::digest_entry::Config>> {
         self.committed.as_ref().map(|c| &c.store.digests)
     }
 
-    /// Entries that are idle now, and when to ask again.
+    /// Returns the entries that are idle now, and the time to check again.
     pub(crate) async fn idle(&mut self, now: Instant) -> (Vec<p4::TableEntry>, Option<Instant>) {
         match &mut self.committed {
             Some(c) => idle::check(&c.pipeline, &mut c.store, self.target.as_ref(), now).await,
@@ -127,7 +127,7 @@ impl Device {
                 Ok(())
             }
             Action::Commit if config.is_some() => Err(Failure::invalid(
-                "COMMIT takes no config, it uses the saved",
+                "COMMIT takes no config; it uses the saved one",
             )),
             Action::Commit => self.commit_saved().await,
             Action::Verify => verified(config).map(|_| ()),
@@ -159,16 +159,16 @@ impl Device {
         Ok(())
     }
 
-    /// Commits with the entries and all else that was written so far. Nothing
-    /// changes unless all of it has a place in the new pipeline.
+    /// Commits while keeping all entries and other state written so far. Nothing changes
+    /// unless all of it fits the new pipeline.
     async fn reconcile(&mut self, new: Configured) -> Outcome<()> {
-        // Writes to a program that no client pushed have other ids.
+        // State of a program that no client pushed has other ids.
         let Some(old) = self.committed.as_mut().filter(|_| !self.unannounced) else {
             return self.load(new).await;
         };
         let (a, b) = (&old.pipeline.config, &new.pipeline.config);
         if a.p4_device_config == b.p4_device_config && a.p4info == b.p4info {
-            // An unchanged program goes on without a break, counters included.
+            // An unchanged program continues without interruption, with its counters.
             old.pipeline = new.pipeline;
             self.unannounced = false;
             return Ok(());
@@ -183,7 +183,7 @@ impl Device {
         for update in &updates {
             writer.apply(update).await.map_err(|f| {
                 Failure::invalid(format!(
-                    "what was written before has no place in the new pipeline: {f}"
+                    "state written before does not fit the new pipeline: {f}"
                 ))
             })?;
         }
@@ -193,7 +193,7 @@ impl Device {
             self.apply(update).await.map_err(|f| {
                 Failure::new(
                     tonic::Code::Internal,
-                    format!("committed, but not all of what was written before: {f}"),
+                    format!("committed, but not all state written before was kept: {f}"),
                 )
             })?;
         }
@@ -211,7 +211,7 @@ impl Device {
         self.load(fresh).await?;
         let updates = self.saved.take().map(|s| s.updates).unwrap_or_default();
         for (i, update) in updates.iter().enumerate() {
-            // Checked when it was written: only the target can refuse now.
+            // Checked when it was written, so only the target can refuse it now.
             self.apply(update).await.map_err(|f| {
                 Failure::new(
                     tonic::Code::Internal,
@@ -256,7 +256,7 @@ impl Device {
         writer.apply(update).await
     }
 
-    /// Answers a Read: messages, then how it ends.
+    /// Answers a Read: messages, then the final status.
     pub(crate) async fn read(
         &self,
         filters: &[p4::Entity],
@@ -286,7 +286,7 @@ impl Device {
             found = rest;
         }
         let failed = batch_status(&results);
-        // As BMv2's server: an answer, even where there is nothing to report.
+        // Like BMv2's server: one message even if there is nothing to report.
         if out.is_empty() && failed.is_none() {
             out.push(Ok(p4::ReadResponse::default()));
         }

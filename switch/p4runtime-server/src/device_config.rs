@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Decodes a client's `p4_device_config`: p4c's JSON, by itself or, as clients of BMv2 send it, in
-//! a `p4.tmp.P4DeviceConfig`.
+//! Decodes a client's `p4_device_config`: p4c's JSON, either plain or, as BMv2's clients send it,
+//! wrapped in a `p4.tmp.P4DeviceConfig`.
 
 use std::borrow::Cow;
 
 use prost::Message;
 
-/// `p4.tmp.P4DeviceConfig`; of its fields only the device's data count here.
+/// `p4.tmp.P4DeviceConfig`, of which only the device data matter here.
 #[derive(Clone, PartialEq, Message)]
 struct P4DeviceConfig {
     #[prost(bytes = "vec", tag = "3")]
     device_data: Vec<u8>,
 }
 
-/// The program in it. What is neither form comes back as it is, for the reader of
-/// programs to refuse.
+/// Returns the program within. Input in neither form is returned unchanged, so that the program
+/// loader reports the error.
 pub(crate) fn program(config: &[u8]) -> Cow<'_, [u8]> {
-    // No message of this type starts with a brace or with white space of JSON.
+    // No message of this type starts with a brace or with JSON white space.
     if config.trim_ascii_start().starts_with(b"{") {
         return Cow::Borrowed(config);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Digest messages batched into lists, and those not yet acknowledged kept back. Pure bookkeeping:
-//! lists are returned, not sent; the sender puts its timestamp in.
+//! Batches digest messages into lists, and holds back messages that were not acknowledged yet.
+//! Pure bookkeeping: lists are returned, not sent; the sender adds its timestamp.
 
 use crate::pipeline::{Layout, Pipeline};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::digest_entry::Config;
 
-/// Messages in a list where the client sets no bound, as in BMv2.
+/// Messages per list if the client sets no limit, as in BMv2.
 const DEFAULT_LIST_SIZE: usize = 1024;
-/// Lists that wait for an acknowledgement; the oldest give way.
+/// Most lists that wait for an acknowledgement; then the oldest are dropped.
 const MAX_UNACKED: usize = 4096;
 
-/// A digest's data that are not of its type.
+/// Digest data do not match the digest's type.
 #[derive(Debug)]
 pub(crate) struct Malformed;
 
@@ -29,14 +29,14 @@ struct Gatherer {
     config: Option<Config>,
     pending: Vec<Vec<u8>>,
     pending_since: Option<Instant>,
-    /// Data in `pending` or in a list that waits for its acknowledgement.
+    /// Data in `pending` or in a list that waits for acknowledgement.
     known: HashSet<Vec<u8>>,
     unacked: VecDeque<(u64, Instant, Vec<Vec<u8>>)>,
     next_list: u64,
 }
 
 impl Digests {
-    /// Restarts with the digests of a pipeline, none configured.
+    /// Starts with the digests of a pipeline, none of them configured.
     pub(crate) fn new(pipeline: &Pipeline) -> Self {
         let by_name = pipeline.digests.values().map(|d| {
             let gatherer = Gatherer {
@@ -56,7 +56,7 @@ impl Digests {
         }
     }
 
-    /// Takes over what clients have written.
+    /// Applies the configurations that clients have written.
     pub(crate) fn configure(&mut self, configs: &BTreeMap<u32, Config>) {
         for g in self.by_name.values_mut() {
             let config = configs.get(&g.id).copied();
@@ -67,10 +67,10 @@ impl Digests {
         }
     }
 
-    /// A message of the data plane; returns a list if that completes one.
+    /// Adds a message from the data plane; returns a list if the message completes one.
     ///
     /// # Errors
-    /// The data are not of the digest's type.
+    /// The data do not match the digest's type.
     pub(crate) fn message(
         &mut self,
         digest: &str,
@@ -99,7 +99,7 @@ impl Digests {
         Ok(full.then(|| g.list(now)).flatten())
     }
 
-    /// Lists whose oldest message has waited long enough.
+    /// Returns the lists whose oldest message has waited long enough.
     pub(crate) fn due(&mut self, now: Instant) -> Vec<p4::DigestList> {
         self.by_name
             .values_mut()
@@ -108,13 +108,13 @@ impl Digests {
             .collect()
     }
 
-    /// When [`due`](Self::due) will have something next.
+    /// Returns the time at which [`due`](Self::due) will next return a list.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.by_name.values().filter_map(Gatherer::deadline).min()
     }
 
-    /// A client has acted on a list: the same data are news again. False when
-    /// there is no such digest.
+    /// Handles a client's acknowledgement of a list: the same data count as new again. Returns
+    /// `false` if there is no such digest.
     pub(crate) fn ack(&mut self, ack: &p4::DigestListAck) -> bool {
         let Some(g) = self.by_name.values_mut().find(|g| g.id == ack.digest_id) else {
             return false;
@@ -159,7 +159,7 @@ impl Gatherer {
         Some(out)
     }
 
-    /// Lists that nobody acknowledged in time count as acknowledged.
+    /// Releases lists that were not acknowledged in time, as if they had been.
     fn expire(&mut self, now: Instant) {
         let wait = self.config.map_or(0, |c| c.ack_timeout_ns);
         let wait = Duration::from_nanos(u64::try_from(wait).unwrap_or(0));

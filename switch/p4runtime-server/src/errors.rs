@@ -8,13 +8,13 @@ use tidemark_proto::google::rpc;
 use tidemark_proto::p4::v1 as p4;
 use tonic::{Code, Status};
 
-/// Trailers beyond 8 KiB are refused by common clients; this leaves room for
-/// base64 and the other trailers.
+/// Common clients refuse trailers beyond 8 KiB; this leaves room for base64 and the
+/// other trailers.
 const MAX_DETAILS_BYTES: usize = 5_500;
 const MAX_MESSAGE_BYTES: usize = 400;
 const ERROR_TYPE: &str = "type.googleapis.com/p4.v1.Error";
 
-/// Returns a refusal: its kind, a colon, arguments of `format!`.
+/// Returns a refusal: its kind, a colon, then arguments of `format!`.
 macro_rules! refuse {
     ($kind:ident: $($what:tt)*) => {
         return Err($crate::errors::Failure::$kind(format!($($what)*)))
@@ -22,7 +22,7 @@ macro_rules! refuse {
 }
 pub(crate) use refuse;
 
-/// As `refuse!`, with the place that the closure `at` puts in front.
+/// Like `refuse!`, with the place that the closure `at` adds in front.
 macro_rules! refuse_at {
     ($at:ident, $kind:ident: $($what:tt)*) => {
         return Err($at($crate::errors::Failure::$kind(format!($($what)*))))
@@ -30,7 +30,7 @@ macro_rules! refuse_at {
 }
 pub(crate) use refuse_at;
 
-/// Why one item of a request (or a whole request) was refused.
+/// Reason why one item of a request (or a whole request) was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
@@ -44,7 +44,7 @@ pub struct Failure {
 pub type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
-    /// Any code.
+    /// Makes a failure with any code.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -87,7 +87,7 @@ impl Failure {
         Self::new(Code::Unimplemented, message)
     }
 
-    /// Puts the place in front of the message.
+    /// Adds the place in front of the message.
     #[must_use]
     pub fn at(mut self, place: impl std::fmt::Display) -> Self {
         self.message = format!("{place}: {}", self.message);
@@ -116,8 +116,8 @@ impl From<Failure> for Status {
     }
 }
 
-/// Status of a batch, one result per item in the order of the request; `None`
-/// when all succeeded.
+/// Returns the status of a batch with one result per item, in the order of the request;
+/// `None` if all succeeded.
 pub fn batch_status(results: &[Outcome<()>]) -> Option<Status> {
     let failed: Vec<(usize, &Failure)> = results
         .iter()
@@ -131,7 +131,7 @@ pub fn batch_status(results: &[Outcome<()>]) -> Option<Status> {
         results.len(),
         cut(&failure.message, MAX_MESSAGE_BYTES),
     );
-    // Long texts give way before the details as a whole do.
+    // Long messages are shortened before the details are dropped altogether.
     for longest in [MAX_MESSAGE_BYTES, 100, 0] {
         let details = details(results, &message, longest);
         if details.len() <= MAX_DETAILS_BYTES {
@@ -177,8 +177,8 @@ fn cut(text: &str, longest: usize) -> &str {
     &text[..end]
 }
 
-/// The `p4.v1.Error` of each item, from a status received by a client; `None`
-/// if it carries none.
+/// Extracts the `p4.v1.Error` of each item from a status that a client received; `None`
+/// if the status carries none.
 pub fn errors_of(status: &Status) -> Option<Vec<p4::Error>> {
     let details = rpc::Status::decode(status.details()).ok()?.details;
     if details.is_empty() {

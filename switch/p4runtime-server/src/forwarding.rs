@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Forwards messages that the data plane sends by itself: packets and digests.
+//! Forwards unsolicited messages of the data plane: packets and digests.
 
 use crate::digests::Malformed;
 use crate::shared::Shared;
@@ -12,10 +12,10 @@ use tidemark_proto::p4::v1::stream_message_response::Update;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-/// Entries in one notification of idle ones.
+/// Most entries in one idle-timeout notification.
 const IDLE_PER_MESSAGE: usize = 1_000;
 
-/// Ends when the server or the target is gone.
+/// Forwards packet-ins to clients until the server or the target is gone.
 pub(crate) async fn forward_packets(server: Weak<Shared>, mut packets: Receiver<Bytes>) {
     loop {
         let frame = packets.recv().await;
@@ -39,7 +39,7 @@ pub(crate) async fn forward_packets(server: Weak<Shared>, mut packets: Receiver<
     }
 }
 
-/// Ends when the server or the target is gone.
+/// Forwards digests to clients until the server or the target is gone.
 pub(crate) async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<DigestSample>) {
     loop {
         let Some(shared) = server.upgrade() else {
@@ -85,7 +85,7 @@ pub(crate) async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<
     }
 }
 
-/// Tells clients of entries that are idle. Ends when the server is gone.
+/// Notifies clients of idle entries until the server is gone.
 pub(crate) async fn forward_idle(server: Weak<Shared>) {
     loop {
         let Some(shared) = server.upgrade() else {
@@ -101,7 +101,7 @@ pub(crate) async fn forward_idle(server: Weak<Shared>) {
                     table_entry: entries.to_vec(),
                     timestamp,
                 };
-                // A client that is too slow is told again.
+                // A client that is too slow is notified again.
                 streams.tell_primaries(&Update::IdleTimeoutNotification(idle));
             }
         }
@@ -113,7 +113,7 @@ pub(crate) async fn forward_idle(server: Weak<Shared>) {
     }
 }
 
-/// Without a time, for ever.
+/// Waits until a time; without a time, for ever.
 async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,

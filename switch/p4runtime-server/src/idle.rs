@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Idle timeouts of table entries. The data plane only remembers when an entry was last hit; here
-//! is when to ask it. Time is an argument.
+//! Idle timeouts of table entries. The data plane only remembers when an entry was last hit; this
+//! module decides when to ask for that. Time is an argument.
 
 use crate::pipeline::Pipeline;
 use crate::store::{Key, Store};
@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tidemark_proto::p4::v1 as p4;
 
-/// An entry is looked at no more often, however short its timeout: a client cannot keep the data
-/// plane busy.
+/// Shortest time between two checks of an entry, however short its timeout, so that a client
+/// cannot keep the data plane busy.
 const SHORTEST: Duration = Duration::from_millis(10);
 
 fn after(now: Instant, wait: Duration) -> Instant {
-    // A timeout beyond what the clock can say never comes; a day on it is looked at again.
+    // A timeout beyond the clock's range never expires; it is checked again after a day.
     now.checked_add(wait.max(SHORTEST))
         .unwrap_or(now + Duration::from_secs(86_400))
 }
 
-/// Entries that were not hit for their timeout, each again after every further timeout until it is
-/// hit or removed; and when to look again.
+/// Returns the entries not hit within their timeout, again after each further timeout until hit
+/// or removed, and the time of the next check.
 pub(crate) async fn check(
     pipeline: &Pipeline,
     store: &mut Store,
@@ -46,7 +46,7 @@ pub(crate) async fn check(
         let Ok(table) = pipeline.tables.get(number) else {
             continue;
         };
-        // If the data plane does not answer, nothing is known; it is asked again.
+        // If the data plane does not answer, nothing is known; it is asked again later.
         let idle = target.idle_ns(&table.name, &ids).await.unwrap_or_default();
         for (i, id) in ids.into_iter().enumerate() {
             let key = (number, id);

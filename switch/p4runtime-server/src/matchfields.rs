@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Match fields of an entry: checked, put in the order of the table's keys,
-//! and back.
+//! Checks the match fields of an entry, puts them in the order of the table's keys, and
+//! converts them back.
 
 use crate::bytestring::{self, canonical, exceeds, is_zero, prefix_mask};
 use crate::errors::{Failure, Outcome, refuse};
@@ -9,7 +9,7 @@ use crate::target::MatchValue;
 use tidemark_proto::p4::v1::FieldMatch;
 use tidemark_proto::p4::v1::field_match::{self as fm, FieldMatchType};
 
-/// One value per key of the table.
+/// Returns one value per key of the table.
 pub(crate) fn parse(table: &Table, fields: &[FieldMatch]) -> Outcome<Vec<MatchValue>> {
     if let Some(f) = fields
         .iter()
@@ -32,7 +32,7 @@ pub(crate) fn parse(table: &Table, fields: &[FieldMatch]) -> Outcome<Vec<MatchVa
         .collect()
 }
 
-/// Priority of an entry: needed where entries can overlap, forbidden elsewhere.
+/// Checks the priority of an entry: required if entries can overlap, otherwise forbidden.
 pub(crate) fn check_priority(table: &Table, priority: i32) -> Outcome<()> {
     match (table.needs_priority(), priority) {
         (true, 1..) | (false, 0) => Ok(()),
@@ -47,7 +47,7 @@ pub(crate) fn check_priority(table: &Table, priority: i32) -> Outcome<()> {
     }
 }
 
-/// Canonical form for a client: keys that match everything are left out.
+/// Returns the canonical form for clients: keys that match everything are omitted.
 pub(crate) fn to_proto(table: &Table, values: &[MatchValue]) -> Vec<FieldMatch> {
     table
         .keys

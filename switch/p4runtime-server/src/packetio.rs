@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packet-in and packet-out headers: metadata fields packed bit by bit, in the
-//! order of P4Info, in front of the payload.
+//! Packet-in and packet-out headers: metadata fields packed bit by bit before the payload,
+//! in the order of the P4Info.
 
 use crate::bytestring;
 use crate::errors::{Failure, Outcome, refuse};
@@ -9,7 +9,7 @@ use p4_ir::bits::{BitWriter, bytes_from_words, read_wide, words_for, words_from_
 use tidemark_proto::p4::config::v1::ControllerPacketMetadata;
 use tidemark_proto::p4::v1 as p4;
 
-/// Layout of a controller header; empty when the program has none.
+/// Layout of a controller header; empty if the program has none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeaderInfo {
     fields: Vec<Field>,
@@ -20,7 +20,7 @@ struct Field {
     id: u32,
     name: String,
     bits: u32,
-    /// Fills up the last byte; clients need not give it.
+    /// Pads the last byte; clients may omit it.
     padding: bool,
 }
 
@@ -49,7 +49,7 @@ impl HeaderInfo {
         bytestring::bytes_for(self.fields.iter().map(|f| f.bits).sum())
     }
 
-    /// The frame of a packet-out.
+    /// Returns the frame of a packet-out.
     pub(crate) fn pack(&self, packet: &p4::PacketOut) -> Outcome<Bytes> {
         if let Some(m) = packet
             .metadata
@@ -86,7 +86,7 @@ impl HeaderInfo {
         Ok(frame.into())
     }
 
-    /// The packet-in of a frame; `None` if shorter than the header.
+    /// Returns the packet-in of a frame; `None` if the frame is shorter than the header.
     pub(crate) fn unpack(&self, frame: &Bytes) -> Option<p4::PacketIn> {
         let header = frame.get(..self.bytes())?;
         let mut at = 0;

@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::replica::PortKind;
 
-/// v1model: 16 bits.
+/// Largest multicast group: v1model has 16 bits.
 const MAX_GROUP: u32 = 0xffff;
-/// v1model on BMv2: 15 bits, the top one is in use.
+/// Largest clone session: v1model on BMv2 has 15 bits, as the top bit is in use.
 const MAX_SESSION: u32 = 0x7fff;
-/// v1model ports have 9 bits.
+/// Largest port: v1model has 9 bits.
 const MAX_PORT: u32 = 511;
 
 pub(crate) fn group(entry: &p4::MulticastGroupEntry) -> Outcome<Vec<Replica>> {
@@ -54,7 +54,7 @@ fn replicas(given: &[p4::Replica]) -> Outcome<Vec<Replica>> {
             let port = match &r.port_kind {
                 Some(PortKind::EgressPort(p)) => Some(*p),
                 Some(PortKind::Port(bytes)) => to_u32(bytes),
-                // Clients older than P4Runtime 1.4 leave port 0 out, as proto3 does numbers.
+                // Clients older than P4Runtime 1.4 omit port 0, as proto3 does with zeros.
                 None => Some(0),
             }
             .filter(|p| *p <= MAX_PORT)

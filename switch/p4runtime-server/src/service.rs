@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The gRPC service: order of checks, and the wiring of the other modules.
+//! The gRPC service: the order of checks, and the connections between the other modules.
 
 use crate::errors::{Failure, Outcome};
 use crate::forwarding;
@@ -17,7 +17,7 @@ use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-/// Programs with their P4Info can be large; the specification asks for 64 MB.
+/// Programs with their P4Info can be large; the specification requires 64 MB.
 const MAX_MESSAGE_BYTES: usize = 96 << 20;
 const API_VERSION: &str = "1.5.0";
 
@@ -28,7 +28,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server whose requests must name `device_id`. Must be called within a tokio runtime
+    /// Makes a server whose requests must name `device_id`. Must be called within a tokio runtime
     /// that has time enabled.
     pub fn new(target: Arc<dyn Target>, device_id: u64) -> Self {
         let shared = Arc::new(Shared::new(target, device_id));
@@ -44,19 +44,19 @@ impl Server {
         Self { shared }
     }
 
-    /// From now on the backup with the highest election id is primary when the primary leaves,
-    /// and told so, as with BMv2. The specification has it wait for an id as high as any before.
+    /// From now on, the backup with the highest election id is promoted and notified when the
+    /// primary leaves, as in BMv2. The specification requires an id as high as any before.
     pub fn promote_backups(&self) {
         self.shared.streams().promote_backups();
     }
 
-    /// Counts packets and lists of digests that a primary client did not get: it was too slow, or
-    /// they did not fit their type.
+    /// Returns the count of packets and digest lists that a primary client did not receive: it was
+    /// too slow, or they did not match their type.
     pub fn lost(&self) -> Arc<AtomicU64> {
         self.shared.lost.clone()
     }
 
-    /// Sets the pipeline from inside the process, as VERIFY_AND_COMMIT would.
+    /// Sets the pipeline from within the process, like VERIFY_AND_COMMIT.
     pub async fn load(&self, config: p4::ForwardingPipelineConfig) -> Outcome<()> {
         use p4::set_forwarding_pipeline_config_request::Action;
         let mut device = self.shared.device.write().await;
@@ -67,10 +67,10 @@ impl Server {
         Ok(())
     }
 
-    /// Applies updates from inside the process, without arbitration.
+    /// Applies updates from within the process, without arbitration.
     ///
     /// # Errors
-    /// As the Write RPC: details say which update was refused and why.
+    /// As in the Write RPC: details say which update was refused and why.
     pub async fn write(&self, updates: &[p4::Update]) -> Result<(), Status> {
         let mut device = self.shared.device.write().await;
         let result = device.write(updates).await;
@@ -78,11 +78,11 @@ impl Server {
         result
     }
 
-    /// As [`Self::load`], of a program that P4Runtime's clients have to push before they can
-    /// read or write, as BMv2's server has it.
+    /// Like [`Self::load`], but P4Runtime clients have to push the program before they can read
+    /// or write, as with BMv2's server.
     ///
     /// # Errors
-    /// A program that cannot be run.
+    /// The program cannot be run.
     pub async fn load_unannounced(&self, config: p4::ForwardingPipelineConfig) -> Outcome<()> {
         let mut device = self.shared.device.write().await;
         device.load_unannounced(config).await?;
@@ -90,14 +90,14 @@ impl Server {
         Ok(())
     }
 
-    /// This device by names and handles.
+    /// Returns this device as BMv2's runtime services present it, by names and handles.
     pub fn runtime(&self) -> Runtime {
         Runtime {
             shared: self.shared.clone(),
         }
     }
 
-    /// The gRPC service.
+    /// Returns the gRPC service.
     pub fn into_service(self) -> P4RuntimeServer<Self> {
         P4RuntimeServer::new(self)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
@@ -105,8 +105,8 @@ impl Server {
     }
 }
 
-/// Runs to its end even when the client gives up in between, so that the
-/// target and what is remembered of it stay the same.
+/// Runs `work` to its end even if the client cancels, so that the target and the stored
+/// state stay consistent.
 async fn to_the_end<T: Send + 'static>(
     work: impl Future<Output = Result<T, Status>> + Send + 'static,
 ) -> Result<Response<T>, Status> {

@@ -18,11 +18,11 @@ pub(crate) struct Shared {
     pub device: RwLock<Device>,
     streams: Mutex<Streams>,
     digests: Mutex<Digests>,
-    /// Their deadlines may have moved.
+    /// Signals that deadlines of digests may have moved.
     pub digests_changed: Arc<Notify>,
-    /// Idle timeouts may have been written.
+    /// Signals that idle timeouts may have been written.
     pub idle_changed: Arc<Notify>,
-    /// Packets and digests that no client got.
+    /// Packets and digests that no client received.
     pub lost: Arc<AtomicU64>,
 }
 
@@ -48,7 +48,7 @@ impl Shared {
         self.digests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// After a Write. Follows the committed pipeline.
+    /// Applies digest configurations of the committed pipeline after a Write.
     pub(crate) fn configure_digests(&self, device: &Device) {
         self.idle_changed.notify_one();
         if let Some(configs) = device.digests() {
@@ -57,7 +57,7 @@ impl Shared {
         }
     }
 
-    /// After a change of the pipeline.
+    /// Restarts digests after a change of the pipeline.
     pub(crate) fn restart_digests(&self, device: &Device) {
         if let Some(p) = device.pipeline() {
             *self.digests() = Digests::new(p);
@@ -66,7 +66,7 @@ impl Shared {
     }
 
     pub(crate) fn streams(&self) -> MutexGuard<'_, Streams> {
-        // Each change of the streams is complete in itself.
+        // Each change of the streams leaves them consistent.
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -13,7 +13,7 @@ use tidemark_proto::p4::v1::stream_message_request::Update;
 use tokio_stream::StreamExt as _;
 use tonic::Streaming;
 
-/// A stream that has not begun by then is let go.
+/// A stream without a first message by then is closed.
 const FIRST_WITHIN: Duration = Duration::from_secs(10);
 
 pub(crate) async fn serve_stream(
@@ -40,7 +40,7 @@ pub(crate) async fn serve_stream(
         let Some(Ok(message)) = next else { break };
         let result = match message.update {
             Some(Update::Arbitration(m)) => {
-                // Waits for a write in progress: its client is primary until then.
+                // Waits for a write in progress, whose client stays primary until then.
                 let _no_write = shared.device.read().await;
                 arbitrated = true;
                 shared.streams().arbitrate(id, &m)
@@ -64,7 +64,7 @@ pub(crate) async fn serve_stream(
     shared.streams().close(id, reason);
 }
 
-/// Everything but arbitration; returns what to answer, if anything.
+/// Handles all messages but arbitration; returns the answer, if any.
 async fn handle(
     shared: &Shared,
     id: StreamId,

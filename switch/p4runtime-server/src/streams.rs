@@ -9,12 +9,12 @@ use tidemark_proto::p4::v1::stream_message_response::Update;
 use tokio::sync::mpsc;
 use tonic::Status;
 
-/// Messages waiting for a slow client; beyond it packets are dropped.
+/// Most messages that wait for a slow client; beyond this, packets are dropped.
 const OUTBOX: usize = 4_096;
 
 pub(crate) type Outgoing = Result<p4::StreamMessageResponse, Status>;
 
-/// Streams of the device with their arbitration.
+/// Streams of the device and their arbitration.
 pub(crate) struct Streams {
     arbitration: Arbitration,
     outboxes: HashMap<StreamId, mpsc::Sender<Outgoing>>,
@@ -46,7 +46,7 @@ impl Streams {
         (id, rx)
     }
 
-    /// Ends a stream, telling its client why if there is a reason.
+    /// Ends a stream; tells its client the reason, if there is one.
     pub(crate) fn close(&mut self, id: StreamId, reason: Option<Failure>) {
         if let (Some(outbox), Some(f)) = (self.outboxes.remove(&id), reason) {
             let _ = outbox.try_send(Err(f.into()));
@@ -61,8 +61,8 @@ impl Streams {
         m: &p4::MasterArbitrationUpdate,
     ) -> Outcome<()> {
         if let Some(idle) = self.arbitration.gives_way(id) {
-            tracing::warn!("p4runtime: all places of clients are taken; an idle one is let go");
-            let why = "all places of clients are taken, and this one is no primary; try again";
+            tracing::warn!("p4runtime: all client slots are taken; an idle client is disconnected");
+            let why = "all client slots are taken, and this client is not a primary; try again";
             self.close(idle, Some(Failure::exhausted(why)));
         }
         let notices = self.arbitration.update(id, m)?;
@@ -79,7 +79,7 @@ impl Streams {
             .is_some_and(|o| o.try_send(Ok(message)).is_ok())
     }
 
-    /// Tells every primary client; how many were too slow to take it.
+    /// Sends an update to every primary client; returns how many were too slow to take it.
     pub(crate) fn tell_primaries(&mut self, update: &Update) -> u64 {
         let primaries: Vec<_> = self.arbitration.primaries().collect();
         let told = primaries
@@ -95,7 +95,7 @@ impl Streams {
                 stuck.push(n.to);
             }
         }
-        // A client that reads nothing must not believe it is what it was.
+        // A client that reads nothing must not go on believing in an outdated role.
         for id in stuck {
             if self.outboxes.remove(&id).is_some() {
                 let more = self.arbitration.leave(id);
@@ -105,7 +105,7 @@ impl Streams {
     }
 }
 
-/// Tells a client that a message of its own was refused.
+/// Makes the message that tells a client that one of its messages was refused.
 pub(crate) fn error(f: &Failure, details: p4::stream_error::Details) -> Update {
     Update::Error(p4::StreamError {
         canonical_code: f.code as i32,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The embedded switch, and p4runtime-shell connected to it.
+"""The embedded switch, with p4runtime-shell connected to it.
 
-p4runtime-shell pins old releases of protobuf and p4runtime, so it wants an
-environment of its own, which `make test-shell` makes.
+p4runtime-shell pins old releases of protobuf and p4runtime, so it needs an
+environment of its own, which `make test-shell` creates.
 """
 
 import os
@@ -34,7 +34,7 @@ def free_port() -> int:
 
 @contextmanager
 def connected(program: Path | None = None, **config):
-    """The shell, connected to a switch of its own."""
+    """Yields the shell, connected to a switch of its own."""
     folder = Path(os.environ.get("TIDEMARK_BIN_DIR", REPOSITORY / "target" / "release"))
     address = f"127.0.0.1:{free_port()}"
     command = [str(folder / "tidemark-switch"), "run", "--grpc", address]
@@ -64,20 +64,20 @@ def pushed(folder: Path, name: str):
 
 @pytest.fixture
 def shell():
-    """With Tidemark's own program."""
+    """Shell with Tidemark's own program."""
     with connected(config=pushed(BUILD, "tidemark")) as s:
         yield s
 
 
 @pytest.fixture
 def entities():
-    """With the program that has every kind of entity."""
+    """Shell with the program that has every kind of entity."""
     with connected(config=pushed(ENTITIES, "entities")) as s:
         yield s
 
 
 @pytest.fixture
 def program_alone():
-    """With a program that the switch was started with."""
+    """Shell with the program that the switch was started with."""
     with connected(BUILD / "tidemark.json") as s:
         yield s

@@ -26,7 +26,7 @@ def frame(source: int = 9, kind: int = MARK) -> bytes:
 
 
 class Port:
-    """The CPU port, seen by the controller."""
+    """The CPU port, as the controller sees it."""
 
     def __init__(self, shell):
         self.shell = shell
@@ -41,7 +41,7 @@ class Port:
         return self.received.packet_in_queue.get(timeout=WAIT_S).packet
 
     def mark(self, source: int = 9) -> dict[str, int]:
-        """Send a frame and return the program's mark on it."""
+        """Sends a frame and returns the program's mark on it."""
         self.send(frame(source))
         m = self.next().payload[14:]
         widths = {"meter": 1, "direct": 1, "class": 2, "path": 2, "seen": 4, "known": 1}
@@ -60,7 +60,7 @@ def member(shell, number: int, path: int):
 
 @pytest.fixture
 def port(entities):
-    """All frames to the host come back."""
+    """Makes all frames to the host come back."""
     member(entities, 1, 7).insert()
     l2 = entities.TableEntry("Switch.l2")
     l2.match["h.ethernet.dst"] = HOST
@@ -74,7 +74,7 @@ def test_packet_in_and_out(port):
     packet = port.next()
     assert packet.payload == frame(kind=PUNT)
     assert int.from_bytes(packet.metadata[0].value, "big") == CPU_PORT
-    # Straight to a port, here the same one.
+    # Straight to a port, which is the same one here.
     port.send(b"any bytes at all", submit=0, port=CPU_PORT)
     assert port.next().payload == b"any bytes at all"
     port.send(frame(kind=PUNT))
@@ -87,7 +87,7 @@ def test_counters(entities, port):
     cell = entities.CounterEntry("Switch.received")
     cell.index = CELL
     (found,) = cell.read()
-    # Counted with the packet-out header, which is in front of the frame then.
+    # Counted with the packet-out header, which precedes the frame at that point.
     assert (found.packet_count, found.byte_count) == (3, 3 * (2 + len(frame())))
     assert len(list(entities.CounterEntry("Switch.received").read())) == 16
     cell.packet_count = 100
@@ -124,7 +124,7 @@ def test_direct_counters(entities, port):
     direct.modify()
     port.mark()
     asked = entities.TableEntry("Switch.police")
-    asked.counter_data  # noqa: B018 (asks for it)
+    asked.counter_data  # noqa: B018 (requests it)
     (found,) = asked.read()
     assert found.counter_data.packet_count == 41
 
@@ -136,7 +136,7 @@ def test_meters(entities, port):
     meter.modify()
     (found,) = meter.read()
     assert (found.cburst, found.pburst) == (2, 3)
-    # Rates of 0: the bursts are all there is.
+    # Rates of 0: only the bursts let packets through.
     assert [port.mark()["meter"] for _ in range(5)] == [0, 0, 1, 2, 2]
     meter.clear_config()
     meter.modify()
@@ -158,7 +158,7 @@ def test_meters(entities, port):
 
 
 def register(shell, index: int, value: int | None = None):
-    """The shell has no words for registers, but its client does."""
+    """Reads or writes a register through the client; the shell has no command for that."""
     entity = p4runtime_pb2.Entity()
     entry = entity.register_entry
     all_of_them = shell.client.get_p4info().registers
@@ -211,7 +211,7 @@ def test_selector(entities, port):
     entry.match["h.ethernet.dst"] = HOST
     entry.group_id = 1
     entry.modify()
-    # Spread: the lowest bits of a CRC do not depend on every bit alone.
+    # Spread out: the lowest bits of a CRC do not depend on every bit alone.
     sources = [n * 0x9E3779B1 % 2**32 for n in range(200)]
     paths = [port.mark(source)["path"] for source in sources]
     # The hash of a source is always the same; about three in four take path 3.
@@ -283,7 +283,7 @@ def test_value_sets(entities, port):
     assert port.next().payload == frame(kind=kind)
     entities.client.write_update(update)
     port.send(frame(kind=kind))
-    # The program put a mark in front of the rest.
+    # The program put a mark before the payload.
     payload = port.next().payload
     assert payload[14:] == bytes(MARK_BYTES - 1) + b"\x01rest"
 
@@ -298,7 +298,7 @@ def test_reconcile(entities, port):
     request.election_id.CopyFrom(p4runtime_pb2.Uint128(high=0, low=1))
     request.config.p4info.CopyFrom(client.get_p4info())
     program = (ENTITIES / "entities.json").read_bytes()
-    # Another program, as far as the switch can tell.
+    # To the switch, this is a different program.
     request.config.p4_device_config = program + b"\n"
     client.stub.SetForwardingPipelineConfig(request)
     answer = port.mark()

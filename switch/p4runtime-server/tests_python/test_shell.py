@@ -58,7 +58,7 @@ def test_program_alone_serves_its_p4info(program_alone):
 
 
 class Tables:
-    """As the shell's prompt has them."""
+    """Holds tables as attributes, as the shell's prompt does."""
 
     def __init__(self, shell):
         self.shell = shell
@@ -68,7 +68,7 @@ class Tables:
 
 
 def test_what_the_page_shows_can_be_typed(program_alone):
-    """docs/how-to/p4runtime-shell.md"""
+    """Runs the examples of docs/how-to/p4runtime-shell.md."""
     page = (REPOSITORY / "docs/how-to/p4runtime-shell.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     tables = Tables(program_alone)

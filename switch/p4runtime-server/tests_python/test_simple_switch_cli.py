@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BMv2's own command line against the switch under BMv2's name: what the real one
-answered to the same commands, and a commands file of the tutorials' kind."""
+"""BMv2's own command line against the switch under BMv2's name: compares with recorded
+answers of the real one to the same commands, and runs a commands file like the tutorials'."""
 
 import json
 import os
@@ -23,7 +23,7 @@ BANNERS = ("Obtaining JSON", "Done", "Control utility for runtime")
 
 @contextmanager
 def simple_switch(folder: Path, *arguments: str):
-    """Yields the Thrift port."""
+    """Starts the switch under BMv2's name; yields the Thrift port."""
     binaries = Path(os.environ.get("TIDEMARK_BIN_DIR", REPOSITORY / "target" / "release"))
     link = folder / "simple_switch"
     link.unlink(missing_ok=True)
@@ -47,7 +47,7 @@ def simple_switch(folder: Path, *arguments: str):
 
 
 def command(port: int, text: str) -> str:
-    """The answer to one command, without banners."""
+    """Returns the answer to one command, without banners."""
     done = subprocess.run(
         [str(CLI), "--thrift-port", str(port)],
         input=text + "\n",
@@ -62,17 +62,17 @@ def command(port: int, text: str) -> str:
     return answer
 
 
-# Tables and actions that Tidemark's program has since it was recorded.
+# Tables and actions added to Tidemark's program since the recording.
 SINCE = (
     r"Ingress\.(queue_of|queue_count|priority_queue_limit|take_queue|set_queue_count)\b|NoAction\b"
 )
 
 
 def lines(text: str) -> list[str]:
-    """Without what differs from run to run, and what p4c numbers by line of the source."""
+    """Drops text that differs from run to run, and numbers that p4c derives from source lines."""
     varies = re.compile(rf"thrift_port|tbl_|(In|E)gressPipeline|ingress\d|egress\d|{SINCE}")
     kept = [x.rstrip() for x in text.splitlines() if not varies.match(x)]
-    # p4c numbers fields of metadata too.
+    # p4c also numbers metadata fields.
     return [re.sub(r"(metadata_t\.\w*?)\d+\b", r"\1", x) for x in kept]
 
 
@@ -96,7 +96,7 @@ def test_answers_as_bmv2_did(tmp_path, name):
     with simple_switch(tmp_path, str(program)) as port:
         for text in commands:
             said.append("> " + text)
-            # The register has a place for each of eight queues since.
+            # Since then the register has had a cell for each of eight queues.
             asked = text.replace("occupancy_bytes 512", "occupancy_bytes 4096")
             said += filter(None, command(port, asked).splitlines())
     assert lines("\n".join(said)) == lines(recorded.read_text())
@@ -114,7 +114,7 @@ def test_every_kind_of_object(tmp_path):
         assert "7 packets" in say("counter_read received 3")
         assert say("counter_reset received") == ""
         assert "0 packets" in say("counter_read received 3")
-        # The client sends the short name on, which names nothing.
+        # The client passes on the short name, which identifies nothing.
         assert "INVALID_COUNTER_NAME" in say("counter_write received 3 7 700")
         assert say("meter_set_rates rate 2 0.0005:9 0.001:10") == ""
         assert "burst size = 10" in say("meter_get_rates rate 2")
@@ -173,12 +173,12 @@ def test_a_tutorials_runtime_json_at_the_start(tmp_path, with_p4info):
     with simple_switch(tmp_path, program, "--entries", str(runtime)) as port:
         dump = command(port, "table_dump Ingress.l2_forward")
         assert "EXACT     000000000007" in dump and "Ingress.forward - 03" in dump
-        # Groups of P4Runtime get nodes; port 0 is one like any other.
+        # Groups written through P4Runtime get nodes; port 0 is a port like any other.
         assert "(L1h=0, rid=1) -> (ports=[0, 2], lags=[])" in command(port, "mc_dump")
 
 
 def test_another_program(tmp_path):
-    """Loaded, swapped, asked for."""
+    """Loads a program, swaps it, and queries it."""
     with simple_switch(tmp_path, str(ENTITIES / "entities.json")) as port:
         assert "NO_ONGOING_SWAP" in command(port, "swap_configs")
         answer = command(port, f"load_new_config_file {BUILD / 'tidemark.json'}")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Speed of cutting and merging on one core: `cargo run --release -p super-frame --example bench`.
+//! Cutting and merging speed on one core: `cargo run --release -p super-frame --example bench`.
 
 use std::time::Instant;
 

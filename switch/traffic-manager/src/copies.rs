@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Clones, and packets that pass a pipeline once more.
+//! Clones, and packets that pass a pipeline again.
 
 use p4_vm::{Engine, Packet, instance_type, put};
 
@@ -7,14 +7,14 @@ use crate::events::Event;
 use crate::loaded::Loaded;
 use crate::queues::Queues;
 
-/// Packets that may wait for another pass.
+/// Most packets that may wait for another pass.
 const MAX_REINJECTED: usize = 1024;
-/// Logical time of a resubmission or recirculation, so that a packet that
+/// Logical time that a resubmission or recirculation takes, so that a packet that
 /// circulates for ever cannot stop time.
 const REINJECT_NS: u64 = 1_000;
 
 impl Loaded {
-    /// The clone is the frame as received, parsed again.
+    /// Clones the frame as received, and parses it again.
     pub(crate) fn clone_ingress(
         &mut self,
         q: &mut Queues,
@@ -39,7 +39,7 @@ impl Loaded {
         );
     }
 
-    /// The clone carries the headers as they are at the end of egress.
+    /// Clones the packet with its headers as they are at the end of egress.
     pub(crate) fn clone_egress(
         &mut self,
         q: &mut Queues,
@@ -52,7 +52,7 @@ impl Loaded {
             e.duplicate_headers(p)
         });
     }
-    /// Sends what `make` makes of `p` to the replicas of a session, if there is one.
+    /// Sends the copy of `p` that `make` builds to the replicas of a session, if it exists.
     fn send_clone(
         &mut self,
         q: &mut Queues,

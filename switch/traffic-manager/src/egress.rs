@@ -11,8 +11,8 @@ use crate::queues::Queues;
 use crate::signals;
 
 impl Loaded {
-    /// Begins the service of the port's next frame at time `t`. A packet that
-    /// the egress pipeline drops takes no time.
+    /// Begins to serve the port's next frame at time `t`. A packet that the egress pipeline
+    /// drops takes no time.
     pub(crate) fn serve(&mut self, q: &mut Queues, number: u32, t: u64) {
         loop {
             let Some(port) = q.ports.get_mut(number) else {
@@ -49,7 +49,7 @@ impl Loaded {
             };
             port.free_at_ns = t + port.service_ns(frame.len());
             let mut arrival = port.free_at_ns + port.config.delay_ns;
-            // A shorter delay does not let frames overtake.
+            // Frames do not overtake, even if the delay was shortened.
             if let Some((last, _)) = port.flying.back() {
                 arrival = arrival.max(*last);
             }
@@ -65,7 +65,7 @@ impl Loaded {
         }
     }
 
-    /// Egress pipeline and deparser; `None` when nothing leaves.
+    /// Runs the egress pipeline and the deparser; `None` if nothing leaves.
     fn egress(
         &mut self,
         q: &mut Queues,
@@ -95,7 +95,7 @@ impl Loaded {
         Some(frame)
     }
 
-    /// The pipeline, and the clone that it asks for. `left` packets wait with this priority.
+    /// Runs the pipeline and makes the clone that it asks for. `left` packets wait in this queue.
     #[inline(always)]
     pub(crate) fn egress_pipeline(
         &mut self,
@@ -125,8 +125,8 @@ impl Loaded {
     }
 }
 
-/// The next packet of a port whose queues have limits of their own. `Err`: nothing is served
-/// now, and when to look again, where nothing else will.
+/// Returns the next packet of a port whose queues have limits of their own. `Err`: nothing is
+/// served now; holds the time to look again, unless that is scheduled already.
 #[cold]
 #[inline(never)]
 fn limited(port: &mut Port, t: u64) -> Result<Option<Next>, Option<u64>> {
@@ -134,7 +134,7 @@ fn limited(port: &mut Port, t: u64) -> Result<Option<Next>, Option<u64>> {
         return Err(None);
     }
     port.queues.pop_limited(t).map_err(|at| {
-        // A packet of another queue need not wait.
+        // A packet of another queue may be served before that.
         port.serving = false;
         let known = t < port.wake_at_ns && port.wake_at_ns <= at;
         (!known).then(|| {

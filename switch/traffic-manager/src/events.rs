@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events that are due, in order of time.
+//! Due events in order of time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -8,19 +8,19 @@ use std::collections::{BinaryHeap, VecDeque};
 pub(crate) enum Event {
     Serve(u32),
     Arrive(u32),
-    /// A frame that waits on the line of this port is to be let in.
+    /// The first frame that waits on the line of this port may enter.
     Receive(u32),
     Reinject,
 }
 
-/// Time, order of scheduling, what happens.
+/// Time, order of scheduling, event.
 type Due = (u64, u64, Event);
 
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     later: BinaryHeap<Reverse<Due>>,
-    /// Events due as soon as they arise, in order of time: most of them, if no port has a rate or
-    /// delay.
+    /// Events due as soon as they arise, in order of time: nearly all events, if no port has a
+    /// rate or delay.
     immediate: VecDeque<Due>,
     sequence: u64,
 }
@@ -30,14 +30,14 @@ impl Events {
         self.later.is_empty() && self.immediate.is_empty()
     }
 
-    /// Time of the first.
+    /// Returns the time of the first event.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         let later = self.later.peek().map(|Reverse(e)| e);
         let all = later.into_iter().chain(self.immediate.front());
         all.min().map(|(t, _, _)| *t)
     }
 
-    /// Takes the first that is due at or before `until_ns`.
+    /// Takes the first event that is due at or before `until_ns`.
     #[inline]
     pub(crate) fn next_due(&mut self, until_ns: u64) -> Option<(u64, Event)> {
         let first = self.immediate.front();
@@ -54,7 +54,7 @@ impl Events {
         Some((t, event))
     }
 
-    /// Among events of one time the first scheduled comes first.
+    /// Schedules an event; of events at one time, the first scheduled comes first.
     #[inline]
     pub(crate) fn schedule(&mut self, time_ns: u64, now_ns: u64, event: Event) {
         self.sequence += 1;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Traffic manager and event loop in logical time.
 //!
-//! One FIFO per egress port. A packet leaves its queue when its service begins:
-//! at that instant the egress pipeline runs. Service lasts as long as the frame
-//! takes at the port's bit rate; afterwards the frame travels for the port's
-//! propagation delay. All of it happens at logical times (ns since the switch
-//! started): an event that is handled late by the thread is still handled as of
-//! its own time, and before anything later. So rates are exact and the same
-//! input gives the same output in virtual time.
+//! One FIFO per egress port. A packet leaves its queue when its service begins; the egress
+//! pipeline runs at that instant. Service lasts as long as the frame takes at the port's bit
+//! rate; then the frame travels for the port's propagation delay. All of this happens at
+//! logical times (ns since the switch started): an event that the thread handles late is still
+//! handled as of its own time, and before any later event. So rates are exact, and in virtual
+//! time the same input gives the same output.
 //!
-//! Order of clone, resubmit, multicast, drop and recirculation, and what each
+//! The order of clone, resubmit, multicast, drop and recirculation, and the values that each
 //! sets in `standard_metadata`, are those of BMv2's simple_switch.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

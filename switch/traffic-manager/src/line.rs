@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The line that frames come in on.
+//! The input line of a port.
 //!
-//! A super-frame comes at one instant, but its segments would have come one after
-//! the other, at the rate of the sender's device. They wait here for their times,
-//! and what comes behind them waits for them.
+//! A super-frame arrives at one instant, but its segments would have arrived one after
+//! the other, at the rate of the sender's device. They wait here for their times, and
+//! frames behind them wait for them.
 
 use std::collections::VecDeque;
 
@@ -11,22 +11,22 @@ use crate::super_frame::Cutter;
 
 use crate::wire::Pace;
 
-/// Without a rate of its own, a line is this many times as fast as the fastest
-/// port that has one.
+/// A line without a rate of its own is taken to be this many times as fast as the fastest
+/// port that has a rate.
 const TIMES_THE_FASTEST_PORT: u64 = 10;
-/// Bytes that wait on a line without a rate of its own. More shows that the line
-/// is faster than was taken: the oldest are let in at once.
+/// Most bytes that wait on a line without a rate of its own. A longer backlog shows that the
+/// line is faster than assumed: the oldest frames enter at once.
 const MOST_WAITING_BYTES: usize = 256 << 10;
-/// Bytes that wait on a line with a rate of its own. More is dropped, as a
-/// sender's device drops it.
+/// Most bytes that wait on a line with a rate of its own. Further frames are dropped, as a
+/// sender's device drops them.
 const BUFFER_BYTES: usize = 16 << 20;
 
-/// The rate of the lines that have none of their own; 0: no port has one.
+/// Returns the rate assumed for lines without one of their own; 0: no port has a rate.
 pub(crate) fn usual_rate_bps(fastest_port_bps: u64) -> u64 {
     fastest_port_bps.saturating_mul(TIMES_THE_FASTEST_PORT)
 }
 
-/// Frame or super-frame that waits.
+/// A frame or super-frame that waits.
 #[derive(Debug)]
 pub(crate) enum Waiting {
     Frame(Vec<u8>),
@@ -34,7 +34,7 @@ pub(crate) enum Waiting {
 }
 
 impl Waiting {
-    /// Bytes of all of its frames.
+    /// Returns the total size of its frames.
     fn bytes(&self) -> usize {
         match self {
             Self::Frame(f) => f.len(),
@@ -43,48 +43,48 @@ impl Waiting {
     }
 }
 
-/// Answer of the line to one more.
+/// Result of [`Line::join`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Joined {
-    /// It waits; with the time of the event to schedule, if there is none yet.
+    /// The frame waits; holds the time of the event to schedule, unless one is scheduled.
     Waits(Option<u64>),
-    /// As [`Self::Waits`], and so much waits that the first is to be let in now.
+    /// As [`Self::Waits`], and the backlog is so long that its first frame has to enter now.
     TooMuch(Option<u64>),
-    /// There is no room.
+    /// The line has no room: dropped.
     Dropped,
 }
 
-/// The line of one port.
+/// The input line of one port.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
     waiting: VecDeque<Waiting>,
     waiting_bytes: usize,
-    /// When the last frame that was let in has passed.
+    /// Time at which the last frame that entered has passed.
     free_at_ns: u64,
     pace: Pace,
-    /// An event is under way.
+    /// Whether an event is scheduled.
     scheduled: bool,
-    /// Frames dropped because too much waited.
+    /// Frames dropped because the backlog was full.
     pub dropped_packets: u64,
-    /// Frames let in early because too much waited.
+    /// Frames that entered early because the backlog was too long.
     pub early_packets: u64,
 }
 
 impl Line {
-    /// Whether a single frame that comes at `now_ns` is to wait. Where the rate is
-    /// not the line's own, a single frame keeps the time at which it came,
-    /// unless others wait already.
+    /// Returns whether a single frame that arrives at `now_ns` has to wait. On a line
+    /// without a rate of its own, a single frame keeps its arrival time unless other
+    /// frames wait already.
     pub(crate) fn holds(&self, own_rate_bps: Option<u64>, now_ns: u64) -> bool {
         let own = own_rate_bps.is_some_and(|r| r != 0);
         !self.waiting.is_empty() || own && self.free_at_ns > now_ns
     }
 
-    /// A frame passes that did not wait.
+    /// Accounts for a frame that passes without waiting.
     pub(crate) fn pass(&mut self, frame_bytes: usize, rate_bps: u64, now_ns: u64) {
         self.free_at_ns = self.free_at_ns.max(now_ns) + self.pace.time_ns(frame_bytes, rate_bps);
     }
 
-    /// Puts `what` at the end.
+    /// Appends `what` to the backlog.
     pub(crate) fn join(&mut self, what: Waiting, own_rate_bps: Option<u64>, now_ns: u64) -> Joined {
         let bytes = what.bytes();
         let own = own_rate_bps.is_some();
@@ -106,13 +106,13 @@ impl Line {
         }
     }
 
-    /// Whether more waits than may.
+    /// Returns whether the backlog is too long.
     pub(crate) fn is_over(&self) -> bool {
         self.waiting_bytes > MOST_WAITING_BYTES
     }
 
-    /// The next frame that waits, written to `out`, at its time or earlier. The
-    /// buffer of a super-frame that is done comes back. False: none waits.
+    /// Writes the next frame that waits to `out`, at its time or earlier. The buffer of a
+    /// super-frame that is done goes to `spare`. Returns `false` if none waits.
     pub(crate) fn next_into(
         &mut self,
         out: &mut Vec<u8>,
@@ -148,18 +148,18 @@ impl Line {
         true
     }
 
-    /// The event is handled: when the next is due, if something waits.
+    /// Ends the current event and returns the time of the next, if a frame waits.
     pub(crate) fn next_event(&mut self, now_ns: u64) -> Option<u64> {
         self.scheduled = !self.waiting.is_empty();
         self.scheduled.then(|| self.free_at_ns.max(now_ns))
     }
 
-    /// Bytes that wait.
+    /// Returns the bytes that wait.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.waiting_bytes
     }
 
-    /// Resets the clock while nothing waits.
+    /// Resets the clock; nothing waits.
     pub(crate) fn restart_clock(&mut self) {
         self.free_at_ns = 0;
     }

@@ -11,22 +11,22 @@ use rustc_hash::FxHashMap;
 use crate::queues::Queues;
 use crate::replication::{CloneSession, Replica};
 
-/// Digests that wait to be fetched.
+/// Most digests that wait to be fetched.
 const MAX_DIGESTS: usize = 1024;
 
-/// The engine that runs the program, and what is configured for that program.
+/// A loaded program: the engine that runs it, and its configuration.
 pub struct Loaded {
-    /// Runs the program.
+    /// Engine that runs the program.
     pub engine: Engine,
     /// Multicast groups.
     pub groups: FxHashMap<u32, Vec<Replica>>,
     /// Clone sessions.
     pub sessions: FxHashMap<u32, CloneSession>,
-    /// Names and fields of digests, to be fetched.
+    /// Names and fields of the digests that wait to be fetched.
     pub digests: VecDeque<(Arc<str>, Bytes)>,
     /// Packets that wait for another pass.
     pub(crate) reinjected: VecDeque<Box<Packet>>,
-    /// Reused: the copies being made.
+    /// The copies being made; kept for reuse.
     pub(crate) replicas: Vec<Replica>,
 }
 
@@ -42,7 +42,7 @@ impl Loaded {
         }
     }
 
-    /// Keeps a digest; the oldest makes room.
+    /// Queues a digest; if the queue is full, the oldest is dropped.
     pub(crate) fn digest(&mut self, q: &mut Queues, p: &Packet, list: u32) {
         let Some(message) = self.engine.digest(list, p) else {
             return;

@@ -8,22 +8,22 @@ use crate::line::Line;
 use crate::priority::{PriorityQueues, interval_ns};
 use crate::wire::Pace;
 
-/// Depth of a port's queue unless set otherwise.
+/// Default depth of a port's queue.
 pub const DEFAULT_DEPTH_PACKETS: u32 = 4096;
 /// Rate, delay and queues of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortConfig {
-    /// 0: no serialisation time.
+    /// Bit rate; 0: no serialisation time.
     pub rate_bps: u64,
-    /// Frames per second, whatever their size, as BMv2 has it; 0: no such limit.
+    /// Frames per second, whatever their size, as in BMv2; 0: no limit.
     pub rate_pps: u64,
     /// Propagation delay.
     pub delay_ns: u64,
-    /// Of each queue; 0: unlimited.
+    /// Depth of each queue; 0: unlimited.
     pub depth_packets: u32,
-    /// Rate of the line that frames come in on. 0: they are let in at the time they
-    /// come. `None`: single frames are; the segments of a super-frame follow
-    /// each other at 10 times the rate of the fastest port that has one.
+    /// Rate of the input line. 0: frames enter at the time they arrive. `None`: single frames
+    /// do so, too; the segments of a super-frame follow each other at 10 times the rate of the
+    /// fastest port that has one.
     pub in_rate_bps: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ impl Default for PortConfig {
     }
 }
 
-/// A port with its queue.
+/// A port with its queues.
 #[derive(Debug, Default)]
 pub struct Port {
     /// Set by [`Switch::configure`](crate::Switch::configure).
@@ -47,16 +47,16 @@ pub struct Port {
     pub(crate) queues: PriorityQueues,
     /// Bytes of the frames in the queues, as the program counts them.
     pub queue_bytes: u64,
-    /// When the service of the last frame ends.
+    /// Time at which the service of the last frame ends.
     pub(crate) free_at_ns: u64,
     pub(crate) pace: Pace,
-    /// A `Serve` event is under way.
+    /// Whether a `Serve` event is scheduled.
     pub(crate) serving: bool,
-    /// The last that was made because queues have to wait for their rates.
+    /// Time of the last `Serve` event scheduled because queues wait for their rates.
     pub(crate) wake_at_ns: u64,
     pub(crate) flying: VecDeque<(u64, Vec<u8>)>,
     pub(crate) line: Line,
-    /// None unless asked for.
+    /// `None` unless configured.
     pub(crate) aqm: Option<Box<PortAqm>>,
     /// Packets that the full queue refused.
     pub tail_dropped_packets: u64,
@@ -69,39 +69,39 @@ pub struct Port {
 }
 
 impl Port {
-    /// Packets in the queues.
+    /// Returns the number of packets in the queues.
     pub fn queue_packets(&self) -> usize {
         self.queues.len()
     }
 
-    /// Frames dropped because the line that they came on was too slow for them.
+    /// Frames dropped because the input line was too slow for them.
     pub fn line_dropped_packets(&self) -> u64 {
         self.line.dropped_packets
     }
 
-    /// Frames let in before their time because too much waited on the line.
+    /// Frames that entered early because the backlog on the input line was too long.
     pub fn line_early_packets(&self) -> u64 {
         self.line.early_packets
     }
 
-    /// Bytes that came and wait for their time on the line.
+    /// Bytes that arrived and wait for their time on the input line.
     pub fn line_waiting_bytes(&self) -> usize {
         self.line.waiting_bytes()
     }
 
-    /// Packets that queue management dropped and marked; `None`: all queues are FIFOs alone.
+    /// Packets that queue management dropped and marked; `None` if all queues are plain FIFOs.
     pub fn aqm_counts(&self) -> Option<AqmCounts> {
         self.aqm.as_ref().map(|a| a.counts)
     }
 
-    /// Nothing waits, and time may start again.
+    /// Resets queue management: nothing waits, and time may restart at 0.
     pub(crate) fn restart_aqm(&mut self) {
         if let Some(aqm) = &mut self.aqm {
             aqm.restart();
         }
     }
 
-    /// Time of a frame on the wire, ns.
+    /// Returns the time in ns that the service of a frame takes.
     pub(crate) fn service_ns(&mut self, frame_bytes: usize) -> u64 {
         let on_the_wire = self.pace.time_ns(frame_bytes, self.config.rate_bps);
         match self.config.rate_pps {
@@ -110,13 +110,13 @@ impl Port {
         }
     }
 
-    /// Most packets of each queue.
+    /// Sets the depth, in packets, of every queue.
     pub fn set_depth(&mut self, packets: u32) {
         self.config.depth_packets = packets;
         self.queues.limits.clear();
     }
 
-    /// Most packets of one queue; nothing where there is no such queue.
+    /// Sets the depth, in packets, of one queue; does nothing if that queue does not exist.
     pub fn set_queue_depth(&mut self, priority: usize, packets: u32) {
         let usual = self.config.depth_packets;
         if let Some(l) = self.queues.limit_mut(priority, usual) {
@@ -124,7 +124,7 @@ impl Port {
         }
     }
 
-    /// Rate of each queue, as BMv2 has it: none waits for the others. 0: no limit.
+    /// Sets the rate of each queue, independent of the others, as in BMv2. 0: no limit.
     pub fn set_rate_pps(&mut self, rate_pps: u64) {
         self.config.rate_pps = 0;
         if self.queues.count() == 1 {
@@ -134,7 +134,7 @@ impl Port {
         }
     }
 
-    /// Rate of one queue; nothing where there is no such queue. 0: no limit.
+    /// Sets the rate of one queue; does nothing if that queue does not exist. 0: no limit.
     pub fn set_queue_rate_pps(&mut self, priority: usize, rate_pps: u64) {
         let usual = self.config.depth_packets;
         if self.queues.count() == 1 && priority == 0 {
@@ -145,19 +145,19 @@ impl Port {
     }
 }
 
-/// Ports by number, in order.
+/// Ports in order of their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Ports {
     list: Vec<(u32, Port)>,
-    /// Position in the list of a small number, for every packet; [`NONE`] where
-    /// there is no such port.
+    /// Position in the list by port number, for small numbers: used for every packet.
+    /// [`NONE`] if there is no such port.
     small: Vec<u16>,
-    /// Queues of each port; 0 is one.
+    /// Number of queues of each port; 0 means 1.
     priorities: usize,
 }
 
 const NONE: u16 = u16::MAX;
-/// Numbers of at most the 9 bits that v1model has for them.
+/// Number of port numbers that fit in v1model's 9 bits.
 const SMALL: usize = 512;
 
 impl Ports {
@@ -176,7 +176,7 @@ impl Ports {
         self.list.get_mut(at).map(|p| &mut p.1)
     }
 
-    /// The port, made if need be.
+    /// Returns the port; creates it if it does not exist.
     pub(crate) fn entry(&mut self, number: u32) -> &mut Port {
         let at = match self.position(number) {
             Some(at) => at,

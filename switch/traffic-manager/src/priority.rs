@@ -1,46 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The queues of a port, by strict priority: the highest that holds a packet is served.
+//! The queues of a port, by strict priority: the highest non-empty queue is served.
 //! Priorities are numbered from 0, the lowest, as in BMv2.
 
 use std::collections::VecDeque;
 
 use p4_vm::Packet;
 
-/// Between two frames.
+/// Returns the time between two frames.
 pub(crate) fn interval_ns(rate_pps: u64) -> u64 {
     1_000_000_000u64.checked_div(rate_pps).unwrap_or(0)
 }
 
-/// Packets that wait with one priority.
+/// Packets that wait at one priority.
 pub(crate) type Queue = VecDeque<Box<Packet>>;
 
-/// A packet that is served, its priority, and how many wait behind it with that.
+/// The packet to serve, its priority, and how many packets wait behind it in its queue.
 pub(crate) type Next = (Box<Packet>, u64, u64);
 
-/// Most queues of a port, as in BMv2.
+/// Most queues that a port can have, as in BMv2.
 pub const MOST_PRIORITIES: usize = 32;
 
 /// Limits of one queue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit {
     pub depth_packets: u32,
-    /// 0: none.
+    /// Packets per second; 0: unlimited.
     pub rate_pps: u64,
-    /// When the next packet may leave.
+    /// Time at which the next packet may leave.
     next_ns: u64,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct PriorityQueues {
     lowest: Queue,
-    /// From priority 1 on; none unless asked for.
+    /// Queues from priority 1 up; empty unless configured.
     above: Vec<Queue>,
-    /// By priority; none unless a queue has its own.
+    /// Limits by priority; empty unless a queue has its own.
     pub limits: Vec<Limit>,
 }
 
 impl PriorityQueues {
-    /// Packets of a priority that is no more are served as of the lowest.
+    /// Sets the number of queues; packets of removed queues move to the lowest.
     pub(crate) fn set_count(&mut self, count: usize) {
         let above = count.clamp(1, MOST_PRIORITIES) - 1;
         while self.above.len() > above
@@ -52,7 +52,7 @@ impl PriorityQueues {
         self.limits.clear();
     }
 
-    /// `None`: there is no queue of this priority.
+    /// Returns the queue of this priority, if it exists.
     #[inline(always)]
     pub(crate) fn get_mut(&mut self, priority: u64) -> Option<&mut Queue> {
         if priority == 0 {
@@ -61,14 +61,14 @@ impl PriorityQueues {
         self.higher(priority)
     }
 
-    // Calls for what is rare: one queue has to cost no more than a queue.
+    // A call for the rare case, so that a single queue costs no more than a plain queue.
     #[cold]
     #[inline(never)]
     fn higher(&mut self, priority: u64) -> Option<&mut Queue> {
         self.above.get_mut(usize::try_from(priority).ok()? - 1)
     }
 
-    /// The packet to serve next.
+    /// Takes the packet to serve next.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<Next> {
         if !self.above.is_empty()
@@ -94,7 +94,7 @@ impl PriorityQueues {
         1 + self.above.len()
     }
 
-    /// The queue's own limits; they are made, with the depth that is `usual`.
+    /// Returns the queue's own limits; new limits start with the depth `usual`.
     pub(crate) fn limit_mut(&mut self, priority: usize, usual: u32) -> Option<&mut Limit> {
         let none = Limit {
             depth_packets: usual,
@@ -105,7 +105,7 @@ impl PriorityQueues {
         self.limits.get_mut(priority)
     }
 
-    /// Most packets of a queue, 0: unlimited.
+    /// Returns the depth, in packets, of a queue; 0: unlimited.
     #[inline(always)]
     pub(crate) fn depth(&self, priority: u64, usual: u32) -> usize {
         if self.limits.is_empty() {
@@ -116,8 +116,8 @@ impl PriorityQueues {
         own.map_or(usual, |l| l.depth_packets) as usize
     }
 
-    /// As [`Self::pop`] at time `t`, where queues have rates of their own. `Err`: when the next
-    /// packet may leave.
+    /// Like [`Self::pop`], at time `t`, for queues with rates of their own. `Err`: the time at
+    /// which the next packet may leave.
     #[cold]
     #[inline(never)]
     pub(crate) fn pop_limited(&mut self, t: u64) -> Result<Option<Next>, u64> {
@@ -151,7 +151,7 @@ impl PriorityQueues {
         }
     }
 
-    /// The queue, lowest first.
+    /// Returns the queue of this priority.
     pub(crate) fn get(&self, priority: usize) -> Option<&Queue> {
         match priority.checked_sub(1) {
             None => Some(&self.lowest),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ports, due events and time: what a change of program leaves in place.
+//! Ports, due events and time: state that outlives a change of program.
 
 use crate::events::{Event, Events};
 use crate::line::Line;
@@ -20,15 +20,15 @@ pub(crate) struct Queues {
     pub ports: Ports,
     pub events: Events,
     pub free_frames: Vec<Vec<u8>>,
-    /// Buffers of what waited on a line.
+    /// Buffers of super-frames, for reuse.
     pub free_lines: Vec<Vec<u8>>,
-    /// A frame from a line that no program sees.
+    /// Frame from an input line while no program is loaded.
     pub scratch: Vec<u8>,
-    /// Rate of lines that have none of their own.
+    /// Rate assumed for lines that have none of their own.
     pub usual_line_bps: u64,
     pub now_ns: u64,
     pub stats: Stats,
-    /// Ends the frame of a clone, which is what a report is.
+    /// Finishes the frames of clones, which are reports.
     pub finish_clone: Option<FinishClone>,
 }
 
@@ -37,7 +37,7 @@ impl Queues {
         self.events.schedule(time_ns, self.now_ns, event);
     }
 
-    /// The frame in front reaches the end of its propagation delay.
+    /// Transmits the first frame of a port, whose propagation delay has passed.
     pub(crate) fn arrive(&mut self, number: u32, t: u64, wire: &mut dyn Wire) {
         let Some(port) = self.ports.get_mut(number) else {
             return;
@@ -51,14 +51,14 @@ impl Queues {
         }
     }
 
-    /// The line that frames come in on at a port, and its own rate.
+    /// Returns the input line of a port, and its own rate.
     #[inline]
     pub(crate) fn line(&mut self, port: u32) -> Option<(&mut Line, Option<u64>)> {
         let p = self.ports.get_mut(port)?;
         Some((&mut p.line, p.config.in_rate_bps))
     }
 
-    /// Takes the next frame that waits on a line. False: none does.
+    /// Takes the next frame that waits on a line; returns `false` if none waits.
     pub(crate) fn next_from_line(&mut self, port: u32, out: &mut Vec<u8>, t: u64) -> bool {
         let Some(p) = self.ports.get_mut(port) else {
             return false;
@@ -69,7 +69,7 @@ impl Queues {
         is_one
     }
 
-    /// Schedules what waits behind a frame that was let in from a line.
+    /// Schedules the next frame of a line after one has entered.
     pub(crate) fn next_on_line(&mut self, port: u32, t: u64) {
         let next = self.line(port).and_then(|(l, _)| l.next_event(t));
         if let Some(at) = next {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Multicast groups and clone sessions.
 
-/// Copies of a multicast group or clone session.
+/// One copy of a multicast group or clone session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replica {
     /// Egress port.
     pub port: u32,
-    /// Becomes `egress_rid`.
+    /// Value of `egress_rid` in the copy.
     pub rid: u16,
 }
 
-/// Destinations of clones.
+/// Destinations of the clones of a session.
 #[derive(Debug, Clone, Default)]
 pub struct CloneSession {
-    /// One clone each.
+    /// Destinations; each gets one clone.
     pub replicas: Vec<Replica>,
-    /// Copies keep at most this many bytes of the frame.
+    /// Most bytes of the frame that a clone keeps.
     pub length_bytes: Option<u32>,
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Drops and marks of queue management.
+//! Drops and marks by queue management.
 //!
-//! A packet that is dropped passes the egress pipeline, wherever in the queue it was: the
-//! program takes it out of its own accounts there and can report it by a clone. A program
-//! without the fields for that is not run, and its packets are counted only.
+//! A dropped packet passes the egress pipeline, wherever in the queue it was: there the
+//! program removes the packet from its own accounts and can report it with a clone. A program
+//! without the fields for that is not run; its drops are only counted.
 
 use p4_vm::{Engine, Packet};
 
@@ -11,7 +11,7 @@ use crate::aqm::{PortAqm, Verdict};
 use crate::loaded::Loaded;
 use crate::queues::Queues;
 
-/// A packet comes to its queue. False: it is dropped.
+/// Handles a packet that arrives at its queue; returns `false` if it is dropped.
 #[cold]
 #[inline(never)]
 pub(crate) fn arrive(
@@ -27,7 +27,7 @@ pub(crate) fn arrive(
     is_taken(aqm, engine, p, verdict)
 }
 
-/// The first packet of a queue has left it. False: it is dropped.
+/// Handles the first packet of a queue as it leaves; returns `false` if it is dropped.
 #[cold]
 #[inline(never)]
 pub(crate) fn leave(
@@ -56,7 +56,7 @@ fn is_taken(aqm: &mut PortAqm, engine: &Engine, p: &mut Packet, verdict: Verdict
 }
 
 impl Loaded {
-    /// The end of a packet that is dropped; `left` wait in its queue.
+    /// Ends a packet that is dropped; `left` packets wait in its queue.
     #[cold]
     #[inline(never)]
     pub(crate) fn drop_managed(

@@ -12,10 +12,10 @@ pub struct Stats {
     pub dropped_egress: u64,
     /// Clones made.
     pub clones: u64,
-    /// `priority` for which there is no queue.
+    /// Packets whose `priority` has no queue.
     pub dropped_priority: u64,
-    /// Too many packets were waiting for another pass.
+    /// Packets dropped because too many were waiting for another pass.
     pub dropped_reinject: u64,
-    /// Digests that nobody fetched.
+    /// Digests dropped because they were not fetched.
     pub dropped_digests: u64,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The switch: a program, if one is loaded, and the queues of its ports.
+//! The switch: the loaded program, if any, and the queues of the ports.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ impl Switch {
         Self::default()
     }
 
-    /// Replaces the program: tables, counters, registers, groups and sessions
-    /// start empty; packets in queues are lost, frames on the wire are not.
+    /// Replaces the program: tables, counters, registers, groups and sessions start empty;
+    /// packets in queues are lost, but frames on the wire are not.
     pub fn load(&mut self, image: Image) {
         self.loaded = Some(Box::new(Loaded::new(image)));
         for p in self.queues.ports.values_mut() {
@@ -40,17 +40,17 @@ impl Switch {
         }
     }
 
-    /// The program in service.
+    /// Returns the loaded program.
     pub fn loaded(&self) -> Option<&Loaded> {
         self.loaded.as_deref()
     }
 
-    /// The program in service.
+    /// Returns the loaded program.
     pub fn loaded_mut(&mut self) -> Option<&mut Loaded> {
         self.loaded.as_deref_mut()
     }
 
-    /// Resets time to 0, which is possible while nothing is under way.
+    /// Resets time to 0; only possible while no packet or event is pending.
     pub fn restart_clock(&mut self) {
         if self.queues.events.is_empty() {
             self.queues.now_ns = 0;
@@ -62,40 +62,40 @@ impl Switch {
         }
     }
 
-    /// Gives each port so many queues, numbered from 0: of those that hold packets, the
-    /// highest is served. At most [`MOST_PRIORITIES`](crate::MOST_PRIORITIES). All are FIFOs
-    /// without queue management afterwards.
+    /// Gives each port `count` queues, numbered from 0; the highest non-empty queue is served. At
+    /// most [`MOST_PRIORITIES`](crate::MOST_PRIORITIES). Afterwards all are FIFOs without queue
+    /// management.
     pub fn set_priority_queues(&mut self, count: usize) {
         self.queues.ports.set_priorities(count);
     }
 
-    /// Logical time, in ns since the start.
+    /// Returns the logical time, in ns since the start.
     pub fn now_ns(&self) -> u64 {
         self.queues.now_ns
     }
 
-    /// Has the frames of clones finished by this when they leave their queue,
-    /// before they are timed: received frames never are.
+    /// Sets the function that finishes the frames of clones when they leave their queue, before
+    /// their time on the wire is computed; received frames are left alone.
     pub fn finish_clones(&mut self, finish: FinishClone) {
         self.queues.finish_clone = Some(finish);
     }
 
-    /// Counters of the whole switch.
+    /// Returns the counters of the whole switch.
     pub fn stats(&self) -> &Stats {
         &self.queues.stats
     }
 
-    /// The port, made if need be.
+    /// Returns the port; creates it if it does not exist.
     pub fn port_mut(&mut self, port: u32) -> &mut Port {
         self.queues.ports.entry(port)
     }
 
-    /// All ports, in the order of their numbers.
+    /// Iterates over all ports in order of their numbers.
     pub fn ports(&self) -> impl Iterator<Item = (u32, &Port)> {
         self.queues.ports.iter()
     }
 
-    /// A change of rate takes effect with the next frame.
+    /// Sets a port's configuration; a new rate takes effect with the next frame.
     pub fn configure(&mut self, port: u32, config: PortConfig) {
         let p = self.port_mut(port);
         p.config = config;
@@ -104,7 +104,7 @@ impl Switch {
         self.queues.usual_line_bps = usual_rate_bps(rates.max().unwrap_or(0));
     }
 
-    /// Manages a queue of a port, which is made if need be; its depth stays in force.
+    /// Manages a queue of a port, which is created if necessary; the queue's depth still applies.
     ///
     /// # Errors
     /// There is no such queue, or a value with which the algorithm cannot work.
@@ -121,12 +121,12 @@ impl Switch {
         Ok(())
     }
 
-    /// When something is due next.
+    /// Returns the time of the next event.
     pub fn next_event_ns(&self) -> Option<u64> {
         self.queues.events.next_ns()
     }
 
-    /// Handles everything due at or before `until_ns`, each at its own time.
+    /// Handles every event due at or before `until_ns`, each at its own time.
     pub fn run_until(&mut self, until_ns: u64, wire: &mut dyn Wire) {
         while let Some((t, event)) = self.queues.events.next_due(until_ns) {
             let q = &mut self.queues;
@@ -149,7 +149,7 @@ impl Switch {
         self.queues.now_ns = self.queues.now_ns.max(until_ns);
     }
 
-    /// Lets in the next frame that waits on the line of `port`. False: none does.
+    /// Lets the next frame on the line of `port` enter; returns `false` if none waits.
     fn let_in(&mut self, port: u32, t: u64) -> bool {
         let q = &mut self.queues;
         let mut is_one = false;
@@ -171,8 +171,8 @@ impl Switch {
         is_one
     }
 
-    /// A frame arrives on `port` at `time_ns`, which must not lie before
-    /// anything already handled; the caller has run the switch up to it.
+    /// Receives a frame on `port` at `time_ns`, which must not be earlier than anything
+    /// already handled; the caller has run the switch up to it.
     pub fn receive(&mut self, port: u32, frame: &[u8], time_ns: u64) {
         let q = &mut self.queues;
         q.now_ns = q.now_ns.max(time_ns);
@@ -196,8 +196,8 @@ impl Switch {
         }
     }
 
-    /// As [`Self::receive`], of a super-frame: each of its segments arrives when
-    /// the line that it came on would have brought it, the first at once.
+    /// Like [`Self::receive`], for a super-frame: each of its segments arrives when the input
+    /// line would have delivered it, the first at once.
     pub fn receive_super_frame(&mut self, port: u32, cutter: Cutter, time_ns: u64) {
         let q = &mut self.queues;
         q.now_ns = q.now_ns.max(time_ns);
@@ -208,7 +208,7 @@ impl Switch {
         };
         let rate = p.config.in_rate_bps.unwrap_or(self.queues.usual_line_bps);
         if rate == 0 {
-            // The event is due now, and would be handled by the next call.
+            // The event is due now; otherwise the next call would handle it.
             while self.let_in(port, now) {}
         }
     }
@@ -235,12 +235,12 @@ impl Switch {
         }
     }
 
-    /// A buffer for a super-frame to come.
+    /// Returns a buffer for the next super-frame.
     pub fn spare_buffer(&mut self) -> Vec<u8> {
         self.queues.free_lines.pop().unwrap_or_default()
     }
 
-    /// Takes the oldest digest: its name and fields.
+    /// Takes the oldest digest: name and fields.
     pub fn next_digest(&mut self) -> Option<(Arc<str>, Bytes)> {
         self.loaded_mut()?.digests.pop_front()
     }

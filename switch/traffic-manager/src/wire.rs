@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The wire: what takes the frames that leave, and how many bytes they are on it.
+//! The wire: receiver of the frames that leave, and their size on it.
 
 /// Destination of frames at the end of their propagation delay.
 pub trait Wire {
     /// Takes a frame that left `port` at `time_ns`.
     fn transmit(&mut self, port: u32, frame: Vec<u8>, time_ns: u64);
 
-    /// Moves the buffers of frames that were sent to `spare`, for the next frames: what was
-    /// used last is still in the caches.
+    /// Moves the buffers of sent frames to `spare` for the next frames: the most recently used
+    /// buffers are still in the caches.
     fn give_back(&mut self, _spare: &mut Vec<Vec<u8>>) {}
 }
 
-/// Preamble, FCS and inter-frame gap: bytes that a frame takes on an Ethernet wire besides its own.
+/// Preamble, FCS and inter-frame gap: bytes that each frame adds on an Ethernet wire.
 pub const WIRE_OVERHEAD_BYTES: u64 = 24;
-/// Shorter frames are padded on the wire.
+/// Minimum frame size: shorter frames are padded on the wire.
 pub const MIN_FRAME_BYTES: u64 = 60;
 
-/// Frames one after the other at a rate.
+/// Times of consecutive frames at a rate.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
-    /// Rest of the last division, so that rates hold exactly over time.
+    /// Remainder of the last division, so that rates hold exactly over time.
     carry: u64,
 }
 
 impl Pace {
-    /// Time of a frame on the wire, ns; 0 without a rate.
+    /// Returns the time of a frame on the wire in ns; 0 without a rate.
     pub(crate) fn time_ns(&mut self, frame_bytes: usize, rate_bps: u64) -> u64 {
         if rate_bps == 0 {
             return 0;
@@ -35,7 +35,7 @@ impl Pace {
     }
 }
 
-/// Bytes of a frame on an Ethernet wire.
+/// Returns the bytes that a frame occupies on an Ethernet wire.
 fn wire_bytes(frame_bytes: usize) -> u64 {
     (frame_bytes as u64).max(MIN_FRAME_BYTES) + WIRE_OVERHEAD_BYTES
 }

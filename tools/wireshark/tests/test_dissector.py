@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The Wireshark dissector reads every field as the Scapy layer does. Runs where
-tshark is (Debian package tshark)."""
+"""The Wireshark dissector reads every field as the Scapy layer does. Runs if tshark is
+installed (Debian package tshark)."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ FIXTURE = REPOSITORY / "ptf-tests" / "fixtures" / "reports.pcap"
 
 
 def labelled_fields() -> list[str]:
-    """Fields with a label in the table, which Wireshark shows, by the name that Scapy has."""
+    """Returns labelled fields of the table, which Wireshark shows, by their Scapy names."""
     table = tomllib.loads((REPOSITORY / "contract" / "report.toml").read_text())
     parts = [table["group"], table["main"], *table["metadata"], *table["domain"]]
     return [f["name"] for part in parts for f in part["fields"] if "label" in f]
@@ -40,7 +40,7 @@ INNER = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport
 FLOW = [
     f"tidemark.inner.{f}" for f in ("src", "dst", "src6", "dst6", "src_port", "dst_port", "seq")
 ]
-# Real TCP: its options, of timestamps for one, are longer than the head that a report has.
+# Real TCP: its options, e.g. timestamps, are longer than the head in a report.
 REAL = REPOSITORY / "collector" / "daemon" / "fixtures" / "import" / "reports.pcap.gz"
 DISSECTED = ("-o", "tidemark.inner:TRUE")
 
@@ -57,7 +57,7 @@ def tshark():
 
 
 def dissect(tshark, pcap, *options) -> list[dict]:
-    """Per packet, the values of each field (there may be several)."""
+    """Returns for each packet the values of each field (there may be several)."""
     names = [f"tidemark.{f}" for f in FIELDS]
     names += ["tidemark.inner", "tidemark.unknown_metadata", "tidemark.ce_marked", "tidemark.tag"]
     names += ["tidemark.malformed", "tidemark.version.unknown", "tidemark.residence_ns"]
@@ -98,13 +98,13 @@ def compare(packets, expected):
 
 
 def rows(tshark, pcap, *options) -> list[str]:
-    """The packet list."""
+    """Returns the packet list."""
     command = [tshark, "-n", "-X", f"lua_script:{SCRIPT}", "-r", str(pcap), *options]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def flow_words(inner: dict) -> str:
-    """As the summary has the flow of an inner packet."""
+    """Formats the flow of an inner packet like the summary."""
     bracket = "[{}]" if ":" in inner["src"] else "{}"
     ends = [bracket.format(inner[side]) for side in ("src", "dst")]
     if "sport" in inner:
@@ -114,7 +114,7 @@ def flow_words(inner: dict) -> str:
 
 @pytest.mark.parametrize("options", [(), DISSECTED])
 def test_every_row_of_real_traffic_is_our_summary(tshark, options):
-    """Also where the inner packet, which is cut, goes through Wireshark's dissectors."""
+    """Also if the truncated inner packet goes through Wireshark's dissectors."""
     found = rows(tshark, REAL, *options)
     expected = reports_of(REAL)
     assert len(found) == len(expected) == 2520
@@ -129,7 +129,7 @@ def test_every_row_of_real_traffic_is_our_summary(tshark, options):
 
 def test_no_report_of_real_traffic_is_called_malformed(tshark):
     assert not any("Malformed" in row for row in rows(tshark, REAL))
-    # Colours and filters go by expert information.
+    # Colours and filters use expert information.
     assert not rows(tshark, REAL, "-Y", "_ws.expert || _ws.malformed || _ws.short")
 
 
@@ -141,14 +141,14 @@ def test_reports_of_the_switch(tshark):
     marked = 0
     for i, (layers, (r,)) in enumerate(zip(packets, expected, strict=True)):
         assert "tidemark.malformed" not in layers, f"packet {i + 1}"
-        # The inner packet, by Wireshark's own dissectors; outside is the report's.
+        # The inner packet, by Wireshark's own dissectors; everything outside is the report's.
         assert layers["_ws.col.Source"] == ["10.0.0.254"]
         assert layers["_ws.col.Info"][0].startswith(f"Node {r.node_id}/{r.hw_id} #{r.sequence}")
         assert ("DROPPED" in layers["_ws.col.Info"][0]) == bool(r.dropped)
         shown = report.inner_fields(r.inner_packet)
         assert layers["_ws.col.Info"][0].endswith(flow_words(shown)), f"packet {i + 1}"
         family = "ip" if isinstance(r.inner_packet, IP) else "ipv6"
-        # (The last: Wireshark names the final hop of a routing header besides.)
+        # (The last one: Wireshark also names the final hop of a routing header.)
         assert shown["src"] in layers[f"{family}.src"]
         assert shown["dst"] in layers[f"{family}.dst"]
         own = {"src_port": "sport", "dst_port": "dport", "seq": "seq"}

@@ -9,7 +9,7 @@ use super::options::{BmOption, Meaning, OPTIONS, Takes};
 use crate::cli::args::priority_queues;
 use crate::units::port_number;
 
-/// Port of Thrift unless told.
+/// Default port of Thrift.
 pub(super) const DEFAULT_THRIFT_PORT: u16 = 9090;
 /// Default address of P4Runtime.
 pub(super) const DEFAULT_GRPC: SocketAddr =
@@ -27,30 +27,30 @@ pub(super) enum Request {
 pub(super) struct Settings {
     /// Interfaces by port.
     pub ports: BTreeMap<u32, String>,
-    /// `None` with `--no-p4`.
+    /// Program; `None` with `--no-p4`.
     pub program: Option<PathBuf>,
-    /// BMv2's default is 0.
+    /// Device id; BMv2's default is 0.
     pub device_id: u64,
     pub grpc: Option<SocketAddr>,
     pub cpu_port: Option<u32>,
-    /// 0: not given, which is one.
+    /// Queues per port; 0: not given, which means 1.
     pub priority_queues: u8,
-    /// BMv2's default is 9090.
+    /// Port of Thrift; BMv2's default is 9090.
     pub thrift_port: Option<u16>,
     /// Folder for copies of all frames.
     pub captures: Option<PathBuf>,
     pub no_swap: bool,
-    /// Files of writes, made at the start.
+    /// Files with writes to make at the start.
     pub entries: Vec<PathBuf>,
-    /// Options accepted without effect, one line each.
+    /// Notices about options accepted without effect, one line each.
     pub notices: Vec<String>,
 }
 
-/// Reads the options before and after `--` alike.
+/// Reads the options before and after `--` in the same way.
 ///
 /// # Errors
-/// An option that is not known, cannot be followed, or has a bad value: one line
-/// that names it.
+/// An option that is unknown or unsupported, or has a bad value: one line that names the
+/// option.
 pub(super) fn read(arguments: &[String]) -> Result<Request, String> {
     let mut s = Settings::default();
     let mut no_p4 = false;
@@ -106,9 +106,9 @@ pub(super) fn read(arguments: &[String]) -> Result<Request, String> {
     Ok(Request::Run(s))
 }
 
-/// The option, and a value that is attached to it; `None`: no option.
+/// Finds the option and a value attached to it; `None`: not an option.
 fn find(argument: &str) -> Result<Option<(&'static BmOption, Option<&str>)>, String> {
-    let unknown = || format!("{argument}: not an option of simple_switch_grpc that is known here");
+    let unknown = || format!("{argument}: not a known option of simple_switch_grpc");
     if let Some(long) = argument.strip_prefix("--") {
         let (name, value) = match long.split_once('=') {
             Some((n, v)) => (n, Some(v)),

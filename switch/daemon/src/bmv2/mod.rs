@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `tidemark-switch` under the name of BMv2's `simple_switch_grpc`: its options, for
-//! scripts that start it by name.
+//! `tidemark-switch` under the name of BMv2's `simple_switch_grpc`, with BMv2's options, for
+//! scripts that start it by that name.
 
 mod command_line;
 mod options;
@@ -19,24 +19,24 @@ use crate::cli::args::{Bmv2Args, Cli, Command, PortSpec, RunArgs};
 use crate::run;
 use command_line::{DEFAULT_GRPC, DEFAULT_THRIFT_PORT, Request, Settings};
 
-/// The name that chooses this front.
+/// Name that selects this front end.
 pub(crate) const NAME: &str = "simple_switch_grpc";
-/// Without P4Runtime, as far as its users see.
+/// Name of the variant without P4Runtime, as far as users can see.
 const WITHOUT_GRPC: &str = "simple_switch";
 
 pub(crate) use shaping::DEPTH_PACKETS;
 
-/// BMv2's program of this name, if it is one, with or without a path: true with P4Runtime.
+/// Recognises the name of a BMv2 program, with or without a path; true: with P4Runtime.
 pub(crate) fn is_called(argv0: &OsString) -> Option<bool> {
     let name = Path::new(argv0).file_name()?;
     (name == NAME || name == WITHOUT_GRPC).then_some(name == NAME)
 }
 
-/// Runs what a command line of `simple_switch_grpc` says; its arguments without the
-/// name of the program.
+/// Runs a command line of `simple_switch_grpc`, given as arguments without the program's
+/// name.
 ///
 /// # Errors
-/// A bad command line; what `tidemark-switch run` fails with.
+/// A bad command line, and all errors of `tidemark-switch run`.
 pub(crate) fn main(arguments: &[OsString], version: &str, with_grpc: bool) -> Result<()> {
     let words = arguments.iter().map(|a| {
         let text = a.to_str().ok_or_else(|| anyhow!("{a:?}: not UTF-8"))?;
@@ -86,7 +86,7 @@ fn run_arguments(s: Settings, with_grpc: bool) -> Result<RunArgs> {
         }
     };
     if let Some(address) = s.grpc {
-        // Who gives BMv2 an address has it served to all who reach it.
+        // With an explicit address, BMv2 serves every host that can reach it.
         run.credentials.serve_everybody();
         run.grpc = address;
     } else if !with_grpc {

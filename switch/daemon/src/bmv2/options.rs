@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The options of `simple_switch` and `simple_switch_grpc`, each with what it means here.
+//! The options of `simple_switch` and `simple_switch_grpc`, and their meaning here.
 
 /// Arguments that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     Nothing,
     Value,
-    /// A value, unless another option or nothing follows.
+    /// An optional value: absent if another option follows, or nothing.
     Perhaps,
 }
 
@@ -22,13 +22,13 @@ pub(super) enum Meaning {
     ThriftPort,
     Captures,
     NoSwap,
-    /// Not BMv2's: files of writes.
+    /// An option that BMv2 does not have: files of writes.
     Entries,
     Help,
     Version,
-    /// Accepted, without effect; the text says what is so instead.
+    /// Accepted without effect; the text says what applies instead.
     Ignored(&'static str),
-    /// Would change what the switch does, and cannot; the text says what to do.
+    /// Refused, because it would change what the switch does; the text says what to do instead.
     Refused(&'static str),
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rates and delays that `tc` has set on an interface.
 //!
-//! BMv2 sends through the interface's queueing disciplines, so a slow link fills its
-//! queues. This switch sends past them; what they do becomes the port's rate and delay.
+//! BMv2 sends through the interface's queueing disciplines, so a slow link fills its queues.
+//! This switch bypasses them; their settings become the port's rate and delay.
 
 use std::process::Command;
 
@@ -10,17 +10,17 @@ use traffic_manager::PortConfig;
 
 use crate::units;
 
-/// Frames in a port's queue in BMv2, unless told.
+/// Default depth of a port's queue in BMv2, in frames.
 pub(crate) const DEPTH_PACKETS: u32 = 64;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Shaping {
     pub config: PortConfig,
-    /// Settings that could not be taken over, one line each.
+    /// Settings that could not be adopted, one line each.
     pub notices: Vec<String>,
 }
 
-/// Reads the output of `tc qdisc show` and `tc class show` for one interface.
+/// Parses the output of `tc qdisc show` and `tc class show` for one interface.
 pub(super) fn read(qdiscs: &str, classes: &str) -> Shaping {
     let mut s = Shaping {
         config: PortConfig {
@@ -39,14 +39,14 @@ pub(super) fn read(qdiscs: &str, classes: &str) -> Shaping {
                 for word in ["loss", "duplicate", "corrupt", "reorder", "gap"] {
                     if after(line, word).is_some() {
                         s.notices
-                            .push(format!("netem's {word} has no effect on what is sent here"));
+                            .push(format!("netem's {word} has no effect on frames sent here"));
                     }
                 }
             }
             None | Some("htb" | "noqueue" | "pfifo_fast" | "mq" | "fq_codel" | "pfifo" | "fq") => {}
             Some(other) => s
                 .notices
-                .push(format!("{other} has no effect on what is sent here")),
+                .push(format!("{other} has no effect on frames sent here")),
         }
     }
     for line in classes.lines().filter(|l| l.starts_with("class htb")) {
@@ -63,7 +63,7 @@ pub(super) fn read(qdiscs: &str, classes: &str) -> Shaping {
     s
 }
 
-/// The word that follows `word`.
+/// Returns the word after `word`.
 fn after<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.split_whitespace().skip_while(|w| *w != word).nth(1)
 }
@@ -84,7 +84,7 @@ impl Shaping {
     }
 }
 
-/// Asks `tc` about an interface of the present network namespace.
+/// Queries `tc` about an interface of the current network namespace.
 pub(super) fn of(interface: &str) -> Shaping {
     let ask = |what: &str| {
         let done = Command::new("tc")

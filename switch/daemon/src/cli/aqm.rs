@@ -28,7 +28,7 @@ pub(super) fn aqm_spec(s: &str) -> Result<AqmSpec, String> {
     let (port, queue) = place.split_once(':').unwrap_or((place, "0"));
     let queue = queue
         .parse()
-        .map_err(|_| format!("\"{s}\": queue \"{queue}\" is no number; write PORT:QUEUE=…"))?;
+        .map_err(|_| format!("\"{s}\": queue \"{queue}\" is not a number; write PORT:QUEUE=…"))?;
     let (name, values) = law.split_once(':').unwrap_or((law, ""));
     let config = match name {
         "codel" => codel(values),
@@ -44,7 +44,7 @@ pub(super) fn aqm_spec(s: &str) -> Result<AqmSpec, String> {
     })
 }
 
-/// Hands over each key and its value; `ecn` alone is `ecn=on`.
+/// Calls `set` with each key and value; `ecn` alone means `ecn=on`.
 fn each(values: &str, mut set: impl FnMut(&str, &str) -> Result<(), String>) -> Result<(), String> {
     for text in values.split(',').filter(|v| !v.is_empty()) {
         let (key, value) = text.split_once('=').unwrap_or((text, "on"));

@@ -26,10 +26,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the switch until interrupted.
     Run(Box<RunArgs>),
-    /// Ports of a running switch.
+    /// Show or change ports of a running switch.
     #[command(subcommand)]
     Port(PortCommand),
-    /// Load a program and say what it holds, without running anything.
+    /// Load a program and print what it contains, without running it.
     Check {
         /// p4c's BMv2 JSON.
         program: PathBuf,
@@ -44,18 +44,18 @@ pub(crate) enum Command {
         program: PathBuf,
         test: PathBuf,
     },
-    /// Replay what BMv2 recorded, and say where this switch does something else.
+    /// Replay recordings of BMv2, and report where this switch behaves differently.
     Conformance {
-        /// Holds frames/ with programs/, must-load/ or stf/.
+        /// Folder that contains frames/ with programs/, must-load/ or stf/.
         folder: PathBuf,
     },
-    /// Completions for a shell, to be stored where it looks for them.
+    /// Print completions for a shell, to be stored where the shell looks for them.
     Completions {
         /// The shell.
         shell: daemon_kit::cli::Shell,
     },
-    /// Run with the options of BMv2's simple_switch_grpc (`-h` lists them), for scripts
-    /// that start it; a link of that name to this program does the same.
+    /// Run with the options of BMv2's simple_switch_grpc (`-h` lists them), for scripts that
+    /// start it; a link of that name to this program has the same effect.
     #[command(disable_help_flag = true)]
     SimpleSwitchGrpc {
         #[arg(
@@ -76,12 +76,12 @@ pub(crate) struct RunArgs {
     /// there is one. With it, clients can use the program without pushing it again.
     #[arg(long, requires = "program")]
     pub p4info: Option<PathBuf>,
-    /// Writes of a controller, made at the start: p4.v1.WriteRequest (protobuf text or
-    /// binary), JSON by name as p4lang's tutorials have it (sN-runtime.json), or commands of
-    /// simple_switch_CLI. Repeat for several, written in order.
+    /// File of writes to make at the start: p4.v1.WriteRequest (protobuf text or binary), JSON by
+    /// name as in p4lang's tutorials (sN-runtime.json), or commands of simple_switch_CLI. Repeat
+    /// for several files, which are written in order.
     #[arg(long, value_name = "FILE", requires = "program")]
     pub entries: Vec<PathBuf>,
-    /// P4Runtime and SwitchControl.
+    /// Address of P4Runtime and SwitchControl.
     #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
     pub grpc: SocketAddr,
     #[arg(long, default_value_t = 1, env = "TIDEMARK_SWITCH_DEVICE_ID")]
@@ -89,71 +89,71 @@ pub(crate) struct RunArgs {
     /// N=IFACE[@NETNS][,rate=100mbit][,delay=5ms][,queue=4096p][,in_rate=1gbit][,gro=off];
     /// NETNS is a name in /run/netns or a path. Repeat for each port.
     ///
-    /// in_rate is the rate of the line that frames come in on: they are let in no
-    /// faster. Without it, single frames are let in as they come, and the segments of
-    /// a host's super-frame follow each other at 10 times the rate of the fastest
-    /// port that has one. gro=off: segments of one flow that leave back to back are
-    /// sent one by one, not as one super-frame.
+    /// in_rate is the rate of the input line: frames enter no faster than that. Without
+    /// it, single frames enter as they arrive, and the segments of a host's super-frame
+    /// follow each other at 10 times the rate of the fastest port that has a rate.
+    /// gro=off: segments of one flow that leave back to back are sent one by one, not as
+    /// one super-frame.
     #[arg(long = "port", value_name = "SPEC", value_parser = port_spec)]
     pub ports: Vec<PortSpec>,
-    /// Port number of the controller for packet-in and packet-out.
+    /// Number of the controller's port for packet-in and packet-out.
     #[arg(long)]
     pub cpu_port: Option<u32>,
-    /// Queues of each port, numbered from 0: of those that hold packets, the highest is served.
-    /// A program chooses one by standard_metadata.priority; `queue` of a port is the depth of each.
+    /// Queues of each port, numbered from 0; the highest non-empty queue is served. A program
+    /// selects one by standard_metadata.priority; a port's `queue` is the depth of each.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = priority_queues)]
     pub priority_queues: u8,
-    /// PORT[:QUEUE]=codel|pie|red[:KEY=VALUE,…]: active queue management of a queue of a port,
-    /// as far as its depth lets packets in. Repeat.
+    /// PORT[:QUEUE]=codel|pie|red[:KEY=VALUE,…]: active queue management of a queue of a port;
+    /// the queue's depth still applies. Repeat for each queue.
     ///
     /// codel: target=5ms, interval=100ms. pie: target=15ms, update_interval=15ms, max_burst=150ms,
-    /// alpha=0.125, beta=1.25. red: min_threshold (bytes, has to be given), max_threshold (3 times
-    /// that), max_probability=2%, weight=0.002, mean_packet=1000B, gentle=on. All: ecn marks
-    /// ECN-capable packets instead of dropping them.
+    /// alpha=0.125, beta=1.25. red: min_threshold (bytes, required), max_threshold (3 times
+    /// min_threshold), max_probability=2%, weight=0.002, mean_packet=1000B, gentle=on. All: ecn
+    /// marks ECN-capable packets instead of dropping them.
     #[arg(long, value_name = "SPEC", value_parser = aqm_spec)]
     pub aqm: Vec<AqmSpec>,
-    /// Interval in which frames and events that follow each other closely are handled at once,
-    /// as network devices do; frames leave later by up to it, reports stay the same. 0: each
-    /// at its time.
+    /// Interval in which closely spaced frames and events are handled at once, as network devices
+    /// do; frames leave later by up to this interval, but reports stay the same. 0: each at its
+    /// time.
     #[arg(long, value_name = "TIME", default_value = "50us", value_parser = units::delay)]
     pub coalesce: u64,
-    /// Prometheus metrics over HTTP, without TLS or token.
+    /// Address of Prometheus metrics over HTTP, without TLS or token.
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<SocketAddr>,
-    /// Serve metrics also on an address beyond this machine.
+    /// Allow metrics on an address that other hosts can reach.
     #[arg(long, requires = "metrics")]
     pub metrics_insecure: bool,
-    /// Name that readers of the metrics may call the switch by, besides its addresses and
-    /// localhost. Repeat for each name.
+    /// Host name by which clients may request the metrics, in addition to the switch's addresses
+    /// and localhost. Repeat for each name.
     #[arg(long = "metrics-host", value_name = "NAME", requires = "metrics")]
     pub metrics_hosts: Vec<String>,
-    /// BMv2's runtime services over Thrift, for simple_switch_CLI; without TLS or token, so only
-    /// on this machine.
+    /// Address of BMv2's runtime services over Thrift, for simple_switch_CLI; without TLS or token,
+    /// so only on this machine.
     #[arg(long, value_name = "ADDR")]
     pub thrift: Option<SocketAddr>,
-    /// Key that reports are tagged with, shared with the collector (hexadecimal;
+    /// File with the key for tagging reports, shared with the collector (hexadecimal;
     /// `openssl rand -hex 32` makes one).
     #[arg(long, value_name = "FILE", env = "TIDEMARK_SWITCH_REPORT_KEY_FILE")]
     pub report_key_file: Option<PathBuf>,
-    /// Become this user once interfaces and addresses are open.
+    /// User to switch to once interfaces and addresses are open.
     #[arg(long, env = "TIDEMARK_SWITCH_USER")]
     pub user: Option<String>,
-    /// Asked for by BMv2's command line alone.
+    /// Settings available only through BMv2's command line.
     #[arg(skip)]
     pub bmv2: Bmv2Args,
-    // Last: its heading is over all that follow.
+    // Last, because its heading applies to all arguments after it.
     #[command(flatten)]
     pub credentials: CredentialArgs,
 }
 
-/// As `simple_switch_grpc` does it.
+/// Behaviours of `simple_switch_grpc`.
 #[derive(Debug, Default)]
 pub(crate) struct Bmv2Args {
-    /// Clients push the program before they read and write, also where one runs.
+    /// Clients must push the program before they read and write, even if a program runs.
     pub unannounced: bool,
     /// Folder for copies of all frames.
     pub captures: Option<PathBuf>,
-    /// No other program over Thrift.
+    /// Loading another program over Thrift is disabled.
     pub no_swap: bool,
 }
 
@@ -165,25 +165,25 @@ pub struct PcapArgs {
     /// P4Info of the program. Default: FILE.p4info.txtpb next to FILE.json.
     #[arg(long)]
     pub p4info: Option<PathBuf>,
-    /// Writes of a controller: p4.v1.WriteRequest (protobuf text or binary), JSON by name as
-    /// p4lang's tutorials have it (sN-runtime.json), or commands of simple_switch_CLI. Repeat for
-    /// several, written in order before the first frame.
+    /// File of writes: p4.v1.WriteRequest (protobuf text or binary), JSON by name as in p4lang's
+    /// tutorials (sN-runtime.json), or commands of simple_switch_CLI. Repeat for several files,
+    /// which are written in order before the first frame.
     #[arg(long, value_name = "FILE")]
     pub entries: Vec<PathBuf>,
-    /// PORT=FILE.pcap[.gz]: frames that arrive on a port, at their times. Repeat.
+    /// PORT=FILE.pcap[.gz]: frames that arrive on a port, at their times. Repeat for each port.
     #[arg(long = "in", value_name = "PORT=FILE", required = true, value_parser = pcap_input)]
     pub inputs: Vec<(u32, PathBuf)>,
-    /// Folder for port-N.pcap (nanosecond times), one for each port that sent.
+    /// Folder for port-N.pcap (nanosecond timestamps), one for each port that sent.
     #[arg(long)]
     pub out: PathBuf,
-    /// N=rate=100mbit,delay=5ms,queue=4096p,in_rate=1gbit: what a port is like; each
-    /// setting is optional. Repeat.
+    /// N=rate=100mbit,delay=5ms,queue=4096p,in_rate=1gbit: settings of a port, each optional.
+    /// Repeat for each port.
     #[arg(long = "port", value_name = "SPEC", value_parser = port_settings)]
     pub ports: Vec<(u32, PortConfig)>,
-    /// Queues of each port, numbered from 0: of those that hold packets, the highest is served.
+    /// Queues of each port, numbered from 0; the highest non-empty queue is served.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = priority_queues)]
     pub priority_queues: u8,
-    /// PORT[:QUEUE]=codel|pie|red[:KEY=VALUE,…]: active queue management, as of `run`. Repeat.
+    /// PORT[:QUEUE]=codel|pie|red[:KEY=VALUE,…]: active queue management, as for `run`.
     #[arg(long, value_name = "SPEC", value_parser = aqm_spec)]
     pub aqm: Vec<AqmSpec>,
 }
@@ -195,7 +195,7 @@ pub(crate) fn priority_queues(s: &str) -> Result<u8, String> {
         .ok_or_else(|| format!("\"{s}\": 1 to {MOST_PRIORITIES} queues"))
 }
 
-/// Port and file.
+/// Parses a port and its file.
 fn pcap_input(s: &str) -> Result<(u32, PathBuf), String> {
     let (port, file) = s
         .split_once('=')
@@ -217,11 +217,11 @@ fn port_settings(s: &str) -> Result<(u32, PortConfig), String> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PortCommand {
-    /// Change rate, delay or queue depth: what is not given stays.
+    /// Change rate, delay or queue depth; other settings stay.
     Set {
         port: u32,
         /// rate=100mbit, delay=5ms, queue=4096p, in_rate=1gbit; each may be `unlimited`
-        /// or 0, in_rate also `auto`.
+        /// or 0, and in_rate also `auto`.
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
         settings: Vec<Setting>,
         #[command(flatten)]
@@ -283,7 +283,7 @@ pub(crate) struct PortSpec {
     pub interface: String,
     pub netns: Option<String>,
     pub config: PortConfig,
-    /// Segments of one flow leave as one super-frame.
+    /// Whether consecutive segments of one flow leave as one super-frame.
     pub merge: bool,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flags that say who may call the switch.
+//! The flags that control who may call the switch.
 
 use clap::Args;
 use daemon_kit::credentials::{Error, Keys, Protection, ServerCredentials, ServerTls};
@@ -9,35 +9,35 @@ use std::path::PathBuf;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Credentials")]
 pub(crate) struct CredentialArgs {
-    /// TLS: the server's certificate, followed by those that lead to its root (PEM).
+    /// TLS: the server's certificate, followed by its chain (PEM).
     #[arg(long, requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
-    /// Its private key (PEM).
+    /// Private key of the server's certificate (PEM).
     #[arg(long, requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
-    /// Mutual TLS: clients show a certificate that this authority signed (PEM).
+    /// Mutual TLS: clients must present a certificate signed by this authority (PEM).
     #[arg(long, requires = "tls_certificate")]
     tls_client_ca: Option<PathBuf>,
-    /// File with the token that callers without a certificate show.
+    /// File with the token that callers without a certificate must send.
     #[arg(long, env = "TIDEMARK_SWITCH_TOKEN_FILE")]
     token_file: Option<PathBuf>,
-    /// Serve everybody who reaches an address beyond this machine.
+    /// Allow unauthenticated callers on an address that other hosts can reach.
     #[arg(long)]
     insecure: bool,
 }
 
 impl CredentialArgs {
-    /// As `--insecure`.
+    /// Has the effect of `--insecure`.
     pub(crate) fn serve_everybody(&mut self) {
         self.insecure = true;
     }
 
-    /// Reads the files for a server on this address, and says what is left open;
-    /// `now_unix_s` is the time now, s.
+    /// Loads the credentials for a server on this address, and returns a warning about what they
+    /// leave open; `now_unix_s` is the current time in s.
     ///
     /// # Errors
-    /// An address that others reach without anything that keeps them out; a file
-    /// that cannot be used.
+    /// An address that other hosts can reach without any protection, or a file that cannot be
+    /// used.
     pub(crate) fn load(
         &self,
         listen: SocketAddr,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program `tidemark-switch`.
+//! The `tidemark-switch` program.
 
 mod aqm;
 pub(crate) mod args;
@@ -14,12 +14,12 @@ use daemon_kit::cli::{LevelFilter, completions, ended, print, start_log, with_ex
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The command line, for manual pages and completions.
+/// Returns the command line's definition, for manual pages and completions.
 pub fn command() -> clap::Command {
     with_examples(<Cli as clap::CommandFactory>::command(), examples::EXAMPLES)
 }
 
-/// Runs what the command line says; errors go to stderr.
+/// Runs the command line; errors go to stderr.
 pub fn main(version: &'static str) -> ExitCode {
     start_log("TIDEMARK_LOG", LevelFilter::INFO);
     let words: Vec<OsString> = std::env::args_os().collect();

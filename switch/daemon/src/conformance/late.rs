@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A recording waits for what BMv2 sends, but not for ever: on a busy machine BMv2 may send
-//! it when the next frames have come already, or after the recording's end.
+//! Finds frames that BMv2 sent late. A recording waits for BMv2's frames, but not for ever: on a
+//! busy machine they may leave after the next frames have come, or after the recording's end.
 
 use std::collections::BTreeSet;
 
 use super::recording::{Sent, Step};
 
-/// So many last steps without a frame may be the end of a recording that did not wait.
+/// Most silent steps at the end of a recording that may have ended too early.
 const LAST: usize = 3;
 
-/// Steps that differ only by when frames left.
+/// Steps that differ only in the time at which frames left.
 pub(super) struct Late(BTreeSet<usize>);
 
 impl Late {
@@ -33,7 +33,7 @@ impl Late {
                 late.extend([missing.remove(i).0, n]);
                 false
             });
-            // A frame that BMv2 alone sent is a difference, and so is what it stands for.
+            // A frame that only BMv2 sent is a difference, and so is the one that it replaces.
             if want.is_empty() {
                 missing.extend(have.into_iter().map(|(p, f)| (n, p, f)));
             } else {
@@ -90,11 +90,11 @@ mod tests {
 
     #[test]
     fn what_bmv2_never_sends_is_a_difference() {
-        // In the middle, in all of a long recording, or another frame instead.
+        // Missing in the middle, throughout a long recording, or replaced by another frame.
         assert_eq!(late(&[&[1], &[], &[3]], &[&[1], &[2], &[3]]), [0; 0]);
         assert_eq!(late(&[&[][..]; 5], &[&[1][..]; 5]), [0; 0]);
         assert_eq!(late(&[&[1], &[9], &[3]], &[&[1], &[2], &[3]]), [0; 0]);
-        // A frame too many, too.
+        // One frame too many is a difference as well.
         assert_eq!(late(&[&[1, 1], &[]], &[&[1], &[]]), [0; 0]);
     }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `tidemark-switch conformance`: holds the switch against what BMv2 did.
+//! `tidemark-switch conformance`: compares the switch with BMv2.
 //!
-//! A folder holds any of these: `programs/NAME.json` with `NAME.p4info.txtpb` and
-//! `frames/NAME.golden.json`, which BMv2 recorded with that program; `must-load/NAME.json`, which
-//! BMv2 takes; `stf/NAME.json` with `NAME.stf`, a packet test of p4c.
+//! A folder contains any of these: `programs/NAME.json` with `NAME.p4info.txtpb` and
+//! `frames/NAME.golden.json`, a recording of BMv2 with that program; `must-load/NAME.json`, which
+//! BMv2 accepts; `stf/NAME.json` with `NAME.stf`, a packet test of p4c.
 
 mod late;
 mod recording;
@@ -18,10 +18,10 @@ use crate::{program, stf};
 use recording::Recording;
 use report::{Report, Tally};
 
-/// Replays the folder and prints what came out.
+/// Replays the folder and prints the result.
 ///
 /// # Errors
-/// Nothing to replay, or a difference.
+/// Nothing to replay, or a difference from BMv2.
 pub(crate) fn run(folder: &Path) -> Result<()> {
     let mut report = Report::default();
     for path in files(folder, "frames", "golden.json")? {
@@ -61,7 +61,7 @@ fn packet_test(path: &Path) -> Result<()> {
     stf::run(program::read(&program)?, &text)
 }
 
-/// Files of a part that need not be there, in order.
+/// Lists the files of an optional part, in order.
 fn files(folder: &Path, part: &str, extension: &str) -> Result<Vec<PathBuf>> {
     let folder = folder.join(part);
     if !folder.is_dir() {

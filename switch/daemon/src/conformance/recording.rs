@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes and frames that BMv2 was given, and what it sent.
+//! A recording: writes and frames that BMv2 received, and the frames that it sent.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,10 +9,10 @@ use prost::Message as _;
 use serde_json::Value;
 use tidemark_proto::p4::v1::Update;
 
-/// Frames by the port that they leave by, in order.
+/// Frames by the port on which they leave, in order.
 pub(super) type Sent = BTreeMap<u32, Vec<Vec<u8>>>;
 
-/// Frames that arrived on a port, and what left before the next ones came.
+/// Frames that arrived on a port, and the frames that left before the next ones came.
 pub(super) struct Step {
     pub port: u32,
     pub frames: Vec<Vec<u8>>,
@@ -20,14 +20,14 @@ pub(super) struct Step {
 }
 
 pub(super) struct Recording {
-    /// All of them BMv2 took.
+    /// Writes, all of which BMv2 accepted.
     pub writes: Vec<Update>,
     pub steps: Vec<Step>,
 }
 
 impl Recording {
     /// # Errors
-    /// A file that cannot be read, or is not a recording.
+    /// The file cannot be read or is not a recording.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let at = || format!("recording {}", path.display());
         let bytes = std::fs::read(path)
@@ -60,7 +60,7 @@ fn step(v: &Value) -> Result<Step> {
     let out = v.get("out").and_then(Value::as_object);
     for (port, frames) in out.context("\"out\" is not an object")? {
         let port = port.parse().with_context(|| format!("port \"{port}\""))?;
-        let frames = frames.as_array().context("frames of a port are no list")?;
+        let frames = frames.as_array().context("frames are not a list")?;
         sent.insert(port, frames.iter().map(hex).collect::<Result<_>>()?);
     }
     Ok(Step {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A recording through the switch: the writes through P4Runtime, the frames through the
-//! data plane in virtual time, one after the other.
+//! Replays a recording: the writes through P4Runtime, the frames one after the other through
+//! the data plane in virtual time.
 //!
-//! If a program uses `random()` or the time, no two switches send the same. So a recording
-//! that differs is replayed with other random numbers at other times: bytes that change from
-//! one replay to the next are not held against BMv2's, all others are.
+//! If a program uses `random()` or the time, no two switches send the same frames. So a recording
+//! that differs is replayed with other random numbers at other times: bytes that change between
+//! replays are not compared with BMv2's, all others are.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -22,11 +22,11 @@ use crate::{program, stf};
 
 /// Logical time between two frames.
 const STEP_NS: u64 = 20_000_000;
-/// Ports that BMv2 had interfaces on.
+/// Ports on which BMv2 had interfaces.
 const PORTS: RangeInclusive<u32> = 0..=7;
 /// An interface sends nothing shorter than an Ethernet header.
 const SHORTEST_BYTES: usize = 14;
-/// Replays that show what depends on chance or time.
+/// Number of replays that show what depends on chance or time.
 const REPLAYS: u64 = 16;
 
 pub(super) fn against(program: &Path, r: &Recording, name: &str, report: &mut Report) {
@@ -63,10 +63,10 @@ pub(super) fn against(program: &Path, r: &Recording, name: &str, report: &mut Re
     }
 }
 
-/// Whether each write was accepted, and what was sent after each step.
+/// Whether each write was accepted, and the frames sent after each step.
 type Replay = (Vec<bool>, Vec<Sent>);
 
-/// `n` chooses the random numbers and the time.
+/// Runs one replay; `n` selects the random numbers and the time.
 fn replay(program: &Path, r: &Recording, n: u64) -> Result<Replay> {
     let config = program::pipeline_config(program, None)?;
     if config.p4info.is_none() {
@@ -102,7 +102,7 @@ fn frames(switch: &mut Switch, steps: &[Step], start_ns: u64) -> Vec<Sent> {
     steps.iter().map(one).collect()
 }
 
-/// Without what BMv2's interfaces did not send.
+/// Removes frames that BMv2's interfaces did not send.
 fn on_interfaces(mut sent: Sent) -> Sent {
     sent.retain(|port, frames| {
         frames.retain(|f| f.len() >= SHORTEST_BYTES);
@@ -111,14 +111,14 @@ fn on_interfaces(mut sent: Sent) -> Sent {
     sent
 }
 
-/// Whether BMv2 sent what one of the replays did, in all but the bytes that change.
+/// Compares BMv2's frames with those of the replays, in all bytes that the replays have in common.
 fn held_against(step: &Step, replays: &BTreeSet<&Sent>) -> Result<()> {
     let alike: Vec<&&Sent> = replays
         .iter()
         .filter(|s| shape(s) == shape(&step.sent))
         .collect();
     let Some((first, rest)) = alike.split_first() else {
-        // Chance decides what is sent at all, and BMv2's was another.
+        // Chance decides which frames are sent at all, and BMv2's choice was another.
         return Ok(());
     };
     for (port, frames) in &step.sent {
@@ -135,13 +135,13 @@ fn held_against(step: &Step, replays: &BTreeSet<&Sent>) -> Result<()> {
     Ok(())
 }
 
-/// Length of every frame by port.
+/// Returns the length of every frame by port.
 fn shape(s: &Sent) -> Vec<(u32, Vec<usize>)> {
     let lengths = |frames: &Vec<Vec<u8>>| frames.iter().map(Vec::len).collect();
     s.iter().map(|(p, frames)| (*p, lengths(frames))).collect()
 }
 
-/// The first port that differs, with the bytes.
+/// Describes the first port that differs, with the bytes.
 fn difference(step: &Step, sent: &Sent) -> anyhow::Error {
     let ports: BTreeSet<&u32> = step.sent.keys().chain(sent.keys()).collect();
     let port = ports.into_iter().find(|p| step.sent.get(p) != sent.get(p));
@@ -190,7 +190,7 @@ mod tests {
             e.to_string(),
             "port 1: BMv2 sent 010704, this switch 010203"
         );
-        // Of another length: none of the replays sent that.
+        // Another length: none of the replays sent that.
         assert!(held_against(&step(&[1, 7]), &replays).is_ok());
     }
 }

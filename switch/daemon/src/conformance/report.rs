@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The outcome: counts of each kind, and each difference.
+//! The result: counts of each kind, and each difference.
 
 use anyhow::Result;
 use daemon_kit::cli::print;
@@ -14,26 +14,26 @@ pub(super) enum Tally {
 
 const KINDS: [(Tally, &str, &str); 4] = [
     (Tally::Program, "recorded programs", "load"),
-    (Tally::Frame, "frames", "give what BMv2 sent"),
-    (Tally::MustLoad, "programs that BMv2 takes", "load"),
+    (Tally::Frame, "frames", "leave as BMv2 sent them"),
+    (Tally::MustLoad, "programs BMv2 accepts", "load"),
     (Tally::Stf, "packet tests", "pass"),
 ];
 
 #[derive(Default)]
 pub(super) struct Report {
     counts: Vec<(usize, usize)>,
-    /// Writes of the recordings, and those refused: of which BMv2's were is not recorded.
+    /// Writes of the recordings; the number BMv2 refused is not recorded.
     writes: usize,
     refused: usize,
     /// Frames that depend on `random()` or the time.
     varying: usize,
-    /// Frames that the recording has with a later one, or ends before.
+    /// Frames that a recording has in a later step, or misses because it ended too early.
     late: usize,
     differences: Vec<String>,
 }
 
 impl Report {
-    /// One more of its kind.
+    /// Adds a result of a kind.
     pub(super) fn add(&mut self, kind: Tally, what: &str, result: Result<()>) {
         self.counts.resize(KINDS.len(), (0, 0));
         let Some((good, all)) = self.counts.get_mut(kind as usize) else {
@@ -49,13 +49,13 @@ impl Report {
         }
     }
 
-    /// A frame that depends on `random()` or the time, without what depends on them.
+    /// Adds a frame that depends on `random()` or the time, compared without such bytes.
     pub(super) fn varies(&mut self, what: &str, result: Result<()>) {
         self.varying += usize::from(result.is_ok());
         self.add(Tally::Frame, what, result);
     }
 
-    /// A frame that left after the recording went on to the next one.
+    /// Adds a frame that BMv2 sent after the recording had gone on.
     pub(super) fn late(&mut self, what: &str) {
         self.late += 1;
         self.add(Tally::Frame, what, Ok(()));
@@ -91,13 +91,13 @@ impl Report {
         }
         if self.late > 0 {
             print(format_args!(
-                "{} of these frames BMv2 sent late: with a later frame, or after the end of the recording",
+                "{} of these frames were sent late by BMv2: with a later frame, or after the end of the recording",
                 self.late
             ))?;
         }
         if self.varying > 0 {
             print(format_args!(
-                "{} of these frames depend on random() or the time: compared without what does",
+                "{} of these frames depend on random() or the time: compared without the bytes that do",
                 self.varying
             ))?;
         }

@@ -21,7 +21,7 @@ impl Clock {
     }
 }
 
-/// Time of a clock of the kernel, in ns.
+/// Returns the time of a kernel clock, in ns.
 pub(super) fn read(id: ClockId) -> u64 {
     clock_gettime(id).map_or(0, |t| {
         t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64

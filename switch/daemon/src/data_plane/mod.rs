@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The data-plane thread: frames in, events at their time, frames out, control
-//! operations between packets.
+//! The data-plane thread: receives frames, handles events at their times, sends frames, and
+//! runs control operations between packets.
 
 mod clock;
 mod moderation;
@@ -26,13 +26,13 @@ use clock::{Clock, read};
 use moderation::Moderation;
 use traffic_manager::{Switch, Wire};
 
-/// Frames taken before events and control get their turn.
+/// Most frames received before events and control operations get their turn.
 const RX_BUDGET: usize = 256;
-/// Receive stamps older than this are not believed (the wall clock was set).
+/// Receive timestamps older than this are ignored (the wall clock was set).
 const OLDEST_STAMP_NS: u64 = 1_000_000_000;
-/// Frames to the controller that wait for a slow reader.
+/// Most frames to the controller that wait for a slow reader.
 const PACKET_IN_QUEUE: usize = 1024;
-/// Digests that wait for the server.
+/// Most digests that wait for the server.
 const DIGEST_QUEUE: usize = 4096;
 /// Interval in which closely spaced work is handled at once, unless set otherwise.
 pub const DEFAULT_COALESCE_NS: u64 = 50_000;
@@ -44,26 +44,26 @@ enum Command {
     Stop,
 }
 
-/// State that the thread owns.
+/// State owned by the thread.
 pub struct Plane {
     /// Program, queues and logical time.
     pub switch: Switch,
-    /// Ports that frames come from and go to.
+    /// Ports on which frames come and go.
     pub io: PortIo,
     clock: Clock,
     moderation: Moderation,
 }
-/// The ports' interfaces, and the controller's port.
+/// Interfaces of the ports, and the controller's port.
 pub struct PortIo {
     /// Interfaces by port.
     pub interfaces: BTreeMap<u32, Interface>,
-    /// Port of the controller.
+    /// Port number of the controller.
     pub cpu_port: Option<u32>,
     packet_in: broadcast::Sender<Bytes>,
     digests: broadcast::Sender<DigestSample>,
-    /// Frames for ports that have no interface.
+    /// Number of frames for ports without an interface.
     pub no_interface: u64,
-    /// Buffers of frames sent.
+    /// Buffers of sent frames, for reuse.
     spare: Vec<Vec<u8>>,
 }
 
@@ -73,7 +73,7 @@ impl Wire for PortIo {
             i.send(frame);
             self.spare.append(&mut i.spare);
         } else if self.cpu_port == Some(port) {
-            // An error means that nobody listens.
+            // An error means that there is no receiver.
             let _ = self.packet_in.send(Bytes::from(frame));
         } else {
             self.no_interface += 1;
@@ -105,7 +105,7 @@ impl Handle {
     ) -> Result<R> {
         let (reply, answer) = oneshot::channel();
         let op: Operation = Box::new(move |p| {
-            // The caller may have gone away.
+            // The caller may be gone.
             let _ = reply.send(f(p));
         });
         self.post(Command::Do(op))?;
@@ -114,15 +114,15 @@ impl Handle {
 
     fn post(&self, c: Command) -> Result<()> {
         self.commands.send(c).map_err(|_| ended())?;
-        // A full counter wakes the thread as well.
+        // A full counter also wakes the thread.
         let _ = self.wake.write(1);
         Ok(())
     }
-    /// Frames for the controller from now on.
+    /// Returns a receiver of frames for the controller, from now on.
     pub fn packet_in(&self) -> broadcast::Receiver<Bytes> {
         self.packet_in.subscribe()
     }
-    /// Digests from now on.
+    /// Returns a receiver of digests, from now on.
     pub fn digests(&self) -> broadcast::Receiver<DigestSample> {
         self.digests.subscribe()
     }
@@ -136,11 +136,11 @@ fn ended() -> anyhow::Error {
     anyhow!("the data plane has stopped")
 }
 
-/// Starts the thread. What comes and what is due within `coalesce_ns` is handled at once
-/// where it is more than one pass in such an interval; 0: each at its time.
+/// Starts the thread. If passes would follow each other faster than `coalesce_ns`, all work of
+/// such an interval is handled in one pass; 0: everything at its time.
 ///
 /// # Errors
-/// No descriptors or threads left.
+/// No file descriptors or threads are left.
 pub fn start(
     switch: Switch,
     interfaces: BTreeMap<u32, Interface>,
@@ -180,13 +180,13 @@ pub fn start(
 }
 
 impl Plane {
-    /// Logical time now.
+    /// Returns the current logical time.
     pub fn now_ns(&self) -> u64 {
         self.clock.now_ns()
     }
 
-    /// A frame of the controller, as if received on the CPU port. False when
-    /// there is none.
+    /// Handles a frame from the controller as if received on the CPU port. Returns `false` if
+    /// there is no CPU port.
     pub fn packet_out(&mut self, frame: &[u8]) -> bool {
         let Some(port) = self.io.cpu_port else {
             return false;
@@ -213,7 +213,7 @@ impl Plane {
             self.switch.run_until(now, &mut self.io);
             self.flush();
             while let Some((digest, data)) = self.switch.next_digest() {
-                // An error means that nobody listens.
+                // An error means that there is no receiver.
                 let _ = self.io.digests.send(DigestSample { digest, data });
             }
             if received == RX_BUDGET {
@@ -226,7 +226,7 @@ impl Plane {
         }
     }
 
-    /// Takes frames in the order of their arrival over all ports.
+    /// Receives frames in the order of their arrival across all ports.
     fn receive(&mut self, now: u64) -> usize {
         let wall = read(ClockId::CLOCK_REALTIME);
         let mut taken = 0;

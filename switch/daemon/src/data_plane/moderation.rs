@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Interrupt moderation, as network devices have it (`ethtool -C … rx-usecs`).
+//! Interrupt moderation, like that of network devices (`ethtool -C … rx-usecs`).
 //!
 //! If frames and events follow each other closely, the data-plane thread handles those of an
 //! interval in one pass and rests in between: frames that leave back to back are merged, and hosts
-//! and collector get the core meanwhile. Each frame still has its own arrival time and each event
-//! its own logical time, so reports are the same; frames leave later by up to an interval.
+//! and the collector get the core meanwhile. Each frame keeps its arrival time and each event its
+//! logical time, so reports do not change; frames leave later by up to an interval.
 
-/// Passes that may follow each other at once after a pause.
+/// Most passes that may follow each other immediately after a pause.
 const BURST_PASSES: u64 = 4;
 
-/// How often passes may begin.
+/// Limits how often passes begin.
 pub(super) struct Moderation {
     interval_ns: u64,
-    /// When the passes so far were over, had each taken the interval.
+    /// Time at which all passes so far would have ended, had each taken the interval.
     taken_until_ns: u64,
 }
 
 impl Moderation {
-    /// One pass in `interval_ns` in the long run; 0: as many as there are.
+    /// Allows one pass per `interval_ns` in the long run; 0: no limit.
     pub(super) fn new(interval_ns: u64) -> Self {
         Self {
             interval_ns,
@@ -25,7 +25,7 @@ impl Moderation {
         }
     }
 
-    /// When the pass after the one that began at `began_ns` may begin.
+    /// Returns the earliest start of the pass after the one that began at `began_ns`.
     pub(super) fn next_pass_ns(&mut self, began_ns: u64) -> u64 {
         self.taken_until_ns = self.taken_until_ns.max(began_ns) + self.interval_ns;
         self.taken_until_ns
@@ -40,7 +40,7 @@ mod tests {
 
     const INTERVAL_NS: u64 = 50_000;
 
-    /// Begin of each pass where work for the next is there `gap_ns` after it.
+    /// Returns the start of each pass if work for the next arrives `gap_ns` later.
     fn passes(interval_ns: u64, gap_ns: u64, count: usize) -> Vec<u64> {
         let mut m = Moderation::new(interval_ns);
         let mut at = 1_000_000;

@@ -9,15 +9,15 @@ use nix::sys::eventfd::EventFd;
 
 use super::Plane;
 
-/// An event this near is awaited by spinning.
+/// Events nearer than this are awaited by spinning.
 const SPIN_NS: u64 = 20_000;
 
-/// A rest shorter than this costs more than it gives.
+/// Rests shorter than this cost more than they save.
 const SHORTEST_REST_NS: u64 = 5_000;
 
 impl Plane {
-    /// Rests after a pass that began at `began_ns` and did something, until the next may
-    /// begin. False: it may begin now.
+    /// After a pass that began at `began_ns` and did some work, rests until the next may begin.
+    /// Returns `false` if it may begin now.
     pub(super) fn rest(&mut self, began_ns: u64) -> bool {
         let until = self.moderation.next_pass_ns(began_ns);
         let left = until.saturating_sub(self.clock.now_ns());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Commands of `simple_switch_CLI`, those that write, from a file.
+//! Files of `simple_switch_CLI` commands, of which those that write are executed.
 //!
 //! ```text
 //! table_set_default ipv4_lpm drop
@@ -18,7 +18,7 @@ use super::words::{data, key, priority, split, whole};
 use crate::data_plane::Handle;
 use traffic_manager::Port;
 
-/// Writing commands, with what follows them.
+/// Commands that write, with their usage.
 const COMMANDS: &[(&str, &str)] = &[
     ("table_add", "TABLE ACTION KEYS => DATA [PRIORITY]"),
     ("table_set_default", "TABLE ACTION [DATA]"),
@@ -53,7 +53,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("set_queue_rate", "PACKETS_PER_S [PORT]"),
 ];
 
-/// Commands that show something, and are left out.
+/// Commands that only show something, which are skipped.
 const SHOWS: &[&str] = &[
     "show_",
     "table_dump",
@@ -64,7 +64,7 @@ const SHOWS: &[&str] = &[
     "help",
 ];
 
-/// Lines without comments, numbered.
+/// Iterates over numbered lines without comments.
 fn lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
     let all = (1..).zip(text.lines());
     all.map(|(n, line)| {
@@ -78,7 +78,7 @@ fn is_shown(word: &str) -> bool {
     SHOWS.iter().any(|s| word.starts_with(s))
 }
 
-/// True of a file with such commands.
+/// Returns whether a file contains such commands.
 pub(super) fn are_in(text: &str) -> bool {
     lines(text).next().is_some_and(|(_, words)| {
         let first = words.first().copied().unwrap_or_default();
@@ -86,10 +86,10 @@ pub(super) fn are_in(text: &str) -> bool {
     })
 }
 
-/// Carries them out, up to the first that fails.
+/// Executes the commands, up to the first that fails.
 ///
 /// # Errors
-/// A command that is not known, malformed or refused, with its line.
+/// A command that is unknown, malformed or refused, with its line.
 pub(super) async fn run(runtime: &Runtime, plane: Option<&Handle>, text: &str) -> Result<()> {
     for (number, words) in lines(text) {
         let Some((name, arguments)) = words.split_first() else {
@@ -120,7 +120,7 @@ struct Command<'a> {
     words: &'a [&'a str],
 }
 
-/// A refusal in the words of BMv2's codes.
+/// Makes an error from BMv2's code.
 fn refused(e: impl std::fmt::Debug) -> anyhow::Error {
     anyhow!("refused: {e:?}")
 }
@@ -131,7 +131,7 @@ impl Command<'_> {
         word.with_context(|| format!("argument {} is missing", at + 1))
     }
 
-    /// Full name of the counter, meter, register or action profile that comes first.
+    /// Returns the full name of the counter, meter, register or action profile given first.
     async fn array(&self) -> Result<String> {
         let name = self.word(0)?;
         let found = self.runtime.array_named(name).await;
@@ -345,7 +345,7 @@ impl Command<'_> {
         }
     }
 
-    /// Of the port that is named, or of all.
+    /// Changes the queues of the given port, or of all ports.
     async fn queues(&self, change: impl Fn(&mut Port) + Send + 'static) -> Result<()> {
         let port: Option<u32> = match self.words.get(1) {
             Some(_) => Some(self.number(1)?),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes from files.
+//! Writes entries from files.
 
 mod commands;
 mod runtime_json;
@@ -17,11 +17,11 @@ use tidemark_proto::text_format;
 
 use crate::data_plane::Handle;
 
-/// Writes files of entries one after the other, all of a file or an error; `plane`: where
-/// queues can be set.
+/// Writes files of entries one after the other; each file entirely or with an error. `plane`:
+/// data plane on which queues can be set.
 ///
 /// # Errors
-/// A file that cannot be read, is not of this program, or is refused, with its name.
+/// A file that cannot be read, does not fit the program, or is refused, with its name.
 pub(crate) async fn write(
     server: &Server,
     plane: Option<&Handle>,
@@ -47,7 +47,7 @@ async fn write_file(server: &Server, plane: Option<&Handle>, file: &Path) -> Res
     written.map_err(|s| anyhow!(refusal(&s)))
 }
 
-/// A `p4.v1.WriteRequest` in protobuf text or binary format, or JSON by name.
+/// Parses a `p4.v1.WriteRequest` in protobuf text or binary format, or JSON by name.
 fn parse(bytes: &[u8], info: &P4Info) -> Result<Vec<Update>> {
     if bytes.trim_ascii_start().starts_with(b"{") {
         return runtime_json::parse(bytes, info);
@@ -60,7 +60,7 @@ fn parse(bytes: &[u8], info: &P4Info) -> Result<Vec<Update>> {
     Ok(request.updates)
 }
 
-/// Which update was refused, and why.
+/// Describes which update was refused, and why.
 fn refusal(s: &tonic::Status) -> String {
     let errors = errors_of(s).unwrap_or_default();
     let refused: Vec<String> = (1..)

@@ -12,8 +12,8 @@
 //!     { "clone_session_id": 1, "replicas": [{ "egress_port": 2, "instance": 1 }] } ] }
 //! ```
 //!
-//! A value is a number, a text of one (`"0x1f"`, `"31"`), an IPv4 or a MAC address; of an LPM
-//! key with the length of the prefix, of a ternary one with its mask, of a range with its end.
+//! A value is a number, a number as a string (`"0x1f"`, `"31"`), an IPv4 or a MAC address; for an
+//! LPM key with the prefix length, for a ternary key with the mask, for a range with its end.
 
 use std::net::Ipv4Addr;
 
@@ -28,10 +28,10 @@ use tidemark_proto::p4::v1::{
     field_match, packet_replication_engine_entry as engine, table_action, update,
 };
 
-/// Its updates, in the order of the file.
+/// Returns the updates in the order of the file.
 ///
 /// # Errors
-/// Anything that is no such JSON, or not of this program, with its place in the file.
+/// Anything that is not such JSON or does not fit the program, with its place in the file.
 pub(super) fn parse(text: &[u8], info: &P4Info) -> Result<Vec<Update>> {
     let file: Value = serde_json::from_slice(text).context("not JSON")?;
     let mut updates = Vec::new();
@@ -73,7 +73,7 @@ fn named<'a, T>(
 
 fn text<'a>(entry: &'a Value, key: &str) -> Result<&'a str> {
     let found = entry.get(key).and_then(Value::as_str);
-    found.with_context(|| format!("{key}: is missing, or no text"))
+    found.with_context(|| format!("{key}: is missing or not a string"))
 }
 
 fn table_entry(entry: &Value, info: &P4Info) -> Result<Update> {
@@ -150,7 +150,7 @@ fn key(field: &MatchField, value: &Value) -> Result<FieldMatch> {
     };
     let matched = match kind {
         MatchType::Exact => {
-            // The tutorials' own reader takes a list of one as well.
+            // The tutorials' own reader also accepts a list of one.
             let value = match value.as_array().map(Vec::as_slice) {
                 Some([only]) => only,
                 _ => value,
@@ -162,7 +162,7 @@ fn key(field: &MatchField, value: &Value) -> Result<FieldMatch> {
             let length = length.as_i64().and_then(|n| i32::try_from(n).ok());
             field_match::FieldMatchType::Lpm(field_match::Lpm {
                 value: of(value)?,
-                prefix_len: length.context("the length of the prefix is no number")?,
+                prefix_len: length.context("the prefix length is not a number")?,
             })
         }
         MatchType::Ternary => {
@@ -178,7 +178,7 @@ fn key(field: &MatchField, value: &Value) -> Result<FieldMatch> {
         MatchType::Optional => {
             field_match::FieldMatchType::Optional(field_match::Optional { value: of(value)? })
         }
-        MatchType::Unspecified => bail!("a kind of match that is not known"),
+        MatchType::Unspecified => bail!("unknown match kind"),
     };
     Ok(FieldMatch {
         field_id: field.id,
@@ -186,14 +186,14 @@ fn key(field: &MatchField, value: &Value) -> Result<FieldMatch> {
     })
 }
 
-/// Bytes of a value, as P4Runtime has them: none more than it needs.
+/// Returns the bytes of a value in P4Runtime's form: no more than necessary.
 fn number(value: &Value, bits: i32) -> Result<Vec<u8>> {
     let parsed = match value {
         Value::Number(n) => n.as_u64().map(BigUint::from),
         Value::String(s) => of_text(s),
         _ => None,
     };
-    let number = parsed.ok_or_else(|| anyhow!("{value} is no value"))?;
+    let number = parsed.ok_or_else(|| anyhow!("{value} is not a valid value"))?;
     if number.bits() > u64::try_from(bits).unwrap_or(0) {
         bail!("{value} has more than {bits} bits");
     }
@@ -227,7 +227,7 @@ fn count(entry: &Value, key: &str) -> Result<u32> {
 
 fn replicas(entry: &Value) -> Result<Vec<Replica>> {
     let list = entry.get("replicas").and_then(Value::as_array);
-    let list = list.context("replicas: is missing, or no list")?;
+    let list = list.context("replicas: is missing or not a list")?;
     list.iter()
         .enumerate()
         .map(|(i, one)| {
@@ -364,12 +364,12 @@ mod tests {
             entry(&format!(
                 r#"{forward}, "action_params": {{ "port": "eth0" }}"#
             )),
-            "table_entries[0]: action_params: port: \"eth0\" is no value"
+            "table_entries[0]: action_params: port: \"eth0\" is not a valid value"
         );
         assert!(entry(&format!(r#"{forward}, "match": 3"#)).ends_with("match: not an object"));
         assert_eq!(
             error(r#"{ "clone_session_entries": [{ "clone_session_id": 1 }] }"#),
-            "clone_session_entries[0]: replicas: is missing, or no list"
+            "clone_session_entries[0]: replicas: is missing or not a list"
         );
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn split<'a>(words: &'a [&'a str]) -> Result<(&'a [&'a str], &'a [&'a
     }
 }
 
-/// The last word is the priority of an entry that has one.
+/// Splits off the priority: the last word of an entry that has a priority.
 pub(super) fn priority<'a>(
     table: &TableShape,
     words: &'a [&'a str],
@@ -29,7 +29,7 @@ pub(super) fn priority<'a>(
     Ok((rest, whole(last).context("priority")?))
 }
 
-/// A whole number, in hexadecimal with `0x`.
+/// Parses an integer, in hexadecimal with `0x`.
 pub(super) fn whole<T: TryFrom<i128>>(word: &str) -> Result<T> {
     let parsed = match word.strip_prefix("0x") {
         Some(hex) => i128::from_str_radix(hex, 16).ok(),
@@ -39,7 +39,7 @@ pub(super) fn whole<T: TryFrom<i128>>(word: &str) -> Result<T> {
     fits.with_context(|| format!("{word}: not a number that fits"))
 }
 
-/// A value in as many bytes as so many bits take.
+/// Parses a value into as many bytes as `bits` need.
 fn value(word: &str, bits: u32) -> Result<Vec<u8>> {
     let bytes = bits.div_ceil(8) as usize;
     let address = match bits {
@@ -75,7 +75,7 @@ fn value(word: &str, bits: u32) -> Result<Vec<u8>> {
 pub(super) fn key(table: &TableShape, words: &[&str]) -> Result<Vec<Match>> {
     if words.len() != table.keys.len() {
         bail!(
-            "the table has {} keys, {} are given",
+            "the table has {} keys, got {}",
             table.keys.len(),
             words.len()
         );
@@ -98,7 +98,7 @@ pub(super) fn key(table: &TableShape, words: &[&str]) -> Result<Vec<Match>> {
     table.keys.iter().zip(words).map(one).collect()
 }
 
-/// Full name and data of an action.
+/// Returns the full name and the data of an action.
 pub(super) fn data(
     table: &TableShape,
     name: &str,
@@ -109,11 +109,7 @@ pub(super) fn data(
     let found = by_name.or_else(|| table.actions.iter().find(|(n, _)| n.ends_with(&end)));
     let (name, widths) = found.with_context(|| format!("{} has no action {name}", table.name))?;
     if widths.len() != words.len() {
-        bail!(
-            "{name} takes {} data, {} are given",
-            widths.len(),
-            words.len()
-        );
+        bail!("{name} takes {} data, got {}", widths.len(), words.len());
     }
     let values = widths.iter().zip(words).map(|(bits, w)| value(w, *bits));
     Ok((name.clone(), values.collect::<Result<_>>()?))
@@ -160,7 +156,7 @@ mod tests {
         assert!(value("10.0.0", 32).is_err());
         assert!(value("00:11:22:33:44", 48).is_err());
         assert!(value("65536", 16).is_err());
-        // As the CLI: nine bits are two bytes.
+        // As in the CLI: nine bits are two bytes.
         assert_eq!(value("512", 9).unwrap(), [2, 0]);
         assert!(key(&shape(), &["10.0.0.1", "1->2", "0&&&0"]).is_err());
         assert!(data(&shape(), "forward", &["1"]).is_err());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Work in another network namespace.
+//! Runs functions in another network namespace.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use nix::sched::{CloneFlags, setns};
 /// Folder in which `ip netns` and the lab keep named namespaces.
 const NAMED: &str = "/run/netns";
 
-/// A name means `/run/netns/NAME`; anything with a slash is a path.
+/// Returns `/run/netns/NAME` for a name; anything with a slash is already a path.
 pub fn path_of(name: &str) -> PathBuf {
     if name.contains('/') {
         PathBuf::from(name)
@@ -19,8 +19,8 @@ pub fn path_of(name: &str) -> PathBuf {
     }
 }
 
-/// Runs `f` in the namespace on a thread of its own, so that the process stays
-/// where it is. What `f` opens keeps belonging to the namespace.
+/// Runs `f` in the namespace on a thread of its own, so that the process stays in its own
+/// namespace. Sockets that `f` opens keep belonging to the other namespace.
 pub fn within<T: Send>(name: &str, f: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let path = path_of(name);
     let file = File::open(&path).with_context(|| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A switch in virtual time that a P4Runtime server has set up.
+//! Sets up a switch in virtual time through a P4Runtime server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use traffic_manager::Switch;
 use crate::data_plane;
 use crate::p4runtime::EmbeddedTarget;
 
-/// The switch with the program and what `write` has the server write, at time 0.
+/// Returns the switch at time 0 with the program and the state that `write` wrote.
 ///
 /// # Errors
-/// The server refuses program or P4Info, or `write` ends with an error.
+/// The server refuses the program or P4Info, or `write` fails.
 pub(crate) fn switch(
     config: ForwardingPipelineConfig,
     write: impl AsyncFnOnce(&Server) -> Result<()>,
@@ -24,7 +24,7 @@ pub(crate) fn switch(
         .enable_time()
         .build()
         .context("tokio runtime")?;
-    // The server that is used live, on a data plane without interfaces.
+    // The server used live, on a data plane without interfaces.
     let (handle, thread) = data_plane::start(
         Switch::new(),
         BTreeMap::new(),
@@ -33,7 +33,7 @@ pub(crate) fn switch(
     )?;
     let result = runtime.block_on(async {
         let target = Arc::new(EmbeddedTarget::new(handle.clone()));
-        // No request comes that would have to name it.
+        // No request has to name the device id.
         let server = Server::new(target, 1);
         let loaded = server.load(config).await;
         loaded.map_err(|e| anyhow!("program and P4Info: {e}"))?;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `tidemark-switch pcap`: captures through the switch in virtual time.
+//! `tidemark-switch pcap`: runs captures through the switch in virtual time.
 //!
-//! Time 0 of the switch is the first frame of all inputs. Frames of several
-//! inputs with the same time arrive in the order of their ports.
+//! Time 0 of the switch is the first frame of all inputs. Frames of several inputs with the
+//! same timestamp arrive in the order of their ports.
 
 pub(crate) mod configured;
 
@@ -19,10 +19,10 @@ use anyhow::{Context, Result, bail};
 use tidemark_pcap::{ETHERNET, Frames, Writer};
 use traffic_manager::{Switch, Wire};
 
-/// Frames that circulate for ever are cut off this long after the last frame.
+/// Time after the last frame at which frames that circulate for ever are cut off.
 const LONGEST_TAIL_NS: u64 = 60_000_000_000;
 
-/// Frames to their files. The first error is kept: a wire cannot fail.
+/// Writes frames to their files. The first error is kept, as a wire cannot fail.
 struct Files {
     folder: PathBuf,
     start_ns: u64,
@@ -61,7 +61,7 @@ impl Wire for Files {
 }
 
 /// # Errors
-/// Bad program, entries or capture; output that cannot be written.
+/// A bad program, entries or capture, or output that cannot be written.
 pub fn run(args: &PcapArgs) -> Result<()> {
     let mut inputs = Vec::new();
     for (port, file) in &args.inputs {
@@ -94,7 +94,7 @@ pub fn run(args: &PcapArgs) -> Result<()> {
     Ok(())
 }
 
-/// The switch with program and entries, at time 0.
+/// Returns the switch with program and entries, at time 0.
 fn configured(args: &PcapArgs) -> Result<Switch> {
     let config = program::pipeline_config(&args.program, args.p4info.as_deref())?;
     configured::switch(config, async |server| {
@@ -102,7 +102,7 @@ fn configured(args: &PcapArgs) -> Result<Switch> {
     })
 }
 
-/// Port, and the frames that arrive there.
+/// A port, and the frames that arrive on it.
 type Input = (u32, Frames);
 
 /// The next frame of an input.
@@ -133,7 +133,7 @@ fn feed(switch: &mut Switch, inputs: &mut [Input], files: &mut Files) -> Result<
         let Some((time_ns, port, i)) = oldest else {
             break;
         };
-        // A capture that goes back in time is taken as it stands.
+        // If a capture goes back in time, its order is kept.
         last = time_ns.saturating_sub(start_ns).max(last);
         switch.run_until(last, files);
         let (Some(head), Some((_, frames))) = (heads.get_mut(i), inputs.get_mut(i)) else {
@@ -155,13 +155,13 @@ fn feed(switch: &mut Switch, inputs: &mut [Input], files: &mut Files) -> Result<
     Ok(())
 }
 
-/// Whole Ethernet frames only: what is missing would not be seen in the output.
+/// Reads the next frame; only whole Ethernet frames, as missing bytes would go unnoticed.
 fn next(frames: &mut Frames) -> Result<Option<Head>> {
     let Some(f) = frames.next_frame().context("capture")? else {
         if frames.truncated {
-            // As those of a BMv2 that was stopped.
+            // Like a capture of a BMv2 that was stopped.
             let path = frames.path().display();
-            tracing::warn!("capture {path}: ends within a frame, which is left out");
+            tracing::warn!("capture {path}: ends within a frame, which is skipped");
         }
         return Ok(None);
     };

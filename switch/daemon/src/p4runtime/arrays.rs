@@ -71,7 +71,7 @@ pub(super) fn write_register(
     Ok(())
 }
 
-/// `None`: every packet is green.
+/// Configures cells of a meter; `None`: every packet is green.
 pub(super) fn set_meter(
     e: &mut Engine,
     name: &str,

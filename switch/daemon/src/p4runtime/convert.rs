@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors, and values in the forms of P4Runtime and of the switch.
+//! Converts errors and values between the forms of P4Runtime and of the switch.
 
 use p4runtime_server::target::{
     CounterValue, EntryId, MeterConfig, Replica, TargetError, TargetErrorKind as Kind,
@@ -32,7 +32,7 @@ pub(super) fn replicas(list: &[Replica]) -> Vec<traffic_manager::Replica> {
         .collect()
 }
 
-/// BMv2 keeps rates per microsecond, too.
+/// Converts rates to packets or bytes per microsecond, as in BMv2.
 pub(super) fn rates(c: MeterConfig) -> MeterRates {
     MeterRates {
         committed_rate: c.committed_rate as f64 / 1e6,
@@ -56,7 +56,7 @@ pub(super) fn out_of_range(kind: &str, name: &str) -> TargetError {
     )
 }
 
-/// The server's mark for compiled entries becomes a variant.
+/// Converts an entry id; the server's mark for compiled entries becomes a variant.
 pub(super) fn entry_id(id: EntryId) -> p4_vm::EntryId {
     match id.compiled_index() {
         Some(index) => p4_vm::EntryId::Compiled(index),

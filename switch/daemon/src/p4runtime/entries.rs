@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entries, default actions and members as the engine has them.
+//! Entries, default actions and members in the form of the engine.
 
 use p4runtime_server::target::{
     ActionCall, EntryAction, EntryId, KeyMatch, MatchValue, TableEntry, TargetError,
@@ -32,7 +32,7 @@ fn convert_match(k: &KeyMatch) -> p4_ir::MatchValue {
     }
 }
 
-/// The action of that name among the table's own.
+/// Finds the action of this name among the table's own actions.
 pub(super) fn convert_action(
     p: &Program,
     t: &Table,
@@ -71,8 +71,8 @@ pub(super) fn convert_action(
     Ok(p4_ir::ActionCall { action, args })
 }
 
-/// Converts an entry's action: its own call, and the choice of its table's action profile that
-/// replaces it.
+/// Converts an entry's action to a call and, for a table with an action profile, the choice that
+/// replaces the call.
 fn convert_entry_action(
     p: &Program,
     t: &Table,
@@ -92,7 +92,7 @@ fn convert_entry_action(
             ),
         ));
     }
-    // Never run.
+    // Never executed.
     let call = p4_ir::ActionCall {
         action: t.action_ids.first().copied().unwrap_or(0),
         args: Vec::new(),
@@ -100,7 +100,7 @@ fn convert_entry_action(
     Ok((call, Some(choice)))
 }
 
-/// Adds an entry as P4Runtime means it: a larger priority wins.
+/// Adds an entry with P4Runtime's priority: larger wins.
 pub fn insert(e: &mut Engine, table: &str, id: EntryId, entry: &TableEntry) -> Result<()> {
     let (call, choice) = {
         let t = find_table(e, table)?;
@@ -111,7 +111,7 @@ pub fn insert(e: &mut Engine, table: &str, id: EntryId, entry: &TableEntry) -> R
         return Err(table_error(TableError::BadKey, table));
     }
     let matches: Vec<_> = entry.matches.iter().map(convert_match).collect();
-    // BMv2's order is the other way round; compiled entries use it.
+    // BMv2's order, which compiled entries use, is the other way round.
     let rank = i64::from(i32::MAX) - i64::from(entry.priority);
     state
         .insert(t, entry_id(id), &matches, rank, call, true)
@@ -137,7 +137,7 @@ pub fn modify(e: &mut Engine, table: &str, id: EntryId, action: &EntryAction) ->
     Ok(())
 }
 
-/// A table and its state.
+/// Returns a table and its state.
 pub(super) fn table_of<'e>(
     e: &'e mut Engine,
     table: &str,
@@ -149,7 +149,7 @@ fn find_table<'e>(e: &'e Engine, table: &str) -> Result<&'e Table> {
     let found = e.image.program.table(table);
     found.ok_or_else(|| not_found("table", table))
 }
-/// Sets the action taken on a miss; `None`: the program's own.
+/// Sets the action taken on a miss; `None` restores the program's own.
 ///
 /// # Errors
 /// The program has no such table or action.
@@ -206,7 +206,7 @@ pub fn set_member(
 /// Creates or replaces a group of an action selector; `None` removes it.
 ///
 /// # Errors
-/// The program has no such profile, or the group a member that is not there.
+/// The program has no such profile, or the group has a member that does not exist.
 pub fn set_group(
     e: &mut Engine,
     profile: &str,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime's operations, carried out between packets on the data plane.
+//! Executes P4Runtime's operations on the data plane between packets.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ pub struct EmbeddedTarget {
 }
 
 impl EmbeddedTarget {
-    /// The switch that this thread runs.
+    /// Wraps the switch that this thread runs.
     pub fn new(plane: Handle) -> Self {
         Self { plane }
     }
@@ -88,7 +88,7 @@ fn loaded(p: &mut Plane) -> Result<&mut Loaded> {
 #[async_trait]
 impl Target for EmbeddedTarget {
     async fn load(&self, program: &[u8]) -> Result<()> {
-        // Compiled here, so that the data plane only swaps.
+        // Compiled on this thread, so that the data plane only has to swap.
         let program = p4_ir::load(program)
             .map_err(|e| TargetError::new(Kind::InvalidProgram, e.to_string()))?;
         let program = Image::new(program);

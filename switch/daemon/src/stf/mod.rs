@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs p4c's packet tests (`.stf`) in virtual time.
 //!
-//! Statements: `add`, `setdefault`, `packet`, `expect`, `mc_*`,
-//! `mirroring_add[_mc]`, `register_*`, `wait`. Table keys and actions may be
-//! given by the end of their name. Among entries the larger priority wins.
+//! Statements: `add`, `setdefault`, `packet`, `expect`, `mc_*`, `mirroring_add[_mc]`,
+//! `register_*`, `wait`. Table keys and actions may be given by the end of their name. Of
+//! several matching entries, the larger priority wins.
 
 mod names;
 mod parse;
@@ -25,7 +25,7 @@ use values::{anything, convert_key, number, words};
 /// Logical time between two packets, long enough for every recirculation.
 const STEP_NS: u64 = 1_000_000_000;
 
-/// Frames by the port that they leave by, in order.
+/// Frames by the port on which they leave, in order.
 #[derive(Default)]
 pub(crate) struct Sent(pub BTreeMap<u32, Vec<Vec<u8>>>);
 
@@ -37,9 +37,9 @@ impl Wire for Sent {
 
 #[derive(Default)]
 struct Expected {
-    /// Number of packets and content do not matter.
+    /// Whether any number of packets with any content is accepted.
     any: bool,
-    /// Hex digits, `*`, and perhaps a final `$`.
+    /// Expected packets: hex digits, `*`, and optionally a final `$`.
     packets: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ struct Runner {
     switch: Switch,
     sent: Sent,
     expected: BTreeMap<u32, Expected>,
-    /// Of multicast groups, in the order in which they were made.
+    /// Nodes of multicast groups, in the order of their creation.
     nodes: Vec<Vec<Replica>>,
     time_ns: u64,
     next_id: u64,
@@ -140,7 +140,7 @@ impl Runner {
                     bail!("register {register} has no cell {index}");
                 }
             }
-            // Registers are zero at the start; reads and meters print only.
+            // Registers are zero at the start; reads and meters only print.
             "register_read"
             | "register_reset"
             | "mirroring_get"
@@ -243,7 +243,7 @@ fn compare(expected: &BTreeMap<u32, Expected>, sent: &Sent) -> Result<()> {
     Ok(())
 }
 
-/// `*` is any digit; `$` at the end means that nothing follows.
+/// Compares a packet: `*` is any digit; `$` at the end means that nothing follows.
 fn compare_packet(want: &str, frame: &[u8]) -> Result<()> {
     use std::fmt::Write as _;
     let mut have = String::with_capacity(frame.len() * 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables and keys by the names that tests give them.
+//! Finds tables and keys by the names that tests use.
 
 use anyhow::{Result, anyhow};
 
@@ -17,7 +17,7 @@ pub(super) fn find_table<'p>(p: &'p Program, name: &str) -> Result<&'p Table> {
         .ok_or_else(|| anyhow!("no table {name}"))
 }
 
-/// `a$1.b` is p4c's way to write `a[1].b`.
+/// Converts p4c's `a$1.b` to `a[1].b`.
 fn bracketed(name: &str) -> String {
     let mut out = String::new();
     let mut chars = name.chars().peekable();

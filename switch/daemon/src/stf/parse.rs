@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parts of the statements of `.stf` files.
+//! Parses parts of the statements of `.stf` files.
 
 use anyhow::{Context, Result, anyhow, bail};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Call {
     pub action: String,
-    /// Name, if given, and value.
+    /// Arguments: name, if given, and value.
     pub args: Vec<(Option<String>, String)>,
 }
 
@@ -14,7 +14,7 @@ pub(super) struct Call {
 pub(super) struct Entry {
     pub table: String,
     pub priority: i64,
-    /// Key and value.
+    /// Match fields: key and value.
     pub matches: Vec<(String, String)>,
     pub action: Call,
 }
@@ -34,7 +34,7 @@ pub(crate) fn hex(s: &str) -> Result<Vec<u8>> {
         .collect()
 }
 
-/// `table [priority] key:value… action(args) [= id]`
+/// Parses `table [priority] key:value… action(args) [= id]`.
 pub(super) fn entry(rest: &str) -> Result<Entry> {
     let rest = rest.split(" = ").next().unwrap_or(rest);
     let open = rest.find('(').ok_or_else(|| anyhow!("no action"))?;

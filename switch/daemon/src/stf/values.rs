@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers and what entries match.
+//! Parses numbers and match values.
 
 use anyhow::{Result, anyhow};
 use num_bigint::BigInt;
@@ -27,7 +27,7 @@ pub(super) fn words(n: &BigInt, width: u32) -> Vec<u64> {
     w
 }
 
-/// `*` digits are don't-care.
+/// Parses a number in which `*` digits are don't-care.
 fn masked(s: &str, width: u32) -> Result<(Vec<u64>, Vec<u64>)> {
     if let Some((v, m)) = s.split_once("&&&") {
         return Ok((words(&number(v)?, width), words(&number(m)?, width)));

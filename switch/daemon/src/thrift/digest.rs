@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! MD5 (RFC 1321), by which clients compare programs; it protects nothing.
+//! MD5 (RFC 1321), with which clients compare programs; it protects nothing.
 
 const SHIFTS: [[u32; 4]; 4] = [
     [7, 12, 17, 22],
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(hex("message digest"), "f96b697d7cb7938d525a2f31aaf161d0");
         let digits = "1234567890".repeat(8);
         assert_eq!(hex(&digits), "57edf4a22be3c955ac49da2e2107b67a");
-        // 55 and 56 bytes: the length fits in the last block, and does not.
+        // 55 and 56 bytes: the length fits in the last block, and does not fit.
         assert_eq!(hex(&"a".repeat(55)), "ef1772b6dff9a122358552954ad0df65");
         assert_eq!(hex(&"a".repeat(56)), "3b0c8ac703f828b04c6c197006d17218");
     }

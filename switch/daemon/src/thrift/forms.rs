@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keys, actions, entries and counts as the service "standard" has them.
+//! Keys, actions, entries and counts in the form of the service "standard".
 
 use p4runtime_server::runtime::{ActionEntry, Entry, Match, Rate, TableError};
 use p4runtime_server::target::CounterValue;
@@ -23,7 +23,7 @@ pub(super) fn priority(a: &Fields, id: i16) -> i32 {
     a.fields(id).map_or(0, |o| o.i32(1))
 }
 
-/// Types of BMv2's `BmMatchParamType`, which are the fields that hold them, less two.
+/// Reads keys; a type of BMv2's `BmMatchParamType` plus two is the number of its field.
 pub(super) fn key(a: &Fields, id: i16) -> Result<Vec<Match>, TableError> {
     let one = |m: &Fields| {
         let kind = i16::try_from(m.i32(1)).ok()?;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ids that p4c gave the objects of a program.
+//! Ids that p4c assigned to the objects of a program.
 
 use serde_json::Value;
 
-/// Kinds of BMv2's `BmResourceType`, and where the JSON has them.
+/// Kinds of BMv2's `BmResourceType`, and their keys in the JSON.
 const ARRAYS: [&str; 6] = [
     "tables",
     "action_profiles",
@@ -13,9 +13,9 @@ const ARRAYS: [&str; 6] = [
     "learn_lists",
 ];
 
-/// Code of a kind that there is not.
+/// Code of an unknown kind.
 pub(super) const BAD_KIND: i32 = 0;
-/// Code of a name that there is not.
+/// Code of an unknown name.
 pub(super) const BAD_NAME: i32 = 1;
 
 pub(super) fn of_name(program: &[u8], kind: i32, name: &str) -> Result<i32, i32> {

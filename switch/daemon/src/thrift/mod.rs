@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! BMv2's runtime services over Thrift, as `simple_switch_CLI`, p4-utils and p4net call them.
 //!
-//! A call is read as a tree of values (`value`), carried out by one of the services on the
-//! device that P4Runtime's clients write to ([`p4runtime_server::Runtime`]), and answered
-//! with a tree. Numbers of fields, codes and names are those of BMv2's interface.
+//! A call is read as a tree of values (`value`), executed by one of the services on the same
+//! device that P4Runtime clients write to ([`p4runtime_server::Runtime`]), and answered with a
+//! tree. Field numbers, codes and names are those of BMv2's interface.
 
 mod digest;
 mod forms;
@@ -26,38 +26,38 @@ use value::{Fields, Value};
 pub(crate) use server::start;
 pub(crate) use simple_switch::change_ports;
 
-/// The device that the services work on.
+/// The device on which the services work.
 #[derive(Clone)]
 pub(crate) struct Services {
     pub runtime: Runtime,
     pub plane: Handle,
     pub about: Arc<About>,
-    /// A program was loaded, and the swap to it is not ended.
+    /// Whether a program was loaded and the swap to it is unfinished.
     pub swapping: Arc<Mutex<bool>>,
 }
 
-/// How the switch was started.
+/// Settings with which the switch was started.
 #[derive(Debug)]
 pub(crate) struct About {
     pub device_id: u64,
     pub thrift_port: u16,
-    /// Another program can be loaded.
+    /// Whether another program can be loaded.
     pub swap: bool,
-    /// Folder of the captures of ports, where they are asked for.
+    /// Folder for captures of ports, if requested.
     pub captures: Option<std::path::PathBuf>,
 }
 
-/// Why a call is not answered with a result.
+/// Reason why a call has no result.
 enum Fault {
-    /// An exception that the interface has: its code.
+    /// An exception of the interface, with its code.
     Code(i32),
     /// No such service or method.
     Unknown,
-    /// Anything that the interface has no code for.
+    /// Any failure for which the interface has no code.
     Failed(String),
 }
 
-/// `None`: a method without a result.
+/// Answer to a call; `None`: a method without a result.
 type Answer = Result<Option<Value>, Fault>;
 
 impl From<anyhow::Error> for Fault {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ports that come and go while the switch runs.
+//! Adds and removes ports while the switch runs.
 
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
@@ -11,7 +11,7 @@ use traffic_manager::PortConfig;
 
 /// Code of the only exception.
 const ERROR: i32 = 1;
-/// Ports of v1model that can have an interface.
+/// Number of v1model ports that can have an interface.
 const PORTS: u32 = 511;
 
 pub(super) async fn call(s: &Services, method: &str, a: &Fields) -> Answer {
@@ -74,7 +74,7 @@ pub(super) async fn call(s: &Services, method: &str, a: &Fields) -> Answer {
     }
 }
 
-/// Interfaces in other namespaces than the switch's are not seen.
+/// Returns whether an interface is up; one in another namespace is not seen.
 fn is_up(name: &str) -> bool {
     let running = InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING;
     getifaddrs()

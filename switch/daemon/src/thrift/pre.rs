@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use super::value::{Fields, Value};
 use super::{Answer, Fault, Services};
 
-/// Code of an error that has none of its own.
+/// Code of an error without a code of its own.
 const ERROR: i32 = 5;
 
-/// Ports of v1model; BMv2 reads no further digits either.
+/// Number of v1model ports; BMv2 reads no more digits either.
 const MOST_PORTS: u32 = 512;
 
 pub(super) async fn call(s: &Services, method: &str, a: &Fields) -> Answer {
@@ -42,7 +42,7 @@ fn done<E: Into<Fault>>(result: Result<(), E>) -> Answer {
     result.map(|()| None).map_err(Into::into)
 }
 
-/// Numbers whose digit is 1, counted from the last.
+/// Returns the positions of the digits that are 1, counted from the last.
 fn set(digits: &[u8]) -> BTreeSet<u32> {
     let from_last = (0..MOST_PORTS).zip(digits.iter().rev());
     from_last

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connections: a thread for each, calls in the order in which they come.
+//! Serves connections: one thread each, calls in the order in which they come.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -19,13 +19,13 @@ use tokio::runtime::Handle;
 use super::value::{Fields, Reader, Value, write_fields};
 use super::{Answer, Fault, Services};
 
-/// Connections at a time; BMv2 has one thread for each, too.
+/// Most connections at a time; BMv2 also has one thread each.
 const MOST_CONNECTIONS: usize = 32;
-/// Longest string, which is a program.
+/// Longest string, which holds a program.
 const LONGEST_BYTES: usize = 64 << 20;
-/// Elements of a list.
+/// Most elements of a list.
 const LONGEST_LIST: usize = 1 << 16;
-/// Of the exception of a method.
+/// Field number of a method's exception.
 const EXCEPTION_FIELD: i16 = 1;
 
 /// Serves until the program ends.
@@ -40,7 +40,7 @@ pub(crate) fn start(listener: std::net::TcpListener, services: Services) -> Resu
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(e) => {
-                    tracing::debug!("Thrift: a connection was not made: {e}");
+                    tracing::debug!("Thrift: a connection failed: {e}");
                     tokio::time::sleep(std::time::Duration::from_millis(100)).await;
                     continue;
                 }
@@ -83,7 +83,7 @@ fn serve(stream: TcpStream, services: &Services, handle: &Handle) -> thrift::Res
     let buffered = TBufferedReadTransport::new(stream);
     let mut input = TBinaryInputProtocol::with_config(buffered, false, config);
     loop {
-        // Ends with an error where the client has gone.
+        // Ends with an error if the client is gone.
         let message = input.read_message_begin()?;
         let args = Reader::new(&mut input).fields()?;
         input.read_message_end()?;
@@ -99,7 +99,7 @@ fn serve(stream: TcpStream, services: &Services, handle: &Handle) -> thrift::Res
     }
 }
 
-/// The bytes of an answer.
+/// Encodes an answer.
 fn reply(call: &TMessageIdentifier, method: &str, answer: Answer) -> thrift::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut out = TBinaryOutputProtocol::new(&mut bytes, true);

@@ -93,22 +93,22 @@ pub(super) async fn call(s: &Services, method: &str, a: &Fields) -> Answer {
     }
 }
 
-/// A queue of BMv2 holds at least one packet that is sent.
+/// Converts a depth: a queue of BMv2 holds at least one packet, which is being sent.
 fn depth(packets: i32) -> u32 {
     packets.cast_unsigned().max(1)
 }
 
-/// Packets per second; none is no limit.
+/// Converts a rate in packets per second; 0 means no limit.
 fn rate(pps: i64) -> u64 {
     pps.cast_unsigned()
 }
 
-/// Out of range where it is negative.
+/// Converts a priority; a negative number becomes out of range.
 fn priority(given: i32) -> usize {
     usize::try_from(given).unwrap_or(usize::MAX)
 }
 
-/// Ports of v1model.
+/// Number of v1model ports.
 const PORTS: u32 = 512;
 
 async fn on(
@@ -120,7 +120,7 @@ async fn on(
     Ok(Some(Value::I32(0)))
 }
 
-/// Changes one port, or all that there are.
+/// Changes one port, or all existing ports.
 ///
 /// # Errors
 /// The data plane has stopped.

@@ -65,7 +65,7 @@ pub(super) async fn call(s: &Services, method: &str, a: &Fields) -> Answer {
         "bm_parse_vset_remove" => done(r.change_value_set(name, Some(a.bytes(3)), false).await),
         "bm_parse_vset_clear" => done(r.change_value_set(name, None, false).await),
         "bm_parse_vset_get" => Ok(Some(data(r.value_set(name).await?))),
-        // Digests go to P4Runtime's clients.
+        // Digests go to P4Runtime clients.
         "bm_learning_ack"
         | "bm_learning_ack_buffer"
         | "bm_learning_set_timeout"
@@ -187,7 +187,7 @@ async fn tables(r: &Runtime, method: &str, a: &Fields) -> Answer {
         "get_meter_rates" => Ok(Some(rates(r.direct_meter(name, handle).await?))),
         "get_entries" => match r.entries(name).await {
             Ok(all) => Ok(Some(Value::structs(all.iter().map(entry)))),
-            // As BMv2, which has no entries to tell of.
+            // Like BMv2, which has no entries to return.
             Err(TableError::InvalidTableName) => Ok(Some(Value::structs([]))),
             Err(e) => Err(e.into()),
         },
@@ -266,7 +266,7 @@ async fn profiles(r: &Runtime, method: &str, a: &Fields) -> Answer {
     }
 }
 
-/// BMv2 has no members and groups to tell of in a profile that there is not.
+/// Makes an answer; like BMv2, one without members and groups if the profile does not exist.
 fn one_or_all(one: bool, found: Result<Vec<Fields>, TableError>) -> Answer {
     match (one, found) {
         (true, Ok(found)) => Ok(found.into_iter().next().map(Value::Struct)),
@@ -280,7 +280,7 @@ fn done<E: Into<Fault>>(result: Result<(), E>) -> Answer {
     result.map(|()| None).map_err(Into::into)
 }
 
-/// Of direct meters the name is that of their array.
+/// Configures a meter array; direct meters are addressed by the name of their array.
 async fn meter_array(r: &Runtime, name: &str, rates: &[Rate]) -> Result<(), MeterError> {
     match r.set_meter(name, None, rates).await {
         Err(MeterError::InvalidName) => {

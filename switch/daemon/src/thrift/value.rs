@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values of any Thrift type, read and written as trees.
+//! Reads and writes values of any Thrift type as trees.
 
 use thrift::protocol::{
     TFieldIdentifier, TInputProtocol, TListIdentifier, TMapIdentifier, TOutputProtocol,
@@ -7,9 +7,9 @@ use thrift::protocol::{
 };
 use thrift::{ProtocolError, ProtocolErrorKind};
 
-/// Structs and lists within each other.
+/// Deepest nesting of structs and lists.
 const MAX_DEPTH: u8 = 8;
-/// Values in one message.
+/// Most values in one message.
 const MAX_VALUES: usize = 1 << 18;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -20,13 +20,13 @@ pub(super) enum Value {
     I64(i64),
     Double(f64),
     Bytes(Vec<u8>),
-    /// All of one type, which an empty list names too.
+    /// A list of values of one type, which is named even if the list is empty.
     List(TType, Vec<Value>),
     Map(Vec<(Vec<u8>, Vec<u8>)>),
     Struct(Fields),
 }
 
-/// Fields of a struct by their numbers.
+/// Fields of a struct by number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Fields(pub Vec<(i16, Value)>);
 
@@ -55,7 +55,7 @@ impl Value {
 }
 
 impl Fields {
-    /// Fields numbered from 1.
+    /// Makes fields numbered from 1.
     pub(super) fn of(values: impl IntoIterator<Item = Value>) -> Self {
         Self((1..).zip(values).collect())
     }
@@ -68,7 +68,7 @@ impl Fields {
         matches!(self.get(id), Some(Value::Bool(true)))
     }
 
-    /// 0 where it is left out.
+    /// Returns an integer field; 0 if it is missing.
     pub(super) fn i64(&self, id: i16) -> i64 {
         match self.get(id) {
             Some(Value::I16(v)) => i64::from(*v),
@@ -78,12 +78,12 @@ impl Fields {
         }
     }
 
-    /// 0 where it is left out.
+    /// Returns an integer field; 0 if it is missing.
     pub(super) fn i32(&self, id: i16) -> i32 {
         i32::try_from(self.i64(id)).unwrap_or(0)
     }
 
-    /// A handle or index; a negative one is none that there is.
+    /// Returns a handle or index; a negative one becomes one that does not exist.
     pub(super) fn u32(&self, id: i16) -> u32 {
         self.i32(id).cast_unsigned()
     }
@@ -102,7 +102,7 @@ impl Fields {
         }
     }
 
-    /// Empty where it is left out or not UTF-8.
+    /// Returns a string field; empty if it is missing or not UTF-8.
     pub(super) fn text(&self, id: i16) -> &str {
         std::str::from_utf8(self.bytes(id)).unwrap_or_default()
     }
@@ -147,7 +147,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A struct, which is what the arguments of a call are.
+    /// Reads a struct; the arguments of a call are one.
     pub(super) fn fields(&mut self) -> thrift::Result<Fields> {
         self.struct_within(MAX_DEPTH)
     }
@@ -196,11 +196,11 @@ impl<'a> Reader<'a> {
                 self.from.read_list_end()?;
                 Value::List(list.element_type, out)
             }
-            // Nothing that is called has any.
+            // No method called here uses such types.
             _ => {
                 return Err(refused(
                     ProtocolErrorKind::NotImplemented,
-                    "a type that no method takes",
+                    "a type that no method accepts",
                 ));
             }
         })
@@ -291,7 +291,7 @@ mod tests {
             deep = Fields::of([Value::Struct(deep)]);
         }
         assert!(read(&bytes(&deep)).is_err());
-        // A list that claims 2^31 - 1 structs.
+        // A list that claims to have 2^31 - 1 structs.
         let claim = [15u8, 0, 1, 12, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0];
         assert!(read(&claim).is_err());
         let whole = bytes(&Fields::of([Value::text("abc"), Value::I64(4)]));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random frames: well formed, cut, damaged."""
+"""Random frames: well formed, truncated, or damaged."""
 
 import random
 
@@ -7,7 +7,7 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 
-# Ethertypes that the program for all entities marks and punts.
+# Ethertypes that the program with all entities marks and punts.
 MARK, PUNT = 0x88B5, 0x88B6
 MARK_BYTES = 11
 
@@ -21,7 +21,7 @@ def payload(r: random.Random) -> bytes:
 
 
 def internet(r: random.Random) -> bytes:
-    """A frame that is well formed, or was."""
+    """Returns a frame that is well formed, or was so before damage."""
     to = r.choice([mac(1), mac(2), mac(3), "ff:ff:ff:ff:ff:ff", "02:00:00:00:00:77"])
     p = Ether(src=mac(r.randint(1, 3)), dst=to)
     if r.random() < 0.2:
@@ -64,7 +64,7 @@ def internet(r: random.Random) -> bytes:
 
 
 def damaged(r: random.Random, f: bytes) -> bytes:
-    """Cut, or with bytes changed after the addresses."""
+    """Returns the frame truncated, or with bytes changed after the addresses."""
     if r.random() < 0.5:
         return f[: r.randint(14, len(f))]
     out = bytearray(f)
@@ -74,10 +74,10 @@ def damaged(r: random.Random, f: bytes) -> bytes:
 
 
 def marked(r: random.Random) -> bytes:
-    """A frame for the program with all entities."""
+    """Returns a frame for the program with all entities."""
     to = r.choice([1, 1, 2, 2, 2, 3, 3, 0x77])
     kind = r.choice([MARK] * 8 + [PUNT, 0x0800, 0x88B9])
-    # Some known to the program, the others spread, so that hashes differ.
+    # Some sources are known to the program; the others are spread, so that hashes differ.
     source = 0x020000001000 | r.randrange(4)
     if r.random() < 0.8:
         source = 0x020000000000 | (r.randrange(256) * 0x9E3779B1) & 0xFFFFFFFF

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The programs that are run, and what is written to both switches."""
+"""The programs to run, and the writes made to both switches."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ REPORT_UDP_PORT = 32766
 
 
 class BinaryInfo(Info):
-    """With types, whose maps the text parser of protobuf cannot fill in classes
-    generated for an older one."""
+    """P4Info with types, whose maps protobuf's text parser cannot fill in classes
+    generated for an older protobuf."""
 
     def __init__(self, path: Path):
         self.message = p4info_pb2.P4Info.FromString(path.read_bytes())
@@ -43,7 +43,7 @@ class Program:
 
 
 def without_times(frame: bytes) -> bytes:
-    """Without the times of a report and the checksum over them."""
+    """Clears the times of a report and the checksum that covers them."""
     is_report = (
         len(frame) >= 42 + 20 + 16
         and frame[12:14] == b"\x08\x00"
@@ -56,7 +56,7 @@ def without_times(frame: bytes) -> bytes:
     out = bytearray(frame)
     out[40:42] = bytes(2)
     # Group and main header: 8 + 12 bytes; ports and queue: 4 + 4; ingress time;
-    # egress time where the bit for it is set.
+    # egress time if its bit is set.
     out[70:78] = bytes(8)
     if frame[54 + 1] & 0x04 or frame[54] & 0x04:
         out[78:86] = bytes(8)
@@ -104,8 +104,8 @@ def named(c: Client, kind: str, name: str) -> int:
 
 
 def configure_entities(c: Client) -> None:
-    """Members, weighted groups, meters without refill (so that colours do not
-    depend on time), direct resources, digests."""
+    """Writes members, weighted groups, meters without refill (so that colours do not
+    depend on time), direct resources and digests."""
     paths = named(c, "action_profiles", "Switch.paths")
     classes = named(c, "action_profiles", "Switch.classes")
 
@@ -117,7 +117,7 @@ def configure_entities(c: Client) -> None:
         m.action.CopyFrom(action)
         insert(action_profile_member=m)
 
-    # Not in the order of their numbers.
+    # Not in the order of their ids.
     for number_, port in ((30, 1), (10, 2), (20, 3)):
         member(paths, number_, call(c, "Switch.forward", port=port, path=number_))
     member(paths, 40, call(c, "Switch.flood"))

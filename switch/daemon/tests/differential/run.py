@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The embedded switch against BMv2: the same P4Runtime writes, the same random
-frames (valid, truncated, malformed), the same frames out of every port; after
-the last one the same registers, counters, packet-ins and digests.
+"""Compares the embedded switch with BMv2: the same P4Runtime writes, the same random
+frames (valid, truncated, malformed), the same frames out of every port; after the
+last frame the same registers, counters, packet-ins and digests.
 
     python switch/daemon/tests/differential/run.py [--packets 2000] [--seed 1]
 
@@ -10,13 +10,13 @@ Two programs: Tidemark's own, and one with every kind of P4Runtime entity
 what it saw.
 
 Both switches run side by side, each on veth interfaces of its own. One frame at
-a time goes into both; what leaves is compared byte by byte, in order for each
-port. Normalised, because the two run on clocks of their own: in reports the
-ingress and egress time and the UDP checksum over them are set to 0. Nothing
-else is. Since a frame is sent only when the one before has left, queues are
+a time goes into both; the outgoing frames are compared byte by byte, in order for
+each port. Only one thing is normalised, because the two run on clocks of their
+own: in reports the ingress and egress time and the UDP checksum that covers them
+are set to 0. As a frame is sent only after the one before has left, queues are
 empty and their depths comparable. BMv2's registers are read through Thrift.
 
-Needs root; prints SKIPPED and ends with 0 where simple_switch_grpc is not on PATH.
+Needs root; prints SKIPPED and exits with 0 if simple_switch_grpc is not on PATH.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def commands(bmv2: Path, logs: Path) -> dict[str, list[str]]:
 
 
 def compare_frames(args: argparse.Namespace, ours: Side, theirs: Side) -> tuple[str, int]:
-    """A summary, and how many packets made a difference."""
+    """Returns a summary, and how many packets made a difference."""
     r = random.Random(args.seed)
     frames_out = reports = found = sent = 0
     for n in range(args.packets):
@@ -74,7 +74,7 @@ def compare_frames(args: argparse.Namespace, ours: Side, theirs: Side) -> tuple[
         have = ours.collect(None)
         want = theirs.collect(sum(len(v) for v in have.values()))
         if want != have:
-            # Late is not different.
+            # A late frame is not a difference.
             for got, side in ((have, ours), (want, theirs)):
                 for p, more in side.collect(1_000_000).items():
                     got[p] += more
@@ -122,10 +122,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--packets", type=int, default=2000, help="into each program")
+    parser.add_argument("--packets", type=int, default=2000, help="packets per program")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--most-differences", type=int, default=5)
-    parser.add_argument("--program", choices=["tidemark", "entities"], help="only this one")
+    parser.add_argument("--program", choices=["tidemark", "entities"], help="run only this one")
     args = parser.parse_args()
     try:
         bmv2 = switches.bmv2_binary()
@@ -135,7 +135,7 @@ def main() -> int:
     try:
         network.enter_new_namespace()
         links(["e", "b"])
-        # Each in a process of its own, forked before it has anything of gRPC.
+        # Each program in a process of its own, forked before gRPC is used.
         found = 0
         for p in (TIDEMARK, ENTITIES):
             if args.program in (None, p.name):

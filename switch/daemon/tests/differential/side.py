@@ -14,11 +14,11 @@ from tidemark_ptf.p4rt import Client
 
 CPU_PORT = 510
 ETH_P_ALL = 3
-# Frames that are to come are waited for this long; after the last one, this
-# much silence ends the turn.
+# How long to wait for expected frames, and the silence after the last frame
+# that ends the turn.
 PATIENCE_S = 0.5
 SILENCE_S = 0.004
-# Without knowing what to come, this long for the first frame.
+# How long to wait for a first frame if the number of frames is unknown.
 NOTHING_S = 0.02
 
 
@@ -42,14 +42,14 @@ class Side:
         self.client: Client | None = None
 
     def connect(self) -> None:
-        """When both switches are started: a process with gRPC in it cannot fork."""
+        """Connects once both switches are started: a process that uses gRPC cannot fork."""
         deadline = time.monotonic() + switches.START_TIMEOUT_S
         while socket.socket().connect_ex(("127.0.0.1", self.grpc)) != 0:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise SetupError(f"{self.name} does not start:\n{switches.tail(self.log)}")
             time.sleep(0.05)
         for port in PORTS:
-            # Hears nothing before it is bound: else it would hear every interface.
+            # Protocol 0: before it is bound, the socket would receive from every interface.
             s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             s.bind((f"{self.name}h{port}", ETH_P_ALL))
             s.setblocking(False)
@@ -65,7 +65,7 @@ class Side:
         self.sockets[port].send(frame)
 
     def collect(self, expected: int | None) -> dict[int, list[bytes]]:
-        """Frames that leave until all is quiet. `expected`: how many there should be."""
+        """Returns the frames that leave until all is quiet; `expected` is their number if known."""
         out: dict[int, list[bytes]] = {port: [] for port in PORTS}
         patience = NOTHING_S if expected is None else PATIENCE_S
         end = time.monotonic() + patience

@@ -11,7 +11,7 @@ from tidemark_lab.bmv2.thrift import Thrift
 
 
 def value(bytestring: bytes) -> int:
-    """Leading zeros mean nothing."""
+    """Returns a number; leading zeros have no meaning."""
     return int.from_bytes(bytestring, "big")
 
 
@@ -21,7 +21,7 @@ def register_sizes(program: Path) -> dict[str, int]:
 
 
 def registers(side: Side) -> dict[str, list[int]]:
-    """Through P4Runtime."""
+    """Reads registers through P4Runtime."""
     names = {r.preamble.id: r.preamble.name for r in side.client.info.message.registers}
     out: dict[str, list[int]] = {}
     for e in side.client.read(p4runtime_pb2.Entity(register_entry={"register_id": 0})):
@@ -31,7 +31,7 @@ def registers(side: Side) -> dict[str, list[int]]:
 
 
 def counters(side: Side) -> dict[tuple, tuple[int, int]]:
-    """Indirect ones by name and index, direct ones by table and key."""
+    """Reads indirect counters by name and index, and direct counters by table and key."""
     info = side.client.info.message
     out = {}
     for c in info.counters:
@@ -51,7 +51,7 @@ def counters(side: Side) -> dict[tuple, tuple[int, int]]:
 
 
 def streamed(side: Side) -> tuple[list[tuple], set[tuple]]:
-    """Packet-ins in their order, and what digests told."""
+    """Returns packet-ins in order, and the contents of digests."""
     packets, digests = [], set()
     while True:
         try:
@@ -69,7 +69,7 @@ def streamed(side: Side) -> tuple[list[tuple], set[tuple]]:
 
 
 def differences(ours: Side, theirs: Side, thrift: Thrift) -> tuple[str, int]:
-    """A summary of what was compared, and how many values differ."""
+    """Returns a summary of the comparison, and how many values differ."""
     found = 0
 
     def compare(what: str, a, b) -> None:

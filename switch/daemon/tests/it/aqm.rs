@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queue management under Tidemark's program: each packet has one report, which is true.
+//! Queue management under Tidemark's program: each packet has one correct report.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ fn be(b: &[u8]) -> u64 {
     b.iter().fold(0, |a, x| (a << 8) | u64::from(*x))
 }
 
-/// A report: of which packet, and what it says.
+/// A report: the packet it is about, and its contents.
 struct Report {
     sequence: u64,
     hw_id: u8,
     packet: u64,
     occupancy: u64,
-    /// Of a drop.
+    /// Reason of a drop.
     reason: Option<u8>,
     flags: u8,
-    /// The packet's IP header.
+    /// IP header of the packet.
     ip: Vec<u8>,
 }
 
@@ -65,7 +65,7 @@ fn with_ecn(mut frame: Vec<u8>, ecn: u8) -> Vec<u8> {
     frame
 }
 
-/// So many packets, one in `gap_ns`; the bytes that waited when each came.
+/// Sends packets, one per `gap_ns`; returns the bytes that waited as each arrived.
 fn send(
     s: &mut Switch,
     packets: u32,
@@ -118,7 +118,7 @@ fn algorithms(ecn: bool) -> [AqmConfig; 3] {
 fn each_packet_has_one_report_and_drops_have_reason_73() {
     for aqm in algorithms(false) {
         let mut s = bottleneck(aqm);
-        // 10 % more than the port takes.
+        // 10 % more than the port can carry.
         let (out, waited) = send(&mut s, 20_000, 111_000, |_| 0);
         let counts = s.port_mut(2).aqm_counts().unwrap();
         let mut told = BTreeMap::new();
@@ -144,7 +144,7 @@ fn each_packet_has_one_report_and_drops_have_reason_73() {
         let left: Vec<u64> = out.on(2).iter().map(|f| sequence_of(&f.2)).collect();
         let reported = told.iter().filter(|(_, reason)| reason.is_none());
         assert_eq!(left, reported.map(|(n, _)| *n).collect::<Vec<_>>());
-        // Of its own registers the program knows that nothing waits.
+        // By its own registers, the program knows that nothing waits.
         let t = s.now_ns();
         let mut out = Captured::default();
         s.receive(1, &tcp(1, 2, 1, FRAME), t);
@@ -153,7 +153,7 @@ fn each_packet_has_one_report_and_drops_have_reason_73() {
     }
 }
 
-/// The limit of the program refuses first, by reason 71 and its own numbers.
+/// The program's limit refuses first, with reason 71 and its own numbers.
 #[test]
 fn the_limit_stays_in_force() {
     let mut s = bottleneck(AqmConfig::CoDel(CoDelConfig::default()));
@@ -179,7 +179,7 @@ fn the_limit_stays_in_force() {
 fn capable_packets_are_marked_and_reports_show_it() {
     for aqm in algorithms(true) {
         let mut s = bottleneck(aqm);
-        // Every other one is ECN-capable.
+        // Every other packet is ECN-capable.
         let (out, _) = send(&mut s, 15_000, 120_000, |i| ECT_0 * (i % 2) as u8);
         let counts = s.port_mut(2).aqm_counts().unwrap();
         assert!(counts.marked_packets > 10, "{aqm:?}: {counts:?}");
@@ -208,7 +208,7 @@ fn capable_packets_are_marked_and_reports_show_it() {
     }
 }
 
-/// All drops and marks are reported, also of packets that are not in the sample.
+/// All drops and marks are reported, even for packets outside the sample.
 #[test]
 fn signals_are_reported_whatever_the_sampling() {
     let any = |bits: u32| KeyMatch {
@@ -276,7 +276,7 @@ fn ipv6_is_marked_too() {
     assert!(marks > 20 && out.on(2).len() == 10_000, "{marks}");
 }
 
-/// Reports that wait in a managed queue are neither marked nor reported.
+/// Reports that wait in a managed queue are neither marked nor reported themselves.
 #[test]
 fn a_report_is_no_packet_to_report() {
     let aqm = AqmConfig::CoDel(CoDelConfig {

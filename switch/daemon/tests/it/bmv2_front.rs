@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program under the name of BMv2's `simple_switch_grpc`, called as scripts call that.
+//! The program under the name of BMv2's `simple_switch_grpc`, called as scripts call it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{BufRead, BufReader, Read as _};
@@ -10,7 +10,7 @@ use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use tidemark_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use tidemark_proto::p4::v1::stream_message_request::Update;
 
-/// A link of that name in `dir`.
+/// Makes a link of that name in `dir`.
 fn front(dir: &Path, name: &str) -> PathBuf {
     let link = dir.join(name);
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tidemark-switch"), &link).unwrap();
@@ -35,9 +35,9 @@ impl Drop for Running {
 /// A switch that is ready.
 pub(crate) struct Started {
     _running: Running,
-    /// Up to the line that it is ready.
+    /// Output up to the line that says that it is ready.
     pub said: String,
-    /// Of P4Runtime.
+    /// Address of P4Runtime.
     pub address: String,
 }
 
@@ -231,7 +231,7 @@ fn what_cannot_be_is_refused_in_words() {
         let said = String::from_utf8_lossy(&out.stderr).into_owned();
         assert!(said.contains(words), "{said}");
         assert!(said.starts_with("error: "), "{said}");
-        // As a wrong command line of any program of ours.
+        // As for a wrong command line of any of our programs.
         assert_eq!(out.status.code(), Some(2), "{said}");
     }
     let out = called(tempfile::tempdir_in(dir.path()).unwrap().path(), &["-h"]);

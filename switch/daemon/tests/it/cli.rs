@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The binary from outside.
+//! Tests the binary from outside.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ fn run(args: &[&str]) -> Output {
     Command::new(BIN).args(args).output().unwrap()
 }
 
-/// Fails with one line that contains `text`.
+/// Asserts that the command fails with one line that contains `text`.
 fn refuses(args: &[&str], text: &str) {
     let o = run(args);
     assert!(!o.status.success(), "{args:?}");

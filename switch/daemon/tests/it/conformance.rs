@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `tidemark-switch conformance`: the repository's own tests, and what BMv2 recorded.
+//! `tidemark-switch conformance`: the repository's own tests, and recordings of BMv2.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn own() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/conformance")
 }
 
-/// Its output, and whether it ended well.
+/// Returns the command's output, and whether it succeeded.
 fn conformance(folder: &Path) -> (String, bool) {
     let o = Command::new(env!("CARGO_BIN_EXE_tidemark-switch"))
         .arg("conformance")
@@ -27,7 +27,7 @@ fn own_programs() {
     assert!(good, "{text}");
     assert_eq!(
         text,
-        "programs that BMv2 takes: 1 of 1 load\npacket tests: 5 of 5 pass\n"
+        "programs BMv2 accepts: 1 of 1 load\npacket tests: 5 of 5 pass\n"
     );
 }
 
@@ -51,7 +51,7 @@ fn differences_are_named_and_are_an_error() {
     );
     std::fs::create_dir(at("frames")).unwrap();
     let frame = "0a0b0c0d0e0f000000010000000000000000";
-    // A frame that BMv2 did not send, one that it did, one that arrives there as it is.
+    // A frame that BMv2 did not send, one that it did, and one that leaves unchanged.
     let recording = format!(
         r#"{{"program": "t", "writes": [], "frames": [
             {{"port": 3, "in": ["{frame}"], "out": {{"2": ["{frame}"]}}}},
@@ -67,7 +67,7 @@ fn differences_are_named_and_are_an_error() {
     );
     assert_eq!(lines[0], difference, "{text}");
     assert!(
-        lines[1].starts_with("difference: programs that BMv2 takes: bad: "),
+        lines[1].starts_with("difference: programs BMv2 accepts: bad: "),
         "{text}"
     );
     assert!(
@@ -75,8 +75,8 @@ fn differences_are_named_and_are_an_error() {
         "{text}"
     );
     assert_eq!(lines[3], "recorded programs: 1 of 1 load", "{text}");
-    assert_eq!(lines[4], "frames: 1 of 2 give what BMv2 sent", "{text}");
-    assert_eq!(lines[5], "programs that BMv2 takes: 0 of 1 load", "{text}");
+    assert_eq!(lines[4], "frames: 1 of 2 leave as BMv2 sent them", "{text}");
+    assert_eq!(lines[5], "programs BMv2 accepts: 0 of 1 load", "{text}");
     assert_eq!(lines[6], "packet tests: 0 of 1 pass", "{text}");
     assert_eq!(lines[7], "error: 3 differences from BMv2", "{text}");
 }
@@ -89,7 +89,7 @@ fn nothing_to_replay_is_an_error() {
 }
 
 test_support::shared_data_test! {
-    /// All that BMv2 recorded.
+    /// Replays all recordings of BMv2.
     fn recorded_truth_of_bmv2() {
         let archive = test_support::golden::shared("bmv2").unwrap().join("golden.tar.xz");
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may call the switch: the programs themselves on real sockets.
+//! Who may call the switch: runs the programs themselves on real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
@@ -34,7 +34,7 @@ fn start(flags: &[&str]) -> Running {
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();
     assert!(line.starts_with("ready: "), "{line}");
-    // Its pipe must not fill up.
+    // The child's pipe must not fill up.
     std::thread::spawn(move || {
         let mut rest = String::new();
         let _ = lines.read_to_string(&mut rest);
@@ -151,8 +151,8 @@ fn what_would_be_open_is_refused_at_start() {
     );
 }
 
-/// Started as root, every thread of the switch goes on without capabilities, and
-/// the data plane's still takes precedence. Needs root; fails without.
+/// Started as root, every thread of the switch continues without capabilities, and the data
+/// plane's thread still has its raised priority. Needs root; fails without.
 #[test]
 fn root_goes_on_without_capabilities() {
     assert!(
@@ -162,8 +162,8 @@ fn root_goes_on_without_capabilities() {
     for flags in [&[][..], &["--user", "nobody"]] {
         let s = start(flags);
         let tasks = format!("/proc/{}/task", s.child.id());
-        // A thread gives precedence up as the first thing that it does, on a busy
-        // machine a little after it was started.
+        // The first thing a thread does is to restore its priority, on a busy machine
+        // shortly after its start.
         let nice_of_threads = || -> Vec<String> {
             let paths = std::fs::read_dir(&tasks)
                 .unwrap()
@@ -174,7 +174,7 @@ fn root_goes_on_without_capabilities() {
                     assert!(status.contains("CapEff:\t0000000000000000"), "{status}");
                     assert_eq!(status.contains("Uid:\t0\t0\t0\t0"), flags.is_empty());
                     let stat = std::fs::read_to_string(path.join("stat")).unwrap();
-                    // After the name, which may have spaces: nice is the 19th of all.
+                    // After the name, which may contain spaces: nice is field 19.
                     let fields = stat.rsplit(')').next().unwrap_or_default();
                     fields.split_whitespace().nth(16).unwrap().to_owned()
                 })
@@ -232,7 +232,7 @@ fn metrics_are_read_by_the_names_of_the_switch_and_no_others() {
     let refused = ask("evil.example");
     assert!(refused.starts_with("HTTP/1.1 421"), "{refused}");
     assert!(refused.contains("--metrics-host"), "{refused}");
-    // One that says nothing is let go.
+    // A client that sends nothing is disconnected.
     let mut silent = TcpStream::connect(&metrics).unwrap();
     silent
         .set_read_timeout(Some(Duration::from_secs(60)))

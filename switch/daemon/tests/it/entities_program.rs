@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Action profiles, selectors, meters, digests and value sets in virtual time:
-//! the program tells in a header what it saw.
+//! Action profiles, selectors, meters, digests and value sets in virtual time: the program
+//! reports in a header what it saw.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common;
@@ -60,7 +60,7 @@ fn exact(bits: u32, value: &[u8], action: EntryAction) -> TableEntry {
 
 fn frame(source: u8, kind: u16) -> Vec<u8> {
     let mut f = mac(1).to_vec();
-    // Spread, so that hashes differ.
+    // Spread out, so that hashes differ.
     f.extend([2, 0]);
     f.extend(u32::from(source).wrapping_mul(0x9E37_79B1).to_be_bytes());
     f.extend(kind.to_be_bytes());
@@ -76,7 +76,7 @@ struct Mark {
     path: u16,
 }
 
-/// The program's mark on a frame into port 2, `None` if it drops it.
+/// Returns the program's mark on a frame into port 2; `None` if the program drops it.
 fn mark(s: &mut Switch, source: u8, time_ns: u64) -> Option<Mark> {
     let mut out = Captured::default();
     s.run_until(time_ns, &mut out);
@@ -114,11 +114,11 @@ fn members_and_groups() {
     let count = |path| chosen.iter().filter(|p| **p == path).count();
     assert!(count(20) > 90 && count(20) < 170, "{}", count(20));
     assert!(count(10) > 35 && count(30) > 35);
-    // Empty: no action, so nothing undoes the drop.
+    // Empty group: no action, so nothing undoes the drop.
     let e = &mut s.loaded_mut().unwrap().engine;
     set_group(e, "Switch.paths", 7, Some(&[])).unwrap();
     assert!(mark(&mut s, 9, 0).is_none());
-    // A member that is gone does nothing either.
+    // A member that does not exist does nothing either.
     let e = &mut s.loaded_mut().unwrap().engine;
     modify(e, "Switch.l2", L2, &EntryAction::Member(99)).unwrap();
     assert!(mark(&mut s, 9, 0).is_none());
@@ -150,7 +150,7 @@ fn action_profile_without_selector() {
 fn meters_refill_in_virtual_time() {
     let mut s = switch();
     let e = &mut s.loaded_mut().unwrap().engine;
-    // One packet a second committed, two at the peak.
+    // Committed: one packet per second; peak: two.
     let rates = MeterRates {
         committed_rate: 1e-6,
         committed_burst: 1.0,
@@ -210,7 +210,7 @@ fn digests_hold_the_fields() {
     let mut want = frame(9, MARK)[6..12].to_vec();
     want.extend([0, 2, 0, 0]);
     assert_eq!(data, want);
-    // Nobody fetches them: they do not pile up.
+    // Digests that are not fetched do not pile up.
     for source in 0..5_000u32 {
         mark(&mut s, source as u8, 0);
     }

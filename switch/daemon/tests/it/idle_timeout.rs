@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Idle timeouts of the running program, over gRPC, with packets of the controller as hits.
+//! Idle timeouts of the running program, over gRPC, with packet-outs as hits.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{BufRead, BufReader, Read as _};
@@ -29,7 +29,7 @@ impl Drop for Running {
     }
 }
 
-/// Started as BMv2 is, with device 0; its address.
+/// Starts a switch as BMv2 is started, with device 0; returns its address.
 fn start(dir: &Path) -> (Running, String) {
     let link = dir.join("simple_switch_grpc");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tidemark-switch"), &link).unwrap();
@@ -58,7 +58,7 @@ fn start(dir: &Path) -> (Running, String) {
     (running, address)
 }
 
-/// Tidemark's program, with idle timeouts in one of its tables; ids of table and action.
+/// Returns Tidemark's program with idle timeouts in one table, and the ids of table and action.
 fn program() -> (p4::ForwardingPipelineConfig, u32, u32) {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4src/build");
     let text = std::fs::read(built.join("tidemark.p4info.txtpb")).unwrap();
@@ -197,7 +197,7 @@ async fn an_idle_entry_is_told_and_a_packet_is_a_hit() {
         })
         .await
         .unwrap();
-    // It only grows without a hit; the packet is on its way.
+    // The idle time only grows without a hit; the packet is on its way.
     let hit = async {
         let mut last = idle;
         loop {
@@ -211,6 +211,6 @@ async fn an_idle_entry_is_told_and_a_packet_is_a_hit() {
     tokio::time::timeout(Duration::from_secs(30), hit)
         .await
         .expect("the packet was no hit");
-    // Idle again.
+    // The entry is idle again.
     notified(&mut stream).await;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `tidemark-switch pcap` on the real program: queueing in virtual time.
+//! `tidemark-switch pcap` with the real program: queueing in virtual time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common;
@@ -10,7 +10,7 @@ use std::process::Command;
 use tidemark_pcap::{ETHERNET, Frames, LINUX_SLL, Writer};
 
 const FRAME_BYTES: usize = 1514;
-/// 1538 bytes at 10 Mb/s.
+/// Time of 1538 bytes at 10 Mb/s.
 const SERVICE_NS: u64 = 1_230_400;
 const DELAY_NS: u64 = 2_000_000;
 const START_NS: u64 = 1_700_000_000_123_456_789;
@@ -23,7 +23,7 @@ fn capture(path: &Path, frames: &[(u64, Vec<u8>)]) {
     w.finish().unwrap();
 }
 
-/// Time and bytes of every frame.
+/// Returns time and bytes of every frame.
 fn frames(path: &Path) -> Vec<(u64, Vec<u8>)> {
     let mut frames = Frames::open(path).unwrap();
     let mut out = Vec::new();
@@ -57,8 +57,8 @@ fn run(input: &Path, out: &Path, more: &[&str]) -> String {
 fn queues_in_virtual_time_and_repeats_exactly() {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("in.pcap");
-    // Twelve at once: one in service, eight wait, three are refused; the last
-    // comes when all is over.
+    // Twelve at once: one in service, eight wait, three are refused; the last frame arrives
+    // when all others are gone.
     let mut list: Vec<(u64, Vec<u8>)> = (0..12)
         .map(|i| (START_NS, common::tcp(1, 2, i, FRAME_BYTES)))
         .collect();
@@ -89,8 +89,8 @@ fn queues_in_virtual_time_and_repeats_exactly() {
     }
 }
 
-/// Nine are let in, and wait for up to 9.8 ms: CoDel drops the first that waits for 5 ms after
-/// one that waited for 1 ms, and its successor goes on.
+/// Nine enter, and wait for up to 9.8 ms: CoDel drops the first that waits for 5 ms after one
+/// that waited for 1 ms, and the next one passes.
 #[test]
 fn a_managed_queue_drops_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
@@ -105,7 +105,7 @@ fn a_managed_queue_drops_and_says_so() {
     assert!(summary.contains(said), "{summary}");
     let sent = frames(&out.join("port-2.pcap"));
     let ids: Vec<u8> = sent.iter().map(|(_, f)| f[41]).collect();
-    // The sixth to wait begins its service at 7.4 ms.
+    // The service of the sixth to wait begins at 7.4 ms.
     assert_eq!(ids, [0, 1, 2, 3, 4, 5, 7, 8]);
     let reports = frames(&out.join("port-9.pcap"));
     assert_eq!(reports.len(), 9, "one for each, the dropped one too");
@@ -143,7 +143,7 @@ fn refused_entries_are_named() {
     assert!(text.contains("update 1") && text.contains("4242"), "{text}");
 }
 
-/// Input with frames that the output would miss is refused.
+/// Input is refused if it has frames that would be missing from the output.
 #[test]
 fn what_is_no_whole_ethernet_capture_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -177,7 +177,7 @@ fn what_is_no_whole_ethernet_capture_is_refused() {
     refused(&cut, "snap length");
 }
 
-/// As that of a switch that was stopped: what is whole is used, and the rest is named.
+/// Like the capture of a switch that was stopped: whole frames are used, the rest is reported.
 #[test]
 fn a_capture_may_end_within_a_frame() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! BMv2's runtime services and P4Runtime: one device.
+//! BMv2's runtime services and P4Runtime on one device.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{Read as _, Write as _};
@@ -60,7 +60,7 @@ impl Client {
         Self(stream)
     }
 
-    /// The answer's struct, and whether it is one of the protocol's own errors.
+    /// Returns the answer's struct, and whether it is one of the protocol's own errors.
     fn call(&mut self, name: &str, args: Struct) -> (bool, Vec<u8>) {
         let mut message = vec![0x80, 1, 0, 1];
         message.extend(blob(name.as_bytes()));
@@ -95,7 +95,7 @@ fn forward(mac: u8, port: u8) -> Struct {
         .field(12, 6, &[0])
 }
 
-/// Field 1, a struct with the code in its field 1.
+/// An exception: field 1, a struct with the code in its field 1.
 fn exception(code: i32) -> Vec<u8> {
     let inner = Struct::default().i32(1, code).end();
     Struct::default().field(12, 1, &inner).end()
@@ -128,7 +128,7 @@ async fn entries_of_both_are_the_same_entries() {
     let config = p4::Entity {
         entity: Some(Entity::TableEntry(p4::TableEntry::default())),
     };
-    // As with BMv2, the program that it was started with is no client's.
+    // As in BMv2, clients cannot use the program given at the start.
     let refused = session.read(config.clone()).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::FailedPrecondition);
     let added = thrift.call("standard:bm_mt_add_entry", forward(1, 1));
@@ -148,7 +148,7 @@ async fn entries_of_both_are_the_same_entries() {
     let read = session.read(config.clone()).await.unwrap();
     assert_eq!(read.len(), 2);
 
-    // A client of P4Runtime takes the first out: the place is taken again.
+    // A P4Runtime client removes the first entry, and its place is used again.
     session.delete(read[0].clone()).await.unwrap();
     let table = || Struct::default().i32(1, 0).text(2, b"Ingress.l2_forward");
     let gone = thrift.call("standard:bm_mt_delete_entry", table().i32(3, 0));
@@ -175,7 +175,7 @@ fn what_is_no_call_ends_a_connection_and_nothing_else() {
         let (is_error, answer) = client.call(unknown, Struct::default());
         assert!(is_error, "{unknown}: {answer:?}");
     }
-    // Arguments of other types are as if left out.
+    // Arguments of other types count as missing.
     let odd = Struct::default().text(1, b"x").i32(2, 5).text(3, b"y");
     let answer = client.call("standard:bm_mt_get_num_entries", odd);
     assert_eq!(answer, (false, exception(7)));
@@ -230,7 +230,7 @@ fn queues_by_packets_per_second_and_one_by_one() {
     }
 }
 
-/// Frames of a capture.
+/// Returns the frames of a capture.
 fn frames(path: &Path) -> Vec<Vec<u8>> {
     let mut file = tidemark_pcap::Frames::open(path).unwrap();
     let mut out = Vec::new();
@@ -273,7 +273,7 @@ fn ports_come_and_go_and_all_frames_are_copied() {
         let frame = crate::common::tcp(1, 2, 7, 200);
         h1.send(&frame);
         assert_eq!(h2.receive().unwrap(), frame);
-        // Written by then: the frame was sent after it was copied, in the same pass.
+        // Already written: the frame was copied before it was sent, in the same pass.
         for file in ["s1-eth1_in.pcap", "s1-eth2_out.pcap"] {
             let deadline = std::time::Instant::now() + Duration::from_secs(5);
             while !frames(&dir.path().join(file)).contains(&frame) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Super-frames through real interfaces, against the kernel's own segmentation.
+//! Super-frames through real interfaces, compared with the kernel's own segmentation.
 //! Needs root.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -31,7 +31,7 @@ fn all(cutter: &mut Cutter) -> Vec<Vec<u8>> {
     segments
 }
 
-/// A hundred thousand with `TIDEMARK_SUPER_FRAMES=100000`.
+/// Number of super-frames; set `TIDEMARK_SUPER_FRAMES=100000` for a hundred thousand.
 fn count() -> u64 {
     std::env::var("TIDEMARK_SUPER_FRAMES").map_or(3_000, |n| n.parse().expect("a number"))
 }
@@ -40,7 +40,7 @@ fn count() -> u64 {
 fn segments_are_those_of_the_kernel() {
     in_namespace(|| {
         add_veth("p1", "h1");
-        // The kernel cuts what this device cannot take whole.
+        // The kernel cuts super-frames that this device cannot take whole.
         offloads_off("h1");
         let (from, to) = (Host::open("h1"), Host::open("p1"));
         from.use_vnet();
@@ -61,7 +61,7 @@ fn segments_are_those_of_the_kernel() {
     });
 }
 
-/// Takes the next frame of the port, cut into segments.
+/// Takes the port's next frame, cut into segments.
 fn next(port: &mut Interface) -> Vec<Vec<u8>> {
     let deadline = Instant::now() + Duration::from_secs(5);
     while port.peek().is_none() {
@@ -85,7 +85,7 @@ fn super_frames_pass_the_ring_whole() {
         host.use_vnet();
         let mut r = Random(2);
         let mut segments = 0;
-        // Short and long ones, and single frames between them, in order.
+        // Short and long super-frames, and single frames between them, in order.
         for n in 0..300 {
             let (frame, vnet) = super_frame(&mut r, n);
             host.send_as(&frame, &vnet);

@@ -25,7 +25,7 @@ fn open_ports() -> (BTreeMap<u32, Interface>, [Host; 3]) {
     let mut ports = BTreeMap::new();
     for (n, p, h) in names {
         add_veth(p, h);
-        // The way another namespace's interface is opened.
+        // Interfaces of other namespaces are opened in this way.
         let mut i = netns::within(&namespace_path(), || Interface::open(p)).unwrap();
         // A raw host would see super-frames.
         i.merge = false;
@@ -99,7 +99,7 @@ fn super_frames_that_cannot_be_cut_are_counted_and_not_passed_on() {
             (0, 1),
             "segments above the MTU"
         );
-        // The port goes on with the next.
+        // The port continues with the next frame.
         let whole = common::tcp(1, 2, 1, 1514);
         host.send(&whole);
         wait_for_frame(&port);

@@ -7,7 +7,7 @@ use common::{Captured, REPORT_PORT, internet_checksum, limit, mac, tcp, tidemark
 use traffic_manager::{PortConfig, Switch};
 
 const FRAME: usize = 1514;
-/// 1538 bytes at 100 Mb/s.
+/// Time of 1538 bytes at 100 Mb/s.
 const SERVICE_NS: u64 = 123_040;
 
 fn slow_port(s: &mut Switch, port: u32) {
@@ -92,7 +92,7 @@ fn report_says_what_happened() {
         assert_eq!(be(&md[5..8]), waiting, "occupancy on arrival");
         let arrival = 1_000_000 + i as u64 * 1_000;
         assert_eq!(be(&md[8..16]), arrival);
-        // Service begins when the one before is through; us resolution.
+        // Service begins when the previous frame is done; µs resolution.
         let start = 1_000_000 + i as u64 * SERVICE_NS;
         assert_eq!(be(&md[16..24]), start / 1000 * 1000);
         assert_eq!(be(&md[24..28]), 100_000, "limit");
@@ -111,7 +111,7 @@ fn rate_and_delay_are_exact() {
     for i in 0..500u32 {
         s.receive(1, &tcp(1, 2, i, FRAME), 0);
     }
-    // However late the thread comes, the times are the logical ones.
+    // However late the thread is, the times are the logical ones.
     s.run_until(1_000_000_000, &mut out);
     let sent = out.on(2);
     assert_eq!(sent.len(), 500);
@@ -186,7 +186,7 @@ fn own_queue_drops_are_counted() {
     let p = s.port_mut(2);
     assert_eq!(p.tail_dropped_packets, 6);
     assert_eq!(p.tail_dropped_bytes, 6 * FRAME as u64);
-    // The register healed: the next packet meets an empty queue.
+    // The register recovers: the next packet finds an empty queue.
     s.receive(1, &tcp(1, 2, 11, FRAME), 2_000_000_000);
     s.receive(1, &tcp(1, 2, 12, FRAME), 2_000_000_000);
     s.run_until(3_000_000_000, &mut out);
@@ -260,7 +260,7 @@ fn reports_have_the_tag_of_the_key_and_what_hosts_send_has_none() {
     let counters = tidemark_switch::tagging::tag_reports(&mut s, keys.clone(), 7);
     limit(&mut plain, 2, 1);
     limit(&mut s, 2, 1);
-    // A host's own idea of a report, to another host and by the same ports.
+    // A report forged by a host, to another host and with the same ports.
     let mut forged = tcp(1, 3, 0, 42 + 92);
     forged[23] = 17;
     forged[36..38].copy_from_slice(&32766u16.to_be_bytes());

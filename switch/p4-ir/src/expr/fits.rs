@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which arithmetic is wide enough for an expression.
+//! Decides which arithmetic is wide enough for an expression.
 
 use super::range::magnitude_bits;
 use super::tree::{BinOp, Expr, HeaderRef, UnOp, Widths, WrapOp};
@@ -7,7 +7,7 @@ use super::tree::{BinOp, Expr, HeaderRef, UnOp, Widths, WrapOp};
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Need {
     Exact,
-    /// Only the low bits that the word holds.
+    /// Only the low bits that fit in the word.
     Low,
 }
 
@@ -18,7 +18,7 @@ pub(super) fn need(low_bits: Option<u32>, word_bits: u32) -> Need {
     }
 }
 
-/// Can `e` be computed in wrapping words of `n` bits?
+/// Returns whether `e` can be computed in wrapping words of `n` bits.
 pub(super) fn fits(e: &Expr, need: Need, n: u32, w: &dyn Widths) -> bool {
     let bounded = || need == Need::Low || magnitude_bits(e, w).is_some_and(|b| b < n);
     match e {
@@ -65,7 +65,7 @@ pub(super) fn fits(e: &Expr, need: Need, n: u32, w: &dyn Widths) -> bool {
                     }
                 }
                 BinOp::And => {
-                    // A small mask makes the result exact whatever the rest is.
+                    // A small mask makes the result exact, whatever the other operand is.
                     if need == Need::Low || is_mask(&p.0, n) || is_mask(&p.1, n) {
                         both(Need::Low)
                     } else {
@@ -80,7 +80,7 @@ pub(super) fn fits(e: &Expr, need: Need, n: u32, w: &dyn Widths) -> bool {
                     }
                 }
                 BinOp::Div | BinOp::Mod | BinOp::Shr => both(Need::Exact),
-                // Unsigned values of the full word compare equal as they wrap.
+                // Unsigned values of the full word still compare equal after wrapping.
                 BinOp::Eq | BinOp::Ne => {
                     both(Need::Exact)
                         || (both(Need::Low)
@@ -104,7 +104,7 @@ fn is_mask(e: &Expr, n: u32) -> bool {
     }
 }
 
-/// Never negative and at most `n` bits wide.
+/// Returns whether the value is never negative and at most `n` bits wide.
 fn unsigned_word(e: &Expr, n: u32, w: &dyn Widths) -> bool {
     match e {
         Expr::Const(c) => *c >= 0,

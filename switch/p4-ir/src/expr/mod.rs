@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Expressions, and the arithmetic that is wide enough for each.
+//! Expressions, and an arithmetic wide enough for each.
 //!
-//! BMv2 computes with unbounded signed integers and cuts values only when they
-//! are stored. [`TypedExpr::new`] finds for each expression the cheapest
-//! arithmetic that gives the same result: wrapping 64 bits, wrapping 128 bits,
-//! or integers without bound.
+//! BMv2 computes with unbounded signed integers and truncates values only when they
+//! are stored. [`TypedExpr::new`] finds for each expression the cheapest arithmetic
+//! that gives the same result: wrapping 64 bits, wrapping 128 bits, or unbounded
+//! integers.
 
 mod fits;
 mod range;

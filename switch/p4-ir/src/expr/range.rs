@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bounds of an expression's value.
+//! Bounds on an expression's value.
 
 use num_traits::ToPrimitive;
 
 use super::tree::{BinOp, Expr, UnOp, Widths, WrapOp};
 
-/// Never negative.
+/// Returns whether the value is never negative.
 pub(super) fn unsigned(e: &Expr, w: &dyn Widths) -> bool {
     match e {
         Expr::Const(c) => *c >= 0,
@@ -30,7 +30,7 @@ pub(super) fn unsigned(e: &Expr, w: &dyn Widths) -> bool {
     }
 }
 
-/// `Some(b)`: the value lies in (-2^b, 2^b).
+/// Returns `Some(b)` if the value lies in (-2^b, 2^b).
 pub(super) fn magnitude_bits(e: &Expr, w: &dyn Widths) -> Option<u32> {
     let of = |x: &Expr| magnitude_bits(x, w);
     Some(match e {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Expressions without what makes no difference.
+//! Removes parts of expressions that make no difference.
 
 use num_bigint::BigInt;
 
@@ -7,8 +7,8 @@ use super::range::{magnitude_bits, unsigned};
 use super::tree::{BigConst, BinOp, Expr, UnOp, Widths, WrapOp};
 use crate::bits::mask64;
 
-/// Drops masks that change nothing: p4c masks after every operation, and a
-/// store masks once more. `low_bits` as in [`TypedExpr::new`].
+/// Removes masks that change nothing: p4c masks after every operation, and a store masks
+/// again. `low_bits` as in [`TypedExpr::new`].
 pub(crate) fn simplify(e: Expr, low_bits: Option<u32>, w: &dyn Widths) -> Expr {
     match e {
         Expr::Bin(BinOp::And, p) => {
@@ -77,7 +77,7 @@ pub(crate) fn simplify(e: Expr, low_bits: Option<u32>, w: &dyn Widths) -> Expr {
     }
 }
 
-/// `Some(n)`: the constant 2^n - 1.
+/// Returns `Some(n)` for the constant 2^n - 1.
 fn ones(e: &Expr) -> Option<u32> {
     match e {
         Expr::Const(c) if *c > 0 && (*c as u64 + 1).is_power_of_two() => Some(c.trailing_ones()),

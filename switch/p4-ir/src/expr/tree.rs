@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 
 use crate::field::FieldRef;
 
-/// Operators with two operands, on integers without bound.
+/// Binary operators on unbounded integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum BinOp {
@@ -29,7 +29,7 @@ pub enum BinOp {
     BoolOr,
 }
 
-/// Operators with one operand.
+/// Unary operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnOp {
     /// `~`.
@@ -38,18 +38,18 @@ pub enum UnOp {
     BoolNot,
     /// `-`.
     Neg,
-    /// Any value to 0 or 1.
+    /// Converts any value to 0 or 1.
     Bool,
 }
 
 /// Casts to a width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrapOp {
-    /// Into the signed range of the width.
+    /// Wraps into the signed range of the width.
     TwosComplement,
-    /// Clamp to the unsigned range.
+    /// Clamps to the unsigned range.
     SaturateUnsigned,
-    /// Clamp to the signed range.
+    /// Clamps to the signed range.
     SaturateSigned,
 }
 
@@ -58,52 +58,52 @@ pub enum WrapOp {
 pub enum Expr {
     /// A constant.
     Const(i64),
-    /// A constant beyond `i64`.
+    /// A constant that does not fit `i64`.
     BigConst(Box<BigConst>),
     /// A field.
     Field(FieldRef),
-    /// Field number `field` of the element of `stack` extracted last.
+    /// Field number `field` of the most recently extracted element of `stack`.
     #[allow(missing_docs)]
     StackLast { stack: u32, field: u32 },
-    /// Field of the stack element that `index` selects; 0 outside.
+    /// Field of the stack element that `index` selects; 0 outside the stack.
     #[allow(missing_docs)]
     StackAt {
         stack: u32,
         field: u32,
         index: Box<Expr>,
     },
-    /// An action's argument: offset in words into its data.
+    /// An action's argument, at an offset in words into the action's data.
     #[allow(missing_docs)]
     Arg { offset: u32, width: u32 },
-    /// One operand.
+    /// A unary operation.
     Un(UnOp, Box<Expr>),
-    /// Two operands.
+    /// A binary operation.
     Bin(BinOp, Box<(Expr, Expr)>),
-    /// Condition, then, else.
+    /// A conditional: condition, then, else.
     Cond(Box<(Expr, Expr, Expr)>),
-    /// Cast to that many bits.
+    /// A cast to that many bits.
     Wrap(WrapOp, u32, Box<Expr>),
-    /// Both invalid, or both valid with equal fields.
+    /// Whether both headers are invalid, or both valid with equal fields.
     HeadersEqual(Box<(HeaderRef, HeaderRef)>),
-    /// All elements equal.
+    /// Whether all elements of two stacks are equal.
     StacksEqual(u32, u32),
-    /// Index of the element extracted last.
+    /// Index of the most recently extracted element.
     LastIndex(u32),
 }
 
-/// A header that a primitive or an expression names.
+/// A header named by a primitive or an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HeaderRef {
-    /// The header of this number.
+    /// The header with this number.
     Of(u32),
-    /// The element of a stack that `index` selects; none outside the stack.
+    /// The stack element that `index` selects; no header if outside the stack.
     #[allow(missing_docs)]
     At { stack: u32, index: Box<Expr> },
 }
 
-/// Widths of things that only the program knows.
+/// Widths that only the program knows.
 pub trait Widths {
-    /// Width and sign of field `field` of the elements of `stack`.
+    /// Returns width and sign of field `field` of the elements of `stack`.
     fn stack_field(&self, stack: u32, field: u32) -> (u32, bool);
 }
 
@@ -117,7 +117,7 @@ pub struct BigConst {
 }
 
 impl BigConst {
-    /// Any value.
+    /// Takes any value.
     pub fn new(value: BigInt) -> Self {
         let mut w = [0u64; 2];
         crate::bits::words_from_big(&value, 128, &mut w);

@@ -58,7 +58,7 @@ impl<'a> Loader<'a> {
     pub(super) fn primitive(&self, op: &str, v: &Value, count: usize) -> Result<Primitive> {
         let given = array(v, "parameters")?;
         let read = Cell::new(0);
-        // The next parameter. All must be read.
+        // Returns the next parameter; all must be read.
         let p = || -> Result<&Value> {
             let n = read.replace(read.get() + 1);
             given.get(n).ok_or_else(|| {
@@ -119,7 +119,7 @@ impl<'a> Loader<'a> {
                 target: jump_target(p()?)?,
             },
             "mark_to_drop" => match given {
-                // p4c gave none before 2019.
+                // p4c passed no parameter before 2019.
                 [] => self.drop(None)?,
                 _ => self.drop(Some(p()?))?,
             },
@@ -188,7 +188,7 @@ impl<'a> Loader<'a> {
                     .to_owned(),
             },
             "log_msg" => self.log(p()?, p()?)?,
-            // The receiver means nothing: there is one controller.
+            // The receiver has no meaning: there is one controller.
             "generate_digest" => {
                 self.exact(p()?)?;
                 Primitive::Digest {
@@ -203,7 +203,7 @@ impl<'a> Loader<'a> {
         Ok(primitive)
     }
 
-    /// Of the header of standard metadata, or of a copy of it that an action was given.
+    /// Drops through standard metadata, or through a copy of it that the action was given.
     fn drop(&self, header: Option<&Value>) -> Result<Primitive> {
         let Some(h) = header else {
             let std = &self.program.std;
@@ -229,7 +229,7 @@ impl<'a> Loader<'a> {
         self.assignment(dst, value)
     }
 
-    /// `dst = a op b` of P4_14; without `a`, that of `dst`.
+    /// `dst = a op b` of P4_14; without `a`, `dst = dst op b`.
     fn compute(&self, op: BinOp, dst: &Value, a: Option<&Value>, b: &Value) -> Result<Primitive> {
         let both = (self.operand(a.unwrap_or(dst), 0)?, self.operand(b, 0)?);
         self.assignment(self.destination(dst)?, Expr::Bin(op, Box::new(both)))
@@ -254,7 +254,7 @@ impl<'a> Loader<'a> {
         })
     }
 
-    /// The cheapest instruction that stores `value` in `dst`.
+    /// Returns the cheapest instruction that stores `value` in `dst`.
     pub(super) fn assignment(&self, dst: FieldRef, value: Expr) -> Result<Primitive> {
         let value = simplify(value, (!dst.variable).then_some(dst.width), &self.program);
         if dst.variable {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Calculations, checksums, and the arrays of state.
+//! Calculations, checksums, and arrays of state.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::error::{LoadError, Result, bail, bail_at};
 use crate::field::FieldRef;
 use crate::program::{CounterArray, MeterArray, RegisterArray};
 
-/// Words that a cell of a counter or meter takes when the program runs.
+/// Words that a cell of a counter or meter occupies while the program runs.
 const COUNTER_WORDS: usize = 2;
 const METER_WORDS: usize = 8;
 
@@ -69,17 +69,14 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// There may be as many as there is memory for.
+    /// Checks that the memory suffices for these cells and all cells before them.
     fn cells(&mut self, at: &Value, name: &str, size: usize, words: usize) -> Result<()> {
         self.cell_words = self.cell_words.saturating_add(size.saturating_mul(words));
         if Vec::<u64>::new()
             .try_reserve_exact(self.cell_words)
             .is_err()
         {
-            bail_at!(
-                at,
-                "{name}: its {size} cells are more than this machine has memory for"
-            );
+            bail_at!(at, "{name}: not enough memory for its {size} cells");
         }
         Ok(())
     }
@@ -100,7 +97,7 @@ impl Loader<'_> {
     pub(super) fn calculation(&self, algo: &str, input: &[Value]) -> Result<Calculation> {
         let algorithm = match algo {
             "csum16" => Algorithm::Csum16,
-            // The custom variants start as the standard ones.
+            // The custom variants start out as the standard ones.
             "crc16" | "crc16_custom" => Algorithm::Crc16,
             "crc32" | "crc32_custom" => Algorithm::Crc32,
             "crcCCITT" => Algorithm::CrcCcitt,
@@ -145,7 +142,7 @@ impl Loader<'_> {
         })
     }
 
-    /// Slot of the validity bit; none of metadata, which is always valid.
+    /// Returns the slot of the validity bit; `None` for metadata, which is always valid.
     fn validity(&self, header: u32) -> Option<u32> {
         let header = self.program.headers.get(header as usize);
         header.filter(|h| !h.metadata).map(|h| h.valid)
@@ -201,7 +198,7 @@ impl Loader<'_> {
     }
 }
 
-/// The entries of its table are the cells of a direct one: its own number is 0.
+/// Reads name and size; a direct array has size 0, as its cells are its table's entries.
 fn name_and_size<'a>(a: &'a Value, kind: &str) -> Result<(&'a str, usize)> {
     let name = string(a, "name")?;
     if flag(a, "is_direct") {
@@ -211,7 +208,7 @@ fn name_and_size<'a>(a: &'a Value, kind: &str) -> Result<(&'a str, usize)> {
     Ok((name, size))
 }
 
-/// Appends a field, to the last piece where the two are neighbours in one word.
+/// Appends a field; if it adjoins the last piece in the same word, the two are joined.
 fn push_field(out: &mut Vec<CalcInput>, field: FieldRef, valid: Option<u32>) {
     if field.width > 64 || field.variable {
         out.push(CalcInput::Field { field, valid });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Constant arguments of actions, and of log messages.
+//! Constant arguments of actions and of log messages.
 
 use num_traits::ToPrimitive;
 use serde_json::Value;
@@ -27,7 +27,7 @@ impl Loader<'_> {
         })
     }
 
-    /// Constant arguments, from JSON hexstrs.
+    /// Reads constant arguments from JSON hexstrs.
     pub(super) fn constant_args(&self, action: u32, data: &Value) -> Result<Vec<u64>> {
         let a = self
             .program

@@ -10,11 +10,11 @@ use crate::error::{LoadError, Result, bail_at};
 use crate::expr::{BigConst, BinOp, Expr, HeaderRef, TypedExpr, UnOp, WrapOp, simplify};
 use crate::field::FieldRef;
 
-/// Nesting that the recursive evaluator is trusted with.
+/// Deepest nesting allowed for the recursive evaluator.
 const MAX_DEPTH: u32 = 200;
 
 impl Loader<'_> {
-    /// The operand as a number whose exact value matters.
+    /// Reads the operand as a number whose exact value matters.
     pub(super) fn exact(&self, v: &Value) -> Result<TypedExpr> {
         Ok(TypedExpr::new(self.operand(v, 0)?, None, &self.program))
     }
@@ -32,7 +32,7 @@ impl Loader<'_> {
         };
         Ok(match kind {
             "field" => match value.get(0).filter(|h| h.is_object()) {
-                // Of an element that an index selects: p4c's `stack[index].isValid()`.
+                // An element selected by an index: p4c's `stack[index].isValid()`.
                 Some(element) => {
                     let (stack, index) = self.element(element, depth)?;
                     match value.get(1).and_then(Value::as_str).unwrap_or_default() {
@@ -189,7 +189,7 @@ impl Loader<'_> {
         }
     }
 
-    /// `access_field(dereference_header_stack(stack, index), field)`.
+    /// Reads `access_field(dereference_header_stack(stack, index), field)`.
     fn access_field(&self, v: &Value, depth: u32) -> Result<Expr> {
         let (stack, index) = self.element(get(v, "left")?, depth)?;
         // The field is an index into the header type.
@@ -217,7 +217,7 @@ impl Loader<'_> {
         })
     }
 
-    /// An operand that is written to.
+    /// Reads an operand that is written to.
     pub(super) fn destination(&self, v: &Value) -> Result<FieldRef> {
         match string(v, "type")? {
             "field" => {
@@ -249,7 +249,7 @@ impl Loader<'_> {
         }
     }
 
-    /// The element of a stack that an index selects at run time.
+    /// Reads a stack element that an index selects at run time.
     fn element(&self, v: &Value, depth: u32) -> Result<(u32, Expr)> {
         let e = inner(v);
         match string(e, "op")? {
@@ -289,7 +289,7 @@ impl Loader<'_> {
         })
     }
 
-    /// One of the members is valid.
+    /// Returns an expression that tells whether any member is valid.
     fn valid_union(&self, v: &Value) -> Result<Expr> {
         let u = get(v, "right")?;
         let mut members = Vec::new();
@@ -324,7 +324,7 @@ impl Loader<'_> {
         Ok(and(valid, equal))
     }
 
-    /// Members of two unions of one type.
+    /// Pairs the members of two unions of one type.
     pub(super) fn union_pairs(&self, a: &Value, b: &Value) -> Result<Vec<(u32, u32)>> {
         let (x, y) = (self.union_operand(a)?, self.union_operand(b)?);
         if x.len() != y.len() {
@@ -334,7 +334,7 @@ impl Loader<'_> {
     }
 }
 
-/// Without the expressions that p4c wraps an expression in.
+/// Returns the expression without those that p4c wraps it in.
 fn inner(v: &Value) -> &Value {
     let mut v = v;
     while v.get("op").is_none()
@@ -345,7 +345,7 @@ fn inner(v: &Value) -> &Value {
     v
 }
 
-/// Type of an operand, or the operator of an expression.
+/// Returns the type of an operand, or the operator of an expression.
 fn kind(v: &Value) -> &str {
     let v = inner(v);
     opt_str(v, "op").or(opt_str(v, "type")).unwrap_or("?")

@@ -26,7 +26,7 @@ impl Loader<'_> {
                             fields.extend(&h.fields);
                         }
                     }
-                    // A constant copies to nowhere.
+                    // A constant has nothing to be copied to.
                     "hexstr" => {}
                     other => bail_at!(l, "\"{other}\" in a field list"),
                 }
@@ -39,7 +39,7 @@ impl Loader<'_> {
     }
 }
 
-/// Metadata fields are alone in their words, mostly neighbours, and copied in
+/// Builds a list in which adjacent metadata fields, each alone in its words, are copied in
 /// runs.
 fn field_list(fields: &[FieldRef], metadata_end: usize) -> FieldList {
     let mut out = FieldList::default();

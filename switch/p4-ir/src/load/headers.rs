@@ -15,7 +15,7 @@ use crate::field::FieldRef;
 use crate::header::{Header, Stack};
 use crate::parse_graph::ParserErrors;
 
-/// Bound on the words of one packet's header vector.
+/// Most words of a packet's header vector.
 const MAX_WORDS: usize = 1 << 16;
 
 struct FieldType<'a> {
@@ -33,12 +33,12 @@ impl<'a> Loader<'a> {
         }
         let unions = self.union_types()?;
         let instances = self.top("headers")?;
-        // Metadata first, so that clearing it is one fill.
+        // Metadata first, so that a single fill clears it.
         let mut next_slot = 0usize;
         for metadata in [true, false] {
             for h in instances {
                 let (name, kind) = (string(h, "name")?, string(h, "header_type")?);
-                // p4c declares some unions as metadata, of a type that is no header's.
+                // p4c declares some unions as metadata, with a type that is no header type.
                 if let (None, Some(members)) = (types.get(kind), unions.get(kind)) {
                     if !metadata {
                         self.declared_as_header(name, members, |l, name, kind| {

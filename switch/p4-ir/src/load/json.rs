@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Typed access to JSON with errors that name the key.
+//! Typed access to JSON, with errors that name the key.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -29,7 +29,7 @@ pub(super) fn string<'a>(v: &'a Value, key: &str) -> Result<&'a str> {
         .ok_or_else(|| missing(v, key, "a string"))
 }
 
-/// The value of an operand of this type.
+/// Returns the value of an operand of this type.
 pub(super) fn of_type<'a>(v: &'a Value, kind: &str) -> Result<&'a str> {
     match string(v, "type")? {
         found if found == kind => string(v, "value"),
@@ -47,13 +47,13 @@ pub(super) fn number(v: &Value, key: &str) -> Result<u64> {
         .ok_or_else(|| missing(v, key, "a number"))
 }
 
-/// A number of cells or entries.
+/// Reads a number of cells or entries.
 pub(super) fn size(v: &Value, key: &str) -> Result<usize> {
     let n = usize::try_from(number(v, key)?);
-    n.map_err(|_| missing(v, key, "a number that this machine can count to"))
+    n.map_err(|_| missing(v, key, "a number within this machine's range"))
 }
 
-/// A width or length, below 2^20.
+/// Reads a width or length, below 2^20.
 pub(super) fn small(v: &Value, key: &str) -> Result<u32> {
     let n = number(v, key)?;
     u32::try_from(n)
@@ -78,7 +78,7 @@ pub(super) fn hex_u32(v: &Value, text: &str) -> Result<u32> {
         .ok_or_else(|| LoadError::new(format!("\"{text}\" is out of range")).at(v))
 }
 
-/// A pair of strings, such as `[header, field]`.
+/// Reads a pair of strings, such as `[header, field]`.
 pub(super) fn pair(v: &Value) -> Result<(&str, &str)> {
     match v.as_array().map(Vec::as_slice) {
         Some([a, b]) => match (a.as_str(), b.as_str()) {

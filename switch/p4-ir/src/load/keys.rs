@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keys of tables, and their constant entries.
+//! Keys of tables and their constant entries.
 
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ impl<'a> Loader<'a> {
             let target = get(k, "target")?;
             if target.is_object() || target.get(0).is_some_and(Value::is_object) {
                 let name = opt_str(k, "name").unwrap_or("?");
-                bail!("key {name}: an element selected at run time as a key is not supported");
+                bail!("key {name}: a stack element selected at run time is not supported as a key");
             }
             let (h, f) = pair(target)?;
             let field = self.field(h, f)?;
@@ -35,7 +35,7 @@ impl<'a> Loader<'a> {
                 Some(m) => Some(self.constant_words(k, m, field.width)?),
                 None => None,
             };
-            // Small fields share a word; a wide one begins its own.
+            // Small fields share a word; a wide field starts its own.
             if field.width > 64 || used + field.width > 64 {
                 if used > 0 {
                     word += 1;
@@ -78,7 +78,7 @@ impl<'a> Loader<'a> {
                 |key: &str| -> Result<Vec<u64>> { self.constant_words(m, string(m, key)?, width) };
             matches.push(match string(m, "match_type")? {
                 "exact" => MatchValue::Exact(words("key")?),
-                // p4c writes booleans in JSON for keys of type bool.
+                // For keys of type bool, p4c writes JSON booleans.
                 "valid" => MatchValue::Exact(vec![u64::from(flag(m, "key")) & mask64(width)]),
                 "lpm" => MatchValue::Lpm {
                     value: words("key")?,

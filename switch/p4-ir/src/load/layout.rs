@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Divides a header into words of whole bytes, so that it is parsed, copied,
-//! summed and deparsed by the word.
+//! Divides a header into words of whole bytes, so that it can be parsed, copied, summed
+//! and deparsed word by word.
 
-/// Start of a field.
+/// Position of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Within the header.
+    /// Number of the word within the header.
     pub word: u32,
     pub shift: u8,
 }
@@ -14,7 +14,7 @@ pub(super) struct Place {
 pub(super) struct Packed {
     /// One per field.
     pub places: Vec<Place>,
-    /// Bytes of the packet in each word.
+    /// Number of packet bytes in each word.
     pub word_bytes: Vec<u8>,
 }
 
@@ -25,8 +25,8 @@ struct Run {
     wide: bool,
 }
 
-/// Packs fields given as (width in bits, variable). `None` when a field of
-/// variable length or bits across a word boundary forbid it.
+/// Packs fields given as (width in bits, variable). `None` if a variable-length field
+/// or a field across a word boundary prevents it.
 pub(super) fn pack(fields: impl Iterator<Item = (u32, bool)> + Clone) -> Option<Packed> {
     let mut words: Vec<Run> = Vec::new();
     let mut run = Run {

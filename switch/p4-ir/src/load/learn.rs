@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lists of fields that digests consist of.
+//! Lists of the fields that make up digests.
 
 use super::json::{array, get, number, pair, string};
 use super::loader::Loader;

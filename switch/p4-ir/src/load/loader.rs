@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! State that the parts of the loader share.
+//! State shared by the parts of the loader.
 
 use std::borrow::Cow;
 
@@ -17,9 +17,9 @@ pub(super) struct Loader<'a> {
     pub(super) stack_ids: FxHashMap<&'a str, u32>,
     /// Members of each header union.
     pub(super) unions: FxHashMap<&'a str, Vec<u32>>,
-    /// (stack of unions, member) to the stack of that member.
+    /// (Stack of unions, member) to the stack of that member.
     pub(super) union_stack_ids: FxHashMap<(&'a str, &'a str), u32>,
-    /// (header, field) to index within the header.
+    /// (Header, field) to index within the header.
     pub(super) field_ids: FxHashMap<(u32, &'a str), u32>,
     pub(super) aliases: FxHashMap<&'a str, (&'a str, &'a str)>,
     pub(super) calculation_ids: FxHashMap<&'a str, u32>,
@@ -30,7 +30,7 @@ pub(super) struct Loader<'a> {
     pub(super) profile_ids: FxHashMap<&'a str, u32>,
     /// JSON action id to index; BMv2's ids need not be dense.
     pub(super) action_ids: FxHashMap<u64, u32>,
-    /// Of all registers, counters and meters.
+    /// Words of all registers, counters and meters.
     pub(super) cell_words: usize,
     /// Parameters of the action being read.
     pub(super) params: Vec<Param>,
@@ -62,7 +62,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// A top-level array; absent means empty.
+    /// Returns a top-level array; an absent array counts as empty.
     pub(super) fn top(&self, key: &str) -> Result<&'a [Value]> {
         match self.root.get(key) {
             None => Ok(&[]),

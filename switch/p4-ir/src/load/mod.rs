@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From p4c's JSON to [`Program`](crate::Program).
+//! Converts p4c's JSON to a [`Program`](crate::Program).
 
 mod actions;
 mod calculations;
@@ -27,14 +27,14 @@ use crate::error::{LoadError, Result, bail};
 use crate::program::Program;
 use loader::Loader;
 
-/// Newest `__meta__.version` that is understood; older minors are subsets.
+/// Newest supported `__meta__.version`; older minor versions are subsets.
 const VERSION: (u64, u64) = (2, 24);
 
-/// Reads a BMv2 JSON.
+/// Reads a program in BMv2's JSON format.
 ///
 /// # Errors
-/// Not JSON, not BMv2's format, or a construct that this switch does not
-/// implement; the message names it and the P4 source line.
+/// The input is not JSON, not in BMv2's format, or contains a construct that this switch
+/// does not implement; the message names the construct and the P4 source line.
 pub fn load(bytes: &[u8]) -> Result<Program> {
     let root: Value = serde_json::from_slice(bytes).map_err(|e| {
         LoadError::new(format!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Headers, stacks and fields by name; standard metadata.
+//! Finds headers, stacks and fields by name, and standard metadata.
 
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -13,7 +13,7 @@ use crate::field::FieldRef;
 use crate::header::StandardMetadata;
 
 impl Loader<'_> {
-    /// p4c gives fields by the names of P4_14's headers, where there are aliases for them.
+    /// Finds the fields of standard metadata; p4c uses P4_14 names where there are aliases.
     pub(super) fn standard_metadata(&mut self) {
         let headers = [
             "queueing_metadata",
@@ -38,7 +38,7 @@ impl Loader<'_> {
         })
     }
 
-    /// A field of metadata by its name in the source; the first of several.
+    /// Finds a metadata field by its name in the P4 source; the first if there are several.
     fn user_metadata(&self, name: &str) -> Option<FieldRef> {
         let named = self
             .field_ids
@@ -59,7 +59,7 @@ impl Loader<'_> {
         self.field(h, f).ok()
     }
 
-    /// A field by name; `$valid$` is a field too.
+    /// Finds a field by name; `$valid$` counts as a field.
     pub(super) fn field(&self, header: &str, field: &str) -> Result<FieldRef> {
         let unknown = || LoadError::new(format!("no field \"{header}.{field}\""));
         let Some(id) = self.header_ids.get(header) else {
@@ -88,7 +88,7 @@ impl Loader<'_> {
         find(&self.stack_ids, "header stack", name)
     }
 
-    /// Index of a field within the elements of a stack.
+    /// Returns the index of a field within the elements of a stack.
     pub(super) fn stack_field_id(&self, stack: u32, field: &str) -> Result<u32> {
         let unknown = || LoadError::new(format!("no field \"{field}\" in a header stack"));
         let first = self
@@ -104,7 +104,7 @@ impl Loader<'_> {
     }
 }
 
-/// The number of an object.
+/// Returns the number of an object.
 pub(super) fn find<K>(ids: &FxHashMap<K, u32>, kind: &str, name: &str) -> Result<u32>
 where
     K: Borrow<str> + Eq + Hash,

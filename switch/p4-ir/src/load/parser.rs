@@ -16,7 +16,7 @@ use crate::parse_graph::{Case, KeyPiece, KeySource, ParseOp, ParseState, Transit
 use crate::primitive::Primitive;
 use crate::program::END;
 
-/// A parser operation before assignments are joined.
+/// A parser operation before adjacent assignments are joined.
 enum Part {
     Op(ParseOp),
     Insns(Vec<Primitive>),
@@ -55,7 +55,7 @@ impl<'a> Loader<'a> {
         let mut ops: Vec<Part> = Vec::new();
         for op in array(s, "parser_ops")? {
             let op = self.parse_op(op).map_err(|e| e.at(op))?;
-            // Neighbouring assignments run as one list.
+            // Adjacent assignments run as one list.
             match (ops.last_mut(), op) {
                 (Some(Part::Insns(list)), Part::Insns(more)) if !jumps(list) && !jumps(&more) => {
                     list.extend(more);
@@ -93,14 +93,14 @@ impl<'a> Loader<'a> {
         let op = string(v, "op")?;
         let p = array(v, "parameters")?;
         let read = Cell::new(0);
-        // The next parameter. All must be read.
+        // Returns the next parameter; all must be read.
         let param = || -> Result<&'a Value> {
             let n = read.replace(read.get() + 1);
             p.get(n)
                 .ok_or_else(|| LoadError::new(format!("{op} lacks parameters")))
         };
         let part = match op {
-            // Neighbours are joined.
+            // Adjacent assignments are joined.
             "set" => self.parse_set(param()?, param()?)?,
             "primitive" => Part::Insns(self.primitives(std::slice::from_ref(param()?))?),
             op => Part::Op(self.operation_of_parser(op, &param)?),
@@ -151,7 +151,7 @@ impl<'a> Loader<'a> {
             "verify" => ParseOp::Verify {
                 condition: self.exact(param()?)?,
                 error: match param()? {
-                    // The number of the error, in old JSON.
+                    // In old JSON, the number of the error.
                     Value::Number(n) => {
                         let n = Expr::Const(n.as_i64().unwrap_or(0));
                         TypedExpr::new(n, None, &self.program)
@@ -237,7 +237,7 @@ impl<'a> Loader<'a> {
                 .copied()
                 .ok_or_else(|| LoadError::new(format!("transition to unknown state {v}")))?,
         };
-        // Older than JSON 2.20: without a type.
+        // JSON before 2.20 has no type.
         let case = match (opt_str(t, "type"), opt_str(t, "value")) {
             (None | Some("hexstr"), Some("default")) => "default",
             (None, _) => "hexstr",
@@ -276,7 +276,7 @@ fn jumps(list: &[Primitive]) -> bool {
         .any(|i| matches!(i, Primitive::Jump(_) | Primitive::JumpIfZero { .. }))
 }
 
-/// `value: [offset, width]`, in bits.
+/// Reads `value: [offset, width]`, in bits.
 fn lookahead(v: &Value) -> Result<(u32, u32)> {
     let list = array(v, "value")?;
     let part = |i: usize| -> Result<u32> {

@@ -9,8 +9,8 @@ use crate::error::{Result, bail};
 use crate::table::{Profile, ProfileAction};
 
 impl<'a> Loader<'a> {
-    /// Tables that share a profile have the same actions, but each has numbers
-    /// of its own for them.
+    /// Collects the actions of each profile. Tables that share a profile have the same actions,
+    /// but each numbers them in its own way.
     pub(super) fn profile_actions(&mut self) -> Result<()> {
         let program = &mut self.program;
         for table in &mut program.tables {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pipelines: tables, their constant entries, conditionals.
+//! Pipelines: tables with their constant entries, and conditionals.
 
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -93,7 +93,7 @@ impl<'a> Loader<'a> {
         let kind = strongest(&keys);
         let mut action_ids = Vec::new();
         let mut by_name = Vec::new();
-        // Older than JSON 2.0's ids: names, each of one action.
+        // JSON before 2.0 has names instead of ids, each for one action.
         let ids = t.get("action_ids").is_some();
         for id in array(t, if ids { "action_ids" } else { "actions" })? {
             let action = self
@@ -149,7 +149,7 @@ impl<'a> Loader<'a> {
         })
     }
 
-    /// By id or by name.
+    /// Finds an action by id or by name.
     fn table_action(&self, id: &Value) -> Option<u32> {
         let at = match id {
             Value::String(name) => self.program.actions.iter().position(|a| a.name == *name),
@@ -188,7 +188,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The node for a table that does the same for every packet.
+/// Returns the node for a table that does the same for every packet.
 fn always(t: &Table) -> Option<Node> {
     if !t.keys.is_empty() || !t.default_is_const {
         return None;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every primitive and parser operation reads each of its parameters, or refuses it.
+//! Every primitive and parser operation reads each of its parameters or rejects it.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn element(index: &str) -> Value {
     json!({"type": "expression", "value": {"type": "expression", "value": op}})
 }
 
-/// Two of everything that a parameter can name.
+/// A program with two of everything that a parameter can name.
 fn program(primitives: &[Value], parser_ops: &[Value]) -> Value {
     let metadata = ["standard_metadata", "copy"];
     let headers = [
@@ -96,7 +96,7 @@ fn primitive(op: &str, parameters: &[Value]) -> Result<Primitive, String> {
     Ok(loaded(&list, &[])?.actions[0].primitives[0].clone())
 }
 
-/// Each parameter with another one in its place.
+/// Parameters, each with another one to put in its place.
 type Parameters = Vec<(Value, Value)>;
 
 fn primitives() -> Vec<(&'static str, Parameters)> {
@@ -206,7 +206,7 @@ fn primitives() -> Vec<(&'static str, Parameters)> {
                 (vector("0x1"), vector("0x2")),
             ],
         ),
-        // The first, the receiver, means nothing: there is one controller.
+        // The first, the receiver, has no meaning: there is one controller.
         ("generate_digest", vec![number(), number()]),
     ]
 }
@@ -218,7 +218,7 @@ fn every_primitive_reads_its_parameters() {
         let read = primitive(op, &given).unwrap_or_else(|e| panic!("{op}: {e}"));
         let mut more = given.clone();
         more.push(hex("0x1"));
-        // Older p4c gave mark_to_drop none.
+        // Older p4c passed none to mark_to_drop.
         if op != "mark_to_drop" || !given.is_empty() {
             primitive(op, &more).expect_err(op);
         }
@@ -238,7 +238,7 @@ fn every_primitive_reads_its_parameters() {
     }
 }
 
-/// No primitive that the loader knows is missing from the list.
+/// The list contains every primitive that the loader knows.
 #[test]
 fn the_list_of_primitives_is_whole() {
     let source = include_str!("actions.rs");
@@ -306,8 +306,8 @@ fn sizes_are_those_that_memory_holds() {
 #[test]
 fn json_of_older_compilers() {
     let mut p = program(&[json!({"op": "drop", "parameters": []})], &[]);
-    // Transitions without a type, tables without ids of their actions and with a profile
-    // that is declared nowhere else.
+    // Transitions without a type, and tables without ids of their actions and with a profile
+    // that is not declared anywhere else.
     p["parsers"][0]["parse_states"][0] = json!({
         "name": "start", "parser_ops": [],
         "transition_key": [field("h", "x")],

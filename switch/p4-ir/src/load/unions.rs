@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Header unions: of their members at most one is valid. Nothing else tells a member from
-//! another header, and a stack of unions is one stack for each member.
+//! Header unions, of which at most one member is valid. Otherwise a member is like any other
+//! header, and a stack of unions is one stack for each member.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ impl<'a> Loader<'a> {
         Ok(types)
     }
 
-    /// After the headers and before their stacks.
+    /// Loads the unions; runs after the headers and before their stacks.
     pub(super) fn unions(&mut self, next_slot: &mut usize) -> Result<()> {
         let mut headers = FxHashMap::default();
         for h in self.top("headers")? {
@@ -58,7 +58,7 @@ impl<'a> Loader<'a> {
             })
     }
 
-    /// Makes these headers members of one union.
+    /// Makes these headers the members of one union.
     pub(super) fn union(&mut self, name: &'a str, members: Vec<u32>) {
         let headers = &mut self.program.headers;
         let valid = |id: &u32| headers.get(*id as usize).map(|h| h.valid);
@@ -112,7 +112,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Members of the union that an operand names.
+    /// Returns the members of the union that an operand names.
     pub(super) fn union_operand(&self, v: &Value) -> Result<&[u32]> {
         let name = match string(v, "type")? {
             "header_union" => string(v, "value")?,
@@ -124,7 +124,7 @@ impl<'a> Loader<'a> {
             .ok_or_else(|| LoadError::new(format!("no header union \"{name}\"")).at(v))
     }
 
-    /// The stack of one member of a stack of unions: `[stack, member, ...]`.
+    /// Finds one member's stack in a stack of unions: `[stack, member, ...]`.
     pub(super) fn union_stack_id(&self, v: &Value) -> Result<u32> {
         let list = array(v, "value")?;
         let part = |i: usize| list.get(i).and_then(Value::as_str).unwrap_or_default();
@@ -138,8 +138,8 @@ impl<'a> Loader<'a> {
         })
     }
 
-    /// `access_union_header(..., member)`: the stack of that member, of the stack whose first
-    /// is `stack`.
+    /// Reads `access_union_header(..., member)`: finds that member's stack in the stack of unions
+    /// whose first member has `stack`.
     pub(super) fn union_stack_member(&self, stack: u32, v: &Value) -> Result<u32> {
         let member = get(v, "right")?.as_u64().unwrap_or(u64::MAX);
         let members = match self.program.stacks.get(stack as usize) {
@@ -152,7 +152,7 @@ impl<'a> Loader<'a> {
         Ok(stack + member as u32)
     }
 
-    /// A union that the JSON declares as a header, with members that it does not declare.
+    /// Adds a union that the JSON declares as a header, with undeclared members.
     pub(super) fn declared_as_header(
         &mut self,
         name: &'a str,

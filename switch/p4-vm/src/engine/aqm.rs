@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A program is told of drops and marks of queue management, as of its own ones.
+//! Tells a program of drops and marks by queue management, as of its own drops and marks.
 
 use p4_ir::{AqmFields, FieldRef};
 
@@ -7,16 +7,16 @@ use super::core::Engine;
 use crate::metadata::get;
 use crate::packet::{Packet, instance_type};
 
-/// Of reports: dropped by queue management.
+/// Drop reason in reports: queue management.
 const DROP_REASON_AQM: u64 = 73;
-/// Of reports: this switch marked the packet.
+/// Flag in reports: this switch marked the packet.
 const CE_MARKED: u64 = 1;
-/// Of reports: it is reported for its mark alone, not as one of the sample.
+/// Flag in reports: reported only because of its mark, not as part of the sample.
 const OUT_OF_SAMPLE: u64 = 2;
 const CE: u64 = 3;
 
 impl Engine {
-    /// The program's fields for it. Nothing is said of clones, which are reports.
+    /// Returns the program's fields for drops and marks; `None` for clones, which are reports.
     fn aqm_fields(&self, p: &Packet) -> Option<AqmFields> {
         let program = &self.image.program;
         let is_clone = matches!(
@@ -26,7 +26,7 @@ impl Engine {
         program.aqm.filter(|_| !is_clone)
     }
 
-    /// Whether the packet is ECN-capable and the program hears of marks.
+    /// Returns whether the packet is ECN-capable and the program learns of marks.
     pub fn is_markable(&self, p: &Packet) -> bool {
         let Some(f) = self.aqm_fields(p) else {
             return false;
@@ -37,7 +37,7 @@ impl Engine {
         f.ecn.iter().any(capable)
     }
 
-    /// Marks a packet CE. False: it came with the mark.
+    /// Marks a packet CE; returns `false` if it was marked already.
     pub fn mark(&self, p: &mut Packet) -> bool {
         let Some(f) = self.aqm_fields(p) else {
             return false;
@@ -63,8 +63,8 @@ impl Engine {
         is_new
     }
 
-    /// Says to the egress pipeline that the packet is dropped. False: the program has no
-    /// fields for that.
+    /// Tells the egress pipeline that the packet is dropped; returns `false` if the program has
+    /// no fields for that.
     pub fn tell_drop(&self, p: &mut Packet) -> bool {
         let Some(f) = self.aqm_fields(p) else {
             return false;

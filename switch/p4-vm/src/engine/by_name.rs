@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Digests; access to state by name.
+//! Digests, and access to state by name.
 
 use bytes::Bytes;
 
@@ -17,7 +17,7 @@ fn position<T>(list: &[T], name: &str, name_of: impl Fn(&T) -> &str) -> Option<u
 }
 
 impl Engine {
-    /// The fields of a digest, one after the other in whole bytes.
+    /// Returns the fields of a digest one after the other, each in whole bytes.
     pub fn digest(&self, list: u32, p: &Packet) -> Option<(std::sync::Arc<str>, Bytes)> {
         let l = self.image.program.learn_lists.get(&list)?;
         let mut out = Vec::new();
@@ -31,7 +31,7 @@ impl Engine {
         Some((l.name.clone(), out.into()))
     }
 
-    /// An action profile and its members.
+    /// Returns an action profile with its members.
     pub fn profile_mut(&mut self, name: &str) -> Option<(&Profile, &mut ProfileState)> {
         let i = position(&self.image.program.profiles, name, |x| &x.name)?;
         Some((
@@ -40,31 +40,31 @@ impl Engine {
         ))
     }
 
-    /// Cells of a meter.
+    /// Returns the cells of a meter.
     pub fn meter_mut(&mut self, name: &str) -> Option<&mut Vec<Meter>> {
         let i = position(&self.image.program.meters, name, |x| &x.name)?;
         self.cells.meters.get_mut(i)
     }
 
-    /// Packed values of a parser value set.
+    /// Returns the packed values of a parser value set.
     pub fn value_set_mut(&mut self, name: &str) -> Option<&mut Vec<Vec<u64>>> {
         let i = position(&self.image.program.value_sets, name, |x| &x.name)?;
         self.value_sets.get_mut(i)
     }
 
-    /// Cells of a counter.
+    /// Returns the cells of a counter.
     pub fn counter_mut(&mut self, name: &str) -> Option<&mut Vec<Count>> {
         let i = position(&self.image.program.counters, name, |x| &x.name)?;
         self.cells.counters.get_mut(i)
     }
 
-    /// Cells of a register.
+    /// Returns the cells of a register.
     pub fn register_mut(&mut self, name: &str) -> Option<&mut Register> {
         let i = position(&self.image.program.registers, name, |x| &x.name)?;
         self.cells.registers.get_mut(i)
     }
 
-    /// Index of a table and its mutable state.
+    /// Returns a table and its mutable state.
     pub fn table_mut(&mut self, name: &str) -> Option<(&Table, &mut TableState)> {
         let i = position(&self.image.program.tables, name, |x| &x.name)?;
         Some((self.image.program.tables.get(i)?, self.tables.get_mut(i)?))

@@ -12,25 +12,25 @@ use crate::state::tables::{EntryId, TableState};
 use crate::state::value_sets::ValueSets;
 use crate::vector::set_word;
 
-/// A program with the state that outlives a packet.
+/// A program and its state that outlives a packet.
 pub struct Engine {
     /// The program.
     pub image: Image,
     /// Registers, counters and meters.
     pub(super) cells: Cells,
-    /// Entries, by the numbers of the tables.
+    /// Table entries, by table number.
     pub(super) tables: Vec<TableState>,
     pub(super) profiles: Vec<ProfileState>,
     pub(super) value_sets: ValueSets,
-    /// Words of a fresh packet: all zero but the validity of metadata.
+    /// Words of a fresh packet: all zero except the validity of metadata.
     pub(super) fresh: Box<[u64]>,
     pub(super) pool: Pool,
-    /// Nodes a packet may pass: ends a loop in a malformed program.
+    /// Most nodes that a packet may pass: ends a loop in a malformed program.
     max_nodes: usize,
 }
 
 impl Engine {
-    /// The image with empty tables and zeroed cells.
+    /// Makes an engine with empty tables and zeroed cells.
     pub fn new(image: Image) -> Self {
         let program = &image.program;
         let mut fresh = vec![0u64; program.words];
@@ -59,7 +59,7 @@ impl Engine {
         for (t, s) in self.image.program.tables.iter().zip(&mut self.tables) {
             for (i, e) in t.const_entries.iter().enumerate() {
                 let id = EntryId::Compiled(i as u32);
-                // Among equal keys of an exact table the first wins.
+                // Among equal keys of an exact table, the first entry wins.
                 let call = e.call.clone();
                 let added = s.insert(t, id, &e.matches, i64::from(e.priority), call, false);
                 if let Err(x) = added {
@@ -80,7 +80,7 @@ impl Engine {
         }
     }
 
-    /// Parses without anything else: for clones of the received frame.
+    /// Only parses: for clones of the received frame.
     pub fn parse(&mut self, p: &mut Packet, now_us: u64) -> u64 {
         let sets = std::mem::take(&mut self.value_sets);
         let error = self.exec(now_us).parse(p, &sets);
@@ -88,12 +88,12 @@ impl Engine {
         error
     }
 
-    /// Chooses the numbers that `random()` gives from now on.
+    /// Seeds the generator of `random()`.
     pub fn seed(&mut self, seed: u64) {
         self.cells.seed(seed);
     }
 
-    /// Parser, checksum verification, ingress pipeline.
+    /// Runs the parser, checksum verification and the ingress pipeline.
     pub fn ingress(&mut self, p: &mut Packet, now_us: u64) {
         let error = self.parse(p, now_us);
         put(p, self.image.program.std.parser_error, error);
@@ -106,7 +106,7 @@ impl Engine {
         p.requests.exit = false;
     }
 
-    /// Egress pipeline.
+    /// Runs the egress pipeline.
     pub fn egress(&mut self, p: &mut Packet, now_us: u64) {
         let mut exec = self.exec(now_us);
         let flow = &exec.image.code.egress;
@@ -114,8 +114,8 @@ impl Engine {
         p.requests.exit = false;
     }
 
-    /// Checksum update and deparser, into `out`. A packet that passes once more is whole:
-    /// it is truncated when it is sent.
+    /// Updates checksums and deparses into `out`. A packet that makes another pass stays whole:
+    /// it is truncated only when it is sent.
     pub fn deparse(&mut self, p: &mut Packet, out: &mut Vec<u8>) {
         let whole = p.requests.recirculate.is_some();
         self.exec(0).deparse(p, out, whole);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An image with its state: what a switch needs of a program.
+//! An image with its state: a program as a switch uses it.
 
 mod aqm;
 mod by_name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets made, copied and given back: their buffers are kept for reuse.
+//! Creates, copies and recycles packets; their buffers are kept for reuse.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::metadata::put;
 use crate::packet::{Frame, Packet, Requests};
 
 impl Engine {
-    /// A packet whose header vector is to be overwritten.
+    /// Returns a packet whose header vector has yet to be overwritten.
     #[inline]
     fn blank(&mut self) -> Box<Packet> {
         self.pool.packets.pop().unwrap_or_else(|| {
@@ -25,13 +25,13 @@ impl Engine {
         })
     }
 
-    /// A packet as received, metadata set as far as the receiver does.
+    /// Makes a packet as received, with the metadata that the receiver sets.
     pub fn receive(&mut self, port: u32, frame: &[u8], now_us: u64) -> Box<Packet> {
         let shared = self.frame_buffer(|buffer| buffer.extend_from_slice(frame));
         self.receive_shared(port, shared.into(), now_us)
     }
 
-    /// A buffer for a frame, written by `write`, which gets it empty.
+    /// Returns a buffer for a frame, filled by `write`, which receives it empty.
     pub fn frame_buffer(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Arc<Vec<u8>> {
         let mut shared = self.pool.frames.pop().unwrap_or_default();
         if let Some(buffer) = Arc::get_mut(&mut shared) {
@@ -45,7 +45,7 @@ impl Engine {
         shared
     }
 
-    /// As [`Self::receive`], without a copy of the frame.
+    /// Like [`Self::receive`], without copying the frame.
     pub fn receive_shared(&mut self, port: u32, frame: Frame, now_us: u64) -> Box<Packet> {
         let mut p = self.blank();
         p.words.copy_from_slice(&self.fresh);
@@ -63,7 +63,7 @@ impl Engine {
         p
     }
 
-    /// Gives the packet's buffers back.
+    /// Returns the packet's buffers to the pool.
     pub fn recycle(&mut self, mut p: Box<Packet>) {
         if let Some(frame) = p.frame.take_unshared()
             && self.pool.frames.len() < MOST
@@ -83,7 +83,7 @@ impl Engine {
         }
     }
 
-    /// A copy that shares the frame; requests are not copied.
+    /// Makes a copy that shares the frame; requests are not copied.
     pub fn duplicate(&mut self, p: &Packet) -> Box<Packet> {
         let mut copy = self.blank();
         copy.words.copy_from_slice(&p.words);
@@ -91,7 +91,7 @@ impl Engine {
         copy
     }
 
-    /// A copy with metadata as a fresh packet has.
+    /// Makes a copy with the metadata of a fresh packet.
     pub fn duplicate_headers(&mut self, p: &Packet) -> Box<Packet> {
         let mut copy = self.blank();
         let n = self.image.program.metadata_words.end;
@@ -122,7 +122,7 @@ impl Engine {
     }
 }
 
-/// All but the header vector.
+/// Copies everything except the header vector.
 fn share(copy: &mut Packet, p: &Packet) {
     copy.frame = p.frame.clone();
     copy.payload = p.payload.clone();

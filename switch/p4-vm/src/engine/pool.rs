@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Buffers of packets, kept for reuse.
+//! Packet buffers kept for reuse.
 
 use std::sync::Arc;
 
 use crate::packet::Packet;
 
-/// Buffers kept for reuse.
+/// Most buffers of a kind kept for reuse.
 pub(super) const MOST: usize = 8192;
 
 #[derive(Default)]
 pub(super) struct Pool {
-    /// With header vectors, without frames; boxed so that they go from queue to
-    /// queue without being copied.
+    /// Packets with header vectors but without frames; boxed so that they move between queues
+    /// without being copied.
     #[allow(clippy::vec_box)]
     pub packets: Vec<Box<Packet>>,
-    /// Nobody else has any of these.
+    /// Frame buffers that are not shared.
     pub frames: Vec<Arc<Vec<u8>>>,
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Applies a table: search, action, next node.
+//! Applies a table: lookup, action, next node.
 
 use super::exec::Exec;
 use super::hash::calculate;
@@ -11,11 +11,11 @@ use p4_ir::FieldRef;
 use p4_ir::{END, NextNode, Table};
 
 impl Exec<'_> {
-    /// Returns the node that follows. A call, so that the caller's loop keeps its
-    /// registers.
+    /// Applies table `t` and returns the next node. Not inlined, so that the caller's loop keeps
+    /// its registers.
     #[inline(never)]
     pub(crate) fn apply(&mut self, t: usize, p: &mut Packet) -> u32 {
-        // Actions apply no tables: meanwhile the state is at hand here.
+        // Actions apply no tables, so the state can be moved out of `self` meanwhile.
         let tables = std::mem::take(&mut self.tables);
         let next = match tables.get_mut(t) {
             Some(state) => self.apply_to(t, state, p),
@@ -68,7 +68,7 @@ impl Exec<'_> {
         put(p, Some(target), colour);
     }
 
-    /// Runs the member that the entry's choice leads to. An empty group does
+    /// Runs the action of the member that the entry's choice leads to. An empty group does
     /// nothing.
     #[cold]
     fn apply_choice(

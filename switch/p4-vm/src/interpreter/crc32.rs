@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CRC-32 (ISO-HDLC) of short inputs in words, eight bytes at a time.
+//! CRC-32 (ISO-HDLC) of short inputs held in words, eight bytes at a time.
 
 /// `TABLES[k][b]`: the CRC of byte `b` with `k` zero bytes after it.
 static TABLES: [[u32; 256]; 8] = tables();
@@ -34,7 +34,7 @@ const fn tables() -> [[u32; 256]; 8] {
     t
 }
 
-/// Of the first `bytes` bytes of big-endian words.
+/// Returns the CRC of the first `bytes` bytes of big-endian words.
 #[inline]
 pub(super) fn crc32(words: &[u64], bytes: usize) -> u32 {
     let mut crc = u32::MAX;
@@ -54,7 +54,7 @@ pub(super) fn crc32(words: &[u64], bytes: usize) -> u32 {
     !crc
 }
 
-/// Fewer than eight bytes, the first one lowest.
+/// Adds fewer than eight bytes, of which the first is the lowest.
 #[inline]
 fn tail(mut x: u64, mut bytes: usize, mut crc: u32) -> u32 {
     if bytes >= 4 {

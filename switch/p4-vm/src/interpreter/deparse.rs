@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checksums and the deparser: header vector to frame.
+//! Checksums and the deparser: from header vector to frame.
 
 use super::exec::Exec;
 use super::fields::store_number;
@@ -12,7 +12,7 @@ use p4_ir::Header;
 use p4_ir::bits::BitWriter;
 
 impl Exec<'_> {
-    /// False when a checksum that the program verifies is wrong.
+    /// Returns `false` if a checksum that the program verifies is wrong.
     pub(crate) fn verify_checksums(&mut self, p: &Packet) -> bool {
         let image = self.image;
         let mut good = true;
@@ -48,7 +48,7 @@ impl Exec<'_> {
         calculation.map_or(0, |c| calculate(c, p, self.cells))
     }
 
-    /// Replaces `out` by the frame as it leaves; `whole`: not truncated.
+    /// Replaces `out` with the outgoing frame; `whole` prevents truncation.
     pub(crate) fn deparse(&mut self, p: &mut Packet, out: &mut Vec<u8>, whole: bool) {
         self.update_checksums(p);
         let image = self.image;
@@ -59,7 +59,7 @@ impl Exec<'_> {
         let bytes = write_headers(image, &p.words, headers);
         out.clear();
         out.extend_from_slice(headers.get(..bytes).unwrap_or_default());
-        // Bytes that truncation would cut off need not be copied.
+        // Bytes that truncation would remove need not be copied.
         let payload = p.payload();
         let cut = p.requests.truncate_bytes.filter(|_| !whole);
         let room = match cut {
@@ -73,8 +73,8 @@ impl Exec<'_> {
     }
 }
 
-/// To the start of the buffer, which is longer only so that it need not be
-/// filled again; returns their length in bytes.
+/// Writes the headers to the start of the buffer, which stays longer to avoid refilling it;
+/// returns their length in bytes.
 fn write_headers(image: &Image, words: &[u64], buffer: &mut Vec<u8>) -> usize {
     let layout = &image.deparser;
     let room = layout.room_bytes();
@@ -95,7 +95,7 @@ fn write_headers(image: &Image, words: &[u64], buffer: &mut Vec<u8>) -> usize {
     }
 }
 
-/// Appends the header field by field.
+/// Appends a header field by field.
 fn emit(h: &Header, words: &[u64], out: &mut Vec<u8>) {
     let mut w = BitWriter::default();
     for f in &h.fields {

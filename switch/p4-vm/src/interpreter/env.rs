@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Inputs of an instruction besides its operands.
+//! Inputs of an instruction other than its operands.
 
 use p4_ir::Program;
 
@@ -14,7 +14,7 @@ pub(crate) struct Env<'a> {
 }
 
 impl<'a> Env<'a> {
-    /// Outside actions.
+    /// Environment outside of actions.
     pub(crate) fn of(program: &'a Program, words: &'a [u64]) -> Self {
         Self {
             program,

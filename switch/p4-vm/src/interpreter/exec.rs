@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Primitives without bytecode of their own: rare or long ones.
+//! Executes primitives without bytecode of their own: rare or long ones.
 
 use super::env::Env;
 use super::eval;
@@ -18,11 +18,11 @@ use p4_ir::{Primitive, TypedExpr};
 pub(crate) struct Exec<'a> {
     pub image: &'a Image,
     pub cells: &'a mut Cells,
-    /// State of the tables and profiles; none where there are no tables to apply.
+    /// State of the tables and profiles; empty if there are no tables to apply.
     pub tables: &'a mut [TableState],
     pub profiles: &'a [ProfileState],
     pub now_us: u64,
-    /// Tables that the packet may still pass: ends a loop in a malformed program.
+    /// How many more tables the packet may pass: ends a loop in a malformed program.
     pub passes: usize,
 }
 
@@ -190,7 +190,7 @@ impl Exec<'_> {
             .map_or(0, |m| m.colour(now, amount))
     }
 
-    /// A cell that does not exist leaves the destination as it is.
+    /// Reads a cell into the destination; does nothing if the cell does not exist.
     fn register_read(&mut self, dst: FieldRef, register: u32, index: usize, p: &mut Packet) {
         let Some(cell) = self
             .cells

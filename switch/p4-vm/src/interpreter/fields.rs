@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stores and copies of fields of any width.
+//! Stores and copies fields of any width.
 
 use super::env::Env;
 use super::eval;
@@ -19,7 +19,7 @@ pub(super) fn store_number(words: &mut [u64], dst: FieldRef, v: u64) {
     }
 }
 
-/// Right-aligned copy, cut to the destination's width.
+/// Copies words right-aligned, truncated to the destination's width.
 pub(super) fn copy_words(words: &mut [u64], dst: FieldRef, src: &[u64]) {
     if dst.width <= 64 && !dst.variable {
         dst.set(words, src.last().copied().unwrap_or(0));
@@ -76,8 +76,7 @@ pub(super) fn copy_wide(words: &mut [u64], dst: FieldRef, src: FieldRef) {
     }
 }
 
-/// Copies value and length; a value longer than the destination is cut at its
-/// end.
+/// Copies value and length; a value longer than the destination is cut off at its end.
 pub(super) fn copy_variable(words: &mut [u64], dst: FieldRef, src: FieldRef) {
     let bits = field_bits(words, src);
     let bytes = bytes_from_words(own_words(words, src), bits);

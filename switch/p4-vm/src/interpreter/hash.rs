@@ -17,7 +17,7 @@ static CRC16: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_ARC);
 static CRC_CCITT: Crc<u16, Table<1>> = Crc::<u16, Table<1>>::new(&CRC_16_IBM_3740);
 static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
 
-/// The value of `c` over the packet.
+/// Returns the value of `c` over the packet.
 pub(super) fn calculate(c: &Calculation, p: &Packet, cells: &mut Cells) -> u64 {
     if let Some(s) = &c.sum {
         return s.checksum(&p.words, p.payload());
@@ -29,7 +29,7 @@ pub(super) fn calculate(c: &Calculation, p: &Packet, cells: &mut Cells) -> u64 {
     digest(c.algorithm, &cells.scratch, &mut cells.round_robin)
 }
 
-/// The value over an input with a fixed layout.
+/// Returns the value over an input with a fixed layout.
 #[inline]
 pub(super) fn gathered(a: Algorithm, g: &FixedInput, words: &[u64], cells: &mut Cells) -> u64 {
     let list = g.words(words);
@@ -41,7 +41,7 @@ pub(super) fn gathered(a: Algorithm, g: &FixedInput, words: &[u64], cells: &mut 
     digest(a, bytes, &mut cells.round_robin)
 }
 
-/// The hash modulo `max`, at least 1. A division takes as long as a short hash.
+/// Returns the hash modulo `max` (at least 1); a division takes as long as a short hash.
 #[inline]
 pub(super) fn below(hash: u64, max: u64) -> u64 {
     let max = max.max(1);
@@ -52,7 +52,7 @@ pub(super) fn below(hash: u64, max: u64) -> u64 {
     }
 }
 
-/// The input, byte by byte.
+/// Collects the input byte by byte.
 fn collect(c: &Calculation, p: &Packet, scratch: &mut Vec<u8>) {
     let words = &*p.words;
     scratch.clear();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whole headers and stacks: copied, made valid or invalid, shifted.
+//! Copies, validates, invalidates and shifts whole headers and stacks.
 
 use crate::packet::Packet;
 use crate::vector::{field_bits, set_word, word};
 use p4_ir::{Header, Program, Stack};
 
-/// With what a member of a union does to the others.
+/// Makes a header valid, and the other members of its union invalid.
 #[inline]
 pub(super) fn make_valid(h: &Header, words: &mut [u64]) {
     set_word(words, h.valid, 1);
@@ -14,14 +14,14 @@ pub(super) fn make_valid(h: &Header, words: &mut [u64]) {
     }
 }
 
-/// An invalid source makes the destination invalid.
+/// Copies a header; an invalid source makes the destination invalid.
 pub(super) fn copy_header(d: &Header, s: &Header, words: &mut [u64]) {
     if move_header(d, s, words) {
         make_valid(d, words);
     }
 }
 
-/// Without what a member of a union does to the others. False: it was not valid.
+/// Copies a header but not its effect on a union; returns `false` if it was invalid.
 fn move_header(d: &Header, s: &Header, words: &mut [u64]) -> bool {
     if word(words, s.valid) == 0 {
         set_word(words, d.valid, 0);
@@ -42,14 +42,14 @@ fn move_to(program: &Program, words: &mut [u64], dst: Option<&u32>, src: Option<
     }
 }
 
-/// Pairs of members: at most one of the sources is valid.
+/// Copies a union as pairs of members; at most one of the sources is valid.
 pub(super) fn copy_union(program: &Program, words: &mut [u64], pairs: &[(u32, u32)]) {
     for (d, s) in pairs {
         move_to(program, words, Some(d), Some(s));
     }
 }
 
-/// The stack, and those of the other members of a stack of unions.
+/// Iterates over the stack and, in a stack of unions, the stacks of the other members.
 fn parallel(program: &Program, stack: u32) -> impl Iterator<Item = &Stack> {
     let first = program.stacks.get(stack as usize);
     let others = first.map_or(&[][..], |s| &s.others);
@@ -68,7 +68,7 @@ pub(super) fn copy_stack(program: &Program, words: &mut [u64], dst: u32, src: u3
     }
 }
 
-/// Bytes the header takes in the packet.
+/// Returns the number of bytes that the header occupies in the packet.
 fn header_bytes(h: &Header, words: &[u64]) -> u32 {
     let variable = h.variable.and_then(|i| h.fields.get(i));
     (h.fixed_bits + variable.map_or(0, |f| field_bits(words, *f))) / 8
@@ -94,8 +94,8 @@ pub(super) fn remove_header(header: &Header, p: &mut Packet) {
     p.length_bytes = p.length_bytes.saturating_sub(bytes);
 }
 
-/// `push_front` moves elements to higher indices, `pop_front` to lower ones;
-/// what becomes free is invalid.
+/// Moves elements to higher indices (`push_front`) or lower ones (`pop_front`); freed
+/// elements become invalid.
 pub(super) fn shift_stack(
     program: &Program,
     words: &mut [u64],

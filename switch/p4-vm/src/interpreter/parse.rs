@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The parser: frame to header vector.
+//! The parser: from frame to header vector.
 
 use super::env::Env;
 use super::exec::Exec;
@@ -13,14 +13,14 @@ use p4_ir::FieldRef;
 use p4_ir::bits::{read_wide, read64, words_for};
 use p4_ir::{END, Header, Program};
 
-/// States one packet may pass: ends a loop that consumes nothing.
+/// Most states that a packet may pass: ends a loop that consumes nothing.
 const MAX_STATES: u32 = 4096;
 
 impl Exec<'_> {
-    /// Parses `p.frame`; returns the error number, 0 when there was none. What
-    /// was extracted before an error stays.
+    /// Parses `p.frame`; returns the error number, 0 if there was no error. Headers extracted
+    /// before an error stay.
     pub(crate) fn parse(&mut self, p: &mut Packet, sets: &ValueSets) -> u64 {
-        // Back at the end: so it can be read while the rest is written.
+        // Put back at the end: it can be read while the rest of the packet is written.
         let frame = std::mem::take(&mut p.frame);
         let data = frame.get(..p.payload.end).unwrap_or(&frame);
         let mut at = 0;
@@ -131,7 +131,7 @@ impl Exec<'_> {
     }
 }
 
-/// Header to extract into, its index, and the slot of the stack's counter.
+/// Returns the header to extract into, its index, and the slot of the stack's counter.
 fn next_element<'p>(
     program: &'p Program,
     stack: u32,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which parser state follows, for keys of any kind.
+//! Finds the next parser state, for keys of any kind.
 
 use super::env::Env;
 use super::eval::stack_last;
@@ -13,7 +13,7 @@ use p4_ir::{Case, END, KeySource, ParseState, Program};
 /// Why parsing stopped: a value of the program's `error` type.
 pub(super) struct Stop(pub u64);
 
-/// The state after `state`, when the packet has been parsed up to byte `at`.
+/// Returns the state after `state`, once the packet has been parsed up to byte `at`.
 pub(super) fn next_state(
     program: &Program,
     state: u32,
@@ -91,7 +91,7 @@ fn lookahead(
     Ok(read64(data, from, width_bits))
 }
 
-/// The first matching transition; none is `accept`, as in BMv2.
+/// Returns the first matching transition; no match is `accept`, as in BMv2.
 fn pick(s: &ParseState, key: &[u64], sets: &ValueSets) -> u32 {
     s.transitions
         .iter()

@@ -11,9 +11,9 @@ use super::ones_complement::OnesComplementSum;
 pub(crate) struct Calculation {
     pub algorithm: Algorithm,
     pub input: Vec<CalcInput>,
-    /// All of the input, where its length never varies.
+    /// Layout of the whole input, if its length never varies.
     pub fixed: Option<FixedInput>,
-    /// Of [`Algorithm::Csum16`].
+    /// Layout of the sum, for [`Algorithm::Csum16`].
     pub sum: Option<OnesComplementSum>,
 }
 

@@ -22,7 +22,7 @@ impl From<&TypedExpr> for Compiled {
 }
 
 impl Shape {
-    /// Only 64-bit arithmetic has shapes.
+    /// Finds the shape; only 64-bit arithmetic has shapes.
     pub(crate) fn of(e: &TypedExpr) -> Self {
         if e.arithmetic == Arithmetic::Wrapping64 {
             Self::new(&e.expr)

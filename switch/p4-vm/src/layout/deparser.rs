@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The layout of the deparser: which words of the header vector become which
-//! bytes of the frame.
+//! Layout of the deparser: which words of the header vector go to which bytes of the
+//! frame.
 
 use p4_ir::Header;
 
 /// Most words of a header that is written word by word.
 const MOST: usize = 8;
-/// Bytes that such a header is written to: each word takes eight, which is cheaper than to copy
-/// few.
+/// Bytes in which such a header is written: each word is stored as eight bytes, which is
+/// cheaper than copying fewer.
 const WINDOW: usize = MOST * 8 + 8;
 
-/// A header in the order.
+/// A header in deparser order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Item {
-    /// Slot of the validity bit: what is invalid is left out.
+    /// Slot of the validity bit: an invalid header is skipped.
     pub valid: u32,
     first: u32,
     count: u32,
     lanes: [Lane; MOST],
-    /// A header whose words are not written like this, but field by field.
+    /// Number of a header that is written field by field instead of by its words.
     pub by_field: Option<u32>,
 }
 
-/// How many bytes of a word are written, and how far they are to be shifted up.
+/// Number of bytes of a word to write, and the shift that moves them to the top.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Lane {
     shift: u8,
@@ -32,12 +32,12 @@ struct Lane {
 #[derive(Debug, Default)]
 pub(crate) struct DeparserLayout {
     pub items: Vec<Item>,
-    /// Bytes of all words together.
+    /// Total bytes of all words.
     bytes: usize,
 }
 
 impl DeparserLayout {
-    /// `order`: numbers of headers.
+    /// `order` holds the numbers of the headers.
     pub(crate) fn new(order: &[u32], headers: &[Header]) -> Self {
         let mut layout = Self::default();
         for id in order {
@@ -71,16 +71,16 @@ impl DeparserLayout {
         });
     }
 
-    /// A buffer with so many bytes has room for all words.
+    /// Returns the size of a buffer with room for all words.
     pub(crate) fn room_bytes(&self) -> usize {
         self.bytes + WINDOW
     }
 }
 
-/// Writes the headers to `out` from byte `at` on, up to one that is written field by field;
-/// returns what is left, that header, and where the written ones end.
+/// Writes the headers to `out` from byte `at` on, up to one that is written field by field.
+/// Returns the remaining items, that header, and the end of the written headers.
 ///
-/// A call, so that what the loop needs stays in registers.
+/// Not inlined, so that the loop's variables stay in registers.
 #[inline(never)]
 pub(crate) fn write<'a>(
     items: &'a [Item],
@@ -102,7 +102,7 @@ pub(crate) fn write<'a>(
 }
 
 impl Item {
-    /// Writes the words to `out` from byte `at` on; returns where they end.
+    /// Writes the words to `out` from byte `at` on; returns their end.
     #[inline(always)]
     fn write(&self, words: &[u64], out: &mut [u8], at: usize) -> usize {
         let first = self.first as usize;
@@ -114,7 +114,7 @@ impl Item {
         let window: &mut [u8; WINDOW] = window;
         let mut end = 0;
         for (word, lane) in words.iter().zip(&self.lanes) {
-            // All but the last word take less than this.
+            // All words but the last end below this.
             let eight = window[end % (MOST * 8)..].first_chunk_mut();
             if let Some(b) = eight {
                 *b = (word << (lane.shift & 63)).to_be_bytes();
@@ -163,7 +163,7 @@ mod tests {
         }
         let want: Vec<u8> = (5..=0x19).collect();
         assert_eq!(out[..at], want);
-        // Without room nothing is written.
+        // Nothing is written if there is no room.
         let mut short = [0xff; WINDOW - 1];
         e.items[0].write(&words, &mut short, 0);
         assert_eq!(short, [0xff; WINDOW - 1]);

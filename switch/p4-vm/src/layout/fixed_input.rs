@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The input of a hash whose layout never varies, as words.
+//! Input of a hash with an invariable layout, as words.
 
 use p4_ir::CalcInput;
 use p4_ir::bits::words_for;
 
-/// Most words of such an input.
+/// Most words of an input with a fixed layout.
 const MOST: usize = 8;
 
 /// The input: big-endian words, zero after the last byte.
@@ -13,14 +13,14 @@ pub(crate) type Words = [u64; MOST];
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FixedInput {
     parts: Vec<Part>,
-    /// Of constants.
+    /// Bits of the constants in the input.
     base: Words,
     bits: u32,
-    /// Length of the input, the last byte filled up with zeros.
+    /// Length of the input; the last byte is padded with zeros.
     pub bytes: usize,
 }
 
-/// `mask` of the source word, rotated left by `rotate`, goes to word `to`.
+/// Moves the `mask` bits of the source word, rotated left by `rotate`, to word `to`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Part {
     slot: u32,
@@ -30,7 +30,7 @@ struct Part {
 }
 
 impl FixedInput {
-    /// `None` for an input whose length varies, or that is long.
+    /// `None` for an input that is long or whose length varies.
     pub(crate) fn new(input: &[CalcInput]) -> Option<Self> {
         let mut g = Self {
             parts: Vec::new(),
@@ -64,7 +64,7 @@ impl FixedInput {
         Some(g)
     }
 
-    /// Appends a value in words of its own, right-aligned.
+    /// Appends a value that has words of its own, right-aligned.
     fn wide(&mut self, list: impl Iterator<Item = Source>, width: u32) -> Option<()> {
         if width == 0 {
             return Some(());
@@ -79,7 +79,7 @@ impl FixedInput {
 
     /// Appends the lowest `width` bits, 1 to 64, of the source.
     fn append(&mut self, source: Source, width: u32) -> Option<()> {
-        // Distance of the value's last bit to the end of the word it begins in.
+        // Distance from the value's last bit to the end of the word in which the value begins.
         let (first, end) = (self.bits / 64, self.bits % 64 + width);
         self.bits += width;
         for (to, left) in [
@@ -110,7 +110,7 @@ impl FixedInput {
         Some(())
     }
 
-    /// The words that are read.
+    /// Iterates over the words that are read.
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
         self.parts.iter().map(|p| p.slot)
     }
@@ -126,7 +126,7 @@ impl FixedInput {
     }
 }
 
-/// The words as bytes.
+/// Returns the words as bytes.
 pub(crate) fn bytes(words: &Words) -> [u8; MOST * 8] {
     let mut out = [0; MOST * 8];
     for (o, w) in out.chunks_exact_mut(8).zip(words) {
@@ -137,7 +137,7 @@ pub(crate) fn bytes(words: &Words) -> [u8; MOST * 8] {
 
 #[derive(Clone, Copy)]
 enum Source {
-    /// The word, and how far up in it.
+    /// Number of the word, and position within it.
     Slot(u32, u8),
     Constant(u64),
 }

@@ -3,7 +3,7 @@
 
 use p4_ir::FieldRef;
 
-/// `word[slot] & mask` is `value`, or is not.
+/// Tests whether `word[slot] & mask` is `value`, or is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Guard {
     pub slot: u32,
@@ -14,7 +14,7 @@ pub(crate) struct Guard {
 
 impl Guard {
     pub(crate) fn new(f: FieldRef, value: u64, is: bool) -> Self {
-        // One form for one bit, so that guards that say the same are one.
+        // One form for a single bit, so that equivalent guards are equal.
         let (value, is) = match (f.mask, value) {
             (1, 0 | 1) if !is => (1 - value, true),
             _ => (value, is),
@@ -22,7 +22,7 @@ impl Guard {
         Self {
             slot: f.slot,
             mask: f.mask << f.shift,
-            // A value that the field cannot have is not cut to one it can.
+            // A value that the field cannot have must not be truncated to one that it can.
             value: if value > f.mask {
                 u64::MAX
             } else {

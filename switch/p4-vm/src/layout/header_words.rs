@@ -3,7 +3,7 @@
 
 use p4_ir::Header;
 
-/// Most words of such a header.
+/// Most words of a header that is read by words.
 const MOST: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,18 +12,18 @@ pub(crate) struct HeaderWords {
     pub valid: u32,
     first: u32,
     count: u8,
-    /// In the packet.
+    /// Length in the packet.
     pub bytes: u16,
-    /// 64 minus the bits of each word.
+    /// 64 minus the number of bits, for each word.
     shifts: [u8; MOST],
 }
 
 impl HeaderWords {
-    /// `None` for a header that must be taken field by field, or is large.
+    /// `None` for a header that is large or has to be read field by field.
     pub(crate) fn new(h: &Header) -> Option<Self> {
         let mut shifts = [0; MOST];
         let list = shifts.get_mut(..h.word_bytes.len())?;
-        // A member of a union makes others invalid.
+        // A member of a union makes other members invalid.
         if h.metadata || list.is_empty() || !h.rivals.is_empty() {
             return None;
         }
@@ -43,7 +43,7 @@ impl HeaderWords {
         self.shifts.get(..usize::from(self.count)).unwrap_or(&[])
     }
 
-    /// From the packet, which has these bytes at `at`.
+    /// Reads the header from the packet, which holds all of its bytes from `at` on.
     #[inline]
     pub(crate) fn read(&self, words: &mut [u64], data: &[u8], mut at: usize) {
         let Some(list) = words.get_mut(self.first as usize..) else {

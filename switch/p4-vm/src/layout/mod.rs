@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Layouts computed once per program: what would otherwise be looked up for
-//! every packet.
+//! Layouts computed once per program, instead of being looked up for every packet.
 
 pub(crate) mod calculation;
 pub(crate) mod compiled;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Transitions of a parser state whose key is made of fields and fits one word.
+//! Transitions of a parser state whose key consists of fields and fits in one word.
 
 use p4_ir::Bits;
 use p4_ir::{Case, END, KeyPiece, KeySource, ParseState, Transition};
@@ -20,7 +20,7 @@ struct SelectCase {
 }
 
 impl Select {
-    /// `None` where the general way is needed.
+    /// `None` if the general method is needed.
     pub(crate) fn new(s: &ParseState) -> Option<Self> {
         let part = |k: &KeyPiece| match &k.source {
             KeySource::Field(f) if f.width <= 64 && k.padded_bits <= 64 && !f.variable => {
@@ -61,7 +61,7 @@ impl Select {
     pub(crate) fn next(&self, words: &[u64]) -> u32 {
         let mut key = 0u64;
         for (bits, padded) in &self.parts {
-            // A piece of 64 bits is the only one.
+            // A piece of 64 bits is always alone.
             key = (key << (padded & 63)) | bits.get(words);
         }
         self.cases

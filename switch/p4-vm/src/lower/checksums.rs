@@ -28,7 +28,7 @@ pub(super) fn checksum(c: &p4_ir::Checksum) -> Checksum {
     }
 }
 
-/// The fields that must have these values, or must not, if that is all.
+/// Returns the fields that must or must not have certain values, if the condition is just that.
 fn guards(condition: &TypedExpr) -> Option<Vec<Guard>> {
     match Shape::of(condition) {
         Shape::Field(f) if f.mask == 1 => Some(vec![Guard::new(f, 1, true)]),

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The nodes of a pipeline as one list: what lies between two tables runs
-//! without interruption, and stores are coalesced across nodes.
+//! Lays out the nodes of a pipeline as one list: the nodes between two tables run without
+//! interruption, and stores are coalesced across nodes.
 
 use super::emitter::{Emitter, Label};
 use super::{expressions, primitives};
 use crate::bytecode::{Flow, Op};
 use p4_ir::{END, NextNode, Node, Program};
 
-/// All nodes that can be reached from `start`.
+/// Lays out all nodes that can be reached from `start`.
 pub(super) fn flow<'a>(start: u32, program: &'a Program, dead: &'a [bool]) -> Flow {
     let entered = entries(start, program);
     let mut b = Builder {
@@ -29,7 +29,7 @@ pub(super) fn flow<'a>(start: u32, program: &'a Program, dead: &'a [bool]) -> Fl
 
 struct Builder<'a> {
     program: &'a Program,
-    /// Nodes that are jumped to.
+    /// Whether each node is the target of a jump.
     entered: Vec<bool>,
     labels: Vec<Option<Label>>,
     starts: Vec<u32>,
@@ -47,7 +47,7 @@ impl Builder<'_> {
         self.starts.get(node as usize).is_none_or(|s| *s != END)
     }
 
-    /// Lays nodes out one after the other until the path ends.
+    /// Lays out consecutive nodes until the path ends.
     fn from(&mut self, mut node: u32) {
         if self.done(node) {
             return;
@@ -113,13 +113,13 @@ impl Builder<'_> {
                 *s = here;
             }
         } else if let Some(s) = self.starts.get_mut(i) {
-            // Done, but nobody comes here except from in front.
+            // Done, but only entered from the node before it.
             *s = END - 1;
         }
     }
 }
 
-/// Nodes that a table may lead to.
+/// Returns the nodes that a table may lead to.
 fn after(program: &Program, table: u32) -> Vec<u32> {
     match program.tables.get(table as usize).map(|t| &t.next) {
         Some(NextNode::HitMiss { hit, miss }) => vec![*hit, *miss],
@@ -132,7 +132,7 @@ fn after(program: &Program, table: u32) -> Vec<u32> {
     }
 }
 
-/// Which nodes are entered otherwise than from one node right in front.
+/// Returns for each node whether it is entered other than from one node directly before it.
 fn entries(start: u32, program: &Program) -> Vec<bool> {
     let mut from = vec![0u32; program.nodes.len()];
     let mut count = |n: u32, by: u32| {

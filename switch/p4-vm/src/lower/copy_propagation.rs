@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Copy propagation: p4c copies many fields into temporaries, and what reads the
-//! temporary can read the original.
+//! Copy propagation: p4c copies many fields into temporaries; code that reads the temporary
+//! can read the original instead.
 
 use p4_ir::Bits;
 
 #[derive(Default)]
 pub(super) struct Copies {
-    /// The copy, and what it is a copy of.
+    /// Pairs of a copy and its original.
     list: Vec<(Bits, Bits)>,
 }
 
@@ -15,7 +15,7 @@ fn bits(b: Bits) -> u64 {
 }
 
 impl Copies {
-    /// Bits of the same value as `b`, from where they were copied.
+    /// Returns the bits from which `b` was copied, or `b` itself.
     pub(super) fn origin(&self, b: Bits) -> Bits {
         let copied = self.list.iter().find(|(copy, _)| {
             copy.slot == b.slot && copy.shift <= b.shift && bits(b) & !bits(*copy) == 0
@@ -24,20 +24,20 @@ impl Copies {
         let up = b.shift - copy.shift;
         Bits {
             slot: of.slot,
-            // If this is beyond the word, the mask is empty.
+            // If the shift exceeds the word, the mask is empty.
             shift: (of.shift + up) % 64,
             mask: (of.mask >> up) & b.mask,
         }
     }
 
-    /// From now on, as long as neither is written.
+    /// Records a copy; valid until either side is written.
     pub(super) fn learn(&mut self, copy: Bits, of: Bits) {
         if copy.slot != of.slot {
             self.list.push((copy, of));
         }
     }
 
-    /// These bits of the word are written.
+    /// Forgets copies that involve these bits of the word, which are written.
     pub(super) fn forget(&mut self, slot: u32, written: u64) {
         let hit = |b: Bits| b.slot == slot && bits(b) & written != 0;
         self.list.retain(|(copy, of)| !hit(*copy) && !hit(*of));
@@ -67,7 +67,7 @@ mod tests {
         assert_eq!(c.origin(field(5, 8, 32)), field(9, 48, 16));
         assert_eq!(c.origin(field(5, 16, 4)), field(9, 56, 4));
         assert_eq!(c.origin(field(5, 30, 4)).mask, 0);
-        // More than the copy, or another word.
+        // More bits than the copy has, or another word.
         assert_eq!(c.origin(field(5, 7, 8)), field(5, 7, 8));
         assert_eq!(c.origin(field(5, 36, 8)), field(5, 36, 8));
         assert_eq!(c.origin(field(4, 8, 8)), field(4, 8, 8));
@@ -88,7 +88,7 @@ mod tests {
             c.forget(slot, written);
             assert_eq!(c.origin(copy).slot == 9, kept, "{slot} {written:x}");
         }
-        // A field is no copy of its own word: it changes with it.
+        // A field is not a copy of bits in its own word: the word changes with it.
         let mut c = Copies::default();
         c.learn(copy, field(5, 8, 8));
         assert_eq!(c.origin(copy), copy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Def-use: which words an instruction reads and writes.
+//! Def-use: the words that an instruction reads and writes.
 
 use crate::bytecode::Op;
 
@@ -10,7 +10,7 @@ pub(super) struct DefUse {
 }
 
 impl DefUse {
-    /// `None` for an instruction that depends on more than words, or jumps.
+    /// `None` for an instruction that jumps or depends on more than words.
     pub(super) fn of(op: &Op) -> Option<Self> {
         let mut t = Self::default();
         match op {
@@ -43,10 +43,10 @@ impl DefUse {
         Some(t)
     }
 
-    /// The two may change places.
+    /// Returns whether the two instructions may be swapped.
     pub(super) fn independent(&self, other: &Self) -> bool {
         let apart = |a: &[u32], b: &[u32]| a.iter().all(|x| !b.contains(x));
-        // Words written are among words read.
+        // The words read include the words written.
         apart(&self.reads, &other.writes) && apart(&self.writes, &other.reads)
     }
 }

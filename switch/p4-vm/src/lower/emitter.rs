@@ -7,12 +7,12 @@ use super::store_coalescing::{Assign, PendingStores};
 use crate::bytecode::Op;
 use p4_ir::Bits;
 
-/// A place to jump to that need not be known yet.
+/// A jump target whose position need not be known yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label(u32);
 
 impl Label {
-    /// As a target, until [`Emitter::finish`] replaces it.
+    /// Returns the label as a target, until [`Emitter::finish`] replaces it.
     pub(super) fn target(self) -> u32 {
         self.0
     }
@@ -20,13 +20,13 @@ impl Label {
 
 #[derive(Default)]
 pub(super) struct Emitter<'a> {
-    /// Words that nothing reads: they need not be written.
+    /// Words that nothing reads, so that stores to them can be omitted.
     dead: &'a [bool],
     copies: Copies,
     ops: Vec<Op>,
     labels: Vec<u32>,
     pending: PendingStores,
-    /// Instructions before this position stay as they are.
+    /// Position before which instructions stay as they are.
     sealed: usize,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Emitter<'a> {
         (slot..).take(words).all(|s| self.is_dead(s))
     }
 
-    /// Bits of the same value, from where they were copied.
+    /// Returns the bits from which `b` was copied, or `b` itself.
     pub(super) fn origin(&self, b: Bits) -> Bits {
         self.copies.origin(b)
     }
@@ -56,7 +56,7 @@ impl<'a> Emitter<'a> {
         Label(self.labels.len() as u32 - 1)
     }
 
-    /// The label is here. Several labels may share a place.
+    /// Places the label here. Several labels may share a position.
     pub(super) fn place(&mut self, l: Label) {
         self.copies.clear();
         self.flush();
@@ -77,20 +77,20 @@ impl<'a> Emitter<'a> {
         self.ops.extend(self.pending.take());
     }
 
-    /// An instruction that must stay where it is, and may write anything.
+    /// Appends an instruction that must stay in place and may write anything.
     pub(super) fn push(&mut self, op: Op) {
         self.copies.clear();
         self.push_jump(op);
     }
 
-    /// An instruction that must stay where it is, and writes nothing.
+    /// Appends an instruction that must stay in place and writes nothing.
     pub(super) fn push_jump(&mut self, op: Op) {
         self.flush();
         self.ops.push(op);
     }
 
-    /// Instructions that touch nothing but these words (and no packet state that
-    /// assignments depend on).
+    /// Appends instructions that touch only these words (and no packet state on which
+    /// assignments depend).
     pub(super) fn push_local(&mut self, ops: Vec<Op>, reads: &[u32], writes: &[u32]) {
         for w in writes {
             self.copies.forget(*w, u64::MAX);
@@ -107,8 +107,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Adds the instruction to an earlier one of its kind, if all between them
-    /// touch other words.
+    /// Merges the instruction into an earlier one of its kind, if all instructions between
+    /// them touch other words; otherwise appends it.
     fn join(&mut self, op: Op) {
         let touched = DefUse::of(&op);
         let open = self.ops.get_mut(self.sealed..).unwrap_or_default();
@@ -126,8 +126,8 @@ impl<'a> Emitter<'a> {
         self.ops.push(op);
     }
 
-    /// `copy`: the field that is assigned and, where it is that, the field that
-    /// it becomes a copy of.
+    /// Appends an assignment. `copy`: if it is a plain copy, the field assigned and the field
+    /// that is copied.
     pub(super) fn assign(&mut self, a: Assign, copy: Option<(Bits, Bits)>) {
         self.copies.forget(a.slot, !a.keep);
         if let Some((copy, of)) = copy {
@@ -144,15 +144,14 @@ impl<'a> Emitter<'a> {
         let mut back = Vec::new();
         for (at, op) in self.ops.iter_mut().enumerate() {
             let Some(target) = target(op) else { continue };
-            // A label that was not placed ends the list.
+            // A label without a position ends the list.
             let place = self.labels.get(*target as usize).copied();
             *target = place.unwrap_or(u32::MAX);
             if *target as usize <= at {
                 back.push(at);
             }
         }
-        // Jumps lead forward: one that leads back goes through an instruction
-        // after the end.
+        // Jumps lead forward: a jump back goes through an instruction after the end.
         if !back.is_empty() {
             self.ops.push(Op::End);
         }
@@ -167,7 +166,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// Jump target of the instruction, if it may jump.
+/// Returns the jump target of the instruction, if it may jump.
 fn target(op: &mut Op) -> Option<&mut u32> {
     match op {
         Op::Jump(target)

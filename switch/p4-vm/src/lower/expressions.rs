@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Expressions as instructions on the accumulator, conditions as jumps.
+//! Lowers expressions to instructions on the accumulator, and conditions to jumps.
 
 use super::emitter::{Emitter, Label};
 use crate::bytecode::{Arith, Op};
@@ -9,14 +9,14 @@ use p4_ir::TypedExpr;
 use p4_ir::bits::mask64;
 use p4_ir::{Arithmetic, BinOp, Expr, FieldRef, UnOp, WrapOp};
 
-/// Instructions that leave the value in the accumulator, and the words they read.
+/// Instructions that leave a value in the accumulator, and the words that they read.
 pub(super) struct Value {
     pub ops: Vec<Op>,
-    /// `None`: any.
+    /// `None`: any words.
     pub reads: Option<Vec<u32>>,
 }
 
-/// Exact where `c` is exact, else the low 64 bits.
+/// Lowers an expression: exact if `c` is exact, else its low 64 bits.
 pub(super) fn value(c: &TypedExpr, emitter: &Emitter<'_>) -> Value {
     let mut v = as_written(c);
     if v.reads.is_none() {
@@ -63,7 +63,7 @@ fn argument(offset: u32, width: u32) -> Bits {
     FieldRef::alone(offset, width).into()
 }
 
-/// `None` where instructions cannot express it; `v` is worthless then.
+/// Appends instructions; `None` if they cannot express `e`, and then `v` must not be used.
 fn instructions(e: &Expr, v: &mut Value) -> Option<()> {
     let op = match e {
         Expr::Const(c) => Op::Imm(*c),
@@ -134,14 +134,14 @@ fn operation(op: BinOp, a: &Expr, b: &Expr, v: &mut Value) -> Option<()> {
         BinOp::Xor => Arith::Xor,
         _ => return None,
     };
-    // The right side is one operand, or is computed first and kept.
+    // The right-hand side is a single operand, or is computed first and saved.
     let (a, b) = match (leaf(a), leaf(b)) {
         (_, true) => (a, b),
         (true, false) if arith != Arith::Sub => (b, a),
         _ if v.ops.is_empty() => {
             instructions(b, v)?;
             v.ops.push(Op::Hold);
-            // In here, nothing else is kept: `v` is not empty any more.
+            // Nothing else is saved in here, as `v` is no longer empty.
             instructions(a, v)?;
             v.ops.push(Op::Held(arith));
             return Some(());
@@ -175,7 +175,7 @@ fn operation(op: BinOp, a: &Expr, b: &Expr, v: &mut Value) -> Option<()> {
     Some(())
 }
 
-/// Instructions that set the index.
+/// Returns instructions that set the index.
 pub(super) fn index(c: &TypedExpr, emitter: &Emitter<'_>) -> Value {
     let mut v = value(c, emitter);
     match v.ops.as_slice() {
@@ -189,7 +189,7 @@ pub(super) fn index(c: &TypedExpr, emitter: &Emitter<'_>) -> Value {
     v
 }
 
-/// Jumps to `target` when the condition is `when`, and else goes on.
+/// Jumps to `target` if the condition equals `when`, and otherwise falls through.
 pub(super) fn jump_when(c: &TypedExpr, when: bool, target: Label, emitter: &mut Emitter<'_>) {
     let test = match Shape::of(c) {
         Shape::Const(v) => {
@@ -229,7 +229,7 @@ fn branch(t: &Test, when: bool, target: Label, emitter: &mut Emitter<'_>) {
                 emitter,
             );
         }
-        // Of all that must hold one that does not decides, and the other way round.
+        // One false test decides `All`, and one true test decides `Any`.
         Test::All(list) | Test::Any(list) => {
             let decides = matches!(t, Test::Any(_));
             if when == decides {

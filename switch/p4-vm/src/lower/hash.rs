@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A hash as one instruction that reads its fields from where they were copied.
+//! Lowers a hash to one instruction that reads the fields from which its input was copied.
 
 use super::emitter::Emitter;
 use crate::bytecode::Hash;
@@ -11,7 +11,7 @@ use p4_ir::TypedExpr;
 use p4_ir::bits::mask64;
 use p4_ir::{Algorithm, CalcInput, Piece, Program};
 
-/// `None` where the general instruction is needed.
+/// Lowers a hash; `None` if the general instruction is needed.
 pub(super) fn convert(
     dst: FieldRef,
     base: &TypedExpr,
@@ -59,7 +59,7 @@ fn origins(i: &CalcInput, emitter: &Emitter<'_>) -> Vec<CalcInput> {
     }
 }
 
-/// A copy of a narrower field has zeros in front.
+/// Returns the origin of a piece; a copy of a narrower field has leading zeros.
 fn origin(p: Piece, valid: Option<u32>, emitter: &Emitter<'_>) -> Vec<CalcInput> {
     let b = emitter.origin(Bits {
         slot: p.slot,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! If-conversion: `dst = condition ? a : b`, which p4c writes as two assignments with jumps
-//! around them, as one instruction.
+//! If-conversion: turns `dst = condition ? a : b`, which p4c writes as two assignments with
+//! jumps around them, into one instruction.
 
 use super::emitter::Emitter;
 use crate::bytecode::{Choose, Source};
@@ -11,10 +11,10 @@ use p4_ir::Primitive;
 use p4_ir::TypedExpr;
 use p4_ir::bits::mask64;
 
-/// Instructions of a diamond.
+/// Number of instructions in a diamond.
 pub(super) const LENGTH: usize = 4;
 
-/// Finds the starts of diamonds. No other jumps lead into them.
+/// Finds the starts of diamonds that no other jump enters.
 pub(super) fn find(primitives: &[Primitive]) -> Vec<bool> {
     let mut entered = vec![0u32; primitives.len() + 1];
     for i in primitives {
@@ -38,7 +38,7 @@ pub(super) fn find(primitives: &[Primitive]) -> Vec<bool> {
     out
 }
 
-/// Condition, destination, and the two values.
+/// Returns the condition, the destination, and the two values.
 fn shape(list: &[Primitive]) -> Option<(FieldRef, Relation, u64, Bits, [Source; 2])> {
     let [Primitive::JumpIfZero { condition, .. }, yes, _, no] = list else {
         return None;
@@ -83,7 +83,7 @@ fn assigned(i: &Primitive) -> Option<(Bits, Source)> {
     }
 }
 
-/// The instruction for the diamond at the start of the list.
+/// Returns the instruction for the diamond at the start of the list.
 pub(super) fn convert(list: &[Primitive], emitter: &Emitter<'_>) -> Option<Choose> {
     let (field, relation, value, to, sources) = shape(list.get(..LENGTH)?)?;
     let [yes, no] = sources.map(|s| Source {
@@ -101,7 +101,7 @@ pub(super) fn convert(list: &[Primitive], emitter: &Emitter<'_>) -> Option<Choos
 }
 
 impl Choose {
-    /// Words that are read, whatever is chosen.
+    /// Returns the words that are read, whichever value is chosen.
     pub(crate) fn reads(&self) -> [u32; 3] {
         [self.test.slot, self.yes.from.slot, self.no.from.slot]
     }

@@ -33,8 +33,8 @@ impl Image {
     /// Lowers a program.
     pub fn new(program: Program) -> Self {
         let parse_states = parser::states(&program);
-        // A store that nothing reads is left out. What was copied there may be
-        // dead in the next round.
+        // A store that nothing reads is omitted. Its source may then be dead in the next
+        // round.
         let mut dead = Vec::new();
         let mut code = Code::default();
         for _ in 0..MAX_ROUNDS {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The parse graph.
+//! Lowers the parse graph.
 
 use p4_ir::{Primitive, Program};
 
@@ -9,7 +9,7 @@ use crate::image::{ParseOp, ParseState};
 use crate::layout::header_words::HeaderWords;
 use crate::layout::select::Select;
 
-/// The program's states, by their numbers.
+/// Lowers the program's states, by number.
 pub(super) fn states(program: &Program) -> Vec<ParseState> {
     let one = |s: &p4_ir::ParseState| ParseState {
         ops: s.ops.iter().map(|o| operation(o, program)).collect(),
@@ -54,7 +54,7 @@ fn operation(o: &p4_ir::ParseOp, program: &Program) -> ParseOp {
     }
 }
 
-/// Every word stays: who reads it is known only when the parser is lowered.
+/// Lowers primitives; keeps every word, as readers are known only once the parser is lowered.
 fn run(primitives: &[Primitive], program: &Program) -> Box<[Op]> {
     list(primitives, program, &[])
 }

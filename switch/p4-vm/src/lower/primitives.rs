@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Primitives of an action as instructions.
+//! Lowers the primitives of an action to instructions.
 
 use super::emitter::{Emitter, Label};
 use super::expressions::{self, Value};
@@ -12,14 +12,14 @@ use p4_ir::FieldRef;
 use p4_ir::bits::{mask64, words_for};
 use p4_ir::{Constant, HeaderRef, Primitive, Program};
 
-/// A list of its own.
+/// Lowers primitives to a list of their own.
 pub(crate) fn list(primitives: &[Primitive], program: &Program, dead: &[bool]) -> Box<[Op]> {
     let mut emitter = Emitter::new(dead);
     append(primitives, program, &mut emitter);
     emitter.finish()
 }
 
-/// Appends a list; its end is whatever follows.
+/// Appends a list; it ends where the following code begins.
 pub(super) fn append(primitives: &[Primitive], program: &Program, emitter: &mut Emitter<'_>) {
     let diamonds = if_conversion::find(primitives);
     let begins = |at: usize| diamonds.get(at).copied().unwrap_or(false);
@@ -75,7 +75,7 @@ fn one(i: &Primitive, program: &Program, emitter: &mut Emitter<'_>) {
     match i {
         Primitive::SetConst(c) => constant(c, emitter),
         Primitive::Copy { dst, src } => {
-            // A signed source is at least as wide as what is kept of it.
+            // A signed source is at least as wide as the bits that are kept.
             let kept = mask64(dst.width.min(src.width));
             let of = emitter.origin(Bits {
                 mask: kept,
@@ -170,7 +170,7 @@ fn one(i: &Primitive, program: &Program, emitter: &mut Emitter<'_>) {
     }
 }
 
-/// One instruction for a list that only multiplies a field and adds.
+/// Returns one instruction for a list that only multiplies a field and adds.
 fn affine(ops: &[Op], to: Bits) -> Option<Affine> {
     let (Op::Load(from), steps) = ops.split_first()? else {
         return None;
@@ -181,7 +181,7 @@ fn affine(ops: &[Op], to: Bits) -> Option<Affine> {
             Op::Add(c) => (1, *c as u64),
             Op::Mul(c) => (*c as u64, 0),
             Op::Shl(n) => (1 << (n & 63), 0),
-            // Bits that the mask takes away are not in the field either.
+            // The mask only removes bits that the destination does not hold either.
             Op::And(c) if *c as u64 & to.mask == to.mask => (1, 0),
             _ => return None,
         };
@@ -228,7 +228,7 @@ fn constant(c: &Constant, emitter: &mut Emitter<'_>) {
     emitter.assign(a, None);
 }
 
-/// `kept` bits from `shift` up in word `from` become the whole of `dst`.
+/// Makes the whole of `dst` a copy of `kept` bits from `shift` up in word `from`.
 fn copied(dst: FieldRef, from: u32, shift: u8, kept: u64, argument: bool) -> Assign {
     Assign {
         slot: dst.slot,
@@ -270,7 +270,7 @@ fn header(i: &Primitive, h: u32, program: &Program, emitter: &mut Emitter<'_>) {
     emitter.push_local(vec![op], &touched, &touched);
 }
 
-/// Ends the list early after what may have asked for it.
+/// Returns whether the list may execute `exit` and thus end early.
 pub(super) fn may_exit(primitives: &[Primitive]) -> bool {
     primitives
         .iter()

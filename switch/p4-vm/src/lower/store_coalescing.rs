@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Store coalescing: stores of constants and of copied fields into one word
-//! become one store.
+//! Store coalescing: combines stores of constants and of copied fields into one word.
 
 use crate::bytecode::{Op, Word};
 
-/// `mask` of the source word, rotated left by `rotate`.
+/// The `mask` bits of the source word, rotated left by `rotate`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub from: u32,
     pub rotate: u8,
-    /// From the action's data instead of the header vector.
+    /// Whether the source is the action's data instead of the header vector.
     pub argument: bool,
-    /// After the rotation.
+    /// Mask after the rotation.
     pub mask: u64,
 }
 
@@ -31,8 +30,8 @@ struct Pending {
     parts: Vec<Part>,
 }
 
-/// Assignments that have not been written yet. None of them reads a word that
-/// another one writes, so that their order does not matter.
+/// Assignments that have not been written yet. None reads a word that another one writes,
+/// so their order does not matter.
 #[derive(Default)]
 pub(super) struct PendingStores {
     words: Vec<Pending>,
@@ -54,11 +53,11 @@ impl PendingStores {
             && !writes.iter().any(|s| self.written(*s) || self.read(*s))
     }
 
-    /// False when the pending stores must be written first.
+    /// Adds an assignment; returns `false` if the pending stores must be written first.
     pub(super) fn add(&mut self, a: Assign) -> bool {
         let source = a.part.filter(|p| !p.argument).map(|p| p.from);
         if source.is_some_and(|s| s == a.slot || self.written(s)) || self.read(a.slot) {
-            // A word that is rearranged in itself must come alone.
+            // A word whose own bits are rearranged must be alone.
             if !self.words.is_empty() {
                 return false;
             }
@@ -82,7 +81,7 @@ impl PendingStores {
         true
     }
 
-    /// The pending stores as instructions.
+    /// Takes the pending stores as instructions.
     pub(super) fn take(&mut self) -> Vec<Op> {
         let (mut words, mut args) = (Vec::new(), Vec::new());
         for w in std::mem::take(&mut self.words) {
@@ -94,7 +93,7 @@ impl PendingStores {
                 mask: 0,
                 rotate: 0,
             };
-            // Parts of the header vector first: the first part of a word also clears it.
+            // Parts from the header vector first: the first part of a word also clears it.
             let (own, given): (Vec<&Part>, Vec<&Part>) = w.parts.iter().partition(|p| !p.argument);
             if own.is_empty() && given.is_empty() {
                 words.push(next);
@@ -105,7 +104,7 @@ impl PendingStores {
                     next.rotate = p.rotate;
                     next.mask = p.mask;
                     list.push(next);
-                    // The others are added.
+                    // Further parts are ORed in.
                     next.keep = u64::MAX;
                     next.value = 0;
                 }

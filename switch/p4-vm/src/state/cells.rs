@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Registers, counters and meters: what outlives a packet.
+//! Registers, counters and meters, which outlive a packet.
 
 use p4_ir::Program;
 use p4_ir::bits::{bytes_from_words, words_for, words_from_bytes};
@@ -9,7 +9,7 @@ use p4_ir::bits::{bytes_from_words, words_for, words_from_bytes};
 pub struct Count {
     /// Packets.
     pub packets: u64,
-    /// Bytes of their frames, as received.
+    /// Bytes of the frames as received.
     pub bytes: u64,
 }
 
@@ -20,12 +20,12 @@ pub(crate) struct Cells {
     pub registers: Vec<Register>,
     pub counters: Vec<Vec<Count>>,
     pub meters: Vec<Vec<Meter>>,
-    /// State of the generator of `random()`: fixed seed, so that runs repeat.
+    /// State of the `random()` generator; the seed is fixed, so that runs can be repeated.
     pub random: u64,
     pub round_robin: u64,
-    /// Assertions of the program that did not hold.
+    /// Number of failed assertions of the program.
     pub failed_assertions: u64,
-    /// Reused by hashes.
+    /// Buffer reused by hashes.
     pub scratch: Vec<u8>,
 }
 
@@ -53,11 +53,11 @@ impl Cells {
     }
 
     pub(crate) fn seed(&mut self, seed: u64) {
-        // Never 0, from which the generator does not get away.
+        // Never 0, a state that the generator cannot leave.
         self.random = (SEED ^ seed.wrapping_mul(SEED)).max(1);
     }
 
-    /// xorshift64*: good enough for a P4 program's `random()`.
+    /// Draws from xorshift64*: good enough for a P4 program's `random()`.
     pub(crate) fn next_random(&mut self) -> u64 {
         let mut x = self.random;
         x ^= x >> 12;
@@ -71,7 +71,7 @@ impl Cells {
 /// A register array.
 #[derive(Debug, Clone)]
 pub struct Register {
-    /// Bits of a cell.
+    /// Width of a cell in bits.
     pub width: u32,
     words_per_cell: usize,
     words: Vec<u64>,
@@ -87,7 +87,7 @@ impl Register {
         }
     }
 
-    /// Words of a cell, most significant first.
+    /// Returns the words of a cell, most significant first.
     #[inline]
     pub fn cell(&self, index: usize) -> Option<&[u64]> {
         let start = index.checked_mul(self.words_per_cell)?;
@@ -95,7 +95,7 @@ impl Register {
             .get(start..start.checked_add(self.words_per_cell)?)
     }
 
-    /// Words of a cell, most significant first.
+    /// Returns the words of a cell, most significant first.
     #[inline]
     pub fn cell_mut(&mut self, index: usize) -> Option<&mut [u64]> {
         let start = index.checked_mul(self.words_per_cell)?;
@@ -103,7 +103,7 @@ impl Register {
             .get_mut(start..start.checked_add(self.words_per_cell)?)
     }
 
-    /// Of a register of at most 64 bits the cell.
+    /// Returns a cell of a register of at most 64 bits.
     #[inline]
     pub fn first_word(&self, index: usize) -> Option<u64> {
         if self.words_per_cell == 1 {
@@ -112,7 +112,7 @@ impl Register {
         self.cell(index)?.first().copied()
     }
 
-    /// Of a register of at most 64 bits the cell.
+    /// Returns a cell of a register of at most 64 bits.
     #[inline]
     pub fn first_word_mut(&mut self, index: usize) -> Option<&mut u64> {
         if self.words_per_cell == 1 {
@@ -121,12 +121,12 @@ impl Register {
         self.cell_mut(index)?.first_mut()
     }
 
-    /// Big-endian, `ceil(width / 8)` bytes.
+    /// Reads a cell as `ceil(width / 8)` big-endian bytes.
     pub fn read_bytes(&self, index: usize) -> Option<Vec<u8>> {
         self.cell(index).map(|c| bytes_from_words(c, self.width))
     }
 
-    /// False when there is no such cell.
+    /// Writes a cell from big-endian bytes; returns `false` if there is no such cell.
     pub fn write_bytes(&mut self, index: usize, value: &[u8]) -> bool {
         let words = words_from_bytes(value, self.width);
         self.cell_mut(index)
@@ -135,11 +135,11 @@ impl Register {
     }
 }
 
-/// Two-rate three-colour marker (RFC 2698), colour-blind. Without rates every
-/// packet is green, as in BMv2.
+/// Two-rate three-colour marker (RFC 2698), colour-blind. Without rates every packet is
+/// green, as in BMv2.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Meter {
-    /// `None`: every packet is green.
+    /// Rates; `None`: every packet is green.
     pub rates: Option<MeterRates>,
     committed: f64,
     peak: f64,
@@ -170,7 +170,7 @@ impl Meter {
         };
     }
 
-    /// 0 green, 1 yellow, 2 red.
+    /// Returns the colour of a packet: 0 green, 1 yellow, 2 red.
     pub fn colour(&mut self, now_us: u64, amount: f64) -> u64 {
         let Some(r) = self.rates else { return 0 };
         let elapsed = now_us.saturating_sub(self.last_us) as f64;

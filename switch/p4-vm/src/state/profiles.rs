@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Members and groups of action profiles.
 //!
-//! A group's choice for a hash value is BMv2's, as its P4Runtime server fills
-//! it: members have handles, the lowest free one each; a member that weighs more
-//! has further ones; the hash modulo their number selects among the handles of
-//! a group in ascending order.
+//! For each hash value a group chooses the same member as BMv2 when filled by its P4Runtime
+//! server. Each member has handles, always the lowest free ones: one, and more if its weight
+//! is above 1. The hash modulo the number of a group's handles selects among them in
+//! ascending order.
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-/// Target of an entry of a table with an action profile.
+/// Target of a table entry that uses an action profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// A member.
@@ -24,7 +24,7 @@ pub enum Choice {
 pub struct ProfileState {
     members: FxHashMap<u64, Member>,
     groups: FxHashMap<u64, Group>,
-    /// Handles given back, all below `next_handle`.
+    /// Freed handles, all below `next_handle`.
     free: BTreeSet<u32>,
     next_handle: u32,
 }
@@ -32,23 +32,23 @@ pub struct ProfileState {
 /// A member of an action profile.
 #[derive(Debug)]
 pub struct Member {
-    /// Among the actions of the profile.
+    /// Index among the actions of the profile.
     pub action: usize,
     /// Words of the action's data.
     pub args: Box<[u64]>,
-    /// The first is its own, the others stand for its weight in groups.
+    /// The first is the member's own; the others stand for its weight in groups.
     handles: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
 struct Group {
     weights: Vec<(u64, u32)>,
-    /// Members by handle, in ascending order.
+    /// Members in ascending order of their handles.
     order: Vec<u64>,
 }
 
 impl ProfileState {
-    /// The member that a group has for a hash value, or the member itself.
+    /// Returns the member that a group selects for a hash value, or the member itself.
     /// `None`: it does not exist, or the group is empty.
     pub fn member(&self, choice: Choice, hash: impl FnOnce() -> u64) -> Option<&Member> {
         let id = match choice {
@@ -62,7 +62,7 @@ impl ProfileState {
         self.members.get(&id)
     }
 
-    /// Adds or replaces a member. `action` counts among the profile's.
+    /// Adds or replaces a member. `action` is an index into the profile's actions.
     pub fn set_member(&mut self, id: u64, action: usize, args: Box<[u64]>) {
         if let Some(m) = self.members.get_mut(&id) {
             m.action = action;
@@ -87,7 +87,7 @@ impl ProfileState {
         }
     }
 
-    /// `members`: ids and weights; `None` removes the group.
+    /// Sets a group's `members` (ids and weights); `None` removes the group.
     pub fn set_group(&mut self, id: u64, members: Option<Vec<(u64, u32)>>) {
         let mut touched: Vec<u64> = self.groups.remove(&id).map_or(Vec::new(), |g| {
             g.weights.into_iter().map(|(m, _)| m).collect()
@@ -129,7 +129,7 @@ impl ProfileState {
         }
     }
 
-    /// Gives handles back that no group needs.
+    /// Frees the member's handles that no group needs.
     fn shrink(&mut self, member: u64) {
         if self
             .members
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_group_counts_through_handles() {
         let mut p = ProfileState::default();
-        // Created in another order than that of their ids: handles 0, 1, 2.
+        // Created in an order other than that of their ids: handles 0, 1, 2.
         for id in [30, 10, 20] {
             p.set_member(id, id as usize, [].into());
         }

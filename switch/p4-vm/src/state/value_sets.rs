@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parser value sets.
 
-/// Values of the parser's value sets: per set, packed keys.
+/// Members of the parser's value sets: packed keys for each set.
 pub(crate) type ValueSets = Vec<Vec<Vec<u64>>>;

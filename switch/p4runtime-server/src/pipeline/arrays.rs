@@ -31,8 +31,8 @@ pub(super) fn register_bits(r: &p4info::Register) -> u32 {
     u32::try_from(bits).unwrap_or(0)
 }
 
-/// Size and width of a program's arrays by name, without those that belong to a table:
-/// `of` gives table, name, size and width.
+/// Returns size and width of a program's arrays by name, without arrays that belong to a
+/// table. `of` returns table, name, size and width.
 pub(super) fn indexed<'a, T>(
     arrays: &'a [T],
     of: impl Fn(&'a T) -> (Option<u32>, &'a str, usize, u32),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checks of single objects of a P4Info.
+//! Checks single objects of a P4Info.
 
 use crate::errors::{Failure, Outcome};
 use tidemark_proto::p4::config::v1 as p4info;

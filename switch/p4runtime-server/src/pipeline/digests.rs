@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Digests of a P4Info: the type of their data, and samples decoded by it.
+//! Digests of a P4Info: the type of their data, and decoding of samples.
 
 use super::checks::preamble;
 use super::numbered::Numbered;
@@ -13,18 +13,18 @@ use tidemark_proto::p4::config::v1::p4_new_type_spec::Representation;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_data::Data;
 
-/// Named types within each other; more is taken for a circle.
+/// Most levels of nested named types; more are taken for a cycle.
 const MAX_DEPTH: usize = 16;
 
 pub(crate) struct Digest {
     pub id: u32,
     pub name: String,
-    /// `Err`: a type that a controller cannot be sent.
+    /// `Err`: a type that cannot be sent to a controller.
     pub layout: Outcome<Layout>,
 }
 
-/// A P4 type that consists of numbers. In a sample each number takes
-/// `ceil(bits / 8)` bytes.
+/// A P4 type that consists of numbers, each of which takes `ceil(bits / 8)` bytes in a
+/// sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     Bits(u32),
@@ -35,7 +35,7 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// Decodes a sample; `None` if it has another length.
+    /// Decodes a sample; `None` if its length is wrong.
     pub(crate) fn decode(&self, sample: &[u8]) -> Option<p4::P4Data> {
         let mut rest = sample;
         let data = self.take(&mut rest)?;

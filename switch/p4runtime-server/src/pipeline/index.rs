@@ -29,21 +29,21 @@ pub(crate) struct Pipeline {
     pub registers: Numbered<Array>,
     /// Indexed meters.
     pub meters: Numbered<Array>,
-    /// Of indexed and direct meters.
+    /// Types of indexed and direct meters.
     pub meter_types: HashMap<u32, meter_spec::Type>,
     pub digests: Numbered<Digest>,
     pub value_sets: Numbered<ValueSet>,
     pub packet_in: HeaderInfo,
     pub packet_out: HeaderInfo,
-    /// For the entries compiled into it.
+    /// The program, kept for the entries compiled into it.
     pub program: Program,
 }
 
 impl Pipeline {
-    /// Indexes a P4Info and checks it against the program it came with.
+    /// Indexes a P4Info and checks it against its program.
     pub(crate) fn new(config: p4::ForwardingPipelineConfig) -> Outcome<Self> {
         let none = p4info::P4Info::default();
-        // As BMv2's server: the program runs, and there is nothing that could be written.
+        // As in BMv2's server: the program runs, but there is nothing to write to.
         let info = config.p4info.as_ref().unwrap_or(&none);
         if config.p4_device_config.is_empty() {
             refuse!(invalid: "p4_device_config is empty; it must hold the BMv2 JSON made by p4c");
@@ -78,7 +78,7 @@ impl Pipeline {
         })
     }
 
-    /// The parts of the configuration that a client asked for.
+    /// Returns the parts of the configuration that a client asked for.
     pub(crate) fn response(
         &self,
         what: p4::get_forwarding_pipeline_config_request::ResponseType,
@@ -115,7 +115,7 @@ impl Objects {
         Self::index(info, program, BTreeMap::new())
     }
 
-    /// `actions`: known already.
+    /// `actions`: actions known already.
     fn index(
         info: &p4info::P4Info,
         program: &Program,
@@ -152,7 +152,7 @@ impl Objects {
         })
     }
 
-    /// Adds what the program has and `info` does not name.
+    /// Adds the program's objects that `info` does not name.
     fn add_unnamed(&mut self, info: &p4info::P4Info, program: &Program) {
         let rest = unnamed::objects(info, program);
         let actions = std::mem::take(&mut self.actions);
@@ -160,7 +160,7 @@ impl Objects {
         let more = match Self::index(&rest, program, actions) {
             Ok(more) => more,
             Err(why) => {
-                tracing::warn!("what the P4Info does not name cannot be reached by name: {why}");
+                tracing::warn!("objects missing from the P4Info cannot be reached by name: {why}");
                 self.actions = names;
                 return;
             }

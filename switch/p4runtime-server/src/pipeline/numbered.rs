@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects of a P4Info by their ids.
+//! Objects of a P4Info by id.
 
 use super::unnamed;
 use crate::errors::{Failure, Outcome};
@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use tidemark_proto::p4::config::v1 as p4info;
 
-/// Objects of one kind, `what`, by their ids.
+/// Objects of one kind by id; `what` names the kind.
 pub(crate) struct Numbered<T> {
     what: &'static str,
     by_id: BTreeMap<u32, T>,
-    /// Of the P4Info, but not of the program: p4c leaves out what nothing uses.
+    /// Objects of the P4Info that p4c left out of the program because nothing uses them.
     left_out: BTreeMap<u32, String>,
 }
 
@@ -51,12 +51,12 @@ impl<T> Numbered<T> {
         })
     }
 
-    /// Adds those of `more` to these.
+    /// Adds the objects of `more`.
     pub(super) fn extend(&mut self, more: Self) {
         self.by_id.extend(more.by_id);
     }
 
-    /// The object of this id, or all of the P4Info for 0, each with its id.
+    /// Returns the object with this id, or for 0 all objects of the P4Info, each with its id.
     pub(crate) fn selected(&self, id: u32) -> Outcome<Vec<(u32, &T)>> {
         match id {
             0 => Ok(self

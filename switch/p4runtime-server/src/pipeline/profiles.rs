@@ -12,22 +12,21 @@ use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::action_profile::SelectorSizeSemantics;
 use tidemark_proto::p4::config::v1::action_ref::Scope;
 
-/// Most members of a group, counted with their weights, where the program sets
-/// no bound.
+/// Most members of a group, counted with their weights, if the program sets no limit.
 pub(crate) const MAX_GROUP_SIZE: u32 = 65_536;
 
 pub(crate) struct Profile {
     pub id: u32,
     pub name: String,
-    /// Groups are possible.
+    /// Whether the profile supports groups.
     pub with_selector: bool,
-    /// Members it can hold.
+    /// Most members that it can hold.
     pub size: usize,
-    /// As in P4Info; 0 means unbounded.
+    /// Group size limit of the P4Info; 0 means unlimited.
     pub max_group_size: u32,
     pub weights_disallowed: bool,
-    /// The size of a group is the number of its members; the value bounds the
-    /// weight of each, 0 means unbounded.
+    /// Set if the size of a group is its number of members; the value limits the weight of
+    /// each, 0 means unlimited.
     pub sum_of_members: Option<u32>,
     /// Actions of its tables.
     pub actions: Vec<(u32, Scope)>,
@@ -42,7 +41,7 @@ pub(super) fn index(
     let mut out = Numbered::new("action profile");
     for a in &info.action_profiles {
         let p = preamble(&a.preamble)?;
-        // One that no table is left of.
+        // A profile that no remaining table uses.
         if a.table_ids.is_empty() && program.profiles.iter().all(|x| x.name != p.name) {
             out.left_out(p);
             continue;

@@ -22,17 +22,17 @@ pub(crate) struct Table {
     pub actions: Vec<(u32, Scope)>,
     pub const_default: bool,
     pub const_entries: bool,
-    /// Entries it can hold.
+    /// Most entries that it can hold.
     pub size: usize,
-    /// Its entries may have idle timeouts.
+    /// Whether its entries may have idle timeouts.
     pub idle_timeouts: bool,
     /// Id of its direct counter.
     pub direct_counter: Option<u32>,
     /// Id of its direct meter.
     pub direct_meter: Option<u32>,
-    /// Id of the action profile its actions come from.
+    /// Id of the action profile that provides its actions.
     pub profile: Option<u32>,
-    /// The default action of the program, if P4Info names it.
+    /// The program's default action, if the P4Info names it.
     pub initial_default: Option<p4::Action>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Key {
 }
 
 impl Table {
-    /// Overlapping entries are possible, so each needs a priority.
+    /// Returns whether entries can overlap, so that each needs a priority.
     pub(crate) fn needs_priority(&self) -> bool {
         self.keys
             .iter()
@@ -87,8 +87,8 @@ pub(super) fn index(
     Ok(out)
 }
 
-/// Whether all tables of the program that have keys are in the P4Info: then what else is there
-/// p4c has left out.
+/// Returns whether the P4Info has all of the program's tables with keys; p4c has then left out
+/// any other table of the P4Info.
 fn has_all_tables(info: &p4info::P4Info, program: &Program) -> bool {
     let names = info.tables.iter().filter_map(|t| t.preamble.as_ref());
     let names: HashSet<&str> = names.map(|p| p.name.as_str()).collect();
@@ -173,7 +173,7 @@ fn index_table(
     })
 }
 
-/// Takes the widths of the program.
+/// Checks a table against the program, and takes the program's widths.
 fn check_table(
     table: &mut Table,
     program: &Program,

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects of a program that its P4Info does not name, or all without one: BMv2's runtime
-//! services reach them by name. They get ids that no P4Runtime client is shown.
+//! Objects of a program that its P4Info does not name (all, if there is none). BMv2's runtime
+//! services reach them by name. Their ids are not shown to P4Runtime clients.
 
 use p4_ir::{MatchKind, Program};
 use std::collections::HashMap;
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::match_field::{Match, MatchType};
 
-/// Ids from here on are not in the P4Info.
+/// First id that is not in the P4Info.
 pub(crate) const FIRST_ID: u32 = 0xf000_0000;
 
-/// Entries of an action profile that has no P4Info.
+/// Size of an action profile that is not in the P4Info.
 const PROFILE_SIZE: i64 = 1 << 20;
 
-/// Values of a value set that has no P4Info.
+/// Size of a value set that is not in the P4Info.
 const VALUE_SET_SIZE: i32 = 1 << 16;
 
-/// Ids by name, those of the P4Info first.
+/// Ids by name, beginning with the names of the P4Info.
 struct Ids<'a> {
     known: HashMap<(u8, &'a str), u32>,
     next: u32,
@@ -49,7 +49,7 @@ impl<'a> Ids<'a> {
         }
     }
 
-    /// A new id, unless the name has one.
+    /// Assigns a new id, unless the name has one already.
     fn add(&mut self, kind: u8, name: &'a str) -> Option<p4info::Preamble> {
         if name.is_empty() || self.known.contains_key(&(kind, name)) {
             return None;
@@ -77,7 +77,7 @@ fn width(bits: u32) -> i32 {
     i32::try_from(bits).unwrap_or(0)
 }
 
-/// The rest of a P4Info.
+/// Returns a P4Info of the objects that `info` lacks.
 pub(crate) fn objects(info: &p4info::P4Info, program: &Program) -> p4info::P4Info {
     let mut ids = Ids::new(info);
     let mut out = p4info::P4Info::default();

@@ -11,7 +11,7 @@ use tidemark_proto::p4::config::v1 as p4info;
 
 pub(crate) struct ValueSet {
     pub name: String,
-    /// Values it can hold.
+    /// Most values that it can hold.
     pub size: usize,
     pub keys: Vec<Key>,
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values of clients and of the program: the same number, unless the type is translated
-//! (`@p4runtime_translation`).
+//! Values as clients and as the program write them: the same number, unless the type is
+//! translated (`@p4runtime_translation`).
 //!
-//! A number of another width (`sdn_bitwidth`) is the same number and must fit both. A string
-//! (`sdn_string`) of digits is that number; any other gets a number of its own, the same
-//! wherever the type occurs.
+//! A number of another width (`sdn_bitwidth`) is the same number and must fit both widths. A
+//! string of digits (`sdn_string`) is that number; any other string is assigned a number, the
+//! same wherever the type occurs.
 
 use crate::bytestring;
 use crate::errors::{Failure, Outcome, refuse};
@@ -15,13 +15,13 @@ use tidemark_proto::p4::config::v1::p4_data_type_spec::TypeSpec;
 use tidemark_proto::p4::config::v1::p4_new_type_spec::Representation;
 use tidemark_proto::p4::config::v1::p4_new_type_translation::SdnType;
 
-/// Types within each other; more is taken for a circle.
+/// Most levels of nested types; more are taken for a cycle.
 const MAX_DEPTH: usize = 16;
 
-/// How clients write the values of a key or parameter.
+/// Form in which clients write the values of a key or parameter.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Form {
-    /// A number of the program's width.
+    /// A number of the same width as in the program.
     #[default]
     Number,
     /// A number of this width.
@@ -29,14 +29,14 @@ pub(crate) enum Form {
     Text(Arc<Names>),
 }
 
-/// The width of a key or parameter in the program, and how clients write its values.
+/// Width of a key or parameter in the program, and the form in which clients write its values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
     pub bits: u32,
     pub form: Form,
 }
 
-/// Strings of one type, and the numbers that stand for them in the program.
+/// Strings of one type, and the numbers that represent them in the program.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     by_name: Mutex<BTreeMap<String, Vec<u8>>>,
@@ -58,7 +58,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// `bits` as P4Info has them: 0 for strings and errors. `of` is what has the type.
+    /// `bits` is the P4Info's width: 0 for strings and errors. `of` names the owner of the type.
     pub(super) fn values(
         &self,
         bits: i32,
@@ -95,7 +95,7 @@ impl<'a> Types<'a> {
 }
 
 impl Values {
-    /// Takes the width of the program, which must be the same unless the type is translated.
+    /// Sets the program's width; unless the type is translated, both widths must be equal.
     pub(super) fn set_program_bits(&mut self, bits: u32) -> bool {
         let unsaid = self.bits == 0 || !matches!(self.form, Form::Number);
         let same = self.bits == bits;
@@ -103,7 +103,7 @@ impl Values {
         same || unsaid
     }
 
-    /// The value in the program, in `ceil(bits / 8)` bytes.
+    /// Returns the value in the program, in `ceil(bits / 8)` bytes.
     pub(crate) fn parse(&self, value: &[u8]) -> Outcome<Vec<u8>> {
         match &self.form {
             Form::Number => bytestring::parse(value, self.bits),
@@ -115,7 +115,7 @@ impl Values {
         }
     }
 
-    /// As clients write it.
+    /// Returns the value as clients write it.
     pub(crate) fn canonical(&self, value: &[u8]) -> Vec<u8> {
         match &self.form {
             Form::Text(names) => names.name(value),
@@ -128,7 +128,7 @@ impl Names {
     fn number(&self, name: &[u8], bits: u32) -> Outcome<Vec<u8>> {
         let name = match std::str::from_utf8(name) {
             Ok(n) if !n.is_empty() => n,
-            _ => refuse!(invalid: "its type is translated: a string of UTF-8 is needed"),
+            _ => refuse!(invalid: "its type is translated: a UTF-8 string is required"),
         };
         let mut taken = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(number) = taken.get(name) {
@@ -143,13 +143,13 @@ impl Names {
                 }
                 number
             }
-            // From the largest downwards: small numbers are ports and the like.
+            // From the largest number downwards: small numbers are ports and the like.
             _ => {
                 let mut number = bytestring::prefix_mask(bits, bits);
                 while is_taken(&number) {
                     if !decrement(&mut number) {
                         return Err(Failure::exhausted(format!(
-                            "there are more strings than its {bits} bits have numbers"
+                            "there are more strings than {bits} bits can number"
                         )));
                     }
                 }
@@ -172,7 +172,7 @@ impl Names {
     }
 }
 
-/// False at 0.
+/// Subtracts 1; returns `false` at 0.
 fn decrement(number: &mut [u8]) -> bool {
     for b in number.iter_mut().rev() {
         let (less, borrow) = b.overflowing_sub(1);

@@ -82,7 +82,7 @@ impl Reader<'_> {
     }
 }
 
-/// The arrays that a filter means, and which of their cells.
+/// Returns the arrays that a filter selects, and the range of their cells.
 fn arrays<'p>(
     all: &'p Numbered<Array>,
     id: u32,

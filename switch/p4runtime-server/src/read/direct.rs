@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         Ok(entries.into_iter().map(meter).collect())
     }
 
-    /// Entries with a direct counter or meter (`what`) that pass the filter.
+    /// Returns the entries with a direct counter or meter (`what`) that pass the filter.
     fn direct(
         &self,
         filter: Option<&p4::TableEntry>,

@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         }))
     }
 
-    /// Entries that pass every field set in the filter.
+    /// Returns the entries that pass every field set in the filter.
     pub(super) fn selected(
         &self,
         table: &Table,
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
     ) -> Outcome<Option<p4::TableEntry>> {
         if !filter.r#match.is_empty() || filter.priority != 0 {
             refuse!(invalid:
-                "default entry of table {}: it has no match fields and no priority",
+                "default entry of table {}: it takes no match fields and no priority",
                 table.name
             );
         }
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Of an action only its id counts.
+/// Compares actions; a plain action matches by its id alone.
 fn same_action(filter: &ActionType, held: &p4::TableAction) -> bool {
     match (filter, &held.r#type) {
         (ActionType::Action(a), Some(ActionType::Action(b))) => a.action_id == b.action_id,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One entity of a Read: a filter, and the entities that pass it.
+//! Reads one entity: a filter, and the entities that pass it.
 
 mod arrays;
 mod direct;
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
             .collect())
     }
 
-    /// The table of this id, or all for 0.
+    /// Returns the table with this id, or all tables for 0.
     fn tables(&self, id: u32) -> Outcome<Vec<&'a Table>> {
         let selected = self.pipeline.tables.selected(id)?;
         Ok(selected.into_iter().map(|(_, t)| t).collect())
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Entries with this id, or all for 0.
+/// Returns the object with this id, or all objects for 0.
 fn found<T: Clone>(all: &BTreeMap<u32, T>, id: u32, lacks: impl Fn() -> String) -> Outcome<Vec<T>> {
     if id == 0 {
         return Ok(all.values().cloned().collect());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Multicast groups, clone sessions, digests, value sets.
+//! Multicast groups, clone sessions, digests and value sets.
 
 use super::{Reader, found};
 use crate::errors::{Failure, Outcome, refuse};

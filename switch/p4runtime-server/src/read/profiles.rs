@@ -8,7 +8,7 @@ use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::entity::Entity as Kind;
 
 impl Reader<'_> {
-    /// The action profile of this id, or all for 0.
+    /// Returns the action profile with this id, or all profiles for 0.
     fn profiles(&self, id: u32, item: u32) -> Outcome<Vec<(u32, &Profile)>> {
         if id == 0 && item != 0 {
             refuse!(invalid: "a member or group id selects nothing without an action profile id");

@@ -16,7 +16,7 @@ use tidemark_proto::p4::v1::update::Type;
 
 type Result<T, E = ArrayError> = std::result::Result<T, E>;
 
-/// Two rates, the smaller first.
+/// Converts a meter's two rates, of which the smaller comes first.
 pub(super) fn meter_config(rates: &[Rate]) -> Result<(MeterConfig, p4::MeterConfig), MeterError> {
     let [low, high] = rates else {
         return Err(MeterError::BadRatesList);
@@ -93,10 +93,10 @@ impl Writer<'_> {
 }
 
 impl Runtime {
-    /// One cell of a counter.
+    /// Reads one cell of a counter.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn read_counter(&self, name: &str, index: u32) -> Result<CounterValue> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(ArrayError::InvalidName)?;
@@ -108,10 +108,10 @@ impl Runtime {
         read.first().copied().ok_or(ArrayError::InvalidIndex)
     }
 
-    /// Sets one cell of a counter, or all with `None`.
+    /// Sets one cell of a counter; `None` sets all.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn write_counter(
         &self,
         name: &str,
@@ -127,8 +127,8 @@ impl Runtime {
         Ok(written.map_err(Failure::from)?)
     }
 
-    /// The counter, meter, register or action profile that `name` means: its full name, or the
-    /// only one that ends so.
+    /// Finds the counter, meter, register or action profile with this full name, or the only
+    /// one whose name ends with `.name`.
     pub async fn array_named(&self, name: &str) -> Option<String> {
         let device = self.shared.device.read().await;
         let program = &device.pipeline()?.program;
@@ -150,7 +150,7 @@ impl Runtime {
         }
     }
 
-    /// The table whose direct counter or meter has this name.
+    /// Returns the table whose direct counter or meter has this name.
     pub async fn table_of(&self, array: &str) -> Option<String> {
         let device = self.shared.device.read().await;
         let program = &device.pipeline()?.program;
@@ -162,10 +162,10 @@ impl Runtime {
         program.tables.get(table as usize).map(|t| t.name.clone())
     }
 
-    /// The lowest 64 bits of one cell of a register, or of all with `None`.
+    /// Reads the lowest 64 bits of one cell of a register; `None` reads all cells.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn read_register(&self, name: &str, index: Option<u32>) -> Result<Vec<i64>> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(ArrayError::InvalidName)?;
@@ -177,11 +177,11 @@ impl Runtime {
         Ok(read.iter().map(|cell| number(cell)).collect())
     }
 
-    /// Sets the cells `from..to` of a register, all without a range; bits that a cell has not
-    /// are left out.
+    /// Sets the cells `from..to` of a register, or all without a range; bits beyond a cell's
+    /// width are dropped.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn write_register(
         &self,
         name: &str,
@@ -202,7 +202,7 @@ impl Runtime {
         let mut in_program = in_program.filter(|r| r.name == register.name);
         let bits = in_program.next().map_or(register.bits, |r| r.width);
         let bytes = bytes_for(bits);
-        // A negative number has ones above, however wide the cell.
+        // A negative number has ones above its 64 bits, however wide the cell is.
         let above = if value < 0 { 0xff } else { 0 };
         let mut cell = vec![above; bytes.saturating_sub(8)];
         cell.extend(
@@ -218,10 +218,10 @@ impl Runtime {
         Ok(written.map_err(Failure::from)?)
     }
 
-    /// Configures one cell of a meter, or all with `None`.
+    /// Configures one cell of a meter; `None` configures all.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn set_meter(
         &self,
         name: &str,
@@ -242,10 +242,10 @@ impl Runtime {
         Ok(())
     }
 
-    /// The configuration of one cell of a meter; nothing where it has none.
+    /// Reads the configuration of one cell of a meter; empty if the cell has none.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn meter(&self, name: &str, index: u32) -> Result<Vec<Rate>, MeterError> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(MeterError::InvalidName)?;
@@ -255,7 +255,7 @@ impl Runtime {
         Ok(held.map(rates).unwrap_or_default())
     }
 
-    /// The values of a parser value set, each in whole bytes per field.
+    /// Reads the values of a parser value set, with each field in whole bytes.
     ///
     /// # Errors
     /// `InvalidName`.
@@ -271,7 +271,7 @@ impl Runtime {
             .collect())
     }
 
-    /// Adds a value to a set, takes it out, or with `None` empties the set.
+    /// Adds a value to a set or removes it; `None` empties the set.
     ///
     /// # Errors
     /// `InvalidName`; `Error` for a value that is too long or does not fit.
@@ -305,7 +305,7 @@ impl Runtime {
     }
 }
 
-/// A value, the fields of which take whole bytes.
+/// Splits a value whose fields take whole bytes.
 fn split(set: &ValueSet, value: &[u8]) -> Option<p4::ValueSetMember> {
     let mut rest = value;
     let mut fields = Vec::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! BMv2's codes of what is refused.
+//! Error codes of BMv2.
 
 use crate::errors::Failure;
 use crate::store::NoEntry;
@@ -85,7 +85,7 @@ impl From<NoEntry> for TableError {
     }
 }
 
-/// Codes that tell no kinds of failures apart.
+/// Defines conversions for codes that do not distinguish kinds of failures.
 macro_rules! any_failure_is_an_error {
     ($($code:ty),*) => {$(
         impl From<Failure> for $code {

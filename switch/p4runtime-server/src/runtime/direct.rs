@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counters and meters of entries, by table and handle.
+//! Counters and meters of entries, addressed by table and handle.
 
 use super::arrays;
 use super::codes::TableError;
@@ -22,10 +22,10 @@ impl Writer<'_> {
 }
 
 impl Runtime {
-    /// Hits of an entry.
+    /// Reads the hits of an entry.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn read_direct_counter(&self, name: &str, handle: u32) -> Result<CounterValue> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -39,10 +39,10 @@ impl Runtime {
         Ok(value.map_err(Failure::from)?)
     }
 
-    /// Sets the hits of one entry, or of all with `None`.
+    /// Sets the hits of one entry; `None` sets those of all entries.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn write_direct_counter(
         &self,
         name: &str,
@@ -64,10 +64,10 @@ impl Runtime {
         Ok(())
     }
 
-    /// The configuration of one entry's meter, or with `None` of all.
+    /// Configures the meter of one entry; `None` configures the meters of all.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn set_direct_meter(
         &self,
         name: &str,
@@ -89,10 +89,10 @@ impl Runtime {
         Ok(())
     }
 
-    /// The configuration of an entry's meter; nothing where it has none.
+    /// Reads the configuration of an entry's meter; empty if it has none.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn direct_meter(&self, name: &str, handle: u32) -> Result<Vec<Rate>> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(TableError::InvalidTableName)?;

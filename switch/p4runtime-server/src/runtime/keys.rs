@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keys and action data as BMv2 takes them: in as many bytes as the field has, with whatever
-//! lies beyond its bits.
+//! Keys and action data in BMv2's form: as many bytes as the field needs, with any bits beyond
+//! the field's width.
 
 use super::codes::TableError;
 use super::types::Match;
@@ -10,7 +10,7 @@ use crate::store::EntryKey;
 use crate::target::{ActionCall, MatchValue};
 use tidemark_proto::p4::v1 as p4;
 
-/// The kind of a key, without a value.
+/// Returns the kind of a key as a `Match` without a value.
 pub(super) fn kind(key: &Key) -> Match {
     match key.kind {
         KeyKind::Exact => Match::Exact(Vec::new()),
@@ -20,12 +20,12 @@ pub(super) fn kind(key: &Key) -> Match {
     }
 }
 
-/// Priorities run the other way in BMv2: the smallest wins.
+/// Converts a priority: in BMv2 the smallest wins.
 pub(super) fn reversed(priority: i32) -> i32 {
     i32::MAX - priority
 }
 
-/// An entry's key, and the key as it is shown where that is another.
+/// Returns an entry's key, and the key to show if it differs.
 pub(super) fn read(
     table: &Table,
     given: &[Match],
@@ -46,7 +46,7 @@ pub(super) fn read(
         true => reversed(priority).max(1),
         false => 0,
     };
-    // Only tables of exact and LPM keys keep what lies below a prefix.
+    // Only tables with just exact and LPM keys keep the bits below a prefix.
     let differs = !table.needs_priority() && shown != matches;
     Ok(((matches, priority), differs.then_some(shown)))
 }
@@ -99,8 +99,8 @@ pub(super) fn show(m: &MatchValue) -> Match {
     }
 }
 
-/// An action with its data; it is remembered as it was given, and runs with the bits that its
-/// parameters have.
+/// Returns an action call, which runs with the bits of its parameters' widths, and the action
+/// as given, which is remembered.
 pub(super) fn call(
     action: &Action,
     data: &[Vec<u8>],

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The device as BMv2's runtime services have it: tables by name and entries by handle, values
-//! in whole bytes, multicast groups made of nodes. It is the device that P4Runtime's clients
-//! write to, by the same `Writer`, without arbitration.
+//! The device as BMv2's runtime services present it: tables by name, entries by handle, values
+//! in whole bytes, multicast groups made of nodes. It is the same device that P4Runtime clients
+//! write to, through the same `Writer`, but without arbitration.
 //!
-//! Refusals are BMv2's codes; each kind of object has its own.
+//! Refusals have BMv2's codes; each kind of object has its own codes.
 
 mod arrays;
 mod codes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Multicast groups as BMv2 makes them: of nodes, each with its ports and link-aggregation
+//! Multicast groups in BMv2's form: made of nodes, each with ports and link-aggregation
 //! groups.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use tidemark_proto::p4::v1::replica::PortKind;
 
 /// Most nodes, and most groups, as in BMv2.
 const MOST: usize = 4096;
-/// By which a packet chooses among the ports of a link-aggregation group, as in BMv2.
+/// Hash by which a packet selects a port of a link-aggregation group, as in BMv2.
 const LAG_HASH: usize = 0xff;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,16 +21,16 @@ pub(super) struct Node {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nodes {
-    /// Nodes of each group, in the order in which they were associated.
+    /// Nodes of each group, in the order of their association.
     pub(super) groups: BTreeMap<u32, Vec<u32>>,
     pub(super) nodes: BTreeMap<u32, Node>,
     pub(super) lags: BTreeMap<u32, BTreeSet<u32>>,
-    /// Groups that clone sessions send to.
+    /// Multicast group of each clone session that has one.
     pub(super) mirrors: BTreeMap<u32, u32>,
 }
 
 impl Nodes {
-    /// A new node; `None`: there are too many.
+    /// Adds a node and returns its handle; `None` if there are too many.
     pub(super) fn add(&mut self, node: Node) -> Option<u32> {
         if self.nodes.len() >= MOST {
             return None;
@@ -46,7 +46,7 @@ impl Nodes {
         Some(handle)
     }
 
-    /// False: there are too many.
+    /// Adds a group; returns `false` if there are too many.
     pub(super) fn add_group(&mut self, group: u32) -> bool {
         let room = self.groups.len() < MOST || self.groups.contains_key(&group);
         if room {
@@ -55,7 +55,7 @@ impl Nodes {
         room
     }
 
-    /// Takes a node out of its group.
+    /// Removes a node from its group.
     pub(super) fn dissociate(&mut self, handle: u32) {
         if let Some(group) = self.nodes.get_mut(&handle).and_then(|n| n.group.take())
             && let Some(list) = self.groups.get_mut(&group)
@@ -64,7 +64,7 @@ impl Nodes {
         }
     }
 
-    /// Copies of a packet that goes to a group.
+    /// Returns the copies made of a packet that is sent to a group.
     pub(super) fn replicas(&self, group: u32) -> Vec<p4::Replica> {
         let nodes = self.groups.get(&group).map(Vec::as_slice);
         let nodes = nodes.unwrap_or_default().iter();
@@ -83,7 +83,7 @@ impl Nodes {
         out
     }
 
-    /// Takes over what P4Runtime's clients made of the groups: a node for each instance.
+    /// Adopts the groups as P4Runtime clients wrote them: one node per instance.
     pub(super) fn follow(&mut self, groups: &BTreeMap<u32, p4::MulticastGroupEntry>) {
         let gone: Vec<u32> = self.groups.keys().copied().collect();
         for group in gone.into_iter().filter(|g| !groups.contains_key(g)) {
@@ -128,7 +128,7 @@ fn by_instance(replicas: &[p4::Replica]) -> BTreeMap<u16, BTreeSet<u32>> {
     out
 }
 
-/// The port of a replica, in either spelling.
+/// Returns the port of a replica, from either of its two forms.
 pub(super) fn port(r: &p4::Replica) -> u32 {
     match &r.port_kind {
         Some(PortKind::EgressPort(p)) => *p,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Action profiles: members and groups by handles. A handle is the id that P4Runtime's clients
-//! know, less one, which is what BMv2 would give out.
+//! Action profiles: members and groups by handle. A handle is the P4Runtime id minus one, which
+//! is the handle that BMv2 would assign.
 
 use super::codes::TableError;
 use super::keys;
@@ -61,7 +61,7 @@ fn shown_group(g: &p4::ActionProfileGroup) -> Group {
 }
 
 impl<'p> Writer<'p> {
-    /// Tables whose default the member is.
+    /// Returns the tables whose default action is this member.
     fn defaults_of(&self, profile: &Profile, member: u32) -> Vec<&'p Table> {
         let tables = profile.tables.iter();
         tables
@@ -134,7 +134,7 @@ impl Runtime {
     /// Adds a member and returns its handle.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn add_member(&self, name: &str, action: &str, data: &[Vec<u8>]) -> Result<u32> {
         let mut device = self.shared.device.write().await;
         let mut w = device.writer().ok_or(TableError::InvalidProfileName)?;
@@ -148,7 +148,7 @@ impl Runtime {
     /// Replaces the action of a member.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn modify_member(
         &self,
         name: &str,
@@ -178,7 +178,7 @@ impl Runtime {
     /// Removes a member.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn delete_member(&self, name: &str, member: u32) -> Result<()> {
         let mut device = self.shared.device.write().await;
         let mut w = device.writer().ok_or(TableError::InvalidProfileName)?;
@@ -203,7 +203,7 @@ impl Runtime {
     /// Adds an empty group and returns its handle.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn create_group(&self, name: &str) -> Result<u32> {
         let mut device = self.shared.device.write().await;
         let mut w = device.writer().ok_or(TableError::InvalidProfileName)?;
@@ -224,7 +224,7 @@ impl Runtime {
     /// Removes a group.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn delete_group(&self, name: &str, group: u32) -> Result<()> {
         let mut device = self.shared.device.write().await;
         let mut w = device.writer().ok_or(TableError::InvalidProfileName)?;
@@ -239,10 +239,10 @@ impl Runtime {
             .await?)
     }
 
-    /// Puts a member into a group, or takes it out.
+    /// Adds a member to a group, or removes it.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn change_group(&self, name: &str, member: u32, group: u32, add: bool) -> Result<()> {
         let mut device = self.shared.device.write().await;
         let mut w = device.writer().ok_or(TableError::InvalidProfileName)?;
@@ -270,10 +270,10 @@ impl Runtime {
             .await?)
     }
 
-    /// All members, or the one of this handle.
+    /// Returns all members, or the member with this handle.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn members(&self, name: &str, member: Option<u32>) -> Result<Vec<Member>> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(TableError::InvalidProfileName)?;
@@ -287,10 +287,10 @@ impl Runtime {
         }
     }
 
-    /// All groups, or the one of this handle.
+    /// Returns all groups, or the group with this handle.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn groups(&self, name: &str, group: Option<u32>) -> Result<Vec<Group>> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(TableError::InvalidProfileName)?;

@@ -10,15 +10,15 @@ use tidemark_proto::p4::config::v1::P4Info;
 use tidemark_proto::p4::v1 as p4;
 
 impl Runtime {
-    /// The program that runs, as p4c wrote it; `None` before there is one.
+    /// Returns the running program as p4c wrote it; `None` if there is none yet.
     pub async fn program(&self) -> Option<Vec<u8>> {
         let device = self.shared.device.read().await;
         let pipeline = device.pipeline()?;
         Some(crate::device_config::program(&pipeline.config.p4_device_config).into_owned())
     }
 
-    /// The P4Info with the objects that it does not name, all where there is none; `None`
-    /// before there is a program.
+    /// Returns the P4Info, completed with the program's objects that it does not name; `None`
+    /// if there is no program yet.
     pub async fn p4info(&self) -> Option<P4Info> {
         let device = self.shared.device.read().await;
         let pipeline = device.pipeline()?;
@@ -29,11 +29,11 @@ impl Runtime {
         Some(info)
     }
 
-    /// Replaces the program, as BMv2's swap does: all that was written is gone. P4Runtime's
-    /// clients have to push it before they can use it.
+    /// Replaces the program, like BMv2's swap: all state written so far is lost. P4Runtime clients
+    /// have to push the program before they can use it.
     ///
     /// # Errors
-    /// A program that cannot be run.
+    /// The program cannot be run.
     pub async fn swap(&self, program: Vec<u8>) -> Outcome<()> {
         let config = p4::ForwardingPipelineConfig {
             p4_device_config: program,
@@ -45,10 +45,10 @@ impl Runtime {
         Ok(())
     }
 
-    /// Checks that a program could be run.
+    /// Checks whether a program can be run.
     ///
     /// # Errors
-    /// It could not.
+    /// The program cannot be run.
     pub fn check(program: &[u8]) -> Outcome<()> {
         let config = p4::ForwardingPipelineConfig {
             p4_device_config: program.to_vec(),
@@ -57,8 +57,8 @@ impl Runtime {
         crate::pipeline::Pipeline::new(config).map(|_| ())
     }
 
-    /// Tables, profiles, arrays, multicast: as after the program was loaded, but without the
-    /// entries compiled into it. Mirroring stays, as in BMv2.
+    /// Resets tables, profiles, arrays and multicast to the state after loading, but without the
+    /// entries compiled into the program. Mirroring stays, as in BMv2.
     ///
     /// # Errors
     /// The data plane has stopped.
@@ -73,7 +73,7 @@ impl Runtime {
         w.reset_groups().await
     }
 
-    /// Shapes of all tables.
+    /// Describes all tables.
     pub async fn tables(&self) -> Vec<TableShape> {
         let device = self.shared.device.read().await;
         let Some(p) = device.pipeline() else {

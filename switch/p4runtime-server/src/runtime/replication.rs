@@ -14,7 +14,7 @@ use tidemark_proto::p4::v1::packet_replication_engine_entry::Type as Pre;
 use tidemark_proto::p4::v1::replica::PortKind;
 use tidemark_proto::p4::v1::update::Type;
 
-/// Sessions that BMv2 can have.
+/// Largest session number in BMv2.
 const MAX_SESSION: u32 = 0x7fff;
 
 type Result<T> = std::result::Result<T, McError>;
@@ -31,7 +31,7 @@ impl Writer<'_> {
         self.store.nodes.clone()
     }
 
-    /// Makes the device what the nodes say, or leaves it as it is.
+    /// Applies the groups that the nodes form; after an error the nodes stay as they were.
     async fn commit(&mut self, new: Nodes) -> Outcome<()> {
         for &group in new.groups.keys() {
             let replicas = new.replicas(group);
@@ -64,7 +64,7 @@ impl Writer<'_> {
         self.follow_groups().await
     }
 
-    /// Sessions that mirror to a group have its replicas.
+    /// Updates the replicas of sessions that mirror to a group.
     async fn follow_groups(&mut self) -> Outcome<()> {
         let mirrors: Vec<_> = self
             .store
@@ -81,7 +81,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The port of a session that also has a group.
+    /// Returns the port of a session that also has a group.
     fn own_port(&self, session: u32) -> Option<u32> {
         let s = self.store.sessions.get(&session)?;
         let replicas = s.replicas.len();
@@ -138,10 +138,10 @@ impl Runtime {
         Ok(out)
     }
 
-    /// Makes a group, unless there is one.
+    /// Creates a group, unless it exists.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn create_multicast_group(&self, group: u32) -> Result<()> {
         self.change(|n| match n.add_group(group) {
             true => Ok(()),
@@ -166,10 +166,10 @@ impl Runtime {
         .await
     }
 
-    /// Makes a node and returns its handle.
+    /// Creates a node and returns its handle.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn create_node(
         &self,
         rid: u16,
@@ -188,7 +188,7 @@ impl Runtime {
     /// Changes the ports of a node.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn update_node(
         &self,
         handle: u32,
@@ -203,10 +203,10 @@ impl Runtime {
         .await
     }
 
-    /// Puts a node into a group.
+    /// Adds a node to a group.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn associate_node(&self, group: u32, handle: u32) -> Result<()> {
         self.change(|n| {
             let node = n.nodes.get_mut(&handle).ok_or(McError::InvalidNode)?;
@@ -221,10 +221,10 @@ impl Runtime {
         .await
     }
 
-    /// Takes a node out of a group.
+    /// Removes a node from a group.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn dissociate_node(&self, group: u32, handle: u32) -> Result<()> {
         self.change(|n| {
             let node = n.nodes.get(&handle).ok_or(McError::InvalidNode)?;
@@ -243,7 +243,7 @@ impl Runtime {
     /// Removes a node, also from its group.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn destroy_node(&self, handle: u32) -> Result<()> {
         self.change(|n| {
             if !n.nodes.contains_key(&handle) {
@@ -256,10 +256,10 @@ impl Runtime {
         .await
     }
 
-    /// The ports of a link-aggregation group.
+    /// Sets the ports of a link-aggregation group.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn set_lag(&self, lag: u32, ports: BTreeSet<u32>) -> Result<()> {
         self.change(|n| {
             if lag > 256 {
@@ -271,7 +271,7 @@ impl Runtime {
         .await
     }
 
-    /// Groups, nodes and link aggregation, in BMv2's JSON.
+    /// Returns groups, nodes and link aggregation in BMv2's JSON.
     pub async fn multicast_json(&self) -> String {
         let mut device = self.shared.device.write().await;
         let n = match device.writer() {
@@ -308,16 +308,16 @@ impl Runtime {
         )
     }
 
-    /// Sets a mirroring session; a number that there cannot be is left out, as in BMv2.
+    /// Sets a mirroring session; an impossible number is ignored, as in BMv2.
     ///
     /// # Errors
-    /// No program, or the data plane has stopped.
+    /// There is no program, or the data plane has stopped.
     pub async fn set_mirror(&self, session: u32, mirror: Mirror) -> Outcome<()> {
         let mut device = self.shared.device.write().await;
         let w = device.writer();
         let mut w = w.ok_or_else(|| Failure::precondition("no program is loaded"))?;
         if session > MAX_SESSION {
-            tracing::debug!(session, "no such mirroring session can be");
+            tracing::debug!(session, "impossible mirroring session");
             return Ok(());
         }
         w.nodes();
@@ -331,7 +331,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Destinations of a session; `None` where there is none.
+    /// Returns the destinations of a session; `None` if there is no such session.
     pub async fn mirror(&self, session: u32) -> Option<Mirror> {
         let mut device = self.shared.device.write().await;
         let w = device.writer()?;
@@ -342,7 +342,7 @@ impl Runtime {
         })
     }
 
-    /// Removes a session; false where there is none.
+    /// Removes a session; returns `false` if there is no such session.
     ///
     /// # Errors
     /// The data plane has stopped.

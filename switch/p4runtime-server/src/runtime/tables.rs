@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables, by name and handle.
+//! Tables by name, and entries by handle.
 
 use super::codes::TableError;
 use super::keys::{self, reversed};
@@ -69,7 +69,7 @@ impl Writer<'_> {
     pub(super) async fn reset_tables(&mut self) -> Outcome<()> {
         for table in self.pipeline.tables.values() {
             self.remove_all(table).await?;
-            // Most have their own still, and each change waits for the data plane.
+            // Most tables still have the program's own, and each change waits for the data plane.
             if self.store.table(table.id)?.default.is_some() {
                 self.follow_member(table, None).await?;
             }
@@ -77,7 +77,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Has the table do on a miss what the member does, or with `None` what the program says.
+    /// Sets the default action to that of a member; `None`: to the program's.
     pub(super) async fn follow_member(
         &mut self,
         table: &Table,
@@ -126,7 +126,7 @@ impl Writer<'_> {
             Some(ActionType::Action(a)) => self.shown_call(a),
             Some(ActionType::ActionProfileMemberId(m)) => ActionEntry::Member(handle(*m)),
             Some(ActionType::ActionProfileGroupId(g)) => ActionEntry::Group(handle(*g)),
-            // A group that the server made of an action set has no handle.
+            // A group that the server made from an action set has no handle.
             Some(ActionType::ActionProfileActionSet(_)) | None => {
                 tracing::debug!(table = table.name, "an entry with an action set is shown");
                 ActionEntry::Group(u32::MAX)
@@ -144,7 +144,7 @@ impl Writer<'_> {
 }
 
 impl Runtime {
-    /// The table that `name` means: its full name, or the only one that ends so.
+    /// Finds the table with this full name, or the only one whose name ends with `.name`.
     pub async fn table_named(&self, name: &str) -> Option<TableShape> {
         let mut all = self.tables().await;
         if let Some(at) = all.iter().position(|t| t.name == name) {
@@ -158,10 +158,10 @@ impl Runtime {
         }
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     ///
     /// # Errors
-    /// No such table.
+    /// There is no such table.
     pub async fn num_entries(&self, name: &str) -> Result<usize> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -169,10 +169,10 @@ impl Runtime {
         Ok(w.store.table(table.id)?.len())
     }
 
-    /// Removes all entries, and on request puts the program's default action back.
+    /// Removes all entries and, if requested, restores the program's default action.
     ///
     /// # Errors
-    /// No such table.
+    /// There is no such table.
     pub async fn clear(&self, name: &str, reset_default: bool) -> Result<()> {
         let mut device = self.shared.device.write().await;
         let mut w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -187,7 +187,7 @@ impl Runtime {
     /// Adds an entry and returns its handle. `priority`: the smallest wins.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn add_entry(
         &self,
         name: &str,
@@ -222,7 +222,7 @@ impl Runtime {
     /// Replaces the action of an entry.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn modify_entry(&self, name: &str, handle: u32, given: &ActionEntry) -> Result<()> {
         let mut device = self.shared.device.write().await;
         let mut w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -247,7 +247,7 @@ impl Runtime {
     /// Removes an entry.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn delete_entry(&self, name: &str, handle: u32) -> Result<()> {
         let mut device = self.shared.device.write().await;
         let mut w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -259,10 +259,10 @@ impl Runtime {
         Ok(w.delete(table, id).await?)
     }
 
-    /// Sets the idle timeout of an entry; 0: none.
+    /// Sets the idle timeout of an entry; 0 means none.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn set_timeout(&self, name: &str, handle: u32, timeout_ms: u32) -> Result<()> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -279,10 +279,10 @@ impl Runtime {
         Ok(())
     }
 
-    /// Sets the default action, or with `None` the program's.
+    /// Sets the default action; `None` restores the program's.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn set_default(&self, name: &str, given: Option<(&str, &[Vec<u8>])>) -> Result<()> {
         let mut device = self.shared.device.write().await;
         let mut w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -303,11 +303,11 @@ impl Runtime {
         Ok(w.set_default(table, new, Labels::default()).await?)
     }
 
-    /// Makes a member the default of a table with an action profile; `None`: the program's
-    /// default action.
+    /// Makes a member the default of a table with an action profile; `None` restores the
+    /// program's default action.
     ///
     /// # Errors
-    /// BMv2's; `Error` for a group, which cannot be one here.
+    /// BMv2's code; `Error` for a group, which cannot be a default here.
     pub async fn set_default_choice(&self, name: &str, given: Option<&ActionEntry>) -> Result<()> {
         let mut device = self.shared.device.write().await;
         let mut w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -330,10 +330,10 @@ impl Runtime {
         Ok(w.follow_member(table, member).await?)
     }
 
-    /// The default action; `None` where there is none.
+    /// Returns the default action; `None` if there is none.
     ///
     /// # Errors
-    /// No such table.
+    /// There is no such table.
     pub async fn default_action(&self, name: &str) -> Result<Option<ActionEntry>> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -350,10 +350,10 @@ impl Runtime {
         Ok(action.map(|a| w.shown_call(&a)))
     }
 
-    /// All entries, in the order of their handles' places.
+    /// Returns all entries, in BMv2's order of handles.
     ///
     /// # Errors
-    /// No such table.
+    /// There is no such table.
     pub async fn entries(&self, name: &str) -> Result<Vec<Entry>> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -368,10 +368,10 @@ impl Runtime {
         Ok(out)
     }
 
-    /// One entry.
+    /// Returns one entry.
     ///
     /// # Errors
-    /// BMv2's.
+    /// BMv2's code for the failure.
     pub async fn entry(&self, name: &str, handle: u32) -> Result<Entry> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -382,10 +382,10 @@ impl Runtime {
         Ok(w.shown(table, id, e).await)
     }
 
-    /// The entry with this key.
+    /// Returns the entry with this key.
     ///
     /// # Errors
-    /// `BadMatchKey` where there is none.
+    /// `BadMatchKey` if there is none.
     pub async fn entry_with_key(&self, name: &str, key: &[Match], priority: i32) -> Result<Entry> {
         let mut device = self.shared.device.write().await;
         let w = device.writer().ok_or(TableError::InvalidTableName)?;
@@ -398,7 +398,7 @@ impl Runtime {
     }
 }
 
-/// BMv2 lets nobody change entries that are compiled in, constant or not.
+/// Returns whether a table's entries are compiled in: BMv2 never lets these be changed.
 fn is_immutable(pipeline: &Pipeline, table: &Table) -> bool {
     let in_program = pipeline.program.table(&table.name);
     table.const_entries || in_program.is_some_and(|t| !t.const_entries.is_empty())

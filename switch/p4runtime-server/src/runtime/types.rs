@@ -4,16 +4,16 @@
 use crate::shared::Shared;
 use std::sync::Arc;
 
-/// A value that a key is compared with: in `ceil(bits / 8)` bytes, big-endian.
+/// Value that a key is matched against: `ceil(bits / 8)` bytes, big-endian.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Match {
-    /// All bits.
+    /// Value of all bits.
     Exact(Vec<u8>),
-    /// So many bits from the top.
+    /// Value and prefix length in bits.
     Lpm(Vec<u8>, u32),
     /// Value and mask.
     Ternary(Vec<u8>, Vec<u8>),
-    /// Both ends included.
+    /// A range; both bounds are included.
     Range(Vec<u8>, Vec<u8>),
     /// Whether a header is valid.
     Valid(bool),
@@ -22,7 +22,7 @@ pub enum Match {
 /// The action of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionEntry {
-    /// An action, each of its data in the shortest form.
+    /// An action with its data, each in the shortest form.
     Call(String, Vec<Vec<u8>>),
     /// Handle of a member.
     Member(u32),
@@ -33,7 +33,7 @@ pub enum ActionEntry {
 /// Idle timeout of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryAge {
-    /// In ms.
+    /// Timeout in ms.
     pub timeout_ms: i64,
     /// Time since the last hit, in ms.
     pub idle_ms: u64,
@@ -42,22 +42,22 @@ pub struct EntryAge {
 /// An entry of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Names it within its table.
+    /// Identifies the entry within its table.
     pub handle: u32,
-    /// In the order of the keys.
+    /// Values in the order of the keys.
     pub key: Vec<Match>,
-    /// The smallest wins; `None` where entries have none.
+    /// Priority; the smallest wins. `None` if the table's entries have none.
     pub priority: Option<i32>,
     /// Its action.
     pub action: ActionEntry,
-    /// Of an entry with an idle timeout.
+    /// Age of an entry with an idle timeout.
     pub age: Option<EntryAge>,
 }
 
 /// A member of an action profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Names it within its profile.
+    /// Identifies the member within its profile.
     pub handle: u32,
     /// Its action.
     pub action: ActionEntry,
@@ -66,42 +66,42 @@ pub struct Member {
 /// A group of an action selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Names it within its profile.
+    /// Identifies the group within its profile.
     pub handle: u32,
     /// Handles of its members.
     pub members: Vec<u32>,
 }
 
-/// One rate of a meter. Kept in whole units a second, as P4Runtime has them.
+/// One rate of a meter. It is stored in whole units per second, as in P4Runtime.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// Packets or bytes per µs.
     pub units_per_us: f64,
-    /// Packets or bytes.
+    /// Burst size in packets or bytes.
     pub burst: u32,
 }
 
 /// Destinations of a mirroring session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mirror {
-    /// One copy.
+    /// Port that receives a copy.
     pub port: Option<u32>,
-    /// A copy for each of its replicas.
+    /// Multicast group; each of its replicas receives a copy.
     pub group: Option<u32>,
 }
 
-/// Names of the program, with what a caller has to know to write their values.
+/// Names in a table, and the widths that a caller needs to write their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableShape {
-    /// Its full name.
+    /// Full name of the table.
     pub name: String,
     /// Name, kind and width of each key.
     pub keys: Vec<(String, Match, u32)>,
     /// Names of its actions, each with the widths of its parameters.
     pub actions: Vec<(String, Vec<u32>)>,
-    /// Its entries have priorities.
+    /// Whether its entries have priorities.
     pub with_priority: bool,
-    /// Its actions are members of an action profile.
+    /// Whether its actions are members of an action profile.
     pub indirect: bool,
 }
 

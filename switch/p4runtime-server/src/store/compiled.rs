@@ -26,7 +26,7 @@ pub(crate) fn entries(pipeline: &Pipeline, table: &Table) -> Outcome<TableState>
             EntryId::compiled(index),
             Entry {
                 matches,
-                // The order is reversed between the two.
+                // The two number priorities in opposite order.
                 priority: if table.needs_priority() {
                     i32::MAX - entry.priority.max(0)
                 } else {
@@ -84,7 +84,7 @@ fn compiled_action(
         Some((known.find(|k| k.name == a.name)?, &a.params))
     });
     let (action, places) = action.ok_or_else(|| {
-        Failure::invalid("an entry has an action that P4Info does not give the table")
+        Failure::invalid("an entry has an action that is not one of the table's in the P4Info")
     })?;
     let params = action.params.iter().zip(places).map(|(p, place)| {
         let words = call.args.iter().skip(place.offset as usize);
@@ -100,7 +100,7 @@ fn compiled_action(
     })
 }
 
-/// Default entry of a table as the program has it: older P4Info does not name it, or names
+/// Returns the default action as the program has it: older P4Info does not name it, or names
 /// it without its arguments.
 pub(crate) fn default_action(pipeline: &Pipeline, table: &Table) -> Option<p4::Action> {
     let in_program = pipeline.program.table(&table.name);

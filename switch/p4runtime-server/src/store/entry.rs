@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entries of a table as clients wrote them.
+//! Table entries as clients wrote them.
 
 use super::handles::Handles;
 use crate::matchfields;
@@ -16,20 +16,20 @@ pub(crate) struct Entry {
     pub matches: Vec<MatchValue>,
     pub priority: i32,
     pub action: p4::TableAction,
-    /// The group that the server made for a one-shot entry.
+    /// Group that the server made for a one-shot entry.
     pub one_shot: Option<OneShot>,
-    /// Of its direct meter; `None` is the default.
+    /// Configuration of its direct meter; `None` is the default.
     pub meter: Option<p4::MeterConfig>,
-    /// 0: none.
+    /// Idle timeout; 0 means none.
     pub idle_timeout_ns: i64,
     pub labels: Labels,
-    /// The key as BMv2's runtime services were given it, where that is not `matches`: they
-    /// take bits below a prefix, and show them.
+    /// The key as given to BMv2's runtime services, if it differs from `matches`: they accept
+    /// bits below a prefix, and show them.
     pub given: Option<Vec<MatchValue>>,
 }
 
 impl Entry {
-    /// The key of the entry.
+    /// Returns the key of the entry.
     pub(crate) fn key(&self, table: &Table) -> p4::TableEntry {
         p4::TableEntry {
             table_id: table.id,
@@ -39,7 +39,7 @@ impl Entry {
         }
     }
 
-    /// The entry as a client may write it.
+    /// Returns the entry as a client may write it.
     pub(crate) fn to_proto(&self, table: &Table) -> p4::TableEntry {
         p4::TableEntry {
             action: Some(self.action.clone()),
@@ -52,15 +52,15 @@ impl Entry {
     }
 }
 
-/// A group and its members that the server made for one entry. Their ids in the
-/// target lie beyond those that clients can give.
+/// A group and its members that the server made for one entry. Their ids in the target are
+/// beyond the range that clients can use.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OneShot {
     pub group: u64,
     pub members: Vec<u64>,
 }
 
-/// Labels that a client attaches to an entry; they mean nothing to the switch.
+/// Labels that a client attaches to an entry; they have no meaning for the switch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Labels {
     pub metadata: Vec<u8>,
@@ -72,11 +72,11 @@ pub(crate) struct Labels {
 pub(crate) struct TableState {
     entries: BTreeMap<EntryId, Entry>,
     by_key: HashMap<EntryKey, EntryId>,
-    /// By which BMv2's runtime services name entries.
+    /// Handles by which BMv2's runtime services identify entries.
     pub handles: Handles,
     /// Default entry, if it is not the program's.
     pub default: Option<(p4::Action, Labels)>,
-    /// The member whose action the default action is.
+    /// Member whose action is the default action.
     pub default_member: Option<u32>,
 }
 
@@ -93,12 +93,12 @@ impl TableState {
         self.entries.len()
     }
 
-    /// In order of insertion, those of the program last.
+    /// Iterates in the order of insertion; entries of the program come last.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (EntryId, &Entry)> {
         self.entries.iter().map(|(&id, e)| (id, e))
     }
 
-    /// Adds or replaces; returns what was there.
+    /// Adds or replaces an entry; returns the previous one.
     pub(crate) fn put(&mut self, id: EntryId, entry: Entry) -> Option<Entry> {
         self.by_key
             .insert((entry.matches.clone(), entry.priority), id);
@@ -117,7 +117,7 @@ impl TableState {
         self.entries.get_mut(&id)
     }
 
-    /// Remembers the configuration of an entry's meter.
+    /// Stores the configuration of an entry's meter.
     pub(crate) fn set_meter(&mut self, id: EntryId, config: Option<p4::MeterConfig>) {
         if let Some(e) = self.entries.get_mut(&id) {
             e.meter = config;
@@ -130,8 +130,8 @@ impl TableState {
 pub(crate) struct ProfileState {
     pub members: BTreeMap<u32, p4::ActionProfileMember>,
     pub groups: BTreeMap<u32, p4::ActionProfileGroup>,
-    /// Entries that bring their own action sets.
+    /// Number of entries that bring their own action sets.
     pub one_shots: usize,
-    /// Members that stand for actions of these sets.
+    /// Number of members that represent actions of these sets.
     pub one_shot_members: usize,
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Handles of a table's entries, as BMv2 numbers them: the lowest place that is free, and
-//! above it how often the place was freed.
+//! Handles of a table's entries, numbered as in BMv2: the lowest free place, and in the bits
+//! above it how often the place has been freed.
 
 use crate::target::EntryId;
 use std::collections::{BTreeSet, HashMap};
 
-/// Bits of the place.
+/// Number of bits of the place.
 const PLACE_BITS: u32 = 24;
 const PLACES: u32 = 1 << PLACE_BITS;
 
-/// Why there is no entry.
+/// Reason why a handle has no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoEntry {
     Never,
-    /// The handle was of an entry that is gone.
+    /// The entry of this handle is gone.
     Expired,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Handles {
 }
 
 impl Handles {
-    /// An entry that has a handle keeps it.
+    /// Gives an entry a handle, unless it has one.
     pub(super) fn add(&mut self, id: EntryId) {
         if self.of.contains_key(&id) {
             return;
@@ -37,7 +37,7 @@ impl Handles {
                     self.places.push((0, None));
                     n
                 }
-                // As BMv2, which has no larger tables.
+                // As in BMv2, which has no larger tables.
                 _ => return,
             },
         };
@@ -57,14 +57,14 @@ impl Handles {
         }
     }
 
-    /// The handle of an entry.
+    /// Returns the handle of an entry.
     pub(crate) fn of(&self, id: EntryId) -> Option<u32> {
         let place = *self.of.get(&id)?;
         let (version, _) = self.places.get(place as usize)?;
         Some(u32::from(*version) << PLACE_BITS | place)
     }
 
-    /// The entry of a handle.
+    /// Returns the entry of a handle.
     pub(crate) fn get(&self, handle: u32) -> Result<EntryId, NoEntry> {
         match self.places.get((handle % PLACES) as usize) {
             Some((v, Some(id))) if u32::from(*v) == handle >> PLACE_BITS => Ok(*id),
@@ -73,7 +73,7 @@ impl Handles {
         }
     }
 
-    /// Entries in the order of their places.
+    /// Iterates over the entries in the order of their places.
     pub(crate) fn entries(&self) -> impl Iterator<Item = EntryId> {
         self.places.iter().filter_map(|(_, id)| *id)
     }

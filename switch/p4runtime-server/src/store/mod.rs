@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Store of the clients' writes, as they will read them back.
+//! Stores what clients wrote, as they will read it back.
 
 pub(crate) mod compiled;
 mod entry;

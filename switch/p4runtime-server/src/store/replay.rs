@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes that make a fresh pipeline equal to another one.
+//! Writes that bring a fresh pipeline into the state of another.
 
 use super::entry::Entry;
 use super::state::Store;
@@ -11,9 +11,9 @@ use tidemark_proto::p4::v1::packet_replication_engine_entry::Type as Pre;
 use tidemark_proto::p4::v1::update::Type;
 
 impl Store {
-    /// Updates that turn `fresh`, a pipeline as its program has it, into this
-    /// one: entries, default actions, members, groups, clone sessions, meters,
-    /// digests and value sets. What the data plane counts is not part of it.
+    /// Returns the updates that bring `fresh`, a pipeline in its program's initial state, into
+    /// this state: entries, default actions, members, groups, clone sessions, meters, digests
+    /// and value sets. Counts of the data plane are not included.
     ///
     /// # Errors
     /// The entries compiled into `old`, the pipeline of this store, cannot be
@@ -48,7 +48,7 @@ impl Store {
         };
         let groups = self.groups.values().cloned();
         out.extend(groups.map(|g| update(Type::Insert, pre(Pre::MulticastGroupEntry(g)))));
-        // Number 0 is BMv2's alone.
+        // Session 0 exists only in BMv2.
         let sessions = self
             .sessions
             .values()
@@ -81,7 +81,7 @@ impl Store {
     ) -> Outcome<()> {
         let state = self.table(table.id)?;
         let original = compiled.table(table.id)?;
-        // A table that is gone is found out when its entries are written.
+        // A missing table is detected when its entries are written.
         let there = fresh.tables.get(&table.id);
         let exists =
             |e: &Entry| there.is_some_and(|t| t.id_of(&(e.matches.clone(), e.priority)).is_some());

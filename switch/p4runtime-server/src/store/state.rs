@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes of clients, as they will read them back.
+//! State that clients wrote, as they will read it back.
 
 use super::compiled;
 use super::entry::{Entry, ProfileState, TableState};
@@ -11,25 +11,25 @@ use crate::target::EntryId;
 use std::collections::{BTreeMap, HashMap};
 use tidemark_proto::p4::v1 as p4;
 
-/// All that was written under one pipeline.
+/// All state written under one pipeline.
 pub(crate) struct Store {
     pub(super) tables: HashMap<u32, TableState>,
     pub(super) profiles: HashMap<u32, ProfileState>,
-    /// By meter and cell, where it is not the default.
+    /// Configurations by meter and cell, unless they are the default.
     pub meters: BTreeMap<(u32, usize), p4::MeterConfig>,
     pub digests: BTreeMap<u32, p4::digest_entry::Config>,
     pub value_sets: BTreeMap<u32, Vec<p4::ValueSetMember>>,
     pub groups: BTreeMap<u32, p4::MulticastGroupEntry>,
     pub sessions: BTreeMap<u32, p4::CloneSessionEntry>,
-    /// Of which BMv2's runtime services make multicast groups.
+    /// Nodes, of which BMv2's runtime services make multicast groups.
     pub nodes: Nodes,
-    /// When entries are looked at for having been idle.
+    /// Times at which entries are checked for idleness.
     pub idle: IdleTimers,
     next_id: u64,
 }
 
 impl Store {
-    /// Begins with the entries compiled into the program.
+    /// Starts with the entries compiled into the program.
     pub(crate) fn new(pipeline: &Pipeline) -> Outcome<Self> {
         let tables = pipeline
             .tables
@@ -64,7 +64,7 @@ impl Store {
         id
     }
 
-    /// An id for a member or group of the server's own.
+    /// Returns an id for a member or group that the server makes itself.
     pub(crate) fn fresh_hidden_id(&mut self) -> u64 {
         (1 << 32) + self.fresh_id().0
     }
@@ -77,7 +77,7 @@ impl Store {
         self.tables.get_mut(&id).ok_or_else(|| no_table(id))
     }
 
-    /// Adds or replaces an entry, and starts its idle timeout; returns what was there.
+    /// Adds or replaces an entry, and starts its idle timeout; returns the previous entry.
     pub(crate) fn put_entry(
         &mut self,
         table: u32,
@@ -100,7 +100,7 @@ impl Store {
         self.profiles.get_mut(&id).ok_or_else(|| no_profile(id))
     }
 
-    /// Whether an entry of the profile's tables has this action.
+    /// Returns whether an entry of the profile's tables has this action.
     pub(crate) fn refers(&self, profile: &Profile, to: &p4::table_action::Type) -> bool {
         profile
             .tables

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Interface of a switch to the server.
+//! Interface between the server and a switch.
 //!
-//! The server does all checking against P4Info and keeps what was written (so
-//! reads of entries, groups and sessions never reach the target); the target
-//! executes. What arrives here is consistent: names exist in the P4Info, values
-//! have the right width, entries are unique. A target still answers with an
-//! error when its own program disagrees with the P4Info.
+//! The server does all checking against the P4Info and keeps the written state (so reads of
+//! entries, groups and sessions never reach the target); the target executes. Requests
+//! arrive here consistent: names exist in the P4Info, values have the right width, entries
+//! are unique. A target still returns an error if its own program disagrees with the
+//! P4Info.
 //!
-//! Calls for one device are made one at a time, in the order of the RPCs; reads of counters and
-//! registers may run at the same time. Every call may come from any thread of a tokio runtime and
-//! must not block it for long.
+//! Calls for one device are made one at a time, in the order of the RPCs; only reads of counters
+//! and registers may run at the same time. A call may come from any thread of a tokio runtime
+//! and must not block it for long.
 
 mod types;
 
@@ -28,15 +28,15 @@ fn without(what: &str) -> TargetError {
     TargetError::new(TargetErrorKind::Unsupported, message)
 }
 
-/// A switch that runs a BMv2 program. Objects that it does not have it need not
-/// implement: they are refused.
+/// A switch that runs a BMv2 program. It need not implement kinds of objects that it does
+/// not have: they are refused.
 #[async_trait]
 pub trait Target: Send + Sync + 'static {
-    /// Replaces the running program by `program`, the BMv2 JSON as p4c wrote it, which
-    /// [`p4_ir::load`] takes. Afterwards tables hold only the entries
-    /// compiled into the program, default actions are the program's, counters
-    /// and registers are zero, and there is no group and no clone session.
-    /// On error the previous program keeps running, untouched.
+    /// Replaces the running program with `program`, the BMv2 JSON as p4c wrote it, which
+    /// [`p4_ir::load`] accepts. Afterwards tables hold only the entries compiled into the
+    /// program, default actions are the program's, counters and registers are zero, and
+    /// there are no groups or clone sessions. After an error the previous program keeps
+    /// running, unchanged.
     async fn load(&self, program: &[u8]) -> Result<(), TargetError>;
 
     /// Adds an entry. `id` is unused so far and stays valid until
@@ -59,8 +59,8 @@ pub trait Target: Send + Sync + 'static {
     /// Removes an entry.
     async fn remove_entry(&self, table: &str, id: EntryId) -> Result<(), TargetError>;
 
-    /// How long ago each entry was last hit, or added where it never was; `None` for an entry that
-    /// is not there. Of tables whose entries may have idle timeouts.
+    /// Returns how long ago each entry was last hit (or added, if never hit); `None` if the entry
+    /// does not exist. Called only for tables whose entries may have idle timeouts.
     async fn idle_ns(
         &self,
         table: &str,
@@ -69,7 +69,7 @@ pub trait Target: Send + Sync + 'static {
         Err(without(&format!("idle timeout of {table}")))
     }
 
-    /// Sets the action taken on a miss; `None` means the program's own.
+    /// Sets the action taken on a miss; `None` restores the program's own.
     async fn set_default_action(
         &self,
         table: &str,
@@ -87,9 +87,9 @@ pub trait Target: Send + Sync + 'static {
         Err(without(&format!("action profile {profile}")))
     }
 
-    /// Creates or replaces a group of an action selector, its members in the
-    /// order of their ids; `None` removes it. All members exist; a group that
-    /// an entry refers to is never removed.
+    /// Creates or replaces a group of an action selector, with its members in the order of
+    /// their ids; `None` removes it. All members exist; a group that an entry refers to is
+    /// never removed.
     async fn set_group(
         &self,
         profile: &str,
@@ -99,7 +99,7 @@ pub trait Target: Send + Sync + 'static {
         Err(without(&format!("action selector {profile}")))
     }
 
-    /// Hits of one entry of a table with a direct counter.
+    /// Reads the hits of one entry of a table with a direct counter.
     async fn read_direct_counter(
         &self,
         table: &str,
@@ -118,7 +118,7 @@ pub trait Target: Send + Sync + 'static {
         Err(without(&format!("direct counter of {table}")))
     }
 
-    /// Cells of an indexed counter. `cells` lies within the P4Info's size.
+    /// Reads cells of an indexed counter. `cells` is within the P4Info's size.
     async fn read_counter(
         &self,
         counter: &str,
@@ -137,7 +137,7 @@ pub trait Target: Send + Sync + 'static {
         Err(without(&format!("counter {counter}")))
     }
 
-    /// Cells of a register, each big-endian in `ceil(bits / 8)` bytes.
+    /// Reads cells of a register, each as `ceil(bits / 8)` big-endian bytes.
     async fn read_register(
         &self,
         register: &str,
@@ -146,7 +146,7 @@ pub trait Target: Send + Sync + 'static {
         Err(without(&format!("register {register}")))
     }
 
-    /// Sets all `cells` to `value`, big-endian in `ceil(bits / 8)` bytes.
+    /// Sets all `cells` to `value`, in `ceil(bits / 8)` big-endian bytes.
     async fn write_register(
         &self,
         register: &str,
@@ -176,8 +176,8 @@ pub trait Target: Send + Sync + 'static {
         Err(without(&format!("direct meter of {table}")))
     }
 
-    /// Replaces the values of a parser value set. Each is the concatenation of
-    /// its fields, each big-endian in `ceil(bits / 8)` bytes.
+    /// Replaces the values of a parser value set. Each is the concatenation of its fields, each
+    /// field in `ceil(bits / 8)` big-endian bytes.
     async fn set_value_set(&self, value_set: &str, _values: &[Vec<u8>]) -> Result<(), TargetError> {
         Err(without(&format!("value set {value_set}")))
     }
@@ -202,10 +202,10 @@ pub trait Target: Send + Sync + 'static {
         Err(without("packet-out"))
     }
 
-    /// Frames the program sent to the CPU port from now on, beginning with its
-    /// packet-in header, if it has one. A receiver that lags loses the oldest.
+    /// Returns frames that the program sends to the CPU port from now on; each begins with the
+    /// packet-in header, if the program has one. A receiver that lags loses the oldest.
     fn packet_in(&self) -> broadcast::Receiver<Bytes>;
 
-    /// Samples of digests from now on. A receiver that lags loses the oldest.
+    /// Returns samples of digests from now on. A receiver that lags loses the oldest.
     fn digests(&self) -> broadcast::Receiver<DigestSample>;
 }

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Types of the calls between server and target.
+//! Types of the calls between the server and its target.
 
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Names an entry within its table.
+/// Identifies an entry within its table.
 ///
-/// Entries compiled into the program are `compiled(0)`, `compiled(1)`, ... in
-/// the order of the table's `entries` in the JSON; the server numbers the
-/// others.
+/// Entries compiled into the program are `compiled(0)`, `compiled(1)`, ... in the order of
+/// the table's `entries` in the JSON; the server numbers all further entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryId(pub u64);
 
 impl EntryId {
     const COMPILED: u64 = 1 << 63;
 
-    /// Number `index` of the compiled entries.
+    /// Returns the id of the compiled entry at `index`.
     pub const fn compiled(index: u32) -> Self {
         Self(Self::COMPILED | index as u64)
     }
 
-    /// The entry is part of the program.
+    /// Returns whether the entry is part of the program.
     pub const fn is_compiled(self) -> bool {
         self.0 & Self::COMPILED != 0
     }
 
-    /// Position of a compiled entry; `None` for the others.
+    /// Returns the position of a compiled entry; `None` for any other.
     pub const fn compiled_index(self) -> Option<u32> {
         if self.is_compiled() {
             Some(self.0 as u32)
@@ -38,17 +37,16 @@ impl EntryId {
 /// An entry that the target adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableEntry {
-    /// One per key of the table, in the order of the keys.
+    /// Key values, one per key of the table and in their order.
     pub matches: Vec<KeyMatch>,
-    /// **Larger wins** (P4Runtime; the `priority` in BMv2's JSON is the other
-    /// way round). Among equals the older entry wins. Zero in tables of only
-    /// exact and LPM keys.
+    /// **Larger wins** (as in P4Runtime; the `priority` in BMv2's JSON is the other way round).
+    /// Of equal priorities the oldest entry wins. Zero in tables with just exact and LPM keys.
     pub priority: i32,
-    /// The action it runs.
+    /// Action that the entry runs.
     pub action: EntryAction,
 }
 
-/// Action of an entry: one of its own, or the one that its table's action profile holds under an
+/// Action of an entry: its own, or the one that its table's action profile holds under an
 /// id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryAction {
@@ -66,42 +64,42 @@ impl From<ActionCall> for EntryAction {
     }
 }
 
-/// One key of an entry. Values and masks are big-endian in exactly
-/// `ceil(bits / 8)` bytes, unused top bits zero.
+/// One key of an entry. Values and masks are big-endian, in exactly `ceil(bits / 8)` bytes
+/// with zeros in unused top bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyMatch {
     /// Width of the field.
     pub bits: u32,
-    /// Value to compare the field with.
+    /// Value that the field is matched against.
     pub value: MatchValue,
 }
 
-/// How an entry compares a field.
+/// How an entry matches a field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MatchValue {
-    /// All bits.
+    /// Value of all bits.
     Exact(Vec<u8>),
-    /// Prefix length in bits from the top of the field; 0 matches everything.
-    /// Bits below the prefix are zero.
+    /// Value and prefix length in bits from the top of the field; length 0 matches
+    /// everything. Bits below the prefix are zero.
     #[allow(missing_docs)]
     Lpm { value: Vec<u8>, prefix_bits: u32 },
-    /// Bits outside the mask are zero in the value; a zero mask matches
-    /// everything. `optional` keys arrive as this, with all or no bits set.
+    /// Value and mask. Value bits outside the mask are zero; a zero mask matches everything.
+    /// `optional` keys arrive in this form, with all or no mask bits set.
     #[allow(missing_docs)]
     Ternary { value: Vec<u8>, mask: Vec<u8> },
-    /// Both ends included.
+    /// A range; both bounds are included.
     #[allow(missing_docs)]
     Range { low: Vec<u8>, high: Vec<u8> },
 }
 
-/// An action with its parameters.
+/// An action with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionCall {
-    /// Name of the P4Info, e.g. `Ingress.drop_tail`. Not unique in the JSON:
-    /// it is the one among the table's actions that is meant.
+    /// Name in the P4Info, e.g. `Ingress.drop_tail`. In the JSON it is not unique: it means
+    /// the action of this name among the table's actions.
     pub name: String,
-    /// In the order of the action's parameters, each big-endian in
-    /// `ceil(bits / 8)` bytes.
+    /// Arguments in the order of the action's parameters, each in `ceil(bits / 8)` big-endian
+    /// bytes.
     pub params: Vec<Vec<u8>>,
 }
 
@@ -119,21 +117,21 @@ pub struct CounterValue {
 pub struct WeightedMember {
     /// Id of the member.
     pub member: u64,
-    /// Above 0.
+    /// Weight, above 0.
     pub weight: u32,
 }
 
-/// Two-rate three-colour marker (RFC 2698). Units are packets or bytes, as the
-/// program says.
+/// Two-rate three-colour marker (RFC 2698). Units are packets or bytes, as the program
+/// says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeterConfig {
-    /// Units per second.
+    /// Committed rate, in units per second.
     pub committed_rate: u64,
-    /// Units.
+    /// Committed burst, in units.
     pub committed_burst: u64,
-    /// Units per second.
+    /// Peak rate, in units per second.
     pub peak_rate: u64,
-    /// Units.
+    /// Peak burst, in units.
     pub peak_burst: u64,
 }
 
@@ -142,7 +140,7 @@ pub struct MeterConfig {
 pub struct DigestSample {
     /// Name of the digest.
     pub digest: Arc<str>,
-    /// Fields one after the other, each big-endian in `ceil(bits / 8)` bytes.
+    /// Fields one after the other, each in `ceil(bits / 8)` big-endian bytes.
     pub data: Bytes,
 }
 
@@ -151,30 +149,29 @@ pub struct DigestSample {
 pub struct Replica {
     /// Egress port.
     pub port: u32,
-    /// Becomes `egress_rid`.
+    /// Value of `egress_rid` in the copy.
     pub instance: u16,
 }
 
-/// Destinations of clones.
+/// Destinations of the clones of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CloneSession {
-    /// One clone each.
+    /// Destinations; each gets one clone.
     pub replicas: Vec<Replica>,
-    /// Clones are cut to this many bytes of the original frame; `None` leaves
-    /// them whole.
+    /// Most bytes of the original frame that a clone keeps; `None` keeps the whole frame.
     pub packet_length_bytes: Option<u32>,
 }
 
 /// Kinds of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetErrorKind {
-    /// The program cannot be run: malformed or with an unsupported construct.
+    /// The program cannot be run: it is malformed or has an unsupported construct.
     InvalidProgram,
-    /// No such table, action, counter, entry, port ... in the running program.
+    /// The running program has no such table, action, counter, entry, port ...
     NotFound,
     /// A value that the program does not allow.
     InvalidArgument,
-    /// No room for another entry.
+    /// There is no room for another entry.
     ResourceExhausted,
     /// The target cannot do this.
     Unsupported,
@@ -182,18 +179,18 @@ pub enum TargetErrorKind {
     Internal,
 }
 
-/// Why the switch refused. The message says what and what to do.
+/// Reason why the switch refused. The message says what is wrong and what to do.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct TargetError {
-    /// Becomes the status code.
+    /// Kind of refusal, which determines the status code.
     pub kind: TargetErrorKind,
     /// The fault, its place, and the remedy.
     pub message: String,
 }
 
 impl TargetError {
-    /// A refusal.
+    /// Makes a refusal.
     pub fn new(kind: TargetErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,

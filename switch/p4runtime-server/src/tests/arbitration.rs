@@ -140,7 +140,7 @@ fn refusals() {
     let newcomer = StreamId(100);
     let full = a.update(newcomer, &request(None)).unwrap_err();
     assert_eq!(full.code, Code::ResourceExhausted);
-    // Of those without an election id, the oldest; B is primary, A has an id.
+    // The oldest client without an election id; B is primary, A has an id.
     assert_eq!(a.gives_way(newcomer), Some(StreamId(3)));
     assert_eq!(a.gives_way(A), None, "it has a place");
     a.leave(StreamId(3));
@@ -175,7 +175,7 @@ fn as_bmv2_the_next_backup_is_promoted_and_told() {
     assert_eq!(notices[0].update.election_id, Some(three));
     assert!(a.check_primary("", Some(&three)).is_ok());
     assert_eq!(codes(&a.leave(B)), [(3, NONE)]);
-    // Nobody has to beat who is gone.
+    // There is no need to exceed the id of a client that is gone.
     let low = a.update(A, &request(Some((0, 1)))).unwrap();
     assert_eq!(codes(&low), [(1, OK), (3, BACKUP)]);
 }

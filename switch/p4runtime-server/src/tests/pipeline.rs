@@ -190,7 +190,7 @@ fn unusable_configs_are_refused() {
     }
 }
 
-/// P4Info of older p4c gives the id of a default action, without its arguments.
+/// The P4Info of older p4c gives the id of a default action without its arguments.
 #[test]
 fn arguments_of_a_default_action_come_from_the_program() {
     let mut c = config();

@@ -78,7 +78,7 @@ impl Writer<'_> {
     }
 }
 
-/// Cells meant by an index; all when it is unset.
+/// Returns the cells that an index selects; all if the index is unset.
 pub(crate) fn cells(array: &Array, index: Option<&p4::Index>) -> Outcome<Range<usize>> {
     match index {
         None => Ok(0..array.size),

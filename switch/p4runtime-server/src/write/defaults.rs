@@ -21,7 +21,7 @@ impl Writer<'_> {
             refuse_at!(at, invalid: "it always exists; only MODIFY applies");
         }
         if !e.r#match.is_empty() || e.priority != 0 {
-            refuse_at!(at, invalid: "it has no match fields and no priority");
+            refuse_at!(at, invalid: "it takes no match fields and no priority");
         }
         if table.const_default {
             refuse_at!(at, denied: "the program makes it constant");
@@ -47,7 +47,7 @@ impl Writer<'_> {
         self.set_default(table, new, labels(e)).await
     }
 
-    /// Sets a default action that is checked; `None`: the program's.
+    /// Sets a checked default action; `None` restores the program's.
     pub(crate) async fn set_default(
         &mut self,
         table: &Table,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which digests are sent to the controller, and how they are batched.
+//! Configures which digests are sent to the controller, and how they are batched.
 
 use super::writer::{Writer, check_presence};
 use crate::errors::{Failure, Outcome, refuse_at};

@@ -47,7 +47,7 @@ impl Writer<'_> {
         self.add(table, e, key, action).await.map(|_| ())
     }
 
-    /// Adds an entry whose key and action are checked; of `e` only the rest counts.
+    /// Adds an entry whose key and action are checked; only the other fields of `e` are used.
     pub(crate) async fn add(
         &mut self,
         table: &Table,
@@ -83,7 +83,7 @@ impl Writer<'_> {
                 return Err(refused.into());
             }
         }
-        // The entry exists from here on, whatever becomes of counter and meter.
+        // The entry exists from here on, even if setting its counter or meter fails.
         self.store
             .put_entry(table.id, id, held(e, key, canonical, one_shot))?;
         if config.is_some() {
@@ -105,7 +105,7 @@ impl Writer<'_> {
         self.replace(table, e, key, id, action).await
     }
 
-    /// Replaces an entry, its action checked; of `e` only the rest counts.
+    /// Replaces an entry whose action is checked; only the other fields of `e` are used.
     pub(crate) async fn replace(
         &mut self,
         table: &Table,
@@ -127,7 +127,7 @@ impl Writer<'_> {
         if let Some(b) = before {
             self.discard(table, &b.action, b.one_shot).await?;
         }
-        // Left out, a meter's configuration becomes the default one.
+        // If omitted, the meter's configuration is reset to the default.
         if table.direct_meter.is_some() {
             self.set_direct_meter(table, id, config).await?;
         }
@@ -146,7 +146,7 @@ impl Writer<'_> {
     }
 }
 
-/// An entry as it is remembered.
+/// Builds an entry as it is stored.
 fn held(
     e: &p4::TableEntry,
     (matches, priority): EntryKey,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Entries by their match and priority.
+//! Finds entries by match and priority.
 
 use crate::errors::{Failure, Outcome, refuse_at};
 use crate::matchfields;
@@ -8,14 +8,14 @@ use crate::store::{EntryKey, Store};
 use crate::target::EntryId;
 use tidemark_proto::p4::v1 as p4;
 
-/// Match and priority of an entry, checked.
+/// Returns the checked match and priority of an entry.
 pub(super) fn entry_key(table: &Table, e: &p4::TableEntry) -> Outcome<EntryKey> {
     let matches = matchfields::parse(table, &e.r#match)?;
     matchfields::check_priority(table, e.priority)?;
     Ok((matches, e.priority))
 }
 
-/// Id of the table's direct counter or meter (`what`).
+/// Returns the id of the table's direct counter or meter (`what`).
 pub(crate) fn direct_resource(table: &Table, what: &str) -> Option<u32> {
     match what {
         "counter" => table.direct_counter,
@@ -23,7 +23,7 @@ pub(crate) fn direct_resource(table: &Table, what: &str) -> Option<u32> {
     }
 }
 
-/// The entry whose direct counter or meter (`what`) is meant.
+/// Finds the entry whose direct counter or meter (`what`) is meant.
 pub(crate) fn direct_entry<'p>(
     pipeline: &'p Pipeline,
     store: &Store,

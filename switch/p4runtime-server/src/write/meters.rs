@@ -62,7 +62,7 @@ impl Writer<'_> {
     }
 }
 
-/// The configuration of an entry's direct meter.
+/// Checks the configuration of an entry's direct meter.
 pub(super) fn checked(
     pipeline: &Pipeline,
     table: &Table,
@@ -77,7 +77,7 @@ pub(super) fn checked(
     }
 }
 
-/// Colours are not counted apart.
+/// Refuses counters per colour, which are not supported.
 pub(crate) fn no_colour_counters(data: Option<&p4::MeterCounterData>) -> Outcome<()> {
     match data {
         None => Ok(()),

@@ -30,7 +30,7 @@ impl Writer<'_> {
                 .values()
                 .find(|g| g.members.iter().any(|m| m.member_id == id));
             if let Some(g) = in_group {
-                refuse_at!(at, precondition: "group {} has it; remove it there first", g.group_id);
+                refuse_at!(at, precondition: "it is a member of group {}; remove it there first", g.group_id);
             }
             if self
                 .store
@@ -155,7 +155,7 @@ fn no_action_sets(profile: &Profile, one_shots: usize) -> Outcome<()> {
     )))
 }
 
-/// `max_size` is set when the group is made; later 0 means "as it was".
+/// Checks `max_size`, which is set when the group is created; later 0 means "unchanged".
 fn max_size(
     profile: &Profile,
     given: i32,
@@ -186,7 +186,7 @@ fn max_size(
     }
 }
 
-/// How often a member counts.
+/// Checks and returns a member's weight.
 pub(super) fn weight(profile: &Profile, given: i32) -> Outcome<u32> {
     match (profile.weights_disallowed, u32::try_from(given)) {
         (true, Ok(0)) => Ok(1),
@@ -200,7 +200,7 @@ pub(super) fn weight(profile: &Profile, given: i32) -> Outcome<u32> {
     }
 }
 
-/// `bound`: size of the group in the selector's own terms; 0 for none.
+/// `bound`: size of the group in the selector's own terms; 0 means no limit.
 pub(super) fn check_weights(profile: &Profile, weights: &[u32], bound: u32) -> Outcome<()> {
     let sum: u64 = weights.iter().map(|w| u64::from(*w)).sum();
     let exhausted = |m: String| Err(Failure::exhausted(m));

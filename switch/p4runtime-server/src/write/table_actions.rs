@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Action of an entry: an action, or a member, group or action set of its table's action profile.
+//! The action of an entry: a plain action, or a member, group or action set of an action profile.
 
 use super::profiles::{check_weights, no_watch, weight};
 use super::writer::Writer;
@@ -16,12 +16,12 @@ use tonic::Code;
 /// An entry's action after all checks.
 pub(crate) enum Wanted {
     Ready(EntryAction),
-    /// Actions, each as often as it weighs.
+    /// Actions with their weights.
     Set(Vec<(ActionCall, u32)>),
 }
 
 impl Writer<'_> {
-    /// The action, and its canonical form for clients.
+    /// Returns the checked action, and its canonical form for clients.
     pub(crate) fn wanted(
         &self,
         table: &Table,
@@ -118,7 +118,7 @@ impl Writer<'_> {
         Ok((Wanted::Set(calls), canonical))
     }
 
-    /// Has the target hold what the entry refers to.
+    /// Makes the target hold all that the entry refers to.
     pub(super) async fn prepare(
         &mut self,
         table: &Table,
@@ -137,8 +137,8 @@ impl Writer<'_> {
             members: Vec::new(),
         };
         let actions = calls.len();
-        // One member for each time an action is weighed, as BMv2's server has it:
-        // so both switches choose the same.
+        // One member per unit of an action's weight, as in BMv2's server, so that both switches
+        // choose the same member.
         for (call, weight) in calls {
             for _ in 0..weight {
                 let id = self.store.fresh_hidden_id();
@@ -170,7 +170,7 @@ impl Writer<'_> {
         Ok((EntryAction::Group(one_shot.group), Some(one_shot)))
     }
 
-    /// Removes what stood for an entry's action set.
+    /// Removes the group and members that represent an entry's action set.
     pub(super) async fn discard(
         &mut self,
         table: &Table,
@@ -198,7 +198,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whatever of it the target holds.
+/// Removes any parts of it that the target holds.
 async fn forget(t: &dyn Target, profile: &Profile, one_shot: &OneShot) {
     let group = t.set_group(&profile.name, one_shot.group, None).await;
     let mut failed = group.is_err();
@@ -226,7 +226,7 @@ fn check_modes(profile: &Profile, set: &p4::ActionProfileActionSet) -> Outcome<(
         SizeSemantics::SumOfMembers => profile.sum_of_members.is_some(),
     };
     if !fits {
-        refuse!(unsupported: "another size semantics than the selector's is not supported");
+        refuse!(unsupported: "size semantics other than the selector's are not supported");
     }
     if set.action_profile_actions.len() > MAX_GROUP_SIZE as usize {
         refuse!(invalid: "too many actions in the set");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One update of a Write: checked, given to the target, then remembered.
+//! One update of a Write: checked, passed to the target, then stored.
 
 use crate::errors::{Failure, Outcome, refuse};
 use crate::pipeline::Pipeline;
@@ -11,8 +11,8 @@ use tidemark_proto::p4::v1::packet_replication_engine_entry::Type as Pre;
 use tidemark_proto::p4::v1::update::Type;
 use tonic::Code;
 
-/// A pipeline with what was written to it. Without a target (saved, not yet
-/// committed) updates are only checked and remembered.
+/// A pipeline and its written state. Without a target (saved, not yet committed), updates
+/// are only checked and stored.
 pub(crate) struct Writer<'a> {
     pub pipeline: &'a Pipeline,
     pub store: &'a mut Store,

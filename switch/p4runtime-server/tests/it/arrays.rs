@@ -39,7 +39,7 @@ async fn direct_counters() {
             bytes: 300
         })
     );
-    // MODIFY without counter data leaves the counter.
+    // MODIFY without counter data leaves the counter alone.
     p.write(Type::Modify, entry(acl(1, 10))).await.unwrap();
     let mut with = p4::TableEntry {
         table_id: 1,

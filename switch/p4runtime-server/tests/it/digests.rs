@@ -67,7 +67,7 @@ async fn digests() {
         })
         .collect();
     assert_eq!(members, [vec![2, 0, 0, 0, 0, 1], vec![1, 2], vec![9]]);
-    // A repeated sample is no news, another is.
+    // A repeated sample is not new, a different one is.
     target.digests.send(sample(1)).unwrap();
     target.digests.send(sample(2)).unwrap();
     match p.next().await.unwrap() {
@@ -78,7 +78,7 @@ async fn digests() {
         update: Some(Ask::DigestAck(p4::DigestListAck { digest_id, list_id })),
     };
     p.outbox.send(ack(LEARNED, 1)).await.unwrap();
-    // The answer to a wrong one shows that the one before was handled.
+    // The reply to an invalid one shows that the one before was handled.
     p.outbox.send(ack(5, 1)).await.unwrap();
     match p.next().await.unwrap() {
         Answer::Error(e) => assert_eq!(e.canonical_code, Code::InvalidArgument as i32),

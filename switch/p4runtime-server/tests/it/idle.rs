@@ -31,7 +31,7 @@ fn route(last_byte: u8, idle_timeout_ns: i64) -> p4::TableEntry {
     }
 }
 
-/// Ids of the entries in the order in which they were added.
+/// Returns the ids of the entries in the order in which they were added.
 fn ids(target: &Mock) -> Vec<EntryId> {
     let mut ids: Vec<_> = target.state().entries.keys().map(|(_, id)| *id).collect();
     ids.sort();
@@ -66,7 +66,7 @@ async fn an_idle_entry_is_told_again_until_it_is_hit_or_removed() {
         assert_eq!(notified(&mut p).await, [key_only(&first)]);
     }
 
-    // The first is hit from now on; of the second it is said.
+    // From now on the first is hit, and the second is reported.
     target.state().idle_ns.insert(id, 0);
     let second = route(2, 20_000_000);
     p.write(Type::Insert, Entity::TableEntry(second.clone()))
@@ -79,7 +79,7 @@ async fn an_idle_entry_is_told_again_until_it_is_hit_or_removed() {
         assert_eq!(notified(&mut p).await, [key_only(&second)]);
     }
 
-    // Both are idle: the second is removed, the first loses its timeout, a third is told of.
+    // Both are idle: the second is removed, the first loses its timeout, a third is reported.
     target.state().idle_ns.insert(id, HOUR_NS);
     p.write(Type::Delete, Entity::TableEntry(second))
         .await

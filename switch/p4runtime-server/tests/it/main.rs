@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The server over a real connection, with a switch that only remembers.
+//! Tests the server over a real connection, with a mock switch.
 
 // Helpers outside of #[test] functions, which clippy does not see as tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Multicast groups, clone sessions, and what is not there.
+//! Multicast groups, clone sessions, and unsupported entities.
 
 use crate::common::{Peer, server};
 use p4runtime_server::target::Replica;
@@ -91,7 +91,7 @@ async fn entities_that_are_not_supported() {
         Err(Code::Unimplemented)
     );
     assert_eq!(p.read(e).await, Err(Code::Unimplemented));
-    // This program has none of them.
+    // This program has no such entities.
     for e in [
         Entity::MeterEntry(p4::MeterEntry {
             meter_id: 1,

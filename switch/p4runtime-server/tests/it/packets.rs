@@ -24,8 +24,8 @@ async fn packets() {
     let ask = |packet: &p4::PacketOut| p4::StreamMessageRequest {
         update: Some(Ask::Packet(packet.clone())),
     };
-    // Refused ones are answered; an answer also shows that those before it on
-    // the same stream were handled.
+    // Refused messages are answered; an answer also shows that earlier messages of the same
+    // stream were handled.
     p.outbox.send(ask(&packet)).await.unwrap();
     p.outbox.send(ask(&p4::PacketOut::default())).await.unwrap();
     match p.next().await.unwrap() {

@@ -210,7 +210,7 @@ async fn refusals() {
         (l2(1, ActionType::Action(forward(1))), Code::InvalidArgument),
         (l2(1, ActionType::ActionProfileMemberId(5)), Code::NotFound),
         (l2(1, ActionType::ActionProfileGroupId(5)), Code::NotFound),
-        // Not together with members.
+        // Not allowed together with members.
         (l2(1, set(&[(1, 1)])), Code::InvalidArgument),
     ] {
         assert_eq!(p.write(Type::Insert, e.clone()).await, Err(code), "{e:?}");
@@ -274,7 +274,7 @@ async fn action_sets() {
             .collect();
         assert_eq!(ports, [1, 1, 2]);
     }
-    // Read back as it was written, and the server's own members do not show.
+    // It is read back as written; the server's own members do not show.
     let all = p4::TableEntry {
         table_id: L2,
         ..Default::default()
@@ -290,7 +290,7 @@ async fn action_sets() {
     assert_eq!(s.action_profile_actions[0].weight, 2);
     let all = Entity::ActionProfileMember(p4::ActionProfileMember::default());
     assert!(p.read(all).await.unwrap().is_empty());
-    // Not together with action sets.
+    // Not allowed together with action sets.
     assert_eq!(
         p.write(Type::Insert, member(1, 1)).await,
         Err(Code::InvalidArgument)

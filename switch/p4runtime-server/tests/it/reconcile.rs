@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! RECONCILE_AND_COMMIT: what was written stays.
+//! RECONCILE_AND_COMMIT keeps the written state.
 
 use crate::common::{Peer, acl, action, config, server};
 use tidemark_proto::p4::v1 as p4;
@@ -34,7 +34,7 @@ async fn written(p: &mut Peer) {
     p.write(Type::Insert, session()).await.unwrap();
 }
 
-/// The program, but for a name that means nothing.
+/// The program, except that a name without meaning is changed.
 fn changed() -> p4::ForwardingPipelineConfig {
     let mut c = config();
     let json = String::from_utf8(c.p4_device_config).unwrap();

@@ -32,7 +32,7 @@ async fn primary_and_backup() {
         ..Default::default()
     });
     assert_eq!(a.read(all).await.unwrap().len(), 1);
-    // The primary goes; nobody takes its place by itself.
+    // The primary leaves; no other client takes its place by itself.
     drop(b);
     assert_eq!(a.arbitration().await, Code::NotFound);
     // An id in use ends the stream.
@@ -40,7 +40,7 @@ async fn primary_and_backup() {
     assert_eq!(c.next().await.unwrap_err().code(), Code::InvalidArgument);
 }
 
-/// 64 idle clients once kept every other out.
+/// Regression test: 64 idle clients kept every other client out.
 #[tokio::test]
 async fn idle_clients_make_room_for_a_controller() {
     let (_, client) = server().await;
@@ -72,7 +72,7 @@ async fn idle_clients_make_room_for_a_controller() {
     assert_eq!(controller.arbitration().await, Code::AlreadyExists);
 }
 
-/// A message above the bound is refused before it is kept.
+/// A message above the size limit is refused before it is stored.
 #[tokio::test]
 async fn messages_are_bounded() {
     let (_, mut client) = server().await;
@@ -212,7 +212,7 @@ async fn pipeline_life() {
         .await
         .unwrap();
     assert!(device.p4info.is_none() && !device.p4_device_config.is_empty());
-    // A new commit clears what was written.
+    // A new commit clears the written state.
     p.write(Type::Insert, Entity::TableEntry(acl(1, 1)))
         .await
         .unwrap();
@@ -268,7 +268,7 @@ async fn save_then_commit_replays_writes() {
         table_id: 1,
         ..Default::default()
     });
-    // Reads and writes refer to the saved config; packets still see the old.
+    // Reads and writes refer to the saved config; packets still see the old one.
     match &p.read(all.clone()).await.unwrap()[..] {
         [Entity::TableEntry(e)] => assert_eq!(e.priority, 2),
         other => panic!("{other:?}"),

@@ -66,7 +66,7 @@ async fn life_of_an_entry() {
             }
         );
     }
-    // Read back in canonical form.
+    // Reads return the canonical form.
     e.action = action(101, &[&[5]]);
     assert_eq!(
         entries(p.read(all_of(1)).await.unwrap()),
@@ -161,7 +161,7 @@ async fn refused_entries_leave_nothing_behind() {
         );
     }
     assert!(target.state().entries.is_empty());
-    // A write that the target refuses is not remembered either.
+    // A write that the target refuses is not stored either.
     target.state().refuse = Some(TargetErrorKind::Internal);
     assert_eq!(
         p.write(Type::Insert, entry(acl(1, 1))).await,
@@ -169,7 +169,7 @@ async fn refused_entries_leave_nothing_behind() {
     );
     target.state().refuse = None;
     assert!(p.read(all_of(1)).await.unwrap().is_empty());
-    // The table holds two.
+    // The table holds two entries.
     p.write(Type::Insert, entry(acl(1, 1))).await.unwrap();
     p.write(Type::Insert, entry(acl(2, 1))).await.unwrap();
     assert_eq!(

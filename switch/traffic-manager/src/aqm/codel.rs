@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Controlled delay, by RFC 8289: drops at the head of the queue when packets have waited
-//! longer than the target for a whole interval, and the more often the longer that lasts.
+//! Controlled delay (CoDel, RFC 8289): drops at the head of the queue once packets have waited
+//! longer than the target for a whole interval; the longer that lasts, the more often it drops.
 
 use super::packet::{Seen, Verdict};
 
-/// A new run of drops goes on where the last one was if it begins within so many intervals
-/// (RFC 8289 §5.5, `16 * INTERVAL`).
+/// A new dropping phase resumes the drop rate of the last one if it begins within this many
+/// intervals (RFC 8289 §5.5, `16 * INTERVAL`).
 const MEMORY_INTERVALS: u64 = 16;
 
 /// Parameters of CoDel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoDelConfig {
-    /// Standing delay that is accepted, some 5 % of the interval (RFC 8289 §4.3).
+    /// Acceptable standing delay, about 5 % of the interval (RFC 8289 §4.3).
     pub target_ns: u64,
-    /// Time that senders need to answer: a large round-trip time.
+    /// Time that senders need to react: a large round-trip time.
     pub interval_ns: u64,
-    /// Marks ECN-capable packets.
+    /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
 }
 
@@ -34,35 +34,35 @@ impl CoDelConfig {
         let (target, interval) = (self.target_ns, self.interval_ns);
         if target == 0 || interval <= target {
             return Err(format!(
-                "interval ({interval} ns) has to be above target ({target} ns), and that above 0"
+                "interval ({interval} ns) must be above target ({target} ns), which must be above 0"
             ));
         }
         Ok(())
     }
 
-    /// Time of the next drop (RFC 8289 §5.6).
+    /// Returns the time of the next drop (RFC 8289 §5.6).
     fn control_law(&self, ns: u64, count: u64) -> u64 {
         ns + (self.interval_ns as f64 / (count as f64).sqrt()) as u64
     }
 }
 
-/// The last packet that left.
+/// Fate of the last packet that left the queue.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Last {
     #[default]
     WentOn,
-    /// It was dropped, and began the dropping state: the next goes on.
+    /// Dropped, which began the dropping state: the next packet is forwarded.
     BeganDropping,
-    /// It was dropped in the dropping state: the next decides whether that goes on.
+    /// Dropped in the dropping state: the next packet decides whether dropping continues.
     Dropped,
 }
 
-/// The RFC's dequeue drops and looks at the next packet in one call; here each packet is a call
-/// of its own, at the same time, and `last` says where the RFC's code stands.
+/// State of CoDel. The RFC's dequeue drops a packet and looks at the next in one call; here each
+/// packet is a call of its own, at the same time, and `last` says where the RFC's code stands.
 #[derive(Debug)]
 pub(super) struct CoDel {
     config: CoDelConfig,
-    /// The largest frame seen: no more than one may wait without harm.
+    /// Largest frame seen: a backlog of at most this size is harmless.
     max_frame_bytes: u64,
     first_above_ns: Option<u64>,
     is_dropping: bool,
@@ -90,7 +90,7 @@ impl CoDel {
         self.max_frame_bytes = self.max_frame_bytes.max(seen.frame_bytes);
     }
 
-    /// RFC 8289 §5.5, `dequeue`.
+    /// Decides the fate of a packet that leaves the queue (`dequeue`, RFC 8289 §5.5).
     pub(super) fn leave(&mut self, seen: &Seen, sojourn_ns: u64) -> Verdict {
         let now = seen.now_ns;
         let may_drop = self.may_drop(seen, sojourn_ns);
@@ -137,7 +137,7 @@ impl CoDel {
         self.last_count = self.count;
     }
 
-    /// RFC 8289 §5.6, `dodequeue`: packets have waited too long for an interval.
+    /// Returns whether packets have waited too long for an interval (`dodequeue`, RFC 8289 §5.6).
     fn may_drop(&mut self, seen: &Seen, sojourn_ns: u64) -> bool {
         if sojourn_ns < self.config.target_ns || seen.queue_bytes <= self.max_frame_bytes {
             self.first_above_ns = None;

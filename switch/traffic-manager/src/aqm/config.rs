@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One configuration for whichever algorithm.
+//! One configuration type for all algorithms.
 
 use super::codel::CoDelConfig;
 use super::pie::PieConfig;
 use super::red::RedConfig;
 
-/// Queue management of one queue.
+/// Queue management algorithm of one queue and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AqmConfig {
     /// Random early detection.
     Red(RedConfig),
-    /// Controlled delay.
+    /// Controlled delay (CoDel).
     CoDel(CoDelConfig),
-    /// Proportional integral controller enhanced.
+    /// Proportional integral controller enhanced (PIE).
     Pie(PieConfig),
 }
 
 impl AqmConfig {
     /// # Errors
-    /// A value with which the algorithm cannot work, and how to change it.
+    /// A value with which the algorithm cannot work; the error says how to change it.
     pub fn check(&self) -> Result<(), String> {
         match self {
             Self::Red(c) => c.check(),
@@ -27,7 +27,7 @@ impl AqmConfig {
         }
     }
 
-    /// ECN-capable packets are marked instead of dropped.
+    /// Returns whether ECN-capable packets are marked instead of dropped.
     pub(crate) fn ecn(&self) -> bool {
         match self {
             Self::Red(c) => c.ecn,

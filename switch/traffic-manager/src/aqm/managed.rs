@@ -26,13 +26,13 @@ impl From<AqmConfig> for Law {
     }
 }
 
-/// One queue.
+/// One managed queue.
 #[derive(Debug)]
 struct Managed {
     config: AqmConfig,
     law: Law,
     random: Random,
-    /// When the packets in the queue came, and their bytes.
+    /// Arrival time and size in bytes of each packet in the queue.
     waiting: VecDeque<(u64, u32)>,
     waiting_bytes: u64,
 }
@@ -64,7 +64,7 @@ impl Managed {
     }
 }
 
-/// Packets that queue management of a port dropped and marked.
+/// Packets that the queue management of a port dropped or marked.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct AqmCounts {
     /// Packets dropped.
@@ -78,13 +78,13 @@ pub struct AqmCounts {
 /// The managed queues of a port.
 #[derive(Debug, Default)]
 pub(crate) struct PortAqm {
-    /// By queue; none where a queue is a FIFO alone.
+    /// Indexed by queue; `None` for a plain FIFO.
     queues: Vec<Option<Managed>>,
     pub counts: AqmCounts,
 }
 
 impl PortAqm {
-    /// Manages a queue in which packets of these sizes wait.
+    /// Starts to manage a queue that holds packets of the sizes in `waiting`.
     pub(crate) fn set(
         &mut self,
         queue: usize,
@@ -100,7 +100,7 @@ impl PortAqm {
         self.queues[queue] = Some(managed);
     }
 
-    /// The queues are empty, and time may start again.
+    /// Resets all algorithms: the queues are empty, and time may restart at 0.
     pub(crate) fn restart(&mut self) {
         for (queue, managed) in self.queues.iter_mut().enumerate() {
             *managed = managed
@@ -114,12 +114,12 @@ impl PortAqm {
         self.queues.get_mut(queue)?.as_mut()
     }
 
-    /// Whether a packet of this queue may be marked, if it is ECN-capable.
+    /// Returns whether ECN-capable packets of this queue may be marked.
     pub(crate) fn marks(&mut self, queue: u64) -> bool {
         self.get_mut(queue).is_some_and(|m| m.config.ecn())
     }
 
-    /// A packet comes to its queue, which takes it unless it is dropped.
+    /// Handles a packet that arrives at its queue; the queue takes it unless it is dropped.
     pub(crate) fn arrive(
         &mut self,
         queue: u64,
@@ -146,7 +146,7 @@ impl PortAqm {
         verdict
     }
 
-    /// The first packet of a queue has left it.
+    /// Handles the first packet of a queue as it leaves.
     pub(crate) fn leave(&mut self, queue: u64, markable: bool, now_ns: u64) -> Verdict {
         let Some(m) = self.get_mut(queue) else {
             return Verdict::Pass;

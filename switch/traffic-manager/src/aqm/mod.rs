@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Active queue management: drops or marks packets before a queue is full, so that senders
-//! slow down earlier. Time is an argument, in ns, and random numbers come from a seed: the same
-//! packets at the same times have the same fate in every run.
+//! slow down earlier. Time is an argument, in ns, and random numbers come from a seed, so that
+//! the same packets at the same times meet the same fate in every run.
 
 mod codel;
 mod config;

@@ -5,7 +5,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,
-    /// It goes on, marked CE; only of packets that are ECN-capable.
+    /// The packet goes on, marked CE; only for ECN-capable packets.
     Mark,
     Drop,
 }
@@ -16,20 +16,20 @@ impl Verdict {
     }
 }
 
-/// A packet that comes to its queue or leaves it.
+/// A packet that arrives at its queue or leaves it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     pub now_ns: u64,
     pub frame_bytes: u64,
-    /// May be marked: it is ECN-capable, and marks are asked for.
+    /// Whether the packet may be marked: it is ECN-capable, and marking is configured.
     pub markable: bool,
-    /// Bytes of the other packets in the queue.
+    /// Bytes of all other packets in the queue.
     pub queue_bytes: u64,
-    /// Of the port; 0: unlimited.
+    /// Rate of the port; 0: unlimited.
     pub rate_bps: u64,
 }
 
-/// Random numbers of a seed (SplitMix64).
+/// Random number generator with a seed (SplitMix64).
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
@@ -38,7 +38,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Within `[0, 1)`.
+    /// Returns a number within `[0, 1)`.
     pub(crate) fn fraction(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Proportional integral controller enhanced, by RFC 8033: drops arriving packets with a
-//! probability that follows the delay.
+//! Proportional integral controller enhanced (PIE, RFC 8033): drops arriving packets with a
+//! probability that follows the queueing delay.
 //!
-//! The delay is that of the last packet that left, by its time of arrival (§4.3). Of the
-//! optional elements it has ECN (§5.1), derandomisation (§5.4) and the capped increase (§5.5).
+//! The delay is measured on the last packet that left, from its arrival time (§4.3). Of the
+//! RFC's options, ECN (§5.1), derandomisation (§5.4) and the capped increase (§5.5) are included.
 
 use super::packet::{Random, Seen, Verdict};
 
-/// `2 * MEAN_PKTSIZE` of RFC 8033 §4.1: no packet is dropped that meets no more.
+/// `2 * MEAN_PKTSIZE` of RFC 8033 §4.1: no packet is dropped if the backlog is at most this.
 const SHORT_QUEUE_BYTES: u64 = 2 * 1514;
-/// `mark_ecnth` of RFC 8033 §5.1: above it, ECN-capable packets are dropped too.
+/// `mark_ecnth` of RFC 8033 §5.1: above this probability, ECN-capable packets are dropped too.
 const MOST_MARKING: f64 = 0.1;
-/// Steps of auto-tuning (RFC 8033 §4.2): below a probability, a change is divided.
+/// Steps of auto-tuning (RFC 8033 §4.2): (upper limit of the probability, divisor of its change).
 const TUNING: [(f64, f64); 6] = [
     (0.000_001, 2048.0),
     (0.000_01, 512.0),
@@ -24,17 +24,17 @@ const TUNING: [(f64, f64); 6] = [
 /// Parameters of PIE.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PieConfig {
-    /// `QDELAY_REF`.
+    /// `QDELAY_REF`: target of the delay.
     pub target_ns: u64,
-    /// `T_UPDATE`: between two changes of the probability.
+    /// `T_UPDATE`: time between two updates of the probability.
     pub update_interval_ns: u64,
-    /// `MAX_BURST`: time for which a burst into an idle queue is let through.
+    /// `MAX_BURST`: how long a burst into an idle queue is let through.
     pub max_burst_ns: u64,
-    /// Weight of the delay's distance from the target, 1/s.
+    /// Weight of the delay's distance from the target, in 1/s.
     pub alpha: f64,
-    /// Weight of the delay's change, 1/s.
+    /// Weight of the delay's change, in 1/s.
     pub beta: f64,
-    /// Marks ECN-capable packets while the probability is at most 10 %.
+    /// Whether ECN-capable packets are marked while the probability is at most 10 %.
     pub ecn: bool,
 }
 
@@ -58,12 +58,12 @@ impl PieConfig {
             ("update_interval", self.update_interval_ns),
         ] {
             if ns < 1_000 {
-                return Err(format!("{name} ({ns} ns) has to be at least 1us"));
+                return Err(format!("{name} ({ns} ns) must be at least 1us"));
             }
         }
         for (name, value) in [("alpha", self.alpha), ("beta", self.beta)] {
             if !(value > 0.0 && value <= 1000.0) {
-                return Err(format!("{name} ({value}) has to be above 0, at most 1000"));
+                return Err(format!("{name} ({value}) must be above 0 and at most 1000"));
             }
         }
         Ok(())
@@ -74,7 +74,7 @@ impl PieConfig {
 pub(super) struct Pie {
     config: PieConfig,
     probability: f64,
-    /// `accu_prob_`.
+    /// `accu_prob_`: sum of the probabilities since the last drop.
     accumulated: f64,
     burst_allowance_ns: u64,
     delay_ns: u64,
@@ -95,7 +95,7 @@ impl Pie {
         }
     }
 
-    /// RFC 8033 §4.1.
+    /// Decides the fate of an arriving packet (RFC 8033 §4.1).
     pub(super) fn arrive(&mut self, seen: &Seen, random: &mut Random) -> Verdict {
         self.run_until(seen.now_ns);
         let p = self.probability;
@@ -109,11 +109,11 @@ impl Pie {
 
     pub(super) fn leave(&mut self, seen: &Seen, sojourn_ns: u64) {
         self.run_until(seen.now_ns);
-        // Behind the last one nothing waits.
+        // After the last packet the queue is empty.
         self.delay_ns = if seen.queue_bytes == 0 { 0 } else { sojourn_ns };
     }
 
-    /// RFC 8033 §5.4: neither two drops close to each other, nor a long time without.
+    /// Draws at random, but never two drops close together, nor a long gap (RFC 8033 §5.4).
     fn draw(&mut self, p: f64, random: &mut Random) -> bool {
         if p <= 0.0 {
             self.accumulated = 0.0;
@@ -126,7 +126,7 @@ impl Pie {
         is_hit
     }
 
-    /// Makes the updates that are due: between packets the delay does not change.
+    /// Makes all updates that are due: between packets the delay does not change.
     fn run_until(&mut self, now_ns: u64) {
         while self.next_update_ns <= now_ns {
             self.update();
@@ -142,7 +142,7 @@ impl Pie {
         }
     }
 
-    /// RFC 8033 §4.2 and §4.4.
+    /// Updates the probability and the burst allowance (RFC 8033 §4.2 and §4.4).
     fn update(&mut self) {
         let c = &self.config;
         let seconds = |ns: u64| ns as f64 / 1e9;
@@ -150,7 +150,7 @@ impl Pie {
         let change = c.alpha * (delay - seconds(c.target_ns)) + c.beta * (delay - old);
         let step = TUNING.iter().find(|(below, _)| self.probability < *below);
         let change = change / step.map_or(1.0, |(_, by)| *by);
-        // §5.5.
+        // Capped increase, §5.5.
         let is_high = self.probability >= 0.1;
         self.probability += if is_high { change.min(0.02) } else { change };
         if self.delay_ns.max(self.old_delay_ns) == 0 {

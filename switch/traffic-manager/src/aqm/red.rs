@@ -12,26 +12,26 @@ use super::packet::{Random, Seen, Verdict};
 pub struct RedConfig {
     /// `min_th`: no packet is dropped while the average is below it.
     pub min_threshold_bytes: u64,
-    /// `max_th`: the probability is `max_probability` there.
+    /// `max_th`: average at which the probability reaches `max_probability`.
     pub max_threshold_bytes: u64,
-    /// `max_p`.
+    /// `max_p`: probability at `max_th`.
     pub max_probability: f64,
     /// `w_q`: weight of a new value in the average.
     pub weight: f64,
-    /// A typical packet: the average of a queue that was empty falls as if as many such
-    /// packets had met it as the line could have sent meanwhile.
+    /// Size of a typical packet: the average of a queue that was empty decays as if the line had
+    /// sent packets of this size meanwhile.
     pub mean_packet_bytes: u64,
-    /// Between `max_th` and twice that, the probability rises to 1 (S. Floyd,
-    /// *Recommendation on using the "gentle" variant of RED*, 2000); else it is 1 from
+    /// Whether the probability rises to 1 between `max_th` and twice that (S. Floyd,
+    /// *Recommendation on using the "gentle" variant of RED*, 2000) instead of being 1 from
     /// `max_th` on.
     pub gentle: bool,
-    /// Marks ECN-capable packets, unless the average is so high that all are dropped
-    /// (RFC 3168 §7).
+    /// Whether ECN-capable packets are marked, unless the average is so high that all are
+    /// dropped (RFC 3168 §7).
     pub ecn: bool,
 }
 
 impl RedConfig {
-    /// The paper's `max_p`, `w_q` and ratio of thresholds (§5), with gentle mode.
+    /// Uses the paper's `max_p`, `w_q` and ratio of thresholds (§5), with gentle mode.
     pub fn from_threshold(min_threshold_bytes: u64) -> Self {
         Self {
             min_threshold_bytes,
@@ -48,7 +48,7 @@ impl RedConfig {
         let (min, max) = (self.min_threshold_bytes, self.max_threshold_bytes);
         if min == 0 || max <= min {
             return Err(format!(
-                "max_threshold ({max} B) has to be above min_threshold ({min} B), and that above 0"
+                "max_threshold ({max} B) must be above min_threshold ({min} B), which must be above 0"
             ));
         }
         for (name, value) in [
@@ -56,16 +56,16 @@ impl RedConfig {
             ("weight", self.weight),
         ] {
             if !(value > 0.0 && value <= 1.0) {
-                return Err(format!("{name} ({value}) has to be above 0, at most 1"));
+                return Err(format!("{name} ({value}) must be above 0 and at most 1"));
             }
         }
         if self.mean_packet_bytes == 0 {
-            return Err("mean_packet has to be above 0 B".into());
+            return Err("mean_packet must be above 0 B".into());
         }
         Ok(())
     }
 
-    /// `p_b`: of a packet that meets this average.
+    /// `p_b`: returns the probability for a packet that meets this average.
     fn probability(&self, average_bytes: f64) -> f64 {
         let min = self.min_threshold_bytes as f64;
         let max = self.max_threshold_bytes as f64;
@@ -85,9 +85,9 @@ impl RedConfig {
 pub(super) struct Red {
     config: RedConfig,
     average_bytes: f64,
-    /// `count`: packets since the last that was dropped or marked.
+    /// `count`: packets since the last drop or mark.
     passed: u64,
-    /// `q_time`: when the queue became empty.
+    /// `q_time`: time at which the queue became empty.
     empty_since_ns: u64,
 }
 
@@ -101,7 +101,7 @@ impl Red {
         }
     }
 
-    /// The paper's fig. 2.
+    /// Decides the fate of an arriving packet (the paper's fig. 2).
     pub(super) fn arrive(&mut self, seen: &Seen, random: &mut Random) -> Verdict {
         self.average(seen);
         let p = self.config.probability(self.average_bytes);

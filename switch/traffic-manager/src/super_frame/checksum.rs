@@ -3,13 +3,13 @@
 
 use crate::super_frame::headers::{Headers, Network, Transport, be16, put};
 
-/// Sum of 16-bit words, in the byte order of the machine: the sum may be made in
-/// any byte order, and is turned round once, at the end.
+/// Sum of 16-bit words in the machine's byte order: the sum can be formed in any byte
+/// order and is swapped once, at the end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum(u64);
 
 impl Sum {
-    /// Adds bytes that begin at an even distance from the start of what is summed.
+    /// Adds bytes that begin at an even offset of the summed data.
     #[inline]
     pub(crate) fn add(mut self, bytes: &[u8]) -> Self {
         let mut words = bytes.chunks_exact(4);
@@ -28,13 +28,13 @@ impl Sum {
         self
     }
 
-    /// Adds one 16-bit number.
+    /// Adds a 16-bit number.
     pub(crate) fn word(mut self, value: u16) -> Self {
         self.0 += u64::from(value.to_be());
         self
     }
 
-    /// Folded to 16 bits, not inverted, as it stands in a packet.
+    /// Returns the sum folded to 16 bits, not inverted, as bytes of a packet.
     pub(crate) fn folded(self) -> [u8; 2] {
         let mut sum = self.0;
         while sum >> 16 != 0 {
@@ -43,18 +43,18 @@ impl Sum {
         (sum as u16).to_ne_bytes()
     }
 
-    /// The checksum: folded and inverted.
+    /// Returns the checksum: the sum folded and inverted.
     pub(crate) fn checksum(self) -> [u8; 2] {
         self.folded().map(|b| !b)
     }
 
-    /// True of what is summed with its own, right checksum.
+    /// Returns whether the summed data contain their own, correct checksum.
     pub(crate) fn is_right(self) -> bool {
         self.folded() == [0xff, 0xff]
     }
 }
 
-/// Sum of the pseudo header of a TCP or UDP packet.
+/// Returns the sum of the pseudo header of a TCP or UDP packet.
 pub(crate) fn pseudo_header(frame: &[u8], h: &Headers, transport_bytes: usize) -> Sum {
     let bytes = transport_bytes as u32;
     Sum::default()
@@ -64,14 +64,14 @@ pub(crate) fn pseudo_header(frame: &[u8], h: &Headers, transport_bytes: usize) -
         .word(u16::from(h.transport.number()))
 }
 
-/// Writes the checksum of an IPv4 header; `bytes` is the header.
+/// Writes the checksum of an IPv4 header; `header` holds exactly that header.
 pub(crate) fn write_ipv4(header: &mut [u8]) {
     put(header, 10, &[0, 0]);
     let sum = Sum::default().add(header).checksum();
     put(header, 10, &sum);
 }
 
-/// A UDP checksum of zero says that there is none.
+/// Returns the checksum to write: a UDP checksum of zero would mean that there is none.
 fn transport_checksum(sum: Sum, transport: Transport) -> [u8; 2] {
     match (sum.checksum(), transport) {
         ([0, 0], Transport::Udp) => [0xff, 0xff],
@@ -79,9 +79,9 @@ fn transport_checksum(sum: Sum, transport: Transport) -> [u8; 2] {
     }
 }
 
-/// Completes the checksum of a packet whose sender left it to the device: its
-/// field holds the pseudo header's sum. False where the frame is of no kind
-/// that this is known for; it is then left as it is.
+/// Completes the checksum of a packet whose sender left it to the device; the checksum
+/// field holds the pseudo header's sum. Returns `false`, and changes nothing, if the frame
+/// is not of a supported kind.
 pub fn complete(frame: &mut [u8]) -> bool {
     let Some(h) = Headers::of(frame) else {
         return false;
@@ -100,7 +100,7 @@ pub fn complete(frame: &mut [u8]) -> bool {
 }
 
 /// Writes lengths and checksums of a UDP packet over IPv4 whose payload has changed. A UDP
-/// checksum of zero stays: a sender may do without.
+/// checksum of zero stays: the sender may omit it.
 pub fn fit_udp(frame: &mut [u8], h: &Headers) {
     let bytes = frame.len() - h.transport_at;
     let ip_bytes = (frame.len() - h.network_at) as u16;
@@ -115,7 +115,7 @@ pub fn fit_udp(frame: &mut [u8], h: &Headers) {
     }
 }
 
-/// Writes the checksum of TCP or UDP up to the end of the frame.
+/// Writes the TCP or UDP checksum; the packet ends with the frame.
 pub(crate) fn write_transport(frame: &mut [u8], h: &Headers) {
     let bytes = frame.len() - h.transport_at;
     let field = h.transport_at + h.transport.checksum_offset();
@@ -125,7 +125,7 @@ pub(crate) fn write_transport(frame: &mut [u8], h: &Headers) {
     put(frame, field, &transport_checksum(sum, h.transport));
 }
 
-/// True where the checksums of the IPv4 header and of TCP or UDP are right.
+/// Returns whether the checksums of the IPv4 header and of TCP or UDP are correct.
 pub(crate) fn is_right(frame: &[u8], h: &Headers) -> bool {
     let network = h.network == Network::V6
         || Sum::default()

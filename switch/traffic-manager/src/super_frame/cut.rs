@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A super-frame cut into the segments that the kernel would have sent.
+//! Cuts a super-frame into the segments that the kernel would have sent.
 
 use std::fmt;
 
@@ -7,28 +7,28 @@ use crate::super_frame::checksum::{write_ipv4, write_transport};
 use crate::super_frame::headers::{Headers, Network, Transport, be16, be32, put};
 use crate::super_frame::vnet::{Gso, VnetHeader};
 
-/// Segments of a super-frame: 64 KiB of 32 bytes each. A sender that claims one byte would have
-/// the switch send 65 000 packets for one frame.
+/// Most segments of a super-frame: 64 KiB at 32 bytes each. If a sender could claim one byte,
+/// the switch would have to send 65 000 packets for one frame.
 const MAX_SEGMENTS: usize = 2048;
 
 /// Why a super-frame cannot be cut as the kernel cuts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Refusal {
-    /// A kind of segmentation that is not known here, UDP fragmentation among them.
+    /// Unsupported kind of segmentation, such as UDP fragmentation.
     Kind,
-    /// Headers that are not what the kind says: a tunnel, a fragment, a header cut off.
+    /// Headers that do not match the kind: a tunnel, a fragment, or truncated headers.
     Headers,
     /// Length fields that contradict the frame, or are too small for it (BIG TCP).
     Length,
-    /// Segments of no byte, longer than the interface's MTU, or more than 2048 of them.
+    /// Segments of no bytes, longer than the interface's MTU, or more than 2048 of them.
     SegmentSize,
 }
 
 impl Refusal {
-    /// All of them.
+    /// All refusals.
     pub const ALL: [Self; 4] = [Self::Kind, Self::Headers, Self::Length, Self::SegmentSize];
 
-    /// One word, for counters.
+    /// Returns a one-word name for counters.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kind => "kind",
@@ -42,17 +42,17 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Kind => "segmentation of a kind that is not known here",
+            Self::Kind => "unsupported kind of segmentation",
             Self::Headers => "headers that are not those of a TCP or UDP packet",
             Self::Length => "length fields that contradict the frame",
-            Self::SegmentSize => "segments of no byte, above the MTU, or more than 2048",
+            Self::SegmentSize => "segments empty, above the MTU, or more than 2048",
         })
     }
 }
 
 impl std::error::Error for Refusal {}
 
-/// Flags of byte 13 of a TCP header.
+/// Flags in byte 13 of a TCP header.
 pub(crate) mod flag {
     pub(crate) const FIN: u8 = 0x01;
     pub(crate) const PSH: u8 = 0x08;
@@ -61,26 +61,26 @@ pub(crate) mod flag {
     pub(crate) const CWR: u8 = 0x80;
 }
 
-/// A super-frame, and how much of it is cut off already.
+/// A super-frame, and how much of it has been cut off.
 #[derive(Debug)]
 pub struct Cutter {
     frame: Vec<u8>,
     headers: Headers,
     segment_bytes: usize,
-    /// Start of the next segment's payload.
+    /// Offset of the next segment's payload.
     next_at: usize,
     /// Segments cut so far.
     index: u32,
-    /// A UDP datagram may go without a checksum.
+    /// Whether the UDP datagrams go without a checksum.
     no_checksum: bool,
 }
 
 impl Cutter {
-    /// `frame` begins with its Ethernet header; its VLAN tags are in it, and
-    /// `vnet` counts them. `max_frame_bytes` bounds each segment.
+    /// `frame` begins with its Ethernet header and contains its VLAN tags; the offsets of
+    /// `vnet` include the tags. `max_frame_bytes` limits each segment.
     ///
     /// # Errors
-    /// It cannot be cut as the kernel cuts it; the frame is given back.
+    /// The kernel could not cut this frame so; the frame is given back with the reason.
     pub fn new(
         frame: Vec<u8>,
         vnet: &VnetHeader,
@@ -111,8 +111,8 @@ impl Cutter {
             Gso::Udp => h.transport == Transport::Udp,
             Gso::None | Gso::Other(_) => return Err(Refusal::Kind),
         };
-        // The kernel means the innermost transport header: another one than the
-        // outermost is a tunnel.
+        // The kernel refers to the innermost transport header: if that is not the
+        // outermost, the frame is a tunnel.
         let meant = !vnet.needs_checksum || usize::from(vnet.checksum_start) == h.transport_at;
         if !known || !meant {
             return Err(Refusal::Headers);
@@ -133,7 +133,7 @@ impl Cutter {
         Ok((h, no_checksum))
     }
 
-    /// Bytes of the next segment with its headers; 0 where none is left.
+    /// Returns the bytes of the next segment with its headers; 0 if none is left.
     pub fn next_bytes(&self) -> usize {
         match self.payload_left().min(self.segment_bytes) {
             0 => 0,
@@ -141,12 +141,12 @@ impl Cutter {
         }
     }
 
-    /// Bytes of all segments that are left, with the headers of each.
+    /// Returns the bytes of all remaining segments, each with its headers.
     pub fn bytes_left(&self) -> usize {
         self.payload_left() + self.segments_left() * self.headers.payload_at
     }
 
-    /// Segments that are left.
+    /// Returns the number of remaining segments.
     pub fn segments_left(&self) -> usize {
         self.payload_left().div_ceil(self.segment_bytes)
     }
@@ -155,8 +155,8 @@ impl Cutter {
         self.frame.len() - self.next_at
     }
 
-    /// Cuts the next segment off and writes it to `out`, which is cleared
-    /// before. False where none is left.
+    /// Cuts off the next segment and writes it to `out`, which is cleared first. Returns
+    /// `false` if none is left.
     pub fn next_into(&mut self, out: &mut Vec<u8>) -> bool {
         out.clear();
         let payload_bytes = self.payload_left().min(self.segment_bytes);
@@ -175,7 +175,7 @@ impl Cutter {
         true
     }
 
-    /// Lengths, and for IPv4 the identification, which counts on, and the checksum.
+    /// Writes the lengths, and for IPv4 the incremented identification and the checksum.
     fn network(&self, out: &mut [u8]) {
         let at = self.headers.network_at;
         let bytes = out.len() - at;
@@ -217,7 +217,7 @@ impl Cutter {
         }
     }
 
-    /// The buffer, for another frame.
+    /// Returns the buffer for reuse.
     pub fn into_buffer(self) -> Vec<u8> {
         self.frame
     }
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use crate::super_frame::checksum::is_right;
 
-    /// `payload` bytes of TCP over IPv4 with the flags given, unsegmented.
+    /// An unsegmented TCP packet over IPv4 with `payload` bytes and these flags.
     fn tcp(payload: usize, flags: u8) -> Vec<u8> {
         let mut f = vec![2; 12];
         f.extend([8, 0, 0x45, 0]);

@@ -7,12 +7,12 @@ const ETHERTYPE_VLAN: u16 = 0x8100;
 const ETHERTYPE_QINQ: u16 = 0x88a8;
 const ETHERNET_BYTES: usize = 14;
 const TAG_BYTES: usize = 4;
-/// Tags of a frame that is looked into.
+/// Most VLAN tags of a frame that is parsed.
 const MAX_TAGS: usize = 2;
 const IPV6_BYTES: usize = 40;
 const UDP_BYTES: usize = 8;
 const TCP_MIN_BYTES: usize = 20;
-/// More fragments, and the offset, of an IPv4 header's bytes 6 and 7.
+/// Mask of the fragment bits in bytes 6 and 7 of an IPv4 header: More Fragments and the offset.
 const FRAGMENT: u16 = 0x3fff;
 
 /// Version of IP.
@@ -34,10 +34,10 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// All of them, in their order.
+    /// All transport protocols, in order.
     pub const ALL: [Self; 2] = [Self::Tcp, Self::Udp];
 
-    /// Number in the IP header.
+    /// Returns the protocol number in the IP header.
     pub const fn number(self) -> u8 {
         match self {
             Self::Tcp => 6,
@@ -45,7 +45,7 @@ impl Transport {
         }
     }
 
-    /// Offset of the checksum in the header.
+    /// Returns the offset of the checksum in the header.
     pub const fn checksum_offset(self) -> usize {
         match self {
             Self::Tcp => 16,
@@ -62,14 +62,14 @@ impl Transport {
     }
 }
 
-/// Offsets from the start of an Ethernet frame, each inside of it.
+/// Header offsets from the start of an Ethernet frame, each within the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Headers {
     /// Version of IP.
     pub network: Network,
     /// Start of the IP header.
     pub network_at: usize,
-    /// TCP or UDP.
+    /// Transport protocol.
     pub transport: Transport,
     /// Start of the TCP or UDP header.
     pub transport_at: usize,
@@ -78,9 +78,9 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// Of a frame with up to two VLAN tags. `None`: not TCP or UDP over IP, a
-    /// fragment, headers that are cut off, or a tunnel. Lengths that the headers
-    /// state are not looked at.
+    /// Finds the headers of a frame with up to two VLAN tags. `None`: not TCP or UDP over IP,
+    /// a fragment, truncated headers, or a tunnel. The lengths in the headers are not
+    /// checked.
     pub fn of(frame: &[u8]) -> Option<Self> {
         let mut network_at = ETHERNET_BYTES;
         let mut kind = be16(frame, ETHERNET_BYTES - 2)?;
@@ -116,8 +116,8 @@ impl Headers {
         })
     }
 
-    /// End of the packet by its IP header, without the padding of a short frame. `None`: beyond the
-    /// frame, before the payload, or not said.
+    /// Returns the end of the packet by its IP header, without a short frame's padding. `None`:
+    /// beyond the frame, before the payload, or not stated.
     pub fn packet_end(&self, frame: &[u8]) -> Option<usize> {
         let end = match self.network {
             Network::V4 => self.network_at + usize::from(be16(frame, self.network_at + 2)?),
@@ -128,7 +128,7 @@ impl Headers {
         (end >= self.payload_at && end <= frame.len()).then_some(end)
     }
 
-    /// Source and destination address.
+    /// Returns the source and destination addresses.
     pub(crate) fn addresses<'a>(&self, frame: &'a [u8]) -> &'a [u8] {
         let (from, bytes) = match self.network {
             Network::V4 => (self.network_at + 12, 8),
@@ -147,8 +147,8 @@ fn ipv4(frame: &[u8], at: usize) -> Option<(Transport, usize)> {
     Some((Transport::of(*frame.get(at + 9)?)?, at + header_bytes))
 }
 
-/// Walks over the extension headers that may stand before a whole packet's
-/// transport header: hop-by-hop and destination options, routing.
+/// Skips the extension headers that may precede the transport header of an unfragmented
+/// packet: hop-by-hop and destination options, routing.
 fn ipv6(frame: &[u8], at: usize) -> Option<(Transport, usize)> {
     if *frame.get(at)? >> 4 != 6 {
         return None;
@@ -162,7 +162,7 @@ fn ipv6(frame: &[u8], at: usize) -> Option<(Transport, usize)> {
     Some((Transport::of(next)?, here))
 }
 
-/// The 16 bits at `at`.
+/// Reads the 16 bits at `at`.
 pub(crate) fn be16(frame: &[u8], at: usize) -> Option<u16> {
     match frame.get(at..at + 2)? {
         [a, b] => Some(u16::from_be_bytes([*a, *b])),
@@ -170,7 +170,7 @@ pub(crate) fn be16(frame: &[u8], at: usize) -> Option<u16> {
     }
 }
 
-/// The 32 bits at `at`.
+/// Reads the 32 bits at `at`.
 pub(crate) fn be32(frame: &[u8], at: usize) -> Option<u32> {
     match frame.get(at..at + 4)? {
         [a, b, c, d] => Some(u32::from_be_bytes([*a, *b, *c, *d])),
@@ -178,7 +178,7 @@ pub(crate) fn be32(frame: &[u8], at: usize) -> Option<u32> {
     }
 }
 
-/// Writes `bytes` at `at`; nothing where there is no room.
+/// Writes `bytes` at `at`; does nothing if there is no room.
 pub(crate) fn put(frame: &mut [u8], at: usize, bytes: &[u8]) {
     if let Some(out) = frame.get_mut(at..at + bytes.len()) {
         out.copy_from_slice(bytes);

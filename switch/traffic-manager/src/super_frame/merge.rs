@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Segments that follow each other, as one super-frame.
+//! Merges consecutive segments into one super-frame.
 
 use std::ops::Range;
 
@@ -8,29 +8,29 @@ use crate::super_frame::cut::flag;
 use crate::super_frame::headers::{Headers, Network, Transport, be16, be32, put};
 use crate::super_frame::vnet::{Gso, VnetHeader};
 
-/// Segments of a super-frame.
+/// Most segments of a super-frame.
 pub const MAX_SEGMENTS: usize = 64;
-/// Of an IP packet, by its length field.
+/// Largest IP packet that its length field allows.
 const MAX_PACKET_BYTES: usize = 65_535;
-/// Don't Fragment: the identification means nothing (RFC 6864).
+/// Don't Fragment: the identification has no meaning (RFC 6864).
 const DONT_FRAGMENT: u8 = 0x40;
 
-/// Segments of one flow that follow each other and that [`Cutter`](crate::super_frame::Cutter)
-/// would make again of the super-frame that they become.
+/// Consecutive segments of one flow; from the super-frame that they form,
+/// [`Cutter`](crate::super_frame::Cutter) would make the same segments again.
 #[derive(Debug)]
 pub struct Run {
     headers: Headers,
     segment_bytes: usize,
     payload_bytes: usize,
     segments: usize,
-    /// Nothing may follow.
+    /// Whether no further segment may follow.
     ended: bool,
-    /// PSH of the last segment.
+    /// PSH flag of the last segment.
     push: u8,
 }
 
 impl Run {
-    /// Of its first segment. `None`: nothing can follow this frame.
+    /// Starts a run with its first segment. `None`: nothing can follow this frame.
     pub fn start(frame: &[u8]) -> Option<Self> {
         let headers = Headers::of(frame)?;
         let payload = payload(frame, &headers)?;
@@ -49,8 +49,8 @@ impl Run {
         })
     }
 
-    /// Adds `frame` where it follows. `first` is the frame that the run started
-    /// with. The range of its payload, or `None` where it does not follow.
+    /// Adds `frame` if it follows; `first` is the frame that the run started with. Returns the
+    /// range of its payload, or `None` if it does not follow.
     pub fn push(&mut self, first: &[u8], frame: &[u8]) -> Option<Range<usize>> {
         let h = self.headers;
         if self.ended
@@ -74,22 +74,22 @@ impl Run {
         Some(range)
     }
 
-    /// Segments so far.
+    /// Returns the number of segments so far.
     pub fn segments(&self) -> usize {
         self.segments
     }
 
-    /// TCP or UDP.
+    /// Returns the transport protocol.
     pub fn transport(&self) -> Transport {
         self.headers.transport
     }
 
-    /// Start of the payload in each segment's frame.
+    /// Returns the offset of the payload in each segment's frame.
     pub fn payload_at(&self) -> usize {
         self.headers.payload_at
     }
 
-    /// True where the headers of `frame` are those that the next segment has.
+    /// Returns whether `frame` has the headers of the next segment.
     fn follows(&self, first: &[u8], frame: &[u8]) -> bool {
         self.network_follows(first, frame).unwrap_or(false)
             && self.transport_follows(first, frame).unwrap_or(false)
@@ -120,7 +120,7 @@ impl Run {
         let (at, end) = (self.headers.transport_at, self.headers.payload_at);
         let same = |range: Range<usize>| Some(frame.get(range.clone())? == first.get(range)?);
         match self.headers.transport {
-            // Ports; sequence number; acknowledgement and header length; flags;
+            // Ports; sequence number; acknowledgement number and header length; flags;
             // window; urgent pointer and options.
             Transport::Tcp => {
                 let sequence = be32(first, at + 4)?.wrapping_add(self.payload_bytes as u32);
@@ -138,7 +138,7 @@ impl Run {
         }
     }
 
-    /// Writes the header before the payloads of the super-frame to `out`, which is cleared first.
+    /// Writes the super-frame's headers, without payload, to `out`, which is cleared first.
     pub fn header(&self, first: &[u8], out: &mut Vec<u8>) -> VnetHeader {
         let h = &self.headers;
         out.clear();
@@ -165,7 +165,7 @@ impl Run {
                 }
             }
         }
-        // The device completes the checksum; its field holds the pseudo header's sum.
+        // The device completes the checksum; the field holds the pseudo header's sum.
         let sum = pseudo_header(out, h, bytes).folded();
         put(out, h.transport_at + h.transport.checksum_offset(), &sum);
         VnetHeader {
@@ -191,8 +191,8 @@ fn flags(frame: &[u8], h: &Headers) -> u8 {
     }
 }
 
-/// The payload of a segment that a super-frame may hold: with some payload,
-/// without padding, and with right checksums, which nobody would check again.
+/// Returns the payload of a segment that a super-frame may hold: not empty, without padding,
+/// and with correct checksums, because they would not be checked again.
 fn payload(frame: &[u8], h: &Headers) -> Option<Range<usize>> {
     let whole = h.packet_end(frame)? == frame.len() && h.payload_at < frame.len();
     let length = h.transport == Transport::Tcp

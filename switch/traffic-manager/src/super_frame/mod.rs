@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Super-frames: what Linux hosts with segmentation offload exchange with their
-//! devices, up to 64 KiB of one flow behind one header.
+//! Super-frames: packets of up to 64 KiB of one flow behind one header, which Linux hosts with
+//! segmentation offload exchange with their devices.
 //!
-//! [`Cutter`] makes the segments that the kernel would have sent on a wire,
-//! [`Run`] finds segments that can go to a host as one super-frame, and
-//! [`VnetHeader`] is how the kernel says which is which. No I/O, no clocks, no
-//! unsafe code.
+//! [`Cutter`] makes the segments that the kernel would have sent on a wire, [`Run`] finds
+//! segments that can go to a host as one super-frame, and [`VnetHeader`] is the kernel's
+//! description of such a frame. No I/O, no clocks, no unsafe code.
 //!
 //! A super-frame that cannot be cut as the kernel cuts it is refused with its [`Refusal`].
 

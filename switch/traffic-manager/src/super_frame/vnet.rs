@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `virtio_net_hdr`: the kernel's metadata on a frame, next to its bytes (linux/virtio_net.h, in
+//! `virtio_net_hdr`: the kernel's metadata that accompanies a frame (linux/virtio_net.h, in
 //! the byte order of the machine).
 
-/// The checksum is left to the device; `checksum_start` and `checksum_offset` hold.
+/// The checksum is left to the device; `checksum_start` and `checksum_offset` are valid.
 const NEEDS_CHECKSUM: u8 = 1;
-/// The TCP segments carry Explicit Congestion Notification: CWR on the first only.
+/// The TCP segments carry Explicit Congestion Notification: CWR on the first segment only.
 const ECN: u8 = 0x80;
 
-/// Segmentation that is left to the device.
+/// Segmentation left to the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gso {
     /// None: the frame is one packet.
@@ -16,36 +16,36 @@ pub enum Gso {
     TcpV4,
     /// TCP over IPv6.
     TcpV6,
-    /// UDP over IPv4 or IPv6, one datagram a segment.
+    /// UDP over IPv4 or IPv6, one datagram per segment.
     Udp,
-    /// Another kind, by the kernel's number: UDP fragmentation (3), or newer than this code.
+    /// Another kind, by the kernel's number: UDP fragmentation (3), or a kind newer than this code.
     Other(u8),
 }
 
-/// Metadata on a frame from or to the kernel.
+/// Metadata of a frame from or to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VnetHeader {
-    /// The checksum field holds the pseudo header's sum only.
+    /// Whether the checksum field holds only the pseudo header's sum.
     pub needs_checksum: bool,
-    /// The kind of segmentation.
+    /// Kind of segmentation.
     pub gso: Gso,
-    /// CWR belongs on the first segment only.
+    /// Whether CWR belongs on the first segment only.
     pub ecn: bool,
-    /// Bytes of all headers.
+    /// Total length of all headers.
     pub header_bytes: u16,
-    /// Payload bytes of a segment.
+    /// Payload bytes per segment.
     pub segment_bytes: u16,
-    /// Start of the transport header, from the start of the frame.
+    /// Offset of the transport header from the start of the frame.
     pub checksum_start: u16,
     /// Offset of the checksum in the transport header.
     pub checksum_offset: u16,
 }
 
 impl VnetHeader {
-    /// Bytes of the header.
+    /// Length of the header.
     pub const BYTES: usize = 10;
 
-    /// Of a frame that is one packet with its checksums complete.
+    /// Metadata of a frame that is a single packet with complete checksums.
     pub const NONE: Self = Self {
         needs_checksum: false,
         gso: Gso::None,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queue management of a port, as senders meet it.
+//! Queue management of a port, as senders experience it.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::senders::{FRAME, bottleneck, run};
@@ -22,8 +22,8 @@ fn red() -> AqmConfig {
     AqmConfig::Red(RedConfig::from_threshold(5 * FRAME as u64))
 }
 
-/// 50 ms and more stand in the FIFO; with the same senders, packets wait for CoDel's target.
-/// More senders on the same line need more drops a second, and wait for longer.
+/// The FIFO holds 50 ms and more; with the same senders, packets wait for CoDel's target.
+/// More senders on the same line need more drops per second, and wait longer.
 #[test]
 fn codel_takes_a_standing_queue_down_to_its_target() {
     for (flows, most_ms) in [(2, 6.0), (8, 15.0)] {
@@ -89,7 +89,7 @@ fn the_same_packets_have_the_same_fate() {
     }
 }
 
-/// The queue's own depth refuses what the algorithm lets in.
+/// The queue's own depth refuses packets that the algorithm lets in.
 #[test]
 fn the_depth_stays_in_force() {
     let mut s = bottleneck(10, Some(codel()));
@@ -118,7 +118,7 @@ fn a_queue_that_is_not_there_is_refused() {
     assert!(s.set_aqm(3, 0, AqmConfig::CoDel(bad)).is_err());
 }
 
-/// Set while packets wait: they count from then on.
+/// Queue management set while packets wait: their waiting time counts from then on.
 #[test]
 fn packets_that_wait_already_are_managed_too() {
     let mut s = bottleneck(0, None);
@@ -170,7 +170,7 @@ fn any_aqm() -> impl Strategy<Value = AqmConfig> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// All that came has left, was dropped, or waits.
+    /// Every packet that arrived has left, was dropped, or waits.
     #[test]
     fn no_packet_is_lost_or_made(
         aqm in any_aqm(),
@@ -192,7 +192,7 @@ proptest! {
             let aqm = p.aqm_counts().unwrap();
             let (waiting, flying) = (p.queue_packets() as u64, u64::from(p.queue_packets() > 0));
             let gone = p.tx_packets + p.tail_dropped_packets + aqm.dropped_packets;
-            // One may be on the wire.
+            // One packet may be on the wire.
             prop_assert!((gone + waiting..=gone + waiting + 1 + flying).contains(&came));
         }
         s.run_until(at + 100 * SECOND, &mut out);
@@ -206,7 +206,7 @@ proptest! {
         prop_assert_eq!(aqm.marked_packets, 0);
     }
 
-    /// Without management nothing differs by its being there for another queue.
+    /// An unmanaged queue behaves the same whether or not another queue is managed.
     #[test]
     fn another_queue_is_left_alone(aqm in any_aqm()) {
         let mut s = echo();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Buffers of frames that were sent are used again at once, not after the next call.
+//! Buffers of sent frames are reused at once, not after the next call.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use common::echo;
 use traffic_manager::{PortConfig, Wire};
 
-/// Sends at once, and remembers where the frames lay.
+/// Sends at once, and records the addresses of the frames.
 #[derive(Default)]
 struct Immediate {
     sent: usize,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queues of one port by strict priority.
+//! Strict-priority queues of one port.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::{Out, assign, field, hex, program};
@@ -9,7 +9,7 @@ use serde_json::json;
 use traffic_manager::{PortConfig, Switch};
 
 /// A switch whose frames `[priority, 0, id]` leave by port 1 as `[enq_qdepth, deq_qdepth, qid]`
-/// with the id behind, 8 ms each.
+/// followed by the id, 8 ms each.
 fn switch(priorities: usize, depth_packets: u32) -> Switch {
     let mut p = program(json!([
         assign(["standard_metadata", "egress_spec"], hex("0x01")),
@@ -26,7 +26,7 @@ fn switch(priorities: usize, depth_packets: u32) -> Switch {
     ] {
         fields.push(json!([name, bits, false]));
     }
-    // h.b of two bytes: one for each.
+    // Two bytes of h.b: one for each.
     p["header_types"][2]["fields"] = json!([["a", 8, false], ["d", 8, false], ["b", 8, false]]);
     let egress = json!([
         assign(["h", "a"], field("standard_metadata", "enq_qdepth")),
@@ -46,7 +46,7 @@ fn switch(priorities: usize, depth_packets: u32) -> Switch {
     let mut s = Switch::new();
     s.load(Image::new(load(p.to_string().as_bytes()).unwrap()));
     s.set_priority_queues(priorities);
-    // 4 bytes and 24 of overhead in 8 ms.
+    // 4 bytes and 24 bytes of overhead in 8 ms.
     let rate_bps = 28_000;
     s.configure(
         1,
@@ -59,7 +59,7 @@ fn switch(priorities: usize, depth_packets: u32) -> Switch {
     s
 }
 
-/// Sends frames of these priorities at once; their ids are 0 to n.
+/// Sends frames of these priorities at once, with ids 0 to n.
 fn sent(s: &mut Switch, priorities: &[u8]) -> Vec<[u8; 4]> {
     let mut out = Out::default();
     for (id, priority) in priorities.iter().enumerate() {
@@ -74,7 +74,7 @@ fn sent(s: &mut Switch, priorities: &[u8]) -> Vec<[u8; 4]> {
 
 #[test]
 fn the_highest_that_holds_a_packet_is_served() {
-    // Served at the first event: all have come by then.
+    // Served at the first event: all have arrived by then.
     let left = sent(&mut switch(8, 0), &[0, 3, 7, 0, 3, 7]);
     let ids: Vec<u8> = left.iter().map(|f| f[3]).collect();
     assert_eq!(ids, [2, 5, 1, 4, 0, 3]);
@@ -117,7 +117,7 @@ fn fewer_queues_lose_nothing_that_waits() {
     assert_eq!(out.0.len(), 3);
 }
 
-/// Times at which frames left, ms, and their ids.
+/// Returns the times at which frames left, in ms, and their ids.
 fn times(s: &mut Switch, priorities: &[u8]) -> Vec<(u64, u8)> {
     let mut out = Out::default();
     for (id, priority) in priorities.iter().enumerate() {
@@ -139,13 +139,13 @@ fn packets_per_second_are_of_each_queue() {
     let mut s = switch(1, 0);
     s.configure(1, unlimited);
     s.port_mut(1).set_rate_pps(100);
-    // The first leaves when its service ends.
+    // The first frame leaves when its service ends.
     assert_eq!(times(&mut s, &[0, 0, 0]), [(10, 0), (20, 1), (30, 2)]);
 
     let mut s = switch(2, 0);
     s.configure(1, unlimited);
     s.port_mut(1).set_queue_rate_pps(1, 100);
-    // The lower one, without a rate, does not wait for the higher, nor the other way round.
+    // The lower queue, without a rate, does not wait for the higher, nor the other way round.
     let left = times(&mut s, &[0, 1, 1, 0, 1]);
     assert_eq!(left, [(0, 1), (0, 0), (0, 3), (10, 2), (20, 4)]);
 
@@ -154,7 +154,7 @@ fn packets_per_second_are_of_each_queue() {
     s.port_mut(1).set_rate_pps(100);
     let left = times(&mut s, &[0, 0, 1, 1]);
     assert_eq!(left, [(0, 2), (0, 0), (10, 3), (10, 1)]);
-    // A packet that comes while the others wait for their rate.
+    // A packet that arrives while the others wait for their rate.
     let mut out = Out::default();
     s.receive(0, &[0, 0, 0, 7], 2_000_000_000);
     s.receive(0, &[0, 0, 0, 8], 2_001_000_000);

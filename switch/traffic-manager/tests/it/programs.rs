@@ -18,7 +18,7 @@ fn run(primitives: Value, frame: &[u8]) -> Vec<Vec<u8>> {
     out.frames()
 }
 
-/// Value of `h.b` after `h.b = e` with h.a = 0xf0, h.b = 0x1234.
+/// Returns `h.b` after `h.b = e` with h.a = 0xf0, h.b = 0x1234.
 fn b_after(e: Value) -> u16 {
     let out = run(json!([assign(["h", "b"], e)]), &[0xf0, 0x12, 0x34, 9]);
     assert_eq!((out[0][0], out[0][3]), (0xf0, 9));
@@ -50,7 +50,7 @@ fn arithmetic_is_unbounded_until_stored() {
     );
     assert_eq!(b_after(op("two_comp_mod", a(), hex("0x8"))), 0xfff0);
     assert_eq!(b_after(op("sat_cast", b(), hex("0x8"))), 0x7f);
-    // A shift by a field has no bound: 0x1234 << 0xf0, back by 0xe8.
+    // A shift by a field is unbounded: 0x1234 << 0xf0, back by 0xe8.
     assert_eq!(b_after(op(">>", op("<<", b(), a()), hex("0xe8"))), 0x3400);
     assert_eq!(b_after(op("/", b(), hex("0x0"))), 0);
     assert_eq!(b_after(op("%", b(), hex("0x100"))), 0x34);
@@ -112,7 +112,7 @@ fn jumps() {
     };
     assert_eq!(run(jump("0x1"), &[0, 0, 0])[0][0], 0x11);
     assert_eq!(run(jump("0x0"), &[0, 0, 0])[0][0], 0x22);
-    // A loop without end does not hang the switch.
+    // An endless loop does not hang the switch.
     let out = run(
         json!([{"op": "_jump", "parameters": [hex("0x1")]}]),
         &[5, 6, 7],
@@ -173,7 +173,7 @@ fn malformed_json_is_refused() {
 
 #[test]
 fn any_damage_to_the_json_is_an_error_or_harmless() {
-    // Replaces each value of a program in turn by something else.
+    // Replaces each value of a program in turn with something else.
     let whole = program(json!([assign(
         ["h", "a"],
         op("+", field("h", "a"), hex("0x1"))
@@ -181,7 +181,7 @@ fn any_damage_to_the_json_is_an_error_or_harmless() {
     damage(&whole, &[1, 2, 3, 4], 1);
 }
 
-/// Unions, stacks of them, elements selected at run time. Every value with `TIDEMARK_DAMAGE=1`.
+/// Unions, stacks of them, elements selected at run time. All values with `TIDEMARK_DAMAGE=1`.
 #[test]
 fn any_damage_to_unions_and_stacks_is_an_error_or_harmless() {
     let every = std::env::var("TIDEMARK_DAMAGE").map_or(11, |n| n.parse().unwrap());
@@ -202,7 +202,7 @@ fn any_damage_to_unions_and_stacks_is_an_error_or_harmless() {
     }
 }
 
-/// Exchanges one value in `every`.
+/// Replaces one value in `every`.
 fn damage(whole: &Value, frame: &[u8], every: usize) {
     let mut paths = Vec::new();
     collect(whole, String::new(), &mut paths);
@@ -247,14 +247,14 @@ fn collect(v: &Value, path: String, out: &mut Vec<String>) {
     out.push(path);
 }
 
-/// As in BMv2, where the copy that passes again is made of the whole packet.
+/// As in BMv2, where the copy for the next pass is made from the whole packet.
 #[test]
 fn a_packet_that_is_truncated_and_recirculated_is_whole() {
     let mut p = program(json!([assign(
         ["standard_metadata", "egress_spec"],
         hex("0x01")
     )]));
-    // The first pass, which `a` tells, ends with 2 bytes of the frame and another pass.
+    // The first pass, identified by `a`, ends with 2 bytes of the frame and another pass.
     p["actions"].as_array_mut().unwrap().push(json!({
         "name": "again", "id": 8, "runtime_data": [], "primitives": [
             {"op": "_jump_if_zero", "parameters": [field("h", "a"), hex("0x4")]},

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cut super-frames can be merged, and cut again to the same segments.
+//! Cut super-frames can be merged, and then cut into the same segments again.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
 use traffic_manager::super_frame::{Cutter, Gso, Headers, Run, VnetHeader};
 
-/// A TCP or UDP packet of any headers, to be cut.
+/// A TCP or UDP packet with arbitrary headers, to be cut.
 #[derive(Debug, Clone)]
 struct Packet {
     tags: usize,
@@ -89,7 +89,7 @@ fn packets() -> impl Strategy<Value = Packet> {
                     v6,
                     udp,
                     options,
-                    // No URG: its pointer would be the same in every segment.
+                    // No URG: the urgent pointer would be the same in every segment.
                     flags: flags & 0xdf | 0x10,
                     identification,
                     sequence,
@@ -111,7 +111,7 @@ fn cut(frame: Vec<u8>, vnet: &VnetHeader) -> Vec<Vec<u8>> {
     segments
 }
 
-/// Super-frames of the segments, and the segments that stay alone.
+/// Merges segments into super-frames; segments that cannot be merged stay alone.
 fn merge(segments: &[Vec<u8>]) -> Vec<Vec<Vec<u8>>> {
     let mut groups = Vec::new();
     let mut at = 0;
@@ -152,7 +152,7 @@ proptest! {
         prop_assert_eq!(segments.len(), p.payload.len().div_ceil(usize::from(p.segment_bytes)));
         let groups = merge(&segments);
         prop_assert_eq!(&groups.concat(), &segments);
-        // Segments without flags of their own go in as few super-frames as can be.
+        // Segments without flags of their own form as few super-frames as possible.
         if p.udp || p.flags & !0xc8 == 0x10 {
             prop_assert_eq!(groups.len(), segments.len().div_ceil(traffic_manager::super_frame::MAX_SEGMENTS));
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Super-frames on the line that frames come in on.
+//! Super-frames on the input line.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -10,10 +10,10 @@ use traffic_manager::{PortConfig, Switch};
 
 const SEGMENT_BYTES: usize = 1000;
 const HEADER_BYTES: usize = 42;
-/// On the wire, with preamble, FCS and gap.
+/// Bytes on the wire, with preamble, FCS and gap.
 const WIRE_BYTES: u64 = (SEGMENT_BYTES + HEADER_BYTES) as u64 + 24;
 
-/// `segments` UDP datagrams in one frame.
+/// A super-frame of `segments` UDP datagrams.
 fn super_frame(segments: usize) -> Cutter {
     let payload = segments * SEGMENT_BYTES;
     let mut f = vec![2; 12];
@@ -45,7 +45,7 @@ fn segments(n: usize) -> Vec<Vec<u8>> {
     out
 }
 
-/// The slowest port has no part in the rate of the lines.
+/// A switch; its slowest port does not affect the rate of the lines.
 fn switch(in_rate_bps: Option<u64>) -> Switch {
     let mut s = echo();
     let rate = |rate_bps| PortConfig {
@@ -104,7 +104,7 @@ fn nothing_overtakes_what_waits_on_its_line() {
     s.receive_super_frame(2, super_frame(3), 0);
     s.run_until(10, &mut out);
     s.receive(2, &[9; 60], 10);
-    // Another line is another matter.
+    // A different line is unaffected.
     s.receive(1, &[8; 60], 10);
     s.run_until(1_000_000, &mut out);
     // The last byte of a segment is its number.
@@ -118,7 +118,7 @@ fn nothing_overtakes_what_waits_on_its_line() {
 
 #[test]
 fn what_waits_is_bounded() {
-    // The usual rate is only taken: beyond some bytes the first are let in early.
+    // The usual rate is only an assumption: beyond some bytes the first frames enter early.
     let mut s = switch(None);
     for _ in 0..10 {
         s.receive_super_frame(2, super_frame(60), 0);
@@ -131,7 +131,7 @@ fn what_waits_is_bounded() {
     s.run_until(1_000_000_000, &mut out);
     assert_eq!((s.stats().received, out.frames().len()), (600, 600));
 
-    // A stated rate holds: beyond some bytes they are dropped.
+    // A stated rate holds: beyond some bytes, frames are dropped.
     let mut s = switch(Some(1_000_000));
     for _ in 0..300 {
         s.receive_super_frame(2, super_frame(60), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Copies of an interface's frames in files, as BMv2's `--pcap` makes them.
+//! Copies an interface's frames to files, like BMv2's `--pcap`.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -11,7 +11,7 @@ use tidemark_pcap::Writer;
 
 const ETHERNET: u32 = 1;
 
-/// Two files, one for each direction.
+/// Two capture files, one for each direction.
 pub(super) struct Capture {
     files: [Writer<BufWriter<File>>; 2],
     dirty: bool,
@@ -25,7 +25,7 @@ pub(super) enum Direction {
 }
 
 impl Capture {
-    /// `NAME_in.pcap` and `NAME_out.pcap` in `folder`.
+    /// Creates `NAME_in.pcap` and `NAME_out.pcap` in `folder`.
     pub(super) fn new(folder: &Path, name: &str) -> Result<Self> {
         let make = |direction: &str| {
             let path = folder.join(format!("{name}_{direction}.pcap"));
@@ -58,7 +58,7 @@ impl Capture {
         self.check(written);
     }
 
-    /// After frames: who reads the file sees them whole.
+    /// Flushes after frames, so that readers of the file see whole frames.
     pub(super) fn flush(&mut self) {
         if std::mem::take(&mut self.dirty) {
             let flushed = self.files.iter_mut().try_for_each(Writer::flush);
@@ -70,7 +70,7 @@ impl Capture {
         if let Err(e) = result
             && !std::mem::replace(&mut self.failed, true)
         {
-            tracing::warn!("a capture ends here, the switch goes on: {e}");
+            tracing::warn!("a capture ends here, but the switch continues: {e}");
         }
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A port on a Linux interface: packet socket with a receive ring.
 //!
-//! Frames come and go behind a `virtio_net_hdr`, so that super-frames of the host
-//! pass whole: what comes is cut here, what leaves back to back is merged.
+//! Frames come and go behind a `virtio_net_hdr`, so that the host's super-frames pass whole:
+//! received super-frames are cut here, and frames that leave back to back are merged.
 
 mod capture;
 mod receive;
@@ -27,10 +27,10 @@ use socket::{bind, ifreq, ioctl, option, promiscuous, receive_buffer, socket};
 pub use stats::IoStats;
 use traffic_manager::super_frame::Transport;
 
-/// Bytes of super-frames that may wait outside the ring.
+/// Bytes of super-frames that may wait in the socket, outside the ring.
 const SUPER_FRAME_BUFFER_BYTES: usize = 16 << 20;
 
-/// An interface, opened for raw frames.
+/// An interface opened for raw frames.
 pub struct Interface {
     /// Its name.
     pub name: String,
@@ -40,16 +40,16 @@ pub struct Interface {
     max_frame_bytes: u32,
     /// Counters of the interface.
     pub stats: IoStats,
-    /// Segments of one flow that leave back to back go out as one super-frame.
+    /// Whether segments of one flow that leave back to back are sent as one super-frame.
     pub merge: bool,
     scratch: Vec<u8>,
-    /// For the next super-frame that comes.
+    /// Buffer for the next received super-frame.
     pub buffer: Vec<u8>,
     staged: Vec<Vec<u8>>,
-    /// Buffers of frames sent, for frames to come.
+    /// Buffers of sent frames, for reuse.
     pub spare: Vec<Vec<u8>>,
     headers: Vec<Vec<u8>>,
-    /// Whether the device takes super-frames of a transport, as far as is known.
+    /// Whether the device takes super-frames of each transport, as far as known.
     takes: [bool; Transport::ALL.len()],
     warned_oversize: bool,
     warned_tx: bool,
@@ -57,10 +57,10 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// Opens `name` in the present network namespace.
+    /// Opens `name` in the current network namespace.
     ///
     /// # Errors
-    /// No such interface, no CAP_NET_RAW, interface down.
+    /// There is no such interface, it is down, or CAP_NET_RAW is missing.
     pub fn open(name: &str) -> Result<Self> {
         let fd = socket()?;
         let mut request = ifreq(name)?;
@@ -89,7 +89,7 @@ impl Interface {
         receive_buffer(&fd, SUPER_FRAME_BUFFER_BYTES);
         option(&fd, libc::PACKET_IGNORE_OUTGOING, &1i32)
             .context("PACKET_IGNORE_OUTGOING: needs Linux 4.20 or newer")?;
-        // Queueing disciplines would queue a second time. Not everywhere there.
+        // Queueing disciplines would queue a second time. The option may be missing.
         let _ = option(&fd, libc::PACKET_QDISC_BYPASS, &1i32);
         bind(&fd, index).with_context(|| format!("interface {name}: cannot bind"))?;
         promiscuous(&fd, index)
@@ -114,17 +114,17 @@ impl Interface {
         })
     }
 
-    /// Has all frames copied to `NAME_in.pcap` and `NAME_out.pcap` in `folder`. A super-frame
-    /// that comes is copied whole.
+    /// Copies all frames to `NAME_in.pcap` and `NAME_out.pcap` in `folder` from now on. Received
+    /// super-frames are copied whole.
     ///
     /// # Errors
-    /// A file that cannot be made.
+    /// A file cannot be created.
     pub fn capture(&mut self, folder: &Path) -> Result<()> {
         self.capture = Some(Box::new(Capture::new(folder, &self.name)?));
         Ok(())
     }
 
-    /// The socket, to wait on.
+    /// Returns the socket, to wait on.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

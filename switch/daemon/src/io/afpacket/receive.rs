@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames taken out of the ring, and super-frames out of the socket's buffer.
+//! Takes frames from the ring, and super-frames from the socket's buffer.
 
 use std::os::fd::AsRawFd;
 use std::ptr;
@@ -10,30 +10,30 @@ use traffic_manager::super_frame::{Cutter, Gso, Refusal, VnetHeader};
 use super::Interface;
 use super::capture::Direction;
 
-/// The longest super-frame, its tags, and what the kernel puts before it. Longer
-/// ones (BIG TCP) are refused.
+/// Longest super-frame with its tags and the kernel's header in front. Longer super-frames
+/// (BIG TCP) are refused.
 const LONGEST_BYTES: usize = (64 << 10) + 64;
 const TAG_BYTES: usize = 4;
-/// Destination and source address, behind which a tag stands.
+/// Length of destination and source address, after which a tag is placed.
 const ADDRESS_BYTES: usize = 12;
 
 /// A frame in the ring.
 pub struct Received {
-    /// CLOCK_REALTIME, ns.
+    /// Time of arrival: CLOCK_REALTIME, ns.
     pub stamp_ns: u64,
 }
 
-/// Frames taken from the ring.
+/// Frame or super-frame taken from the ring.
 #[derive(Debug)]
 pub enum Arrived<'a> {
-    /// One frame.
+    /// A single frame.
     Frame(&'a [u8]),
-    /// Many in one.
+    /// Many frames in one.
     SuperFrame(Cutter),
 }
 
 impl Interface {
-    /// The oldest frame not yet taken, without taking it.
+    /// Returns the oldest frame not yet taken, without taking it.
     pub fn peek(&self) -> Option<Received> {
         let status = self.ring.status(self.next).load(Ordering::Acquire);
         if status & libc::TP_STATUS_USER == 0 {
@@ -51,8 +51,8 @@ impl Interface {
         unsafe { ptr::read(self.ring.slot(self.next).cast()) }
     }
 
-    /// Hands the oldest frame to `f` and takes it. One that is over-long, or a
-    /// super-frame that cannot be cut, is counted and not handed over.
+    /// Passes the oldest frame to `f` and takes it. A frame that is too long, or a
+    /// super-frame that cannot be cut, is only counted.
     pub fn take(&mut self, f: impl FnOnce(Arrived<'_>)) {
         let header = self.header();
         if header.tp_status & libc::TP_STATUS_COPY != 0 {
@@ -66,7 +66,7 @@ impl Interface {
         self.next = (self.next + 1) % self.ring.slots;
     }
 
-    /// A frame that fits into its slot.
+    /// Takes a frame that fits into its slot.
     fn take_short(&mut self, header: &libc::tpacket2_hdr, f: impl FnOnce(Arrived<'_>)) {
         let slot = self.ring.slot(self.next);
         let (at, kept) = (u32::from(header.tp_mac), header.tp_snaplen);
@@ -75,12 +75,12 @@ impl Interface {
                 .checked_add(kept)
                 .is_some_and(|e| e <= self.ring.slot_bytes);
         if !inside || kept < header.tp_len {
-            // Longer than its slot, and the socket's buffer was full.
+            // Longer than its slot while the socket's buffer was full.
             self.stats.rx_dropped += 1;
             return;
         }
-        // SAFETY: at + kept lies within the slot, and before `at` lies the vnet
-        // header; the kernel leaves the slot alone until its status is given back.
+        // SAFETY: at + kept lies within the slot, and the vnet header lies before
+        // `at`; the kernel leaves the slot alone until its status is given back.
         let (vnet, frame) = unsafe {
             let start = slot.add(at as usize);
             let vnet = ptr::read_unaligned(start.sub(VnetHeader::BYTES).cast());
@@ -116,7 +116,7 @@ impl Interface {
         }
     }
 
-    /// A frame that waits, whole, in the socket's buffer.
+    /// Takes a frame that waits in the socket's buffer as a whole.
     fn take_long(&mut self, header: &libc::tpacket2_hdr, f: impl FnOnce(Arrived<'_>)) {
         let mut vnet = [0u8; VnetHeader::BYTES];
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -155,7 +155,7 @@ impl Interface {
         };
         let vnet = VnetHeader::read(&vnet);
         let whole = bytes <= LONGEST_BYTES;
-        // SAFETY: so much was reserved, and the kernel wrote it.
+        // SAFETY: this many bytes were reserved, and the kernel wrote them.
         unsafe { buffer.set_len(bytes.min(LONGEST_BYTES)) };
         if vnet.gso == Gso::None {
             self.oversize(header.tp_len);
@@ -231,7 +231,7 @@ impl Interface {
     }
 }
 
-/// The VLAN tag that the kernel keeps apart from a received frame.
+/// Returns the VLAN tag that the kernel keeps separate from a received frame.
 fn tag(header: &libc::tpacket2_hdr) -> Option<[u8; TAG_BYTES]> {
     if header.tp_status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
@@ -245,7 +245,7 @@ fn tag(header: &libc::tpacket2_hdr) -> Option<[u8; TAG_BYTES]> {
     Some([a, b, c, d])
 }
 
-/// Puts a tag back to where it stood; false where there is none.
+/// Puts a tag back in its place; returns `false` if there is no tag.
 fn insert_tag(frame: &mut Vec<u8>, tag: Option<[u8; TAG_BYTES]>) -> bool {
     match tag {
         Some(tag) if frame.len() >= ADDRESS_BYTES => {

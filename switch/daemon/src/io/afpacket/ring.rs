@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The receive ring that the kernel shares.
+//! The receive ring shared with the kernel.
 
 use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
@@ -13,9 +13,9 @@ use super::socket::option;
 /// Frames per receive ring.
 const RING_FRAMES: u32 = 4096;
 const BLOCK_BYTES: u32 = 1 << 17;
-/// Bytes that the kernel puts in front of a frame, rounded up.
+/// Bytes that the kernel puts before a frame, rounded up.
 const SLOT_HEADER_BYTES: u32 = 96;
-/// Ethernet header and one VLAN tag.
+/// Length of an Ethernet header and one VLAN tag.
 pub(super) const LINK_HEADER_BYTES: u32 = 18;
 
 pub(super) struct Ring {

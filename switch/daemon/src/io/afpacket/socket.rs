@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packet sockets: opened, bound, asked and set.
+//! Opens, binds, queries and configures packet sockets.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -84,8 +84,8 @@ pub(super) fn promiscuous(fd: &OwnedFd, index: i32) -> io::Result<()> {
     option(fd, libc::PACKET_ADD_MEMBERSHIP, &m)
 }
 
-/// Room for frames that wait in the socket; less where the kernel allows no more.
+/// Reserves room for frames that wait in the socket; less if the kernel limits it.
 pub(super) fn receive_buffer(fd: &OwnedFd, bytes: usize) {
-    // Frames come with less room as well.
+    // Frames are received with less room as well.
     let _ = setsockopt(fd, RcvBufForce, &bytes).or_else(|_| setsockopt(fd, RcvBuf, &bytes));
 }

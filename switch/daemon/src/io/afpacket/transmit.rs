@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames sent, many with one system call, and many of one flow as one super-frame.
+//! Sends many frames with one system call, and many frames of one flow as one super-frame.
 
 use std::io;
 use std::mem::zeroed;
@@ -16,7 +16,7 @@ const TX_BATCH: usize = 64;
 
 /// One message of the batch: a frame or a super-frame.
 struct Planned {
-    /// Which of the staged frames.
+    /// Range of the staged frames that it sends.
     frames: Range<usize>,
     vnet: [u8; VnetHeader::BYTES],
     merged: Option<Merged>,
@@ -25,9 +25,9 @@ struct Planned {
 /// A super-frame of the batch.
 #[derive(Clone, Copy)]
 struct Merged {
-    /// Which of the headers.
+    /// Index into the headers.
     header: usize,
-    /// Start of the payload in each of its frames.
+    /// Offset of the payload in each of its frames.
     payload_at: usize,
     transport: Transport,
 }
@@ -54,7 +54,7 @@ impl Interface {
         }
     }
 
-    /// Sends what is staged.
+    /// Sends the staged frames.
     pub fn flush(&mut self) {
         if let Some(c) = &mut self.capture {
             c.flush();
@@ -67,7 +67,7 @@ impl Interface {
         self.spare.append(&mut self.staged);
     }
 
-    /// Which of the staged frames go together.
+    /// Decides which staged frames are sent together.
     fn plan(&mut self) -> Vec<Planned> {
         let mut plan = Vec::with_capacity(self.staged.len());
         let mut headers = 0;
@@ -75,7 +75,7 @@ impl Interface {
         while let Some(first) = self.staged.get(at) {
             let next = self.staged.get(at + 1).filter(|_| self.merge);
             let start = next.and_then(|next| {
-                // A frame is looked at closely only where the next is of its flow.
+                // A frame is examined closely only if the next belongs to its flow.
                 let mut run = same_flow(first, next).then(|| Run::start(first))??;
                 if !self.takes[run.transport() as usize] {
                     return None;
@@ -132,7 +132,7 @@ impl Interface {
             // SAFETY: all zero is a valid mmsghdr.
             let mut m: libc::mmsghdr = unsafe { zeroed() };
             m.msg_hdr.msg_iovlen = parts.len() - from;
-            // SAFETY: `from` is inside of what is reserved.
+            // SAFETY: `from` is within the reserved memory.
             m.msg_hdr.msg_iov = unsafe { parts.as_mut_ptr().add(from) };
             messages.push(m);
         }
@@ -174,8 +174,8 @@ impl Interface {
         self.stats.tx_super_frames += u64::from(p.merged.is_some());
     }
 
-    /// A single frame is lost, and those after it get their chance. A super-frame is
-    /// sent as its segments, now and from now on: the kernel gives one up where the
+    /// Handles a failure. A single frame is lost, and the frames after it are sent. A super-frame
+    /// is sent as its segments, and so are later ones: the kernel gives a super-frame up if the
     /// device cannot cut it, as if there were no room (`dev_direct_xmit`).
     fn not_sent(&mut self, p: &Planned, e: &io::Error) {
         let given_up = matches!(
@@ -186,7 +186,7 @@ impl Interface {
             self.takes[m.transport as usize] = false;
             tracing::info!(
                 interface = self.name,
-                "takes no super-frames of {:?}, segments are sent one by one from now on: {e}",
+                "does not take super-frames of {:?}; from now on segments are sent one by one: {e}",
                 m.transport
             );
             let singles: Vec<Planned> = p.frames.clone().map(Planned::single).collect();
@@ -211,7 +211,7 @@ fn part(bytes: &[u8]) -> libc::iovec {
     }
 }
 
-/// Addresses and ethertype are the same, and both frames are long enough to carry
+/// Returns whether addresses and ethertype are equal, and both frames are long enough to carry
 /// more than an acknowledgement.
 fn same_flow(first: &[u8], next: &[u8]) -> bool {
     const LEAST_BYTES: usize = 67;

@@ -127,7 +127,7 @@ pub(crate) fn call(name: &str, params: &[&[u8]]) -> ActionCall {
     }
 }
 
-/// TCP segment from host to host, `bytes` long without FCS.
+/// A TCP segment from host to host, `bytes` long without FCS.
 pub(crate) fn tcp(from: u8, to: u8, sequence: u32, bytes: usize) -> Vec<u8> {
     let mut f = Vec::with_capacity(bytes);
     f.extend(mac(to));
@@ -148,7 +148,7 @@ pub(crate) fn tcp(from: u8, to: u8, sequence: u32, bytes: usize) -> Vec<u8> {
     f
 }
 
-/// `segments` of [`tcp`]'s flow in one super-frame, with so many bytes of payload each.
+/// A super-frame of `segments` of [`tcp`]'s flow, each with this many bytes of payload.
 pub(crate) fn bulk(segments: usize, segment_bytes: usize) -> (Vec<u8>, VnetHeader) {
     let payload = segments * segment_bytes;
     let mut f = tcp(1, 2, 0, 54 + payload);

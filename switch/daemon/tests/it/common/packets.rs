@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random TCP and UDP super-frames as a stack hands them to its device.
+//! Random TCP and UDP super-frames as a stack passes them to its device.
 #![allow(dead_code)]
 
 use traffic_manager::super_frame::{Gso, VnetHeader};
 
-/// Numbers from a seed (splitmix64).
+/// Random numbers from a seed (splitmix64).
 pub(crate) struct Random(pub u64);
 
 impl Random {
@@ -21,7 +21,7 @@ impl Random {
     }
 }
 
-/// Folded, not inverted.
+/// Sum of 16-bit words: folded, not inverted.
 fn sum(bytes: &[u8]) -> u16 {
     let mut sum = 0u32;
     for w in bytes.chunks(2) {
@@ -33,12 +33,12 @@ fn sum(bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// A super-frame of random headers, to be cut at random. Its source port is `mark`.
+/// A super-frame with random headers and segment size. Its source port is `mark`.
 pub(crate) fn super_frame(r: &mut Random, mark: u16) -> (Vec<u8>, VnetHeader) {
     let (v6, udp) = (r.below(2) == 0, r.below(3) == 0);
     let options = if udp { 0 } else { r.below(11) as usize };
     let transport = if udp { 8 } else { 20 + 4 * options };
-    // The kernel wants UDP segments of at most its limit of datagrams.
+    // The kernel limits the number of datagrams in a UDP super-frame.
     let segment_bytes = 100 + r.below(1300) as usize;
     let most = (60_000 / segment_bytes).min(if udp { 60 } else { 600 });
     let payload_bytes = segment_bytes + 1 + r.below(((most - 1) * segment_bytes) as u64) as usize;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A network namespace with veth pairs, made through rtnetlink and gone with
-//! the last thread and socket in it.
+//! A network namespace with veth pairs, made through rtnetlink; it disappears with the last
+//! thread and socket in it.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 // SAFETY of every block here: system calls on sockets that are open, with pointers
 // to values that outlive the call and the sizes of these values.
@@ -18,18 +18,18 @@ const IFLA_INFO_KIND: u16 = 1;
 const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 
-/// Moves the calling thread into a fresh namespace without IPv6 noise.
+/// Moves the calling thread into a new namespace without IPv6 background traffic.
 pub(crate) fn enter_new_namespace() {
     let r = unsafe { libc::unshare(libc::CLONE_NEWNET) };
     assert_eq!(
         r, 0,
         "this test needs root (CAP_SYS_ADMIN) to make a network namespace"
     );
-    // Absent in kernels without IPv6.
+    // Does not exist in kernels without IPv6.
     let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
 }
 
-/// On a thread of its own, so that the namespace ends with the test.
+/// Runs `f` on a thread of its own, so that the namespace ends with the test.
 pub(crate) fn in_namespace(f: impl FnOnce() + Send + 'static) {
     let result = std::thread::spawn(|| {
         enter_new_namespace();
@@ -41,7 +41,7 @@ pub(crate) fn in_namespace(f: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Path of the calling thread's namespace.
+/// Returns the path of the calling thread's namespace.
 pub(crate) fn namespace_path() -> String {
     let tid = unsafe { libc::syscall(libc::SYS_gettid) };
     format!("/proc/self/task/{tid}/ns/net")
@@ -223,7 +223,7 @@ impl Host {
         );
     }
 
-    /// Frames skip the queueing discipline.
+    /// Makes frames bypass the queueing discipline.
     pub(crate) fn bypass_qdisc(&self) {
         let one = 1i32;
         let r = unsafe {
@@ -238,7 +238,7 @@ impl Host {
         assert_eq!(r, 0);
     }
 
-    /// Sends all in one call; how many the interface took.
+    /// Sends all frames in one call; returns how many the interface took.
     pub(crate) fn send_all(&self, frames: &[Vec<u8>]) -> usize {
         let mut vectors: Vec<libc::iovec> = frames
             .iter()
@@ -267,7 +267,7 @@ impl Host {
         usize::try_from(n).unwrap_or(0)
     }
 
-    /// As a stack with offloads: checksum (of TCP over IPv4) and, unless
+    /// Sends like a stack with offloads: checksum (of TCP over IPv4) and, unless
     /// `segment_bytes` is 0, segmentation are left to the device.
     pub(crate) fn send_unsegmented(&self, frame: &[u8], segment_bytes: u16) {
         let set = |on: i32| unsafe {
@@ -296,7 +296,7 @@ impl Host {
         assert_eq!(set(0), 0);
     }
 
-    /// Frames go and come behind a vnet header from now on.
+    /// From now on, frames go and come behind a vnet header.
     pub(crate) fn use_vnet(&self) {
         let on = 1i32;
         let r = unsafe {
@@ -311,19 +311,19 @@ impl Host {
         assert_eq!(r, 0);
     }
 
-    /// One frame behind its vnet header.
+    /// Sends a frame behind its vnet header.
     pub(crate) fn send_as(&self, frame: &[u8], vnet: &VnetHeader) {
         self.send(&[&vnet.write()[..], frame].concat());
     }
 
-    /// Receives a frame behind its vnet header, see [`Self::use_vnet`].
+    /// Receives a frame and its vnet header, see [`Self::use_vnet`].
     pub(crate) fn receive_as(&self) -> Option<(VnetHeader, Vec<u8>)> {
         let b = self.receive()?;
         let (vnet, frame) = b.split_first_chunk()?;
         Some((VnetHeader::read(vnet), frame.to_vec()))
     }
 
-    /// `None` after 5 s of silence.
+    /// Receives a frame; `None` after 5 s of silence.
     pub(crate) fn receive(&self) -> Option<Vec<u8>> {
         let mut b = vec![0u8; 66_000];
         let n = unsafe { libc::recv(self.0.as_raw_fd(), b.as_mut_ptr().cast(), b.len(), 0) };
@@ -331,7 +331,7 @@ impl Host {
         Some(b)
     }
 
-    /// The kernel tells when frames came, for [`Self::receive_stamped`].
+    /// Has the kernel timestamp received frames, for [`Self::receive_stamped`].
     pub(crate) fn stamp(&self) {
         let on = 1i32;
         let fd = self.0.as_raw_fd();
@@ -347,7 +347,7 @@ impl Host {
         assert_eq!(r, 0);
     }
 
-    /// A frame, and when it came by the wall clock, ns; `None` after 5 s of silence.
+    /// Receives a frame and its wall-clock arrival time in ns; `None` after 5 s of silence.
     pub(crate) fn receive_stamped(&self) -> Option<(u64, Vec<u8>)> {
         let mut b = vec![0u8; 66_000];
         let mut control = [0u64; 16];

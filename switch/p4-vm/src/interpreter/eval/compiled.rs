@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Expressions with a shape: the common ones need no walk over a tree.
+//! Evaluates expressions with a shape: common shapes need no walk over a tree.
 
 use super::typed;
 use crate::interpreter::env::Env;
@@ -7,7 +7,7 @@ use crate::layout::compiled::Compiled;
 use crate::layout::shape::{Shape, read};
 
 impl Compiled {
-    /// The value of a common shape; `None` for the others.
+    /// Evaluates a common shape; `None` for all other expressions.
     #[inline(always)]
     fn by_shape(&self, env: Env<'_>) -> Option<i64> {
         match &self.shape {
@@ -19,7 +19,7 @@ impl Compiled {
         }
     }
 
-    /// The low 64 bits of the value.
+    /// Returns the low 64 bits of the value.
     #[inline(always)]
     pub(crate) fn low64(&self, env: Env<'_>) -> u64 {
         match self.by_shape(env) {
@@ -28,7 +28,7 @@ impl Compiled {
         }
     }
 
-    /// The value as an index; `usize::MAX` when it is negative or huge.
+    /// Returns the value as an index; `usize::MAX` if it is negative or huge.
     #[inline(always)]
     pub(crate) fn index(&self, env: Env<'_>) -> usize {
         match self.by_shape(env) {

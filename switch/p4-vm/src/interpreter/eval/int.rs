@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Integers that expressions are computed with: wrapping words of 64 and 128 bits, and
-//! integers without bound.
+//! Integers in which expressions are computed: wrapping words of 64 and 128 bits, and
+//! unbounded integers.
 
 use std::num::Wrapping;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Not, Sub};
@@ -13,7 +13,7 @@ use crate::vector::{own_words, word};
 use p4_ir::bits::{big_from_words, sign_extend64};
 use p4_ir::{BigConst, FieldRef, WrapOp};
 
-/// Largest left shift computed with unbounded integers: beyond every width.
+/// Largest left shift of unbounded integers: beyond every width.
 const MAX_SHIFT: usize = 1 << 17;
 
 pub(super) trait Int:
@@ -30,13 +30,13 @@ pub(super) trait Int:
     fn constant(v: i64) -> Self;
     fn big(c: &BigConst) -> Self;
     fn read(words: &[u64], f: FieldRef) -> Self;
-    /// 0 where `o` is 0; the same for the remainder.
+    /// Returns 0 if `o` is 0; so does the remainder.
     fn quotient(self, o: Self) -> Self;
     fn remainder(self, o: Self) -> Self;
     fn shift_left(self, by: Self) -> Self;
     fn shift_right(self, by: Self) -> Self;
     fn wrap(self, op: WrapOp, width: u32) -> Self;
-    /// `usize::MAX` when it is negative or huge.
+    /// Returns the value as an index; `usize::MAX` if it is negative or huge.
     fn index(self) -> usize;
 }
 

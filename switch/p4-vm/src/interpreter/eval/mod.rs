@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Evaluates expressions in the arithmetic that the loader chose.
 //!
-//! In cases in which BMv2 would abort (division by zero, negative shift) the result is 0.
+//! When BMv2 would abort (division by zero, negative shift), the result is 0.
 
 mod compiled;
 mod int;

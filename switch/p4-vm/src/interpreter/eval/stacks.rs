@@ -5,12 +5,12 @@ use crate::interpreter::env::Env;
 use crate::vector::word;
 use p4_ir::{Expr, FieldRef, Header, HeaderRef, Program};
 
-/// An argument of the action, or any other unsigned value alone in its words.
+/// Refers to an argument of the action, or any other unsigned value alone in its words.
 pub(super) fn arg_ref(offset: u32, width: u32) -> FieldRef {
     FieldRef::alone(offset, width)
 }
 
-/// Element of the stack that was extracted last, or else its first.
+/// Returns a field of the most recently extracted element, or else of the first.
 pub(crate) fn stack_last(env: Env<'_>, stack: u32, field: u32) -> Option<FieldRef> {
     let s = env.program.stacks.get(stack as usize)?;
     stack_field(
@@ -21,7 +21,7 @@ pub(crate) fn stack_last(env: Env<'_>, stack: u32, field: u32) -> Option<FieldRe
     )
 }
 
-/// Field of element `index`; `None` outside the stack.
+/// Returns a field of element `index`; `None` if outside the stack.
 pub(crate) fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) -> Option<FieldRef> {
     let s = env.program.stacks.get(stack as usize)?;
     let h = env.program.headers.get(*s.headers.get(index)? as usize)?;
@@ -32,7 +32,7 @@ pub(crate) fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) ->
     }
 }
 
-/// The header; `None` outside its stack. `value`: of an index.
+/// Returns the header; `None` if outside its stack. `value` evaluates an index.
 pub(super) fn header<'p>(
     program: &'p Program,
     h: &HeaderRef,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Any expression in any arithmetic.
+//! Evaluates any expression in any arithmetic.
 
 use super::int::Int;
 use super::stacks::{
@@ -8,7 +8,7 @@ use super::stacks::{
 use crate::interpreter::env::Env;
 use p4_ir::{BinOp, Expr, UnOp};
 
-/// Most operands are leaves: they need no call.
+/// Evaluates an expression; most operands are leaves, which need no call.
 #[inline(always)]
 pub(super) fn eval<T: Int>(e: &Expr, env: Env<'_>) -> T {
     match e {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Any expression.
+//! Evaluates any expression in its arithmetic.
 
 use std::num::Wrapping;
 
@@ -13,7 +13,7 @@ use super::stacks;
 use super::tree::eval;
 use crate::interpreter::env::Env;
 
-/// The low 64 bits of the value.
+/// Returns the low 64 bits of the value.
 pub(crate) fn low64(c: &TypedExpr, env: Env<'_>) -> u64 {
     match c.arithmetic {
         Arithmetic::Wrapping64 => eval::<Wrapping<i64>>(&c.expr, env).0 as u64,
@@ -26,7 +26,7 @@ pub(crate) fn low64(c: &TypedExpr, env: Env<'_>) -> u64 {
     }
 }
 
-/// The value as an index; `usize::MAX` when it is negative or huge.
+/// Returns the value as an index; `usize::MAX` if it is negative or huge.
 pub(crate) fn index(c: &TypedExpr, env: Env<'_>) -> usize {
     match c.arithmetic {
         Arithmetic::Wrapping64 => eval::<Wrapping<i64>>(&c.expr, env).index(),
@@ -35,12 +35,12 @@ pub(crate) fn index(c: &TypedExpr, env: Env<'_>) -> usize {
     }
 }
 
-/// The header; `None` outside its stack.
+/// Returns the header; `None` if outside its stack.
 pub(crate) fn header<'p>(program: &'p Program, env: Env<'_>, h: &HeaderRef) -> Option<&'p Header> {
     stacks::header(program, h, |e| eval::<BigInt>(e, env).index())
 }
 
-/// The value is not 0.
+/// Returns whether the value is not 0.
 pub(crate) fn truth(c: &TypedExpr, env: Env<'_>) -> bool {
     match c.arithmetic {
         Arithmetic::Wrapping64 => eval::<Wrapping<i64>>(&c.expr, env).0 != 0,
@@ -49,7 +49,7 @@ pub(crate) fn truth(c: &TypedExpr, env: Env<'_>) -> bool {
     }
 }
 
-/// The value modulo 2^width in `out`, which holds `words_for(width)` words.
+/// Stores the value modulo 2^width in `out`, which holds `words_for(width)` words.
 pub(crate) fn store_words(c: &TypedExpr, env: Env<'_>, width: u32, out: &mut [u64]) {
     match c.arithmetic {
         Arithmetic::Wrapping64 => fill(i128::from(eval::<Wrapping<i64>>(&c.expr, env).0), out),
@@ -69,7 +69,7 @@ fn fill(v: i128, out: &mut [u64]) {
     }
 }
 
-/// Decimal text of the value, for `log_msg`.
+/// Formats the value in decimal, for `log_msg`.
 pub(crate) fn display(c: &TypedExpr, env: Env<'_>) -> String {
     eval::<BigInt>(&c.expr, env).to_string()
 }

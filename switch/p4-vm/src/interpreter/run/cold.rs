@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instructions that do not jump and are too rare or long for the loop.
+//! Instructions that do not jump and are too rare or too long for the loop.
 
 use super::Registers;
 use crate::bytecode::Op;
@@ -45,7 +45,7 @@ impl Exec<'_> {
                 }
             }
             Op::Other(i) => self.primitive(i, args, p),
-            // In the loop.
+            // Handled in the loop.
             _ => {}
         }
         r

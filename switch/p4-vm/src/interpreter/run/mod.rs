@@ -10,7 +10,7 @@ use crate::packet::Packet;
 use crate::vector::{set_word, word};
 use store::{store_affine, store_args, store_words};
 
-/// Jumps back that one list may make: ends a loop that would not.
+/// Most jumps back within one list: ends an endless loop.
 const MAX_LOOPS: u32 = 1 << 20;
 
 /// Registers that instructions compute with.
@@ -22,7 +22,7 @@ struct Registers {
 }
 
 impl Exec<'_> {
-    /// The whole list, which has no tables. Many are one instruction: no call for them.
+    /// Runs a whole list without tables; many have one instruction, which needs no call.
     #[inline]
     pub(crate) fn run_list(&mut self, code: &[Op], args: &[u64], p: &mut Packet) {
         match code {
@@ -33,16 +33,16 @@ impl Exec<'_> {
         }
     }
 
-    /// `starts`: where the nodes that tables lead to begin in the list.
+    /// Runs a list; `starts` holds the positions of the nodes that tables lead to.
     ///
-    /// The arms of this match are short, and what is rare or long is a call:
-    /// so everything that counts stays in registers.
+    /// The arms of this match are short, and anything rare or long is a call, so that
+    /// everything that matters stays in registers.
     pub(crate) fn run(&mut self, code: &[Op], starts: &[u32], args: &[u64], p: &mut Packet) {
         let mut r = Registers::default();
         let mut loops = 0u32;
         let mut rest = code.iter();
         loop {
-            // Until something needs the whole packet.
+            // Borrowed until an instruction needs the whole packet.
             let words = &mut *p.words;
             let other = loop {
                 let Some(op) = rest.next() else { return };
@@ -244,7 +244,7 @@ impl Exec<'_> {
                         *target
                     }
                     Op::End => return,
-                    // All are named: so none needs to be told from the others.
+                    // All are named, so that the compiler need not tell them apart.
                     Op::Table(_)
                     | Op::JumpIfFalse { .. }
                     | Op::EndIfExit

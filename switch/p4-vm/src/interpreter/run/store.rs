@@ -37,7 +37,7 @@ pub(super) fn store_affine(list: &[Affine], words: &mut [u64]) {
     }
 }
 
-/// Returns the bytes that are added to the packet.
+/// Adds headers; returns the number of bytes that are added to the packet.
 #[inline(never)]
 pub(super) fn add_headers(list: &[Add], words: &mut [u64]) -> u32 {
     let mut bytes = 0;
@@ -51,7 +51,7 @@ pub(super) fn add_headers(list: &[Add], words: &mut [u64]) -> u32 {
     bytes
 }
 
-/// A cell that does not exist leaves the field as it is.
+/// Reads a cell into the field; does nothing if the cell does not exist.
 #[inline(never)]
 pub(super) fn read_cell(cells: &Cells, register: u32, index: usize, to: &Bits, words: &mut [u64]) {
     let register = cells.registers.get(register as usize);
@@ -68,7 +68,7 @@ pub(super) fn write_cell(cells: &mut Cells, register: u32, index: usize, value: 
     }
 }
 
-/// Cheaper than a call for the one to three words of most headers.
+/// Zeroes words; cheaper than a call for the one to three words of most headers.
 #[inline(always)]
 fn clear(words: &mut [u64], first: usize, count: usize) {
     let Some(list) = words.get_mut(first..first + count) else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One's complement sums over header fields, with a layout computed once.
 //!
-//! In such a sum 2^16 is 1, and so is 2^64: a field counts as it stands in its
-//! word, rotated so far that it ends on a 16-bit boundary of the input.
+//! In a one's complement sum 2^16 equals 1, and so does 2^64: a field is added as it stands
+//! in its word, rotated so that it ends on a 16-bit boundary of the input.
 
 use p4_ir::CalcInput;
 use p4_ir::FieldRef;
@@ -15,11 +15,11 @@ pub(crate) struct OnesComplementSum {
     variable: Vec<FieldRef>,
 }
 
-/// Neighbouring inputs that count when one header is valid, up to what is rotated. Each is laid out
-/// as if it came first, and the sum is rotated by its length, where that is no multiple of 16 bits.
+/// Adjacent inputs under one header's validity, up to the next rotation. Each segment is laid out
+/// as if it came first; a length that is no multiple of 16 bits then rotates the sum.
 #[derive(Debug, Default)]
 struct Segment {
-    /// Slot of the validity bit; none: always.
+    /// Slot of the validity bit; `None`: always valid.
     valid: Option<u32>,
     /// Sum of the constants.
     constant: u64,
@@ -28,7 +28,7 @@ struct Segment {
     bits: u32,
 }
 
-/// These bits of a word, rotated left.
+/// Adds bits of a word, rotated left.
 #[derive(Debug, Clone, Copy)]
 struct Add {
     mask: u64,
@@ -40,15 +40,15 @@ struct Add {
 enum End {
     #[default]
     Aligned,
-    /// By so many bits.
+    /// Rotates the sum by this many bits.
     Rotate(u32),
-    /// Number of a variable field.
+    /// Adds the variable-length field with this number.
     Variable(u32),
     Payload,
 }
 
 impl Segment {
-    /// Bits that a value of this width is short of a boundary where it ends.
+    /// Advances by a value of this width; returns the bits from its end to the next boundary.
     fn advance(&mut self, width: u32) -> u32 {
         self.bits += width;
         short(self.bits)
@@ -58,7 +58,7 @@ impl Segment {
         let rotate = ((self.advance(width) + 64 - shift) % 16) as u8;
         let mask = mask64(width) << shift;
         match self.adds.last_mut() {
-            // Neighbours in a word are added at once.
+            // Adjacent pieces of a word are added at once.
             Some(a) if (a.slot, a.rotate) == (slot, rotate) && a.mask & mask == 0 => a.mask |= mask,
             _ => self.adds.push(Add { mask, slot, rotate }),
         }
@@ -86,7 +86,7 @@ fn short(bits: u32) -> u32 {
     bits.wrapping_neg() % 16
 }
 
-/// In the first word of a value of this width.
+/// Returns the bits in the first word of a value of this width.
 fn top_bits(width: u32) -> u32 {
     (width.max(1) - 1) % 64 + 1
 }
@@ -129,7 +129,7 @@ impl OnesComplementSum {
         sum
     }
 
-    /// Ends the segment at a 16-bit boundary, where `end` begins; the next one has its header.
+    /// Ends the segment before `end`; the next segment belongs to the same header.
     fn close(&mut self, segment: &mut Segment, end: End) {
         let valid = segment.valid;
         let next = || Segment {
@@ -148,7 +148,7 @@ impl OnesComplementSum {
         }
     }
 
-    // Alone, so that what its loop needs stays in registers.
+    // Not inlined, so that the loop's variables stay in registers.
     #[inline(never)]
     pub(crate) fn checksum(&self, words: &[u64], payload: &[u8]) -> u64 {
         let mut total = 0;
@@ -171,7 +171,7 @@ impl OnesComplementSum {
         folded(total.rotate_right(turned % 64))
     }
 
-    /// The sum after it, and by how much it has been rotated.
+    /// Returns the sum after `end`, and the number of bits by which it was rotated.
     #[cold]
     fn end(&self, end: End, words: &[u64], payload: &[u8], total: u64) -> (u64, u32) {
         match end {
@@ -186,13 +186,13 @@ impl OnesComplementSum {
         }
     }
 
-    /// Adds the field and rotates by its length, which is returned, too.
+    /// Adds the field and rotates the sum by its length; returns the sum and the rotation.
     fn add_variable(&self, id: u32, words: &[u64], mut total: u64) -> (u64, u32) {
         let Some(f) = self.variable.get(id as usize) else {
             return (total, 0);
         };
         let bits = (get(words, f.slot.wrapping_sub(1)) as u32).min(f.width);
-        // Right-aligned in its words.
+        // The value is right-aligned in its words.
         let last = f.slot + words_for(f.width) as u32;
         for slot in last - bits.div_ceil(64)..last {
             total = add(total, get(words, slot).rotate_left(short(bits)));
@@ -201,12 +201,12 @@ impl OnesComplementSum {
     }
 }
 
-/// The checksum of bytes.
+/// Returns the checksum of bytes.
 pub(crate) fn of_bytes(bytes: &[u8]) -> u64 {
     folded(add_bytes(bytes, 0))
 }
 
-/// As if zeros followed up to a 16-bit boundary.
+/// Adds bytes as if zeros followed up to a 16-bit boundary.
 fn add_bytes(bytes: &[u8], mut total: u64) -> u64 {
     let (words, rest) = bytes.as_chunks();
     for w in words {
@@ -227,7 +227,7 @@ fn folded(total: u64) -> u64 {
     !sum & 0xffff
 }
 
-/// With the carry around the end.
+/// Adds with end-around carry.
 #[inline(always)]
 fn add(a: u64, b: u64) -> u64 {
     let (sum, carry) = a.overflowing_add(b);

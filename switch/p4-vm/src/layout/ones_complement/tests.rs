@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Against the checksum as RFC 1071 has it.
+//! Compares with the checksum of RFC 1071.
 
 use super::*;
 use p4_ir::Piece as Bits;
@@ -7,7 +7,7 @@ use p4_ir::bits::{BitWriter, read_wide};
 
 use proptest::prelude::*;
 
-/// RFC 1071 as written.
+/// Checksum as written in RFC 1071.
 pub(crate) fn reference(data: &[u8]) -> u64 {
     let mut s = 0u64;
     for c in data.chunks(2) {
@@ -20,9 +20,9 @@ pub(crate) fn reference(data: &[u8]) -> u64 {
 }
 
 proptest! {
-    /// A header that may be invalid, a wide field, a constant, a field of
-    /// variable length, then fields of any width that may be invalid too, the payload, and
-    /// a field.
+    /// A header that may be invalid, a wide field, a constant, a variable-length field, then
+    /// fields of any width that may be invalid as well, the payload, and a field: summed in
+    /// order.
     #[test]
     fn sums_as_the_bytes_in_order(
         first in any::<[u64; 3]>(),
@@ -52,7 +52,7 @@ proptest! {
         }
         input.push(CalcInput::Const { words: vec![0xabc], width_bits: 13 });
         w.push(&mut bytes, 0xabc, 13);
-        // Its length is in word 6, the value in words 7 to 9.
+        // The length is in word 6, the value in words 7 to 9.
         words[6] = variable.len() as u64 * 8;
         read_wide(&variable, 0, variable.len() as u32 * 8, &mut words[7..10]);
         let field = FieldRef { variable: true, ..FieldRef::alone(7, 160) };

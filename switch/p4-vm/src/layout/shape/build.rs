@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Finds the common shapes among expressions.
+//! Recognises expressions with a common shape.
 
 use super::{Chain, Relation, Right, Shape, Step, Test};
 use p4_ir::bits::mask64;
 use p4_ir::{BinOp, Expr, FieldRef, UnOp, WrapOp};
 
 impl Shape {
-    /// For an expression that wrapping 64-bit arithmetic computes rightly.
+    /// Finds the shape of an expression that wrapping 64-bit arithmetic computes correctly.
     pub(crate) fn new(e: &Expr) -> Self {
         match e {
             Expr::Const(c) => Self::Const(*c),
@@ -73,7 +73,7 @@ fn test(e: &Expr) -> Option<Test> {
 }
 
 fn both(a: &Expr, b: &Expr) -> Option<Box<[Test]>> {
-    // A number as a condition holds when it is not 0.
+    // A number used as a condition holds if it is not 0.
     let one = |e: &Expr| match unsigned(e) {
         Some(f) => Some(Test::Compare(f, Relation::Ne, Right::Const(0))),
         None => test(e),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The common shapes of 64-bit expressions, evaluated without walking a tree:
-//! one field through a chain of operations with constants, and combinations of
-//! comparisons. Results are those of the tree in wrapping 64 bits.
+//! Common shapes of 64-bit expressions, evaluated without walking a tree: one field
+//! through a chain of operations with constants, and combinations of comparisons.
+//! Results equal those of the tree in wrapping 64 bits.
 
 mod build;
 
@@ -14,9 +14,9 @@ pub(crate) enum Shape {
     Const(i64),
     Field(FieldRef),
     Chain(Chain),
-    /// 1 or 0.
+    /// A condition: 1 or 0.
     Test(Test),
-    /// None of these.
+    /// Any other expression.
     Tree,
 }
 
@@ -34,7 +34,7 @@ enum Step {
     And(i64),
     Or(i64),
     Xor(i64),
-    /// Below 64.
+    /// Shift by less than 64.
     Shl(u32),
     Shr(u32),
     Clamp(i64, i64),
@@ -42,13 +42,13 @@ enum Step {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Test {
-    /// Both sides unsigned.
+    /// Compares both sides as unsigned numbers.
     Compare(FieldRef, Relation, Right),
     All(Box<[Test]>),
     Any(Box<[Test]>),
 }
 
-/// As bits: holds for less (1), equal (2), greater (4).
+/// A relation as bits: holds for less (1), equal (2), greater (4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Relation {
@@ -88,7 +88,7 @@ pub(crate) enum Right {
 }
 
 impl Test {
-    /// The fields that must have values, or must not, if that is all.
+    /// Returns the fields that must or must not have certain values, if the test is just that.
     pub(crate) fn guards(&self) -> Option<Vec<Guard>> {
         match self {
             Self::Compare(f, r @ (Relation::Eq | Relation::Ne), Right::Const(c)) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Dead-store elimination: finds words of metadata that nothing in a program
-//! reads. p4c's temporaries are dead once their readers read the originals.
+//! Dead-store elimination: finds metadata words that nothing in a program reads. p4c's
+//! temporaries are dead once their readers read the originals.
 
 mod uses;
 
@@ -10,7 +10,7 @@ use p4_ir::FieldRef;
 use p4_ir::bits::words_for;
 use p4_ir::{CalcInput, Calculation, Header, KeySource, Program};
 
-/// One per word of the header vector.
+/// Returns whether each word of the header vector is dead.
 pub(super) fn dead_words(program: &Program, code: &Code, states: &[ParseState]) -> Vec<bool> {
     let mut r = Reads {
         program,
@@ -21,7 +21,7 @@ pub(super) fn dead_words(program: &Program, code: &Code, states: &[ParseState]) 
             list.fill(false);
         }
     }
-    // The traffic manager may read these.
+    // The traffic manager may read these fields.
     program.std.fields().for_each(|f| r.field(f));
     r.code(code);
     r.parser(states);

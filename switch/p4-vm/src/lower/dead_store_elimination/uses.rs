@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Words that code reads.
+//! Finds the words that code reads.
 
 use super::Reads;
 use crate::bytecode::{Op, Word};
@@ -9,8 +9,8 @@ use p4_ir::Primitive;
 
 impl Reads<'_> {
     fn words(&mut self, list: &[Word]) {
-        // Without a mask the source is not read; what is kept of the word itself
-        // matters only if somebody reads it.
+        // With an empty mask the source is not read. The kept bits of the word itself matter only
+        // if other code reads the word.
         for w in list.iter().filter(|w| w.mask != 0) {
             self.slot(w.from);
         }
@@ -133,7 +133,7 @@ impl Reads<'_> {
         }
     }
 
-    /// The index that selects the header.
+    /// Collects the words of the index that selects the header.
     fn index(&mut self, h: &HeaderRef) {
         if let HeaderRef::At { index, .. } = h {
             self.expr(index);

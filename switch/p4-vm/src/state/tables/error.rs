@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a table refuses a change.
+//! Reasons why a table refuses a change.
 
-/// Why a table refuses a change.
+/// Reason why a table refuses a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// No room.
+    /// The table is full.
     #[error("table is full; a larger `size` in the P4 program makes room")]
     Full,
-    /// The key is taken.
+    /// An entry with this key exists.
     #[error("an entry with this key exists already")]
     Exists,
-    /// No entry of this name.
+    /// There is no such entry.
     #[error("no such entry")]
     NoEntry,
-    /// Other keys than the table's.
+    /// The key does not match the table's key.
     #[error("the keys do not fit the table")]
     BadKey,
-    /// Not one of the table's actions.
+    /// The action is not one of the table's.
     #[error("the action is not one of the table's or its arguments do not fit")]
     BadAction,
 }

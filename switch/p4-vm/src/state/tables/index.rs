@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The search among a table's entries.
+//! Lookup among a table's entries.
 
 use rustc_hash::FxHashMap;
 
@@ -9,11 +9,11 @@ use p4_ir::{MatchKind, Table};
 #[derive(Debug)]
 pub(super) enum Index {
     Keyless,
-    /// One small exact key: position is the key.
+    /// One small exact key, which is used as the position.
     Direct(Vec<u32>),
     One(FxHashMap<u64, u32>),
     Many(FxHashMap<Box<[u64]>, u32>),
-    /// Longest prefix first.
+    /// Levels, longest prefix first.
     Lpm(Vec<Level>),
     Scan(Rows),
 }
@@ -25,12 +25,12 @@ pub(super) struct Level {
     entries: FxHashMap<Box<[u64]>, u32>,
 }
 
-/// Best rank first.
+/// Rows, best rank first.
 #[derive(Debug)]
 pub(super) struct Rows {
     words: usize,
     rows: Vec<Row>,
-    /// Of each row the mask, then the value.
+    /// Mask, then value, of each row.
     data: Vec<u64>,
 }
 
@@ -42,7 +42,7 @@ struct Row {
 }
 
 const NONE: u32 = u32::MAX;
-/// Widest exact key that is used as a position.
+/// Width of the widest exact key that is used as a position.
 const DIRECT_BITS: u32 = 12;
 
 impl Index {
@@ -63,7 +63,7 @@ impl Index {
         }
     }
 
-    /// False when there is an entry with this key already.
+    /// Inserts an entry; returns `false` if its key exists already.
     pub(super) fn insert(&mut self, slot: u32, key: &mut Packed, rank: i64) -> bool {
         let first = key.value.first().copied().unwrap_or(0);
         match self {
@@ -134,7 +134,7 @@ impl Index {
         }
     }
 
-    /// Slot of the best entry for the packet.
+    /// Returns the slot of the best entry for the packet.
     #[inline(always)]
     pub(super) fn find(&self, plan: &Plan, words: &[u64]) -> Option<u32> {
         match self {
@@ -169,7 +169,7 @@ impl Index {
     }
 }
 
-/// The masks only become shorter: each is applied to what the last one left.
+/// Finds the longest prefix. Masks only become shorter, so each is applied to the last result.
 fn longest(levels: &[Level], key: &mut [u64]) -> Option<u32> {
     for l in levels {
         key.iter_mut().zip(&l.mask).for_each(|(k, m)| *k &= m);
@@ -181,7 +181,7 @@ fn longest(levels: &[Level], key: &mut [u64]) -> Option<u32> {
 }
 
 impl Rows {
-    /// After those that are as good.
+    /// Inserts a row after all rows of equal rank.
     fn insert(&mut self, slot: u32, key: &mut Packed, rank: i64) {
         let at = self.rows.partition_point(|r| r.rank <= rank);
         let ranges = std::mem::take(&mut key.ranges);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keys packed into words, of packets and of entries.
+//! Keys of packets and of entries, packed into words.
 
 use super::error::TableError;
 use crate::vector::own_words;
 use p4_ir::bits::{mask64, words_for};
 use p4_ir::{FieldRef, MatchKind, MatchValue, Table};
 
-/// Words of a key that is built without allocation.
+/// Most words of a key that is built without allocation.
 pub(super) const SHORT_KEY: usize = 6;
 
-/// How a packet's key is put together.
+/// Plan for building a packet's key.
 #[derive(Debug)]
 pub(super) struct Plan {
     parts: Box<[Part]>,
     pub words: usize,
 }
 
-/// `mask` of the source word, rotated left by `rotate`, goes to word `to`.
+/// Copies a source word, rotated left by `rotate` and then masked, to word `to`.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     mask: u64,
@@ -57,13 +57,13 @@ impl Plan {
         }
     }
 
-    /// A key of one word.
+    /// Returns a key of one word.
     #[inline(always)]
     pub(super) fn one(&self, words: &[u64]) -> u64 {
         self.parts.iter().fold(0, |key, p| key | p.get(words))
     }
 
-    /// Into zeros.
+    /// Builds the key; `key` is all zeros before.
     #[inline(always)]
     pub(super) fn fill(&self, key: &mut [u64], words: &[u64]) {
         for p in &self.parts {
@@ -87,9 +87,9 @@ impl Part {
 pub(super) struct Packed {
     pub value: Box<[u64]>,
     pub mask: Box<[u64]>,
-    /// Tested apart.
+    /// Ranges, which are tested separately.
     pub ranges: Vec<RangeTest>,
-    /// Of the key that is matched by its longest prefix.
+    /// Prefix length of the key that is matched by longest prefix.
     pub prefix_bits: u32,
 }
 

@@ -19,13 +19,13 @@ pub struct Entry {
     /// Words of the action's data.
     pub args: Box<[u64]>,
     next: u32,
-    /// Hits.
+    /// Hits of the entry.
     pub count: Count,
     /// Time of the last hit, in tables with `support_timeout`; set by the code that adds the entry.
     pub last_hit_us: u64,
     /// Its direct meter.
     pub meter: Meter,
-    /// Choice of a table with an action profile, which replaces `action`.
+    /// Choice in a table with an action profile; replaces `action`.
     pub choice: Option<Choice>,
     key: Packed,
 }
@@ -40,9 +40,9 @@ pub struct TableState {
     default_next: u32,
     index: Index,
     plan: Plan,
-    /// A hit changes the entry: of all other tables lookups only read.
+    /// Whether a hit changes the entry; in all other tables lookups only read.
     hits_write: bool,
-    /// A hit runs the entry's own action, and no meter.
+    /// Whether a hit runs just the entry's own action, and no meter.
     pub(crate) is_plain: bool,
 }
 
@@ -52,12 +52,12 @@ pub(crate) struct Outcome<'a> {
     pub action: Option<u32>,
     /// Words of its data.
     pub args: &'a [u64],
-    /// The node that follows.
+    /// The next node.
     pub next: u32,
 }
 
 impl TableState {
-    /// The default action and no entries.
+    /// Makes a table with its default action and no entries.
     pub fn new(t: &Table) -> Self {
         let mut s = Self {
             entries: Vec::new(),
@@ -74,7 +74,7 @@ impl TableState {
         s
     }
 
-    /// `None`: no action on a miss.
+    /// Sets the default action; `None`: no action on a miss.
     pub fn set_default(&mut self, t: &Table, call: Option<ActionCall>) {
         self.default_next = match &t.next {
             NextNode::HitMiss { miss, .. } => *miss,
@@ -86,23 +86,23 @@ impl TableState {
         self.default = call;
     }
 
-    /// The entry of this name.
+    /// Returns an entry by its identifier.
     pub fn entry(&self, id: EntryId) -> Option<&Entry> {
         let i = *self.by_id.get(&id)?;
         self.entries.get(i as usize)?.as_ref()
     }
 
-    /// The entry of this name.
+    /// Returns an entry by its identifier.
     pub fn entry_mut(&mut self, id: EntryId) -> Option<&mut Entry> {
         let i = *self.by_id.get(&id)?;
         self.entries.get_mut(i as usize)?.as_mut()
     }
 
-    /// `rank`: smaller wins among ternary and range entries; among equals the
-    /// older entry. `bounded`: the table's size limits the entries.
+    /// Adds an entry. Of ternary and range entries the smallest `rank` wins; of equals, the
+    /// oldest. `bounded`: the table's size limits the number of entries.
     ///
     /// # Errors
-    /// The table is full, the entry exists, or key or action do not fit.
+    /// The table is full, the entry exists, or the key or action does not fit the table.
     pub fn insert(
         &mut self,
         t: &Table,
@@ -157,7 +157,7 @@ impl TableState {
     /// Replaces the action of an entry.
     ///
     /// # Errors
-    /// No such entry, or an action of another table.
+    /// There is no such entry, or the action is not one of the table's.
     pub fn modify(&mut self, t: &Table, id: EntryId, call: ActionCall) -> Result<(), TableError> {
         if !t.action_ids.contains(&call.action) {
             return Err(TableError::BadAction);
@@ -172,7 +172,7 @@ impl TableState {
     /// Removes an entry.
     ///
     /// # Errors
-    /// No such entry.
+    /// There is no such entry.
     pub fn remove(&mut self, id: EntryId) -> Result<(), TableError> {
         let slot = self.by_id.remove(&id).ok_or(TableError::NoEntry)?;
         let entry = self
@@ -185,7 +185,7 @@ impl TableState {
         Ok(())
     }
 
-    /// Finds the entry; counts and times the hit. The slot is for [`Self::outcome`].
+    /// Finds the entry; counts and timestamps the hit. The slot is for [`Self::outcome`].
     #[inline]
     pub(crate) fn lookup(&mut self, words: &[u64], bytes: u32, now_us: u64) -> Option<u32> {
         let slot = self.index.find(&self.plan, words)?;
@@ -199,12 +199,12 @@ impl TableState {
         Some(slot)
     }
 
-    /// Choice of the entry in its action profile.
+    /// Returns the entry's choice in its action profile.
     pub(crate) fn choice(&self, slot: u32) -> Option<Choice> {
         self.entries.get(slot as usize)?.as_ref()?.choice
     }
 
-    /// The direct meter of the entry in this slot.
+    /// Returns the direct meter of the entry in this slot.
     pub fn meter(&mut self, slot: u32) -> Option<&mut Meter> {
         let e = self.entries.get_mut(slot as usize)?.as_mut()?;
         Some(&mut e.meter)

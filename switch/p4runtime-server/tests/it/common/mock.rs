@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A switch that only remembers what it was told.
+//! A mock switch that only records what it is told.
 
 use bytes::Bytes;
 use p4runtime_server::target::{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A server of a switch that only remembers, and a client on loopback.
+//! A server with a mock switch, and a client on loopback.
 
 mod mock;
 
@@ -18,7 +18,7 @@ use tonic::{Code, Status, Streaming};
 
 pub(crate) const DEVICE: u64 = 9;
 
-/// A server on a free loopback port; ends with the test's runtime.
+/// Starts a server on a free loopback port; it ends with the test's runtime.
 pub(crate) async fn server() -> (Arc<Mock>, P4RuntimeClient<Channel>) {
     let target = Arc::new(Mock {
         state: Mutex::default(),
@@ -68,7 +68,7 @@ impl Peer {
         }
     }
 
-    /// With a pipeline pushed.
+    /// Opens a stream, becomes primary and pushes a pipeline.
     pub(crate) async fn primary(client: P4RuntimeClient<Channel>) -> Self {
         Self::primary_of(client, config()).await
     }
@@ -94,7 +94,7 @@ impl Peer {
         }
     }
 
-    /// Status of the arbitration message that must come next.
+    /// Returns the status of the arbitration message, which must come next.
     pub(crate) async fn arbitration(&mut self) -> Code {
         match self.next().await.unwrap() {
             Answer::Arbitration(m) => Code::from_i32(m.status.unwrap().code),
@@ -139,7 +139,7 @@ impl Peer {
         self.client.write(request).await.map(|_| ())
     }
 
-    /// Canonical code of a single update.
+    /// Writes a single update; returns its canonical code.
     pub(crate) async fn write(&mut self, kind: Type, e: p4::entity::Entity) -> Result<(), Code> {
         self.batch(vec![update(kind, e)]).await.map_err(|status| {
             assert_eq!(status.code(), Code::Unknown, "{status:?}");
@@ -150,7 +150,7 @@ impl Peer {
         })
     }
 
-    /// Entities, or the canonical code of the refusal.
+    /// Reads entities; returns the canonical code of a refusal.
     pub(crate) async fn read(
         &mut self,
         e: p4::entity::Entity,
@@ -198,7 +198,7 @@ pub(crate) fn config() -> p4::ForwardingPipelineConfig {
     }
 }
 
-/// The program with every kind of entity.
+/// Configuration of the program with every kind of entity.
 pub(crate) fn entities() -> p4::ForwardingPipelineConfig {
     let info = include_str!("../../../../daemon/tests/data/entities/entities.p4info.txtpb");
     p4::ForwardingPipelineConfig {

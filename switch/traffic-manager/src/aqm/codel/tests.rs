@@ -9,7 +9,7 @@ use super::*;
 const MS: u64 = 1_000_000;
 const FRAME: u64 = 1514;
 
-/// A packet of a queue in which many wait.
+/// A packet of a queue with a long backlog.
 fn seen(now_ns: u64) -> Seen {
     Seen {
         now_ns,
@@ -26,8 +26,8 @@ fn codel(config: CoDelConfig) -> CoDel {
     c
 }
 
-/// RFC 8289 §3.3: the first drop comes after one interval above the target, then the gaps are
-/// the interval divided by the square root of the number of drops.
+/// RFC 8289 §3.3: the first drop comes after one interval above the target; the gaps after it
+/// are the interval divided by the square root of the number of drops.
 #[test]
 fn gaps_shrink_with_the_square_root_of_the_count() {
     let mut c = codel(CoDelConfig::default());
@@ -39,7 +39,7 @@ fn gaps_shrink_with_the_square_root_of_the_count() {
     let mut expected = 100.0 * MS as f64;
     for (n, at) in drops.iter().enumerate() {
         let late = *at as f64 - expected;
-        // Times are cut to whole ns, one for each drop.
+        // Times are truncated to whole ns, once per drop.
         let is_due = (-(n as f64) - 1.0..2.0 * step as f64).contains(&late);
         assert!(is_due, "drop {n}: {late} ns");
         expected += 100.0 * MS as f64 / ((n + 1) as f64).sqrt();
@@ -66,7 +66,7 @@ fn a_mark_takes_the_place_of_a_drop() {
         let is_first = dropping.leave(&dropped, 50 * MS) == Verdict::Drop;
         assert_eq!(is_first, verdict == Verdict::Mark, "packet {i}");
         if is_first {
-            // The next packet takes the place of the dropped one.
+            // The next packet takes the dropped packet's place.
             dropping.leave(&dropped, 50 * MS);
         }
     }
@@ -88,7 +88,7 @@ fn nonsense_is_refused() {
     }
 }
 
-/// The RFC's routines as they are written there, each with its own queue.
+/// The RFC's routines as written there, with a queue of their own.
 #[derive(Default)]
 struct Reference {
     target: u64,
@@ -157,7 +157,7 @@ impl Reference {
 }
 
 proptest! {
-    /// Loads that come and go: every packet has the fate that the RFC's code gives it.
+    /// Under loads that come and go, every packet meets the fate that the RFC's code gives it.
     #[test]
     fn fates_are_those_of_the_rfc(
         phases in prop::collection::vec((1u64..40, 1u64..40, 10u64..2000), 1..12),

@@ -16,7 +16,7 @@ fn seen(now_ns: u64) -> Seen {
     }
 }
 
-/// A controller with this probability whose delay went from `old` to `delay`, in ms.
+/// A controller with this probability, whose delay went from `old` to `delay`, in ms.
 fn pie(probability: f64, old: u64, delay: u64) -> Pie {
     Pie {
         probability,
@@ -28,7 +28,7 @@ fn pie(probability: f64, old: u64, delay: u64) -> Pie {
 }
 
 /// RFC 8033 §4.2 by hand: 0.125 · (25 - 15) ms + 1.25 · (25 - 20) ms = 0.0075, divided by the
-/// step of the table that the probability is in.
+/// table's divisor for the probability.
 #[test]
 fn a_change_is_divided_by_the_auto_tuning_table() {
     for (probability, divisor) in [
@@ -68,7 +68,7 @@ fn the_probability_grows_by_two_percent_and_stays_within_its_bounds() {
     assert!(p.probability.abs() < 1e-12);
 }
 
-/// RFC 8033 §4.2: 0.125 · (0 - 15) ms, then 2 % of what is left.
+/// RFC 8033 §4.2: 0.125 · (0 - 15) ms, then 2 % off the rest.
 #[test]
 fn without_a_queue_the_probability_decays() {
     let mut p = pie(0.5, 0, 0);
@@ -76,7 +76,7 @@ fn without_a_queue_the_probability_decays() {
     assert!((p.probability - (0.5 - 0.001_875) * 0.98).abs() < 1e-12);
 }
 
-/// RFC 8033 §4.4: for 150 ms nothing is dropped; from then on what the probability says.
+/// RFC 8033 §4.4: nothing is dropped for 150 ms; then the probability applies.
 #[test]
 fn a_burst_into_an_idle_queue_passes() {
     let mut p = Pie::new(PieConfig::default());
@@ -88,11 +88,11 @@ fn a_burst_into_an_idle_queue_passes() {
             first = first.or(Some(at));
         }
     }
-    // Ten updates, and the 85 hundredths of a drop that come first (§5.4).
+    // Ten updates, then 0.85 drops have to accumulate first (§5.4).
     let first = first.unwrap();
     assert!((150 * MS..600 * MS).contains(&first), "{first}");
     assert_eq!(p.burst_allowance_ns, 0);
-    // The last packet leaves, and the allowance comes back.
+    // The last packet leaves, and the allowance is restored.
     let empty = Seen {
         queue_bytes: 0,
         ..seen(4_000 * MS)
@@ -121,7 +121,7 @@ fn a_short_queue_and_a_low_delay_are_left_alone() {
     assert!(drops(&mut pie(0.19, 8, 50), 100_000) > 50);
 }
 
-/// RFC 8033 §5.4: neither within 0.85/p packets, nor later than 8.5/p.
+/// RFC 8033 §5.4: no drop within 0.85/p packets of the last, and none later than 8.5/p.
 #[test]
 fn drops_are_neither_too_close_nor_too_far() {
     let mut p = pie(1.0 / 128.0, 50, 50);
@@ -135,7 +135,7 @@ fn drops_are_neither_too_close_nor_too_far() {
     }
     assert!(gaps.iter().all(|g| (109..=1088).contains(g)));
     let mean = 1_000_000.0 / gaps.len() as f64;
-    // 108 packets, and a geometric gap of mean 128.
+    // 108 packets, then a geometric gap of mean 128.
     assert!((mean - 236.0).abs() < 5.0, "{mean}");
 }
 

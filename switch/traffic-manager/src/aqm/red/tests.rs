@@ -6,7 +6,7 @@ use super::*;
 
 const PACKET: u64 = 1000;
 
-/// The paper's §5: thresholds of 5 and 15 packets, 1/50.
+/// The paper's §5: thresholds of 5 and 15 packets, `max_p` of 1/50.
 fn paper(gentle: bool) -> RedConfig {
     RedConfig {
         gentle,
@@ -24,7 +24,7 @@ fn seen(queue_bytes: u64) -> Seen {
     }
 }
 
-/// In a queue whose average stays.
+/// RED at a queue whose average does not change.
 fn steady(config: RedConfig, packets: f64) -> Red {
     let mut red = Red::new(config);
     red.average_bytes = packets * PACKET as f64;
@@ -46,7 +46,7 @@ fn the_probability_at_the_papers_parameters() {
         }
     }
     assert!((at(true, 15.0) - 0.02).abs() < 1e-12);
-    // Half of the way from 1/50 to 1.
+    // Halfway from 1/50 to 1.
     assert!((at(true, 22.5) - 0.51).abs() < 1e-12);
     assert!((at(true, 30.0) - 1.0).abs() < 1e-12);
     assert!((at(false, 15.0) - 1.0).abs() < 1e-12);
@@ -75,12 +75,12 @@ fn gaps_between_drops_are_uniform() {
         .iter()
         .map(|n| (f64::from(*n) - each).powi(2) / each)
         .sum();
-    // 49 degrees of freedom: above 85 in one of a thousand.
+    // 49 degrees of freedom: exceeds 85 once in a thousand.
     assert!(chi_square < 85.0, "{chi_square}");
 }
 
-/// The paper's §6, the upper bound of w_q: with 0.001, 100 arrivals that each find one packet more bring
-/// the average from 0 to 4.88 packets.
+/// The paper's §6, the upper bound of w_q: with 0.001, 100 arrivals into a queue that grows by
+/// one packet each bring the average from 0 to 4.88 packets.
 #[test]
 fn the_average_follows_a_growing_queue_slowly() {
     let mut red = Red::new(RedConfig {
@@ -112,7 +112,7 @@ fn the_average_falls_while_the_line_is_idle() {
         (packets - 10.0 * 0.998f64.powi(500)).abs() < 1e-9,
         "{packets}"
     );
-    // Without a rate nothing ever waits.
+    // Without a rate the queue never builds up.
     red.average(&Seen {
         rate_bps: 0,
         ..seen(0)
@@ -170,7 +170,7 @@ proptest! {
         }
     }
 
-    /// At the latest the (1/p)th packet is dropped.
+    /// The (1/p)th packet is dropped at the latest.
     #[test]
     fn no_gap_is_longer_than_the_probability_allows(packets in 5.1f64..29.9, seed: u64) {
         let mut red = steady(paper(true), packets);

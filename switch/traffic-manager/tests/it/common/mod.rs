@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Small programs, and a wire that keeps what leaves.
+//! Small programs, and a wire that records the frames that leave.
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub(crate) mod senders;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Senders that react as TCP Reno does, through a switch whose port 1 is the bottleneck: one
-//! more packet each round trip, and half as many after a loss.
+//! Senders that react like TCP Reno, through a switch whose port 1 is the bottleneck: one
+//! more packet per round trip, and half as many after a loss.
 #![allow(dead_code)]
 
 use std::cmp::Reverse;
@@ -11,9 +11,9 @@ use traffic_manager::{AqmConfig, PortConfig, Switch};
 
 pub(crate) const RATE_BPS: u64 = 10_000_000;
 pub(crate) const FRAME: usize = 1226;
-/// Of a frame and 24 bytes of overhead.
+/// Time that a frame and 24 bytes of overhead take.
 pub(crate) const SERVICE_NS: u64 = 1_000_000;
-/// Without the queue.
+/// Round-trip time without queueing.
 pub(crate) const RTT_NS: u64 = 40_000_000;
 
 const TIMEOUT_NS: u64 = 1_000_000_000;
@@ -21,14 +21,14 @@ const TIMEOUT_NS: u64 = 1_000_000_000;
 struct Flow {
     window: f64,
     slow_start: bool,
-    /// Sent and not answered for: numbers and times.
+    /// Numbers and send times of unacknowledged packets.
     outstanding: VecDeque<(u32, u64)>,
     next: u32,
-    /// Losses of packets below this are answered for.
+    /// Packets below this number whose loss has been reacted to.
     recovered: u32,
 }
 
-/// Waits in the second half of a run, and packets of all of it.
+/// Waiting times in the second half of a run, and packet counts of the whole run.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub waits_ns: Vec<u64>,
@@ -50,7 +50,7 @@ impl Seen {
     }
 }
 
-/// A FIFO of `depth` packets, managed or not.
+/// A switch with a FIFO of `depth` packets, managed or not.
 pub(crate) fn bottleneck(depth: u32, aqm: Option<AqmConfig>) -> Switch {
     let mut s = echo();
     let config = PortConfig {
@@ -65,7 +65,7 @@ pub(crate) fn bottleneck(depth: u32, aqm: Option<AqmConfig>) -> Switch {
     s
 }
 
-/// `flows` senders for so long; all that left is looked at from the middle on.
+/// Runs `flows` senders for `duration_ns`; waiting times are recorded from the middle on.
 pub(crate) fn run(s: &mut Switch, flows: u8, duration_ns: u64) -> Seen {
     let mut all: Vec<Flow> = (0..flows)
         .map(|_| Flow {
@@ -110,7 +110,7 @@ pub(crate) fn run(s: &mut Switch, flows: u8, duration_ns: u64) -> Seen {
         match answer {
             Some(number) => f.answered(number),
             None => {
-                // Once a second: what had no answer for so long is lost.
+                // Once a second: packets unacknowledged for that long are lost.
                 let is_old = |(_, sent): &(u32, u64)| at - sent > TIMEOUT_NS;
                 if f.outstanding.front().is_some_and(is_old) {
                     f.answered(f.next);
@@ -134,7 +134,7 @@ pub(crate) fn run(s: &mut Switch, flows: u8, duration_ns: u64) -> Seen {
 }
 
 impl Flow {
-    /// Packets leave in order, so that those before this one are lost.
+    /// Handles an acknowledgement; packets leave in order, so earlier ones are lost.
     fn answered(&mut self, number: u32) {
         let mut lost = false;
         while let Some((first, _)) = self.outstanding.front().filter(|(n, _)| *n <= number) {

@@ -7,7 +7,7 @@ use p4_ir::TypedExpr;
 use p4_ir::{BinOp, Expr, FieldRef, UnOp, WrapOp};
 use p4_ir::{Constant, Header, HeaderRef, Primitive, Program, RegisterArray};
 
-/// Words 0 to 7 hold fields, 8 to 11 two headers, each after its validity bit.
+/// Number of words that hold fields; words 8 to 11 hold two headers, each after its validity bit.
 pub(super) const FIELDS: u32 = 8;
 pub(super) const WORDS: usize = 12;
 pub(super) const ARGS: u32 = 3;
@@ -129,7 +129,7 @@ pub(super) fn insn() -> impl Strategy<Value = Primitive> {
     ]
 }
 
-/// Two assignments to one field, of which a condition takes one.
+/// Two assignments to one field; a condition selects one of them.
 pub(super) fn diamond() -> impl Strategy<Value = Vec<Primitive>> {
     let source = || prop_oneof![any::<u64>().prop_map(Err), field().prop_map(Ok)];
     (field(), expr(), source(), source()).prop_map(|(dst, condition, yes, no)| {
@@ -153,7 +153,7 @@ pub(super) fn diamond() -> impl Strategy<Value = Vec<Primitive>> {
     })
 }
 
-/// Jumps lead forward, as many instructions as they said.
+/// A list whose jumps lead forward, past as many instructions as they say.
 pub(super) fn list() -> impl Strategy<Value = Vec<Primitive>> {
     let part = prop_oneof![
         6 => insn().prop_map(|i| vec![i]),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytecode against the primitives that it replaces, one at a time.
+//! Compares bytecode with the primitives that it replaces, executed one at a time.
 
 mod generate;
 
@@ -30,7 +30,7 @@ fn packet(words: &[u64]) -> Packet {
     }
 }
 
-/// Primitive by primitive.
+/// Executes a list primitive by primitive.
 fn reference(e: &mut Exec<'_>, list: &[Primitive], args: &[u64], p: &mut Packet) {
     let mut pc = 0;
     while let Some(i) = list.get(pc) {
@@ -101,7 +101,7 @@ fn outcome(image: &Image, words: &[u64], run: impl FnOnce(&mut Exec<'_>, &mut Pa
     }
 }
 
-/// The first four fields are read by later code; the others are temporaries.
+/// Number of fields that later code reads; the other fields are temporaries.
 const LASTING: u32 = 4;
 
 fn with_temporaries(list: &[Primitive]) -> Program {
@@ -159,8 +159,8 @@ proptest! {
     }
 }
 
-/// p4c's way to hash: into temporaries, from there into the hash. Nothing but the
-/// hash is left.
+/// p4c hashes by copying into temporaries, then hashing those. Only the hash must be
+/// left.
 #[test]
 fn temporaries_of_a_hash_are_not_written() {
     let copy = |to, from, width| Primitive::Copy {
@@ -201,7 +201,7 @@ fn temporaries_of_a_hash_are_not_written() {
     assert_ne!(bytecode.words[2], words[2]);
 }
 
-/// `while f1 != 0 { f0 = f0 + 2; f1 = f1 - 1 }`, then on.
+/// `while f1 != 0 { f0 = f0 + 2; f1 = f1 - 1 }`, then falls through.
 #[test]
 fn jumps_lead_back_too() {
     let field = |slot| FieldRef::alone(slot, 32);
