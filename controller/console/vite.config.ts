@@ -4,7 +4,7 @@ import { defineConfig, type Plugin } from 'vite';
 import { documentation, ENTRY } from './build/docs.ts';
 import { glossary } from './build/glossary.ts';
 
-/** Bundled packages whose licence has to go with them. */
+/** Bundled packages whose licence must be included. */
 const BUNDLED = [
   ['uplot', 'LICENSE'],
   ['minisearch', 'LICENSE.txt'],
@@ -35,7 +35,7 @@ export default defineConfig({
     outDir: 'dist',
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 300,
-    // The pages of the documentation take most of it, as they should.
+    // The pages of the documentation take most of the time, as expected.
     rolldownOptions: { checks: { bundlerTimings: false }, input: { index: 'index.html', [ENTRY]: 'src/docs/main.ts' } },
   },
   server: {

@@ -8,10 +8,10 @@ export default defineConfig({
     environment: 'node',
     testTimeout: 240_000,
     hookTimeout: 120_000,
-    // Each file has servers and a browser of its own: two at a time starve one another where there
-    // are two cores.
+    // Each file starts its own servers and browser: on two cores, two files at a time would starve
+    // each other.
     maxWorkers: 1,
-    // Only a failure waits this long: a machine may be slow.
+    // Only a failure waits this long, because a machine may be slow.
     expect: { poll: { timeout: 30_000 } },
   },
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The console's files as they are embedded and sent: by gzip where that makes them
-//! smaller. Where it has not been built yet there are none.
+//! Embeds the console's files as they are sent: gzip-compressed if that makes them smaller. If the
+//! console has not been built, there are none.
 
 use flate2::{Compression, write::GzEncoder};
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
         packed.write_all(&plain)?;
         let packed = packed.finish()?;
-        // Fonts and pictures are packed already.
+        // Fonts and pictures are compressed already.
         let gzip = packed.len() * 10 < plain.len() * 9;
         fs::write(out.join(i.to_string()), if gzip { packed } else { plain })?;
         let bytes = format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{i}\"))");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reasons why a run gives no estimates.
+//! Reasons why a run yields no estimates.
 
 use std::path::PathBuf;
 use tidemark_capture::CaptureError;
@@ -7,7 +7,7 @@ use tidemark_capture::CaptureError;
 /// Why a run cannot be analysed.
 #[derive(Debug, thiserror::Error)]
 pub enum AnalysisError {
-    /// No capture is there, or several.
+    /// There is no capture, or there are several.
     #[error(transparent)]
     Locate(#[from] CaptureError),
     /// The capture cannot be read.
@@ -15,24 +15,24 @@ pub enum AnalysisError {
     Capture {
         /// Directory of the capture.
         path: PathBuf,
-        /// Its fault, in words.
+        /// The problem, in words.
         error: CaptureError,
     },
-    /// The span that was asked for is not there, or makes no sense.
+    /// The requested span is not in the capture, or is invalid.
     #[error("{0}")]
     Span(String),
-    /// The capture is longer than what is held at once.
-    #[error("{path}: about {times:.0} times as many records of flows as fit; ask for a span")]
+    /// The capture is longer than what fits in memory.
+    #[error("{path}: about {times:.0} times as many flow records as fit; ask for a span")]
     TooLong {
         /// Directory of the capture.
         path: PathBuf,
-        /// Its records over those that fit.
+        /// Number of its records over the number that fits.
         times: f64,
     },
     /// The capture has no records of any link.
     #[error("nothing was read: {0}: no link has a row in the capture")]
     Nothing(PathBuf),
-    /// The link or phase that was asked for is not there.
+    /// The requested link or phase does not exist.
     #[error("{0}")]
     NotThere(String),
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A recorded run read again, by the code that estimated it live: its phases, and of each
-//! link the estimates, the advice and the verdict. Command line, console and the Python
-//! package share it.
+//! Reads a recorded run again with the code that estimated it live: its phases, and the estimates,
+//! the advice and the verdict of each link. Shared by command line, console and Python package.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The links of a run over the spans asked for: estimates, then advice and verdict.
+//! Estimates the links of a run over the requested spans, then adds advice and verdict.
 
 use crate::AnalysisError;
 use crate::loaded::Loaded;
@@ -17,32 +17,32 @@ use tidemark_rules::{Options, Targets, Traffic};
 pub struct Estimated {
     /// The link.
     pub id: LinkId,
-    /// Start of its first interval, ns of the switch's clock.
+    /// Start of the link's first interval, ns of the switch's clock.
     pub first_ns: u64,
     /// Start of the capture, Unix time.
     pub started_unix_ms: u64,
-    /// Name of the phase of the run, where it is one.
+    /// Name of the phase, if the span is a phase of the run.
     pub phase: Option<String>,
     /// The estimates.
     pub estimate: LinkEstimate,
-    /// Remark on the limits within the span, in words.
+    /// Remark on the limits within the span, in words, if there is one.
     pub limits: Option<String>,
-    /// That the capture has not all of the span asked for, in words.
+    /// Remark that the capture lacks a part of the requested span, in words.
     pub cut: Option<String>,
 }
 
-/// One link over one span, with the conclusion from its estimates.
+/// One link over one span, with the verdict from its estimates.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// The estimates.
     pub of: Estimated,
-    /// The limit to set, and why.
+    /// The advised limit, and why.
     pub advice: Advice,
-    /// The conclusion.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// Which links of a run: of what is left out all.
+/// Selects links of a run; `None` matches all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Which {
     /// Node id of the switch.
@@ -62,12 +62,12 @@ impl Which {
     }
 }
 
-/// The estimates of the links of a run that are asked for. Where no span is
-/// asked for there is one for each of `marks`, or without them one for each limit; a
-/// span that is asked for is kept, and its mix of limits is said. `run` is named in errors.
+/// Estimates the selected links of a run. If no span is requested, there is one estimate for each
+/// of `marks`, or without marks one for each limit; a requested span is kept, with a remark if it
+/// mixes limits. `run` is named in errors.
 ///
 /// # Errors
-/// No such link, or no span of it that was asked for.
+/// There is no such link, or no link has any of the requested span.
 pub fn estimated(
     loaded: &Loaded,
     run: &Path,
@@ -90,7 +90,7 @@ pub fn estimated(
         }
         let parts = match parts_of(asked, span, marks, (place, nodes.len())) {
             Ok(parts) => parts,
-            // Another link may have it.
+            // Another link may have the span.
             Err(e) => {
                 refused = Some(e);
                 continue;
@@ -124,25 +124,25 @@ pub fn estimated(
 fn no_such_link(run: &Path, spans: &Spans) -> String {
     let known: Vec<String> = spans.keys().map(ToString::to_string).collect();
     format!(
-        "{}: no such link in the capture; it has (node:port, of queues other than 0 node:port:queue): {}",
+        "{}: no such link in the capture; it has (node:port, or node:port:queue unless the queue is 0): {}",
         run.display(),
         known.join(", ")
     )
 }
 
 impl Estimated {
-    /// Whether the span is evidence of one limit; a span that mixes limits is of none.
+    /// Whether the span is evidence of a single limit; a span that mixes limits is not.
     pub fn is_pure(&self, asked: Asked) -> bool {
         self.limits.is_none() || !asked.given()
     }
 
-    /// Time of the span's start, Unix time, ms.
+    /// Returns the Unix time of the span's start, ms.
     pub fn from_unix_ms(&self) -> u64 {
         let since_ns = self.estimate.from_ns.saturating_sub(self.first_ns);
         self.started_unix_ms + since_ns / 1_000_000
     }
 
-    /// The conclusion for a traffic: these estimates, with the other limits that were tried.
+    /// Adds advice and verdict for a traffic: these estimates, with the other limits tried.
     pub fn concluded(self, traffic: &Traffic, targets: &Targets) -> Link {
         let advice = advise(traffic, targets, &Options::default());
         let verdict = Verdict::by(&advice, traffic, targets).with_curve(traffic);
@@ -155,11 +155,11 @@ impl Estimated {
 }
 
 impl Link {
-    /// The value that `analyze --json` lists and the Python package gives.
+    /// Returns the value that `analyze --json` lists and the Python package returns.
     pub fn json(&self) -> Value {
         let (e, first_ns) = (&self.of.estimate, self.of.first_ns);
         let mut v = json!(e);
-        // The mean in front, as loss_rate is; its other forms under another name.
+        // The mean comes first, like loss_rate; its parts get another name.
         v["utilisation_parts"] = v["utilisation"].take();
         v["utilisation"] = json!(e.utilisation.mean);
         v["capture_start_ns"] = json!(first_ns);

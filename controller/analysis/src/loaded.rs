@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A capture, given to an estimator as the collector would have live.
+//! Passes a capture to an estimator as the collector would have done live.
 //!
-//! All records of the span asked for are needed at once. Their memory is bounded:
-//! of a longer capture the interval records are longer, up to a tenth of a second,
-//! and what does not fit then is refused with what to do.
+//! All records of the requested span are needed at once. Their memory is bounded: a longer capture
+//! gets longer interval records, up to a tenth of a second; if it still does not fit, it is refused
+//! with a remedy.
 
 use crate::AnalysisError;
 use crate::span::{Asked, Spans};
@@ -12,30 +12,30 @@ use tidemark_capture::{CaptureError, Replay, locate};
 use tidemark_estimators::{Estimator, EstimatorConfig, LinkId};
 use tidemark_proto::telemetry::Update;
 
-/// Records of flows at once, about 0.2 KiB each.
+/// Maximum number of flow records in memory, about 0.2 KiB each.
 const MAX_FLOW_INTERVALS: u64 = 5_000_000;
-/// A record of a link, with two histograms, takes as much as so many of flows.
+/// A link record, with two histograms, takes as much memory as this many flow records.
 const LINK_INTERVAL_AS: u64 = 8;
 /// The longest interval, ms: round trips should not be much shorter.
 const LONGEST_INTERVAL_MS: u32 = 100;
 
-/// A capture that was read to its end.
+/// A capture that has been read to its end.
 pub struct Loaded {
-    /// Holds its interval records.
+    /// Estimator that holds the capture's interval records.
     pub estimator: Estimator,
     /// The span of each link.
     pub spans: Spans,
     /// Start of the capture, Unix time.
     pub started_unix_ms: u64,
-    /// Rows that are missing and the like, in words.
+    /// Remarks on missing rows and the like, in words.
     pub notes: Vec<String>,
 }
 
-/// Reads a capture, or the only one of a run's directory. Of what is not asked for, only
-/// the spans of links are kept. `told` hears how many rows of how many are read.
+/// Reads a capture, or the only one in a run's directory. Outside of the requested span, only the
+/// links' spans are kept. `told` receives the number of rows read, and of all rows.
 ///
 /// # Errors
-/// A capture that cannot be read, or that does not fit.
+/// The capture cannot be read, or does not fit.
 pub fn load(
     path: &Path,
     asked: Asked,
@@ -59,14 +59,14 @@ fn load_within(
             Read::All(mut loaded) => {
                 if factor > 1 {
                     loaded.notes.push(format!(
-                        "the capture is long: interval records are of {interval_ms} ms; a span of it is analysed finer"
+                        "the capture is long: interval records are {interval_ms} ms long; a span of it is analysed more finely"
                     ));
                 }
                 return Ok(*loaded);
             }
             Read::TooMany { share } => {
                 let longest = LONGEST_INTERVAL_MS / (interval_ms / factor).max(1);
-                // As flows have at most one record in each interval.
+                // Because flows have at most one record in each interval.
                 let needed = (f64::from(factor) * 1.1 / share.max(1e-6)).ceil();
                 let next = (needed as u32).clamp(factor + 1, longest.max(factor + 1));
                 if next > longest {
@@ -83,7 +83,7 @@ fn load_within(
 
 enum Read {
     All(Box<Loaded>),
-    /// No more records fit when this share of the rows was read.
+    /// No more records fit after this share of the rows.
     TooMany {
         share: f64,
     },
@@ -138,7 +138,7 @@ fn read(
     })))
 }
 
-/// Leaves out the records that no estimate of the span asked for needs.
+/// Drops the records that no estimate of the requested span needs.
 fn only_asked(update: &mut Update, asked: Asked, spans: &Spans, history_ns: u64) {
     if !asked.given() {
         return;
@@ -159,8 +159,8 @@ fn only_asked(update: &mut Update, asked: Asked, spans: &Spans, history_ns: u64)
     drops.retain(|d| is_needed(LinkId::new(d.node_id, d.port, d.queue), d.time_ns));
 }
 
-/// Rows that a capture lacks, and files that could not be checked, in words; it was read to
-/// its end.
+/// Describes the rows that a capture lacks and the files that could not be checked, after it was
+/// read to its end.
 ///
 /// # Errors
 /// The files cannot be read again.
@@ -190,12 +190,12 @@ mod tests {
     const FLOWS: u64 = 5;
     const SECONDS: u64 = 4;
 
-    /// A packet of each flow every 10 ms.
+    /// Writes a packet of each flow every 10 ms.
     fn capture(dir: &Path) {
         capture_without(dir, 0);
     }
 
-    /// A capture; `rows` of its second half are missing.
+    /// Writes a capture that lacks `rows` rows of its second half.
     fn capture_without(dir: &Path, rows: u64) {
         let meta = CaptureMeta {
             format: FORMAT,
@@ -234,7 +234,7 @@ mod tests {
         let loaded = load_within(&path, Asked::default(), u64::MAX, &mut |_, _| ()).unwrap();
         assert_eq!(loaded.notes.len(), 1, "{:?}", loaded.notes);
         assert!(loaded.notes[0].starts_with("7 rows of the capture are missing"));
-        // As a collector that was killed leaves it.
+        // As a killed collector leaves it.
         let meta = path.join("capture.json");
         let text = std::fs::read_to_string(&meta).unwrap();
         let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(fine.notes, Vec::<String>::new());
         let coarse = load_within(&path, whole, all / 3, &mut |_, _| ()).unwrap();
         assert!(
-            coarse.notes[0].contains("interval records are of 40 ms"),
+            coarse.notes[0].contains("interval records are 40 ms long"),
             "{:?}",
             coarse.notes
         );
@@ -278,7 +278,7 @@ mod tests {
             panic!("it does not fit");
         };
         assert!(format!("{error:#}").contains("ask for a span"), "{error:#}");
-        // A span of it fits: its last second, with the history before it of one more.
+        // A part of it fits: its last second, with one more second of history before it.
         let last = Asked {
             from_s: Some(3.9),
             ..Asked::default()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The phases that a run's own record names: `summary.json` of the demo, `run.json` of
-//! an experiment.
+//! The phases named in a run's own record: `summary.json` of the demo, `run.json` of an experiment.
 
 use serde::Deserialize;
 use std::path::Path;
@@ -11,7 +10,7 @@ use tidemark_rules::Targets;
 pub struct Mark {
     /// Its name.
     pub name: String,
-    /// On the clock of each switch in the order of their nodes; one where they share it.
+    /// Spans on the clocks of the switches, in the order of their nodes; one if they share it.
     pub spans_ns: Vec<(u64, u64)>,
 }
 
@@ -23,7 +22,7 @@ struct Record {
     config: Config,
 }
 
-/// Of the run's configuration what its advice answers.
+/// The targets in the run's configuration.
 #[derive(Default, Deserialize)]
 struct Config {
     #[serde(default)]
@@ -49,8 +48,8 @@ struct Window {
     end_ns: u64,
 }
 
-/// Name of a part that no record names: the whole run, or the part under its limit at
-/// `place` where there are `several`.
+/// Name of a part that no record names: the whole run, or the part under the limit at `place` if
+/// there are `several`.
 pub fn name_of_part(place: usize, several: bool) -> String {
     if several {
         format!("limit-{}", place + 1)
@@ -59,7 +58,7 @@ pub fn name_of_part(place: usize, several: bool) -> String {
     }
 }
 
-/// The phases of a run; none where only its capture is named, or it has no record of them.
+/// Reads the phases of a run; none if `run` is only a capture, or has no record of phases.
 pub fn marks_of_run(run: &Path, capture: &Path) -> Vec<Mark> {
     let record = record(run, capture);
     record.map_or_else(Vec::new, |r| {
@@ -67,7 +66,7 @@ pub fn marks_of_run(run: &Path, capture: &Path) -> Vec<Mark> {
     })
 }
 
-/// The targets of a run; `None` where its record has none.
+/// Reads the targets of a run; `None` if its record has none.
 pub fn targets_of_run(run: &Path, capture: &Path) -> Option<Targets> {
     record(run, capture)?.config.scenario.targets
 }
@@ -94,8 +93,8 @@ fn mark(phase: Phase) -> Option<Mark> {
 }
 
 impl Mark {
-    /// The span on the clock of a node, the `index`-th of `nodes`; `None` where the record
-    /// does not say which is whose.
+    /// Returns the span on the clock of a node, the `index`-th of `nodes`; `None` if the record
+    /// does not tell which span belongs to which node.
     pub fn span_ns(&self, index: usize, nodes: usize) -> Option<(u64, u64)> {
         match self.spans_ns.as_slice() {
             [one] => Some(*one),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which part of a capture is estimated, and under which limits.
+//! Decides which part of a capture is estimated, and under which limits.
 
 use crate::AnalysisError;
 use crate::marks::Mark;
@@ -15,14 +15,14 @@ pub type Spans = BTreeMap<LinkId, LinkSpan>;
 pub struct LinkSpan {
     /// Start of its first interval.
     pub first_ns: u64,
-    /// End of its last one.
+    /// End of its last interval.
     pub last_ns: u64,
-    /// From when which limit was reported, bytes; 0 where it is unlimited.
+    /// Limits with the time from which each was reported, bytes; 0 if unlimited.
     limits: Vec<(u64, u64)>,
 }
 
 impl LinkSpan {
-    /// Takes the next interval record of the link.
+    /// Adds the next interval record of the link.
     pub fn extend(&mut self, interval: &LinkInterval) {
         let end_ns = interval.start_ns + interval.duration_ns;
         let first = if self.last_ns == 0 {
@@ -31,14 +31,14 @@ impl LinkSpan {
             self.first_ns.min(interval.start_ns)
         };
         (self.first_ns, self.last_ns) = (first, self.last_ns.max(end_ns));
-        // Without an arrival nothing says what the limit is.
+        // Without an arrival, nothing tells the limit.
         let known = self.limits.last().map(|l| l.1);
         if interval.arrivals > 0 && known != Some(interval.limit_bytes) {
             self.limits.push((interval.start_ns, interval.limit_bytes));
         }
     }
 
-    /// Limits in force within a span, with the time from when.
+    /// Returns the limits in force within a span, with the time from which each applied.
     fn limits_within(&self, from_ns: u64, to_ns: u64) -> Vec<(u64, u64)> {
         let ends = self.limits.iter().skip(1).map(|l| l.0);
         let ends = ends.chain(std::iter::once(u64::MAX));
@@ -49,27 +49,27 @@ impl LinkSpan {
     }
 }
 
-/// The span asked for.
+/// The requested span.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Asked {
-    /// Start, seconds after the link's first interval in the capture.
+    /// Start, in seconds after the link's first interval in the capture.
     pub from_s: Option<f64>,
-    /// End, the same.
+    /// End, in seconds after the link's first interval in the capture.
     pub to_s: Option<f64>,
-    /// Start on the switch's clock, as phases give it; `from_s` goes before it.
+    /// Start on the switch's clock, as phases give it; `from_s` overrides it.
     pub from_ns: Option<u64>,
-    /// End on the switch's clock.
+    /// End on the switch's clock; `to_s` overrides it.
     pub to_ns: Option<u64>,
 }
 
 impl Asked {
-    /// Whether a span is asked for.
+    /// Whether a span is requested.
     pub fn given(self) -> bool {
         [self.from_s, self.to_s].iter().any(Option::is_some)
             || [self.from_ns, self.to_ns].iter().any(Option::is_some)
     }
 
-    /// The span of a link that begins at `first_ns`, not checked.
+    /// Returns the span of a link that begins at `first_ns`, unchecked.
     pub(crate) fn about(self, first_ns: u64) -> (u64, u64) {
         let at = |s: f64| first_ns.saturating_add((s.max(0.0) * 1e9).round() as u64);
         (
@@ -79,26 +79,26 @@ impl Asked {
     }
 }
 
-/// A part of the capture of one link that is estimated.
+/// A part of a link's capture that is estimated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Name of the phase, where it is one.
+    /// Name of the phase, if the part is one.
     pub phase: Option<String>,
     /// Start, ns of the switch's clock.
     pub from_ns: u64,
     /// End, exclusive.
     pub to_ns: u64,
-    /// Remark on its limits, in words.
+    /// Remark on its limits, in words, if there is one.
     pub limits: Option<String>,
-    /// That not all of the span asked for is in the capture.
+    /// Remark that a part of the requested span is not in the capture.
     pub cut: Option<String>,
 }
 
-/// The spans to estimate of one link, at least one. Of a span that reaches beyond the
-/// capture what is there.
+/// Returns the spans to estimate of one link, at least one. A span that reaches beyond the capture
+/// is cut.
 ///
 /// # Errors
-/// A span that is empty or beyond the capture.
+/// The span is empty, or lies outside of the capture.
 pub fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, AnalysisError> {
     let at = |s: Option<f64>, ns: Option<u64>, default: u64, name: &str| match s {
         Some(s) if !(s >= 0.0 && s.is_finite()) => Err(AnalysisError::Span(format!(
@@ -120,12 +120,12 @@ pub fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, AnalysisError
     }
     if from_ns >= link.last_ns || to_ns <= link.first_ns {
         return Err(AnalysisError::Span(format!(
-            "nothing is there of {asked_words}: {there}; ask for a span within it"
+            "the span {asked_words} is not there: {there}; ask for a span within it"
         )));
     }
     let is_cut = from_ns < link.first_ns || to_ns > link.last_ns;
     let (from_ns, to_ns) = (from_ns.max(link.first_ns), to_ns.min(link.last_ns));
-    let cut = is_cut.then(|| format!("not all of {asked_words} is there: {there}"));
+    let cut = is_cut.then(|| format!("a part of {asked_words} is missing: {there}"));
     let limits = link.limits_within(from_ns, to_ns);
     let whole = |limits| {
         vec![Part {
@@ -150,7 +150,7 @@ pub fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, AnalysisError
     });
     let ends = limits.iter().skip(1).map(|l| l.0);
     let ends = ends.chain(std::iter::once(to_ns));
-    let said = format!("{changes}: each has a span of its own");
+    let said = format!("{changes}: each has its own span");
     Ok(starts
         .zip(ends)
         .map(|(from_ns, to_ns)| Part {
@@ -163,11 +163,11 @@ pub fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, AnalysisError
         .collect())
 }
 
-/// The spans to estimate of one link: the phases that the run's record names, else as
-/// [`span_of`]. `place` is that of the link's node among `nodes`.
+/// Returns the spans to estimate of one link: the phases that the run's record names, or else those
+/// of [`span_of`]. `place` is that of the link's node among `nodes`.
 ///
 /// # Errors
-/// As [`span_of`].
+/// See [`span_of`].
 pub fn parts_of(
     asked: Asked,
     link: &LinkSpan,
@@ -200,7 +200,7 @@ pub fn parts_of(
     }
 }
 
-/// A span in words, on the switch's clock and from the first interval.
+/// Formats a span on the switch's clock, and as seconds from the first interval.
 fn words(from_ns: u64, to_ns: u64, link: &LinkSpan) -> String {
     let seconds = |ns: u64| (i128::from(ns) - i128::from(link.first_ns)) as f64 / 1e9;
     let (from_s, to_s) = (seconds(from_ns), seconds(to_ns));

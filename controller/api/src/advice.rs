@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Advice and what becomes of it.
+//! Advice, and answers about its use.
 
 use serde::{Deserialize, Serialize};
 use tidemark_advice::{Advice, Verdict};
 use tidemark_rules::{Limit, Targets};
 
-/// The advice of a link, and whether it could be applied now.
+/// The advice for a link, and whether it could be applied now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AdviceState {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port; null where reports do not tell it.
+    /// Egress port; null if reports do not tell it.
     #[serde(with = "tidemark_proto::answered_port")]
     #[schemars(with = "Option<u32>")]
     pub port: u32,
@@ -23,18 +23,18 @@ pub struct AdviceState {
     pub limit: Option<Limit>,
     /// The advice; null before the first estimate.
     pub advice: Option<Advice>,
-    /// `POST /advice/apply` would be accepted now.
+    /// Whether `POST /advice/apply` would be accepted now.
     pub can_apply: bool,
-    /// Why it would not.
+    /// Why it would be refused.
     pub why_not: Option<String>,
 }
 
-/// The conclusion on the buffer of a link.
+/// The verdict on the buffer of a link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct VerdictState {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port; null where reports do not tell it.
+    /// Egress port; null if reports do not tell it.
     #[serde(with = "tidemark_proto::answered_port")]
     #[schemars(with = "Option<u32>")]
     pub port: u32,
@@ -43,6 +43,6 @@ pub struct VerdictState {
     pub queue: u32,
     /// Targets in force.
     pub targets: Targets,
-    /// The conclusion, with its curve; null before the first estimate.
+    /// The verdict, with its curve; null before the first estimate.
     pub verdict: Option<Verdict>,
 }

@@ -7,6 +7,6 @@ use tidemark_control::Change;
 /// The last limit changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Changes {
-    /// Oldest first.
+    /// The changes, oldest first.
     pub changes: Vec<Change>,
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// An error, and its place.
+/// An error, and the field at fault.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Problem {
     /// The error and its remedy.

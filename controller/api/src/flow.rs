@@ -9,7 +9,7 @@ use tidemark_estimators::FlowEstimate;
 pub struct LinkFlow {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port; null where reports do not tell it.
+    /// Egress port; null if reports do not tell it.
     #[serde(with = "tidemark_proto::answered_port")]
     #[schemars(with = "Option<u32>")]
     pub port: u32,
@@ -24,12 +24,12 @@ pub struct LinkFlow {
 /// The flows of one link or of all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Flows {
-    /// The flows, the largest rates of each link first; of more than were asked
-    /// for, the bottlenecked before the others and short ones last.
+    /// The flows, the largest rates of each link first. If there are more than were asked for, the
+    /// bottlenecked ones are kept first and short ones last.
     pub flows: Vec<LinkFlow>,
-    /// Flows there are, listed or not.
+    /// Number of flows, listed or not.
     pub total: u64,
-    /// Offset of the next page; null after the last.
+    /// Offset of the next page; null on the last page.
     #[serde(default)]
     pub next_offset: Option<usize>,
 }

@@ -4,10 +4,10 @@
 use daemon_kit::doctor::Finding;
 use serde::{Deserialize, Serialize};
 
-/// Findings of `doctor` that the controller's own status tells.
+/// Findings of `doctor` from the controller's own status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Findings {
-    /// Of collectors, switches, links and audit log.
+    /// Findings about collectors, switches, links and audit log.
     pub findings: Vec<Finding>,
 }
 
@@ -16,18 +16,18 @@ pub struct Findings {
 pub struct HardwareDrops {
     /// Egress port.
     pub port: u32,
-    /// Since the hardware's counter was cleared, packets.
+    /// Drops since the hardware's counter was cleared, packets.
     pub drops: u64,
 }
 
-/// A switch, looked at; nothing is written to it.
+/// Result of inspecting a switch; nothing is written to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Inspection {
     /// Node id of the switch.
     pub node: u32,
-    /// One for each check; none of a switch whose driver looks at nothing beyond what
-    /// `/status` says.
+    /// One finding per check; none if the switch's driver checks nothing beyond what `/status`
+    /// says.
     pub findings: Vec<Finding>,
-    /// Of the measured ports, where the hardware counts.
+    /// Drops of the measured ports, if the hardware counts them.
     pub hardware_drops: Vec<HardwareDrops>,
 }

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller's REST interface as types.
 //!
-//! Every request, answer and server-sent event is a struct here. What an answer
-//! says of a link's traffic, advice and limits is the type that the estimators,
-//! the rules and the loop have for it; only what has another shape on the wire
-//! has a type of its own. [`operations`] lists every operation with the types that it takes and gives.
-//! The daemon's router, the command line and the OpenAPI document
-//! (`contract/openapi/tidemark-1.json`, written by `make codegen`) all
-//! come from that list. The console's TypeScript types are generated from the
-//! document.
+//! Every request, answer and server-sent event is a struct here. For a link's traffic, advice and
+//! limits, an answer uses the types of the estimators, the rules and the loop; a type is defined
+//! here only if its shape on the wire differs. [`operations`] lists every operation with the types
+//! that it takes and returns. The daemon's router, the command line and the OpenAPI document
+//! (`contract/openapi/tidemark-1.json`, written by `make codegen`) are all made from that list. The
+//! console's TypeScript types are generated from the document.
 //!
 //! Conventions of the names:
-//! * `_ns` is a time on the switch's clock of that node, the axis of its
-//!   reports; `_s` with the same name counts from the first interval that the collector
-//!   had of the link (`capture_start_ns`); `_unix_ms` is Unix time.
+//! * `_ns` is a time on the switch's clock of that node, which is the time axis of its reports;
+//!   `_s` with the same name counts from the first interval that the collector had of the link
+//!   (`capture_start_ns`); `_unix_ms` is Unix time.
 //! * `_bytes` are bytes as the queue counts them; `_bps` is bits/s.
 //! * Rates, shares and utilisations are fractions, 0 to 1.
-//! * An optional field of an answer is `null` where nothing is known. Only the
-//!   fields documented as left out are absent.
+//! * An optional field of an answer is `null` if nothing is known. Only the fields documented as
+//!   left out are absent.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One egress queue as the controller knows it now.
+//! The current state of one egress queue.
 
 use serde::{Deserialize, Serialize};
 use tidemark_advice::{Advice, Answer, Verdict};
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Limit, Targets};
 
-// Not `tidemark_estimators::LinkId`: every answer and request names the switch `node`,
-// what is measured `node_id`, as reports and stored rows do. A client that copies the
-// one into the other would find no link.
+// Not `tidemark_estimators::LinkId`: every answer and request calls the switch `node`, while
+// measurements call it `node_id`, as reports and stored rows do. A client that mixed up the two
+// names would find no link.
 /// Which egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkId {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port; null where reports do not tell it.
+    /// Egress port; null if reports do not tell it.
     #[serde(with = "tidemark_proto::answered_port")]
     #[schemars(with = "Option<u32>")]
     pub port: u32,
@@ -52,7 +52,7 @@ pub struct Recent {
     pub start_ns: u64,
     /// Bytes that left over capacity; null without a capacity.
     pub utilisation: Option<f64>,
-    /// Drops over arrivals; null without arrivals, and where no report can tell of a drop.
+    /// Drops over arrivals; null without arrivals, or if no report can show a drop.
     pub loss_rate: Option<f64>,
     /// Occupancy met by arrivals, bytes.
     pub occupancy_bytes: RecentOccupancy,
@@ -62,7 +62,7 @@ pub struct Recent {
     pub packets: u64,
     /// Packets that arrived.
     pub arrivals: u64,
-    /// Packets dropped; null where no report can tell of one.
+    /// Packets dropped; null if no report can show a drop.
     pub drops: Option<u64>,
     /// Packets marked CE.
     pub ce_marked: u64,
@@ -70,25 +70,25 @@ pub struct Recent {
     pub reports_lost: u64,
 }
 
-/// For how long the advice has asked for the same.
+/// How steady the advice has been.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Steadiness {
-    /// Enough advice has come to act on.
+    /// Whether there has been enough advice to act on.
     pub steady: bool,
-    /// Seconds in a row in which it was to raise, to lower or to keep the limit.
+    /// Consecutive seconds in which the advice was to raise, to lower, or to keep the limit.
     pub seconds: u32,
-    /// The advice uses nothing older than this.
+    /// Oldest time of the data that the advice uses.
     pub since_ns: Option<u64>,
 }
 
 /// A limit on trial: its effect is being measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Trial {
-    /// Limit to go back to.
+    /// Limit to return to.
     pub before: Option<Limit>,
     /// Limit that was set.
     pub limit: Limit,
-    /// Start of the measurement; null until telemetry tells the switch's clock.
+    /// Start of the measurement; null until the switch's clock is known from telemetry.
     pub from_ns: Option<u64>,
     /// End of the measurement, exclusive.
     pub to_ns: Option<u64>,
@@ -99,48 +99,48 @@ pub struct Trial {
 pub struct Link {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port; null where reports do not tell it.
+    /// Egress port; null if reports do not tell it.
     #[serde(with = "tidemark_proto::answered_port")]
     #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
     pub queue: u32,
-    /// Name of the port; empty when it has none.
+    /// Name of the port; empty if it has none.
     pub name: String,
-    /// Name of the node; empty when it has none.
+    /// Name of the node; empty if it has none.
     pub node_name: String,
-    /// Address of the collector that reports it.
+    /// Address of the collector that reports the link.
     pub collector: String,
-    /// Capacity on the wire, bits/s; 0 when not configured. Of a queue that shares its
-    /// port, the rate at which it was served; 0 where that is not known.
+    /// Capacity on the wire, bits/s; 0 if not configured. For a queue that shares its port, the
+    /// rate at which it was served; 0 if that is unknown.
     pub capacity_bps: u64,
     /// Bytes of a packet on the wire beyond its IP packet.
     pub wire_overhead_bytes: u32,
     /// Bytes of a packet in the queue beyond its IP packet.
     pub queue_overhead_bytes: u32,
-    /// Bytes per unit in which the switch reports occupancy.
+    /// Bytes per unit of the occupancy in the switch's reports.
     pub depth_unit_bytes: u32,
-    /// First interval that the collector had of the link.
+    /// Start of the first interval that the collector had of the link.
     pub capture_start_ns: Option<u64>,
     /// Unix time of `capture_start_ns`, ms, as well as telemetry tells; null before it.
     pub capture_start_unix_ms: Option<i64>,
-    /// Everything up to here has arrived.
+    /// Time up to which everything has arrived.
     pub now_ns: u64,
     /// Age of the newest report of the link, s; null before the first.
     pub age_s: Option<f64>,
-    /// Age of the newest report of any link of the node, s: where it is small and
-    /// `age_s` is not, the link is idle; where both are large, the switch is silent.
+    /// Age of the newest report of any link of the node, s. If it is small and `age_s` is not, the
+    /// link is idle; if both are large, the switch is silent.
     pub node_age_s: Option<f64>,
-    /// How far what has arrived of the node lies behind its clock, s: what the
-    /// collector and the way to it hold back.
+    /// How far the node's records lag behind its clock, s: the delay in the collector and on the
+    /// way to it.
     pub lag_s: Option<f64>,
-    /// The newest report is too old for advice to be applied
+    /// Whether the newest report is too old for advice to be applied
     /// (`control.max_telemetry_age_s`).
     pub stale: bool,
-    /// Limit that its reports state, bytes; null when unlimited or not reported.
+    /// Limit stated by the reports, bytes; null if unlimited or not reported.
     pub reported_limit_bytes: Option<u64>,
-    /// The last complete second; null before it, and where the switch was silent in it.
+    /// The last complete second; null before it, and if the switch was silent in it.
     pub recent: Option<Recent>,
     /// Limit as last read from the switch; null without a switch.
     pub limit: Option<Limit>,
@@ -148,45 +148,45 @@ pub struct Link {
     pub targets: Targets,
     /// Estimate over the window; null before the first.
     pub estimate: Option<LinkEstimate>,
-    /// The conclusion on its buffer, without curve; null before the first estimate.
+    /// The verdict on its buffer, without curve; null before the first estimate.
     pub verdict: Option<Verdict>,
-    /// How steady the advice was.
+    /// How steady the advice has been.
     pub steadiness: Steadiness,
-    /// Advice held steady; null before the first estimate.
+    /// The advice, held steady; null before the first estimate.
     pub advice: Option<Advice>,
     /// The limit on trial: its effect is being measured.
     #[serde(rename = "watching")]
     pub trial: Option<Trial>,
 }
 
-/// A link in brief: what an overview of many shows.
+/// A link in brief, for an overview of many links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkSummary {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port; null where reports do not tell it.
+    /// Egress port; null if reports do not tell it.
     #[serde(with = "tidemark_proto::answered_port")]
     #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
     pub queue: u32,
-    /// Name of the port; empty when it has none.
+    /// Name of the port; empty if it has none.
     pub name: String,
-    /// Name of the node; empty when it has none.
+    /// Name of the node; empty if it has none.
     pub node_name: String,
-    /// Capacity on the wire, bits/s; 0 when not configured. Of a queue that shares its
-    /// port, the rate at which it was served; 0 where that is not known.
+    /// Capacity on the wire, bits/s; 0 if not configured. For a queue that shares its port, the
+    /// rate at which it was served; 0 if that is unknown.
     pub capacity_bps: u64,
     /// Age of the newest report of the link, s; null before the first.
     pub age_s: Option<f64>,
-    /// The newest report is too old for advice to be applied.
+    /// Whether the newest report is too old for advice to be applied.
     pub stale: bool,
-    /// Limit that its reports state, bytes; null when unlimited or not reported.
+    /// Limit stated by the reports, bytes; null if unlimited or not reported.
     pub reported_limit_bytes: Option<u64>,
     /// Limit as last read from the switch; null without a switch.
     pub limit: Option<Limit>,
-    /// The last complete second; null before it, and where the switch was silent in it.
+    /// The last complete second; null before it, and if the switch was silent in it.
     pub recent: Option<Recent>,
     /// Targets in force.
     pub targets: Targets,
@@ -196,7 +196,7 @@ pub struct LinkSummary {
     pub advised_bytes: Option<u64>,
     /// Answer of the verdict on the buffer; null before the first estimate.
     pub answer: Option<Answer>,
-    /// A limit is on trial: its effect is being measured.
+    /// Whether a limit is on trial: its effect is being measured.
     #[serde(rename = "watching")]
     pub on_trial: bool,
 }
@@ -204,9 +204,9 @@ pub struct LinkSummary {
 /// A page of the links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Links {
-    /// The links by node, port and queue; their advice comes without rules.
+    /// The links by node, port and queue, with their advice but without its rules.
     pub links: Vec<Link>,
-    /// Offset of the next page; null after the last.
+    /// Offset of the next page; null on the last page.
     #[serde(default)]
     pub next_offset: Option<usize>,
 }
@@ -221,17 +221,17 @@ pub struct LimitSet {
     /// Queue of the port.
     #[serde(default)]
     pub queue: u32,
-    /// Limit before the change; null when not known.
+    /// Limit before the change; null if unknown.
     pub before: Option<Limit>,
-    /// Limit as read back from the switch; in a dry run what would be written.
+    /// Limit as read back from the switch; in a dry run, the limit that would be written.
     pub limit: Limit,
-    /// Nothing was written (`control.dry_run`).
+    /// Whether nothing was written (`control.dry_run`).
     pub dry_run: bool,
-    /// Every record of it is in the audit log; false without one.
+    /// Whether the audit log has every record of the change; false without a log.
     pub recorded: bool,
 }
 
-/// An advice that was applied.
+/// Advice that was applied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AdviceApplied {
     /// Node id of the switch.
@@ -241,15 +241,15 @@ pub struct AdviceApplied {
     /// Queue of the port.
     #[serde(default)]
     pub queue: u32,
-    /// Limit before the change; null when not known.
+    /// Limit before the change; null if unknown.
     pub before: Option<Limit>,
-    /// Limit as read back from the switch; in a dry run what would be written.
+    /// Limit as read back from the switch; in a dry run, the limit that would be written.
     pub limit: Limit,
     /// The advice that was applied.
     pub advice: Option<Advice>,
-    /// Nothing was written (`control.dry_run`).
+    /// Whether nothing was written (`control.dry_run`).
     pub dry_run: bool,
-    /// Every record of it is in the audit log; false without one.
+    /// Whether the audit log has every record of the change; false without a log.
     pub recorded: bool,
 }
 
@@ -260,8 +260,8 @@ pub struct ReportsSet {
     pub node: u32,
     /// Egress port.
     pub port: u32,
-    /// Packets leaving by the port are reported; in a dry run what was asked for.
+    /// Whether packets leaving through the port are reported; in a dry run, what was asked for.
     pub on: bool,
-    /// Nothing was written (`control.dry_run`).
+    /// Whether nothing was written (`control.dry_run`).
     pub dry_run: bool,
 }

@@ -22,8 +22,8 @@ fn settings() -> SchemaSettings {
     })
 }
 
-/// Schemas of answers. A later version may say more in them, whatever a type
-/// allows where it is read from a file, and has no defaults to fill in.
+/// Settings for the schemas of answers. They allow fields that a later version may add, even if a
+/// type forbids them when it is read from a file, and they have no defaults to fill in.
 fn answers() -> SchemaSettings {
     let open = |schema: &mut Schema| {
         schema.remove("default");
@@ -104,7 +104,7 @@ impl Visitor for Document {
     }
 }
 
-/// Name of the marker type, e.g. `GetStatus`.
+/// Returns the name of the marker type, e.g. `GetStatus`.
 fn name<O>() -> &'static str {
     let full = std::any::type_name::<O>();
     full.rsplit("::").next().unwrap_or(full)
@@ -120,7 +120,7 @@ impl Document {
         let parameters = properties.iter().map(|(name, schema)| {
             let mut schema = schema.clone();
             let description = schema.as_object_mut().and_then(|s| s.remove("description"));
-            // A parameter is there or not; it cannot be null.
+            // A parameter is present or absent; it cannot be null.
             if let Some(kind) = schema.pointer("/type/0").cloned() {
                 schema["type"] = kind;
             }
@@ -133,7 +133,7 @@ impl Document {
     }
 }
 
-/// The document.
+/// Returns the document.
 pub fn document() -> Value {
     let mut document = Document {
         answers: answers().into_generator(),
@@ -157,8 +157,8 @@ pub fn document() -> Value {
         }}),
     );
     let mut schemas = document.answers.take_definitions(true);
-    // A type of both directions has the same schema in both, or it would need
-    // two names.
+    // A type used in both directions has the same schema in both; otherwise it would need two
+    // names.
     schemas.extend(document.requests.take_definitions(true));
     json!({
         "openapi": "3.1.0",

@@ -35,7 +35,7 @@ macro_rules! operations {
 }
 
 operations! {
-    /// Controller, collectors, switches
+    /// Status of the controller, its collectors and its switches
     GetStatus: Get "/status" (Nothing, Nothing, Nothing) -> Status
     /// Every link: limit, last second, estimate, advice
     GetLinks: Get "/links" (Nothing, LinksQuery, Nothing) -> Links
@@ -47,13 +47,13 @@ operations! {
     GetDistribution: Get "/links/{node}/{port}/distribution" (LinkPath, SpanQuery, Nothing) -> Distribution
     /// Single packets from the collector's memory, as columns
     GetPackets: Get "/links/{node}/{port}/packets" (LinkPath, PacketsQuery, Nothing) -> Packets
-    /// Windows of chosen flows and their sum over time; the last 30 s by default
+    /// Congestion windows of chosen flows, and of all in sum, over time; the last 30 s by default
     GetWindows: Get "/links/{node}/{port}/windows" (LinkPath, WindowsQuery, Nothing) -> Windows
-    /// Estimates over time, as columns; all that is kept by default
+    /// Estimates over time, as columns; all that are kept by default
     GetEstimates: Get "/links/{node}/{port}/estimates" (LinkPath, SeriesQuery, Nothing) -> EstimateHistory
-    /// Flows of the window with class, rate, window, RTT
+    /// Flows in the window, with class, rate, congestion window and RTT
     GetFlows: Get "/flows" (Nothing, FlowsQuery, Nothing) -> Flows
-    /// The conclusion on a link's buffer, with its curve, or its picture
+    /// The verdict on a link's buffer, with its curve, or its picture
     GetVerdict: Get "/verdict" (Nothing, VerdictQuery, Nothing) -> VerdictState {
         const MEDIA: &'static [&'static str] = &[
             "application/json", "image/svg+xml", "image/png", "application/pdf", "text/plain",
@@ -67,9 +67,9 @@ operations! {
     GetPhases: Get "/phases" (Nothing, PhasesQuery, Nothing) -> Phases
     /// One phase
     GetPhase: Get "/phases/{name}" (PhasePath, Nothing, Nothing) -> Phase
-    /// The last limit changes with reason and outcome
+    /// The last limit changes, with reason and outcome
     GetChanges: Get "/changes" (Nothing, Nothing, Nothing) -> Changes
-    /// A switch looked at before its first run: program, mirror sessions, ports, hardware drops (BFRT)
+    /// Inspection of a switch: program, mirror sessions, ports, hardware drops (BFRT)
     GetInspection: Get "/switches/{node}/inspection" (NodePath, Nothing, Nothing) -> Inspection
     /// Findings of `doctor`: collectors, switches, links, audit log
     GetFindings: Get "/findings" (Nothing, Nothing, Nothing) -> Findings
@@ -81,9 +81,9 @@ operations! {
     SetLimit: Post "/links/{node}/{port}/limit" (LinkPath, Nothing, LimitRequest) -> LimitSet
     /// Turn the reports of a port on or off
     SetReports: Post "/links/{node}/{port}/reports" (PortPath, Nothing, ReportsRequest) -> ReportsSet
-    /// Apply the present advice; needs mode confirm or auto
+    /// Apply the current advice; needs mode confirm or auto
     ApplyAdvice: Post "/advice/apply" (Nothing, Nothing, ApplyRequest) -> AdviceApplied
-    /// Set what may be done with advice
+    /// Set how far the controller may go in applying advice
     SetMode: Post "/mode" (Nothing, Nothing, ModeRequest) -> ModeSet
     /// Set targets
     SetTargets: Post "/targets" (Nothing, Nothing, TargetsRequest) -> TargetsSet

@@ -11,7 +11,7 @@ use tidemark_estimators::LinkEstimate;
 pub enum PhaseState {
     /// Started, not ended.
     Running,
-    /// Ended; its last telemetry is on the way.
+    /// Ended; its last telemetry is on its way.
     Closing,
     /// Everything up to its end has arrived.
     Complete,
@@ -26,7 +26,7 @@ pub struct PhaseResult {
     pub estimate: Option<LinkEstimate>,
     /// The advice; null until the phase is complete.
     pub advice: Option<Advice>,
-    /// The conclusion on the buffer, with its curve; null until the phase is complete.
+    /// The verdict on the buffer, with its curve; null until the phase is complete.
     pub verdict: Option<Verdict>,
 }
 
@@ -35,7 +35,7 @@ pub struct PhaseResult {
 pub struct PhaseLink {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port; null where reports do not tell it.
+    /// Egress port; null if reports do not tell it.
     #[serde(with = "tidemark_proto::answered_port")]
     #[schemars(with = "Option<u32>")]
     pub port: u32,
@@ -46,13 +46,13 @@ pub struct PhaseLink {
     pub start_ns: u64,
     /// End of the phase, exclusive; null while it runs.
     pub end_ns: Option<u64>,
-    /// Start, seconds of the capture.
+    /// Start, in seconds of the capture.
     pub start_s: f64,
-    /// End, seconds of the capture.
+    /// End, in seconds of the capture.
     pub end_s: Option<f64>,
-    /// First interval that the collector had of the link.
+    /// Start of the first interval that the collector had of the link.
     pub capture_start_ns: u64,
-    /// Interval records received of the phase.
+    /// Number of interval records received during the phase.
     pub intervals: u64,
     /// Reports lost during the phase.
     pub reports_lost: u64,
@@ -74,13 +74,13 @@ pub struct PhaseReports {
     pub received: u64,
     /// Reports lost, from gaps in their sequence numbers.
     pub lost: u64,
-    /// Reports that came out of order by more than the collector waits.
+    /// Reports that were late by more than the collector waits.
     pub late: u64,
     /// Reports received twice.
     pub duplicate: u64,
-    /// Datagrams that are not valid reports; null where nobody counted them.
+    /// Datagrams that are not valid reports; null if nobody counted them.
     pub malformed: Option<u64>,
-    /// Datagrams that the collector's kernel dropped; null where nobody counted them.
+    /// Datagrams that the collector's kernel dropped; null if nobody counted them.
     pub kernel_drops: Option<u64>,
 }
 
@@ -89,7 +89,7 @@ pub struct PhaseReports {
 pub struct PhaseProbe {
     /// Samples received.
     pub samples: u64,
-    /// Samples lost; null where nobody counted them.
+    /// Samples lost; null if nobody counted them.
     pub lost: Option<u64>,
 }
 
@@ -128,11 +128,11 @@ pub struct Phase {
 /// The phases asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Phases {
-    /// Oldest first.
+    /// The phases, oldest first.
     pub phases: Vec<Phase>,
-    /// Phases that are kept, those not asked for included.
+    /// Number of phases that are kept, including those not asked for.
     pub kept: u64,
-    /// Phases that were forgotten for others since the start: at most 1000 are kept, and
-    /// 256 MiB of their results.
+    /// Number of phases dropped since the start to make room: at most 1000 are kept, and 256 MiB of
+    /// their results.
     pub forgotten: u64,
 }

@@ -9,14 +9,14 @@ use tidemark_rules::Goal;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Nothing {}
 
-/// How requests name a port.
+/// A port in a request.
 #[derive(schemars::JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "described, not built")]
 enum PortName {
     /// Its number.
     Number(u32),
-    /// That which no report tells.
+    /// The port of reports that do not name one.
     Unknown(Unknown),
 }
 
@@ -27,7 +27,7 @@ enum Unknown {
     Unknown,
 }
 
-/// A link in the path: `/{node}/{port}` is queue 0, `/{node}/{port}/{queue}` another.
+/// A link in the path: `/{node}/{port}` is queue 0, `/{node}/{port}/{queue}` another queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LinkPath {
     /// Node id of the switch.
@@ -64,7 +64,7 @@ pub struct PhasePath {
     pub name: String,
 }
 
-/// A link in the query. May be left out where one link is known.
+/// A link in the query. May be left out if only one link is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkQuery {
@@ -78,11 +78,12 @@ pub struct LinkQuery {
     pub queue: Option<u32>,
 }
 
-/// The link that a listener wants to hear of.
+/// The link that a listener asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventsQuery {
-    /// Node id of a switch. With it and `port`, `update` has that link alone in `links`, and every link in brief in `others`.
+    /// Node id of a switch. With `port`, `links` of `update` has only that link, and `others` every
+    /// link.
     pub node: Option<u32>,
     /// Egress port; with `node`.
     #[serde(default, with = "tidemark_proto::asked_port")]
@@ -100,11 +101,11 @@ pub struct WindowsQuery {
     pub from_ns: Option<u64>,
     /// End, exclusive; the newest by default.
     pub to_ns: Option<u64>,
-    /// Instead of a start: so many seconds before the end; 30 by default.
+    /// Length of the span before its end, in seconds, instead of a start; 30 by default.
     pub last_s: Option<f64>,
-    /// Steps are merged to at most so many; 1000 by default, at most 20000.
+    /// Maximum number of steps after merging; 1000 by default, at most 20000.
     pub max_points: Option<usize>,
-    /// Flow ids, with commas between them, at most 50; the sums are of all flows.
+    /// Flow ids, separated by commas, at most 50; the sums are over all flows.
     pub flows: Option<String>,
 }
 
@@ -120,9 +121,9 @@ pub struct FlowsQuery {
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.
     pub queue: Option<u32>,
-    /// At most so many of each link; 1000 by default, at most 10000.
+    /// Maximum number of flows of each link; 1000 by default, at most 10000.
     pub max_flows: Option<usize>,
-    /// Flows before the page, 0 by default; a page has at most 10000.
+    /// Number of flows before the page, 0 by default; a page has at most 10000.
     pub offset: Option<usize>,
 }
 
@@ -130,9 +131,9 @@ pub struct FlowsQuery {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinksQuery {
-    /// Links before the page, 0 by default.
+    /// Number of links before the page, 0 by default.
     pub offset: Option<usize>,
-    /// At most so many; 1000 by default, at most 1000.
+    /// Maximum number of links; 1000 by default, at most 1000.
     pub max_links: Option<usize>,
 }
 
@@ -148,7 +149,7 @@ pub struct PhasesQuery {
     pub port: Option<u32>,
     /// Queue of the port; 0 by default.
     pub queue: Option<u32>,
-    /// At most so many, the newest; 100 by default, at most 1000.
+    /// Maximum number of phases, the newest; 100 by default, at most 1000.
     pub max_phases: Option<usize>,
 }
 
@@ -160,11 +161,11 @@ pub struct SpanQuery {
     pub from_ns: Option<u64>,
     /// End, exclusive; the newest by default.
     pub to_ns: Option<u64>,
-    /// Instead of a start: so many seconds before the end.
+    /// Length of the span before its end, in seconds, instead of a start.
     pub last_s: Option<f64>,
 }
 
-/// The span of queries that ask for more than it.
+/// Converts queries that contain a span to [`SpanQuery`].
 macro_rules! spans {
     ($($query:ident),+) => {$(
         impl From<&$query> for SpanQuery {
@@ -189,13 +190,13 @@ pub struct SeriesQuery {
     pub from_ns: Option<u64>,
     /// End, exclusive; the newest by default.
     pub to_ns: Option<u64>,
-    /// Instead of a start: so many seconds before the end; 30 by default.
+    /// Length of the span before its end, in seconds, instead of a start; 30 by default.
     pub last_s: Option<f64>,
-    /// Steps are merged to at most so many; 1000 by default, at most 20000.
+    /// Maximum number of steps after merging; 1000 by default, at most 20000.
     pub max_points: Option<usize>,
 }
 
-/// A span of time and the most packets of it.
+/// A span of time, and the maximum number of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PacketsQuery {
@@ -203,19 +204,19 @@ pub struct PacketsQuery {
     pub from_ns: Option<u64>,
     /// End, exclusive; the newest by default.
     pub to_ns: Option<u64>,
-    /// Instead of a start: so many seconds before the end; 1 by default.
+    /// Length of the span before its end, in seconds, instead of a start; 1 by default.
     pub last_s: Option<f64>,
-    /// At most so many packets; 20000 by default, at most 200000.
+    /// Maximum number of packets; 20000 by default, at most 200000.
     pub max_packets: Option<u32>,
 }
 
-/// Which link's verdict, and in which form.
+/// The link whose verdict is asked for, and the format.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictQuery {
-    /// Node id of the switch; may be left out where one link is known.
+    /// Node id of the switch; may be left out if only one link is known.
     pub node: Option<u32>,
-    /// Egress port; the same.
+    /// Egress port; may be left out if only one link is known.
     #[serde(default, with = "tidemark_proto::asked_port")]
     #[schemars(with = "Option<PortName>")]
     pub port: Option<u32>,
@@ -225,8 +226,8 @@ pub struct VerdictQuery {
     pub format: Option<String>,
     /// Colours of the picture: `light` (default) or `dark`.
     pub theme: Option<String>,
-    /// Width of the picture within a page that has title and reason itself, px (240 to 2400); by
-    /// default it is for paper, 1200 px wide.
+    /// Width of the picture in px (240 to 2400), for a page that shows title and reason itself; by
+    /// default the picture is for paper, 1200 px wide.
     pub width: Option<u32>,
 }
 
@@ -234,12 +235,12 @@ pub struct VerdictQuery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitAction {
-    /// They are dropped.
+    /// Packets are dropped.
     DropTail,
-    /// From a threshold on they are marked CE where they are ECN-capable, else
-    /// dropped; from the limit on all are dropped.
+    /// From a threshold on, ECN-capable packets are marked CE and others dropped; from the limit
+    /// on, all packets are dropped.
     MarkCe,
-    /// There is no limit but the switch's own.
+    /// There is no limit except the switch's own.
     Unlimited,
 }
 
@@ -247,38 +248,37 @@ pub enum LimitAction {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitRequest {
-    /// Limit, bytes; not with `unlimited`. With `mark_ce` above the threshold, or
-    /// left out: only the switch's own queue depth holds then.
+    /// Limit, bytes; not with `unlimited`. With `mark_ce` it must be above the threshold; if it is
+    /// left out, only the switch's own queue depth applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Occupancy from which on packets are marked, bytes; with `mark_ce`, and only
-    /// there.
+    /// Occupancy from which packets are marked, bytes; required with `mark_ce`, refused otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold_bytes: Option<u64>,
-    /// `drop_tail` by default.
+    /// Action; `drop_tail` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<LimitAction>,
-    /// For the audit log, 1000 characters at most.
+    /// Reason, for the audit log; at most 1000 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Whether a port is to report.
+/// Whether a port reports.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportsRequest {
-    /// Packets leaving by the port are reported.
+    /// Whether packets leaving through the port are reported.
     pub on: bool,
 }
 
-/// Which advice to apply.
+/// The advice to apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApplyRequest {
-    /// Node id of the switch; may be left out where one link is known.
+    /// Node id of the switch; may be left out if only one link is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
-    /// Egress port; the same.
+    /// Egress port; may be left out if only one link is known.
     #[serde(
         default,
         with = "tidemark_proto::asked_port",
@@ -289,16 +289,16 @@ pub struct ApplyRequest {
     /// Queue of the port; 0 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<u32>,
-    /// Refuse unless the advice is still this, within 5 %.
+    /// Refuse unless the advice still has this limit, within 5 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
 
-/// Targets to set; what is left out stays as it is.
+/// Targets to set; a target that is left out stays unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetsRequest {
-    /// Node id of the switch. Without node and port: the default of all links.
+    /// Node id of the switch. Without node and port, the default of all links is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<u32>,
     /// Egress port.
@@ -312,44 +312,44 @@ pub struct TargetsRequest {
     /// Queue of the port; 0 by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<u32>,
-    /// Smallest utilisation, fraction.
+    /// Minimum utilisation, fraction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub utilisation: Option<f64>,
-    /// Largest loss rate, fraction; null = no bound.
+    /// Maximum loss rate, fraction; null = no bound.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub loss_rate: Option<Option<f64>>,
-    /// Largest queueing delay, ms; null = no bound.
+    /// Maximum queueing delay, ms; null = no bound.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub delay_ms: Option<Option<f64>>,
-    /// Order in which targets are kept when they cannot hold together.
+    /// Order in which targets are kept if not all can be met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Vec<Goal>>,
-    /// Probability with which each target is to be met, 0.5 to 0.99.
+    /// Probability with which each target must be met, 0.5 to 0.99.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Fraction inside the bounds that the advice aims at.
+    /// Fraction inside the bounds at which the advice aims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
 }
 
-/// A field that is there, be it null.
+/// Reads a field that is present, even if it is null.
 fn present<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Option<f64>>, D::Error> {
     Option::<f64>::deserialize(d).map(Some)
 }
 
-/// How far advice may be applied from now on.
+/// How far the controller may go in applying advice from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModeRequest {
-    /// Kept over restarts where a `state_file` is configured.
+    /// The mode; kept across restarts if a `state_file` is configured.
     pub mode: Mode,
 }
 
@@ -367,7 +367,7 @@ pub enum PhaseAction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseRequest {
-    /// 1 to 64 letters, digits, `-`, `_`, `.`.
+    /// Name of the phase: 1 to 64 letters, digits, `-`, `_`, `.`.
     pub name: String,
     /// The action.
     pub action: PhaseAction,

@@ -14,32 +14,32 @@ pub struct CollectorCounters {
     pub reports_received: u64,
     /// Reports lost, from gaps in their sequence numbers.
     pub reports_lost: u64,
-    /// Reports that came out of order by more than the collector waits.
+    /// Reports that were late by more than the collector waits.
     pub reports_late: u64,
     /// Reports received twice.
     pub reports_duplicate: u64,
-    /// Reports whose numbers do not go on from those before: with many of them two
+    /// Reports whose sequence numbers do not continue the earlier ones; if there are many, two
     /// exporters share an address and a `hw_id`.
     pub reports_implausible_sequence: u64,
-    /// Reports whose packet carries the metadata of its hops (INT-MD); 0 of an older collector.
+    /// Reports whose packet carries the metadata of its hops (INT-MD); 0 from an older collector.
     #[serde(default)]
     pub reports_of_hops: u64,
-    /// Nodes seen in such metadata alone: their drops and loss are null.
+    /// Nodes seen only in such metadata: their drops and loss are null.
     #[serde(default)]
     pub nodes_of_hops_alone: Vec<u32>,
-    /// Nodes as which two clocks speak at once: two exporters have the id, or someone sends a
-    /// recording. They get no advice.
+    /// Nodes whose reports come from two clocks at once: two exporters have the same id, or someone
+    /// sends a recording. They get no advice.
     #[serde(default)]
     pub nodes_of_two_clocks: Vec<u32>,
-    /// Datagrams received; null where nobody counted them.
+    /// Datagrams received; null if nobody counted them.
     pub datagrams_received: Option<u64>,
-    /// Datagrams that are not valid reports; null where nobody counted them.
+    /// Datagrams that are not valid reports; null if nobody counted them.
     pub datagrams_malformed: Option<u64>,
-    /// Datagrams that the kernel dropped because the socket was full; null where nobody counted them.
+    /// Datagrams that the kernel dropped because the socket was full; null if nobody counted them.
     pub kernel_drops: Option<u64>,
     /// Samples of the senders' TCP state.
     pub probe_samples: u64,
-    /// Samples lost; null where nobody counted them.
+    /// Samples lost; null if nobody counted them.
     pub probe_lost: Option<u64>,
     /// Packets of probed flows.
     pub join_candidates: u64,
@@ -47,7 +47,7 @@ pub struct CollectorCounters {
     pub join_matched: u64,
     /// Flows known now.
     pub flows: u64,
-    /// Flows forgotten for want of room.
+    /// Flows forgotten for lack of room.
     pub flows_evicted: u64,
     /// Rows written to the capture.
     pub capture_rows: u64,
@@ -60,13 +60,13 @@ pub struct CollectorCounters {
 pub struct Collector {
     /// Address in the configuration.
     pub address: String,
-    /// Subscribed now.
+    /// Whether the controller is subscribed now.
     pub connected: bool,
     /// Why it is not connected.
     pub problem: Option<String>,
     /// Connections made so far.
     pub connections: u64,
-    /// Identity of the collector's run; another one is another run.
+    /// Identity of the collector's run; it differs after a restart.
     pub instance: String,
     /// Version of the collector.
     pub version: String,
@@ -87,11 +87,11 @@ pub struct Collector {
 /// State of the connection to a switch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Health {
-    /// The server answers.
+    /// Whether the server answers.
     pub connected: bool,
-    /// Its writes are accepted: the controller holds the highest election id.
+    /// Whether its writes are accepted: the controller holds the highest election id.
     pub primary: bool,
-    /// A forwarding program is loaded.
+    /// Whether a forwarding program is loaded.
     pub program_loaded: bool,
     /// API version that the server states.
     pub api_version: Option<String>,
@@ -112,11 +112,11 @@ pub struct Switch {
     pub device_id: u64,
     /// Bytes per unit of the switch's limit.
     pub limit_unit_bytes: u32,
-    /// Limits can be set now.
+    /// Whether limits can be set now.
     pub ready: bool,
     /// State of the connection.
     pub health: Health,
-    /// The plan has been written since the switch came up.
+    /// Whether the plan has been written since the switch came up.
     pub provisioned: bool,
     /// Why provisioning failed last time.
     pub provision_problem: Option<String>,
@@ -127,17 +127,17 @@ pub struct Switch {
 /// The audit log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AuditLog {
-    /// There is a file (`control.audit_log`).
+    /// Whether there is a file (`control.audit_log`).
     pub file: bool,
     /// Policy for a change whose record cannot be written.
     pub policy: AuditPolicy,
-    /// Records that the file has not taken since the start.
+    /// Records that the file did not take since the start.
     pub not_written: u64,
-    /// Why it has not taken the last one; null when it has.
+    /// Why the file did not take the last record; null if it did.
     pub problem: Option<String>,
 }
 
-/// A limit that someone else wrote, while none of ours took its place.
+/// A limit that someone else wrote, and that ours has not replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Drift {
     /// Node id of the switch.
@@ -147,7 +147,7 @@ pub struct Drift {
     /// Queue of the port.
     #[serde(default)]
     pub queue: u32,
-    /// Limit that was expected: ours, else the one that was read before.
+    /// Limit that was expected: ours, or else the one that was read before.
     pub expected: Limit,
     /// Limit that was found.
     pub found: Limit,
@@ -157,23 +157,23 @@ pub struct Drift {
     pub answer: OnDrift,
 }
 
-/// A finished run that is shown in the place of a live one.
+/// A finished run that is shown instead of a live one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Recording {
     /// Directory of its capture.
     pub capture: String,
     /// Start of the capture, Unix time.
     pub started_unix_ms: u64,
-    /// End of the capture, Unix time; null when it was not closed.
+    /// End of the capture, Unix time; null if it was not closed.
     pub ended_unix_ms: Option<u64>,
-    /// Length of what was read of it, s.
+    /// Length of the part read so far, s.
     pub seconds: f64,
-    /// Part of its rows that were read, 0 to 1. From 1 on estimates and advice are
-    /// those of the whole run, or of its last limit.
+    /// Share of the rows that were read, 0 to 1. At 1, estimates and advice are those of the whole
+    /// run, or of its last limit.
     pub read_fraction: f64,
-    /// Gaps in it, in words.
+    /// Gaps in the capture, in words.
     pub notes: Vec<String>,
-    /// Why it was not read to its end; null while nothing is wrong.
+    /// Why the capture was not read to its end; null while nothing is wrong.
     pub problem: Option<String>,
 }
 
@@ -182,16 +182,16 @@ pub struct Recording {
 pub struct Status {
     /// Version of the controller.
     pub version: String,
-    /// How far advice may be applied.
+    /// How far the controller may go in applying advice.
     pub mode: Mode,
-    /// Nothing is written to any switch.
+    /// Whether nothing is written to any switch.
     pub dry_run: bool,
     /// Time since the start, s.
     pub uptime_s: f64,
     /// Sliding window of the estimates, s.
     pub window_s: f64,
-    /// Time between two estimates of a link that is only observed, s: more than 1 where there
-    /// are more links than can be estimated in a second.
+    /// Time between two estimates of a link that is only observed, s: more than 1 if there are more
+    /// links than can be estimated in a second.
     pub estimated_every_s: u32,
     /// How far back phases and series reach, s.
     pub retention_s: f64,
@@ -205,10 +205,10 @@ pub struct Status {
     pub audit: AuditLog,
     /// Limits that someone else wrote.
     pub drift: Vec<Drift>,
-    /// Why the state file was not written last; null when it was, or without one.
+    /// Why the last write of the state file failed; null if it did not, or without a file.
     pub state_problem: Option<String>,
-    /// The finished run that is shown; null of a live controller. Every request that
-    /// would change something is refused (409) where it is not null.
+    /// The finished run that is shown; null in a live controller. If it is not null, every request
+    /// that would change something is refused (409).
     pub recording: Option<Recording>,
     /// Links that have reported.
     pub links: Vec<LinkId>,

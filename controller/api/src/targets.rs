@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The operator's targets, and how far advice may be applied.
+//! The operator's targets, and the mode of applying advice.
 
 use serde::{Deserialize, Serialize};
 use tidemark_control::Mode;
@@ -10,14 +10,14 @@ use tidemark_rules::Targets;
 pub struct LinkTargets {
     /// Node id of the switch.
     pub node: u32,
-    /// Egress port; null where reports do not tell it.
+    /// Egress port; null if reports do not tell it.
     #[serde(with = "tidemark_proto::answered_port")]
     #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
     pub queue: u32,
-    /// Targets in force there.
+    /// Targets in force at the link.
     pub targets: Targets,
 }
 
@@ -26,7 +26,7 @@ pub struct LinkTargets {
 pub struct AllTargets {
     /// Targets of every link without its own.
     pub default: Targets,
-    /// Links with targets of their own.
+    /// Links with their own targets.
     pub links: Vec<LinkTargets>,
 }
 

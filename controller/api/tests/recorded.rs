@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Answers recorded from a controller are read and written again unchanged: no
-//! field is lost, renamed or of another type.
+//! Answers recorded from a controller are read and written back unchanged: no field is lost,
+//! renamed or of another type.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
 
 use serde::{Serialize, de::DeserializeOwned};

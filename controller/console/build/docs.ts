@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documentation as pages next to the console, so that the terms of the page are
-// explained without a network: docs/**/*.md becomes dist/docs/**/*.html, with the
-// pictures that the pages show and search.json.
+// Builds the documentation as pages next to the console, so that the terms of the page are
+// explained without a network: docs/**/*.md becomes dist/docs/**/*.html, with the pictures that the
+// pages show and search.json.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
@@ -15,7 +15,7 @@ import { sideBar, summary } from './summary.ts';
 
 const DOCS = fileURLToPath(new URL('../../../docs', import.meta.url));
 const SUMMARY = 'SUMMARY.md';
-/** The entry of the pages' own script, in vite.config.ts. */
+/** Name of the pages' own script, in vite.config.ts. */
 export const ENTRY = 'docs';
 
 function files(folder: string): string[] {
@@ -25,7 +25,7 @@ function files(folder: string): string[] {
   });
 }
 
-/** Every page there is, in a stable order. */
+/** All pages, in a stable order. */
 export function everyPage(): { at: string; body: Body }[] {
   const entries = read();
   const sizes = (path: string) => (existsSync(join(DOCS, path)) ? pictureSize(path, readFileSync(join(DOCS, path))) : null);
@@ -53,7 +53,7 @@ export function documentation(): Plugin {
       const emit = (fileName: string, source: string | Uint8Array) => this.emitFile({ type: 'asset', fileName: posix.join('docs', fileName), source });
       const [pages, parts] = [everyPage(), everyPart()];
       for (const { at, body: b } of pages) {
-        // `make screenshots` makes pictures with what is built here.
+        // `make screenshots` makes these pictures, with the console that is built here.
         for (const href of b.missing) this.warn(`docs/${at}: no picture ${href}`);
         const nav = sideBar(parts, at, b.headings, escaped);
         emit(at.replace(/\.md$/, '.html'), page(at, b, nav, { script: entry.fileName, styles }));

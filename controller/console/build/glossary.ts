@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/reference/glossary.md read as a table of terms. The console explains its
-// terms by it (`virtual:glossary`), and the pages of the documentation link to it.
+// Reads docs/reference/glossary.md as a table of terms. The console explains its terms with it
+// (`virtual:glossary`), and the pages of the documentation link to it.
 
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Marked, type Tokens } from 'marked';
 import type { Plugin } from 'vite';
 
-/** The page below docs/. */
+/** Path of the glossary below docs/. */
 export const GLOSSARY = 'reference/glossary.md';
 
 export interface Entry {
-  /** Its anchor on the page: its first name. */
+  /** Its anchor on the page, made from its first name. */
   id: string;
   names: string[];
   meaning: string;
 }
 
-/** The anchor of an entry; unlike a heading's it keeps capitals, since Δ is not δ. */
+/** Returns the anchor of an entry; unlike a heading's it keeps capitals, since Δ is not δ. */
 export function anchor(term: string): string {
   return (term.split(',')[0] ?? '').trim().replace(/\s+/g, '-');
 }
 
-/** Every row of its tables. Throws where a term stands twice, or has no meaning. */
+/** Returns every row of its tables. Throws if a term occurs twice or has no meaning. */
 export function entries(markdown: string): Entry[] {
   const tables = new Marked().lexer(markdown).filter((t): t is Tokens.Table => t.type === 'table');
   const found = tables.flatMap((t) =>
@@ -42,7 +42,7 @@ export function read(): Entry[] {
   return entries(readFileSync(fileURLToPath(new URL(`../../../docs/${GLOSSARY}`, import.meta.url)), 'utf8'));
 }
 
-/** The glossary as a module: what each name means, and its anchor. */
+/** Provides the glossary as a module: the meaning and the anchor of each name. */
 export function glossary(): Plugin {
   const [asked, resolved] = ['virtual:glossary', '\0virtual:glossary'];
   return {

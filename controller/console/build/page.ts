@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A page of the documentation: Markdown as HTML, with its pictures, its headings,
-// and symbols that lead to the glossary.
+// Renders a page of the documentation: Markdown to HTML, with its pictures, its headings, and
+// symbols that link to the glossary.
 
 import { posix } from 'node:path';
 import { Marked } from 'marked';
@@ -12,22 +12,22 @@ import { between, type Heading } from './summary.ts';
 export interface Body {
   title: string;
   html: string;
-  /** Every anchor in it. */
+  /** All anchors of the page. */
   ids: string[];
   /** Second-level headings. */
   headings: Heading[];
-  /** Pictures shown, as paths below docs/. */
+  /** Pictures that the page shows, as paths below docs/. */
   pictures: string[];
-  /** Pictures that are not there, as the page has them: their words stand in their place. */
+  /** Missing pictures, as the page names them: their text is shown instead. */
   missing: string[];
-  /** Links to pages, as paths below docs/ with their anchors. */
+  /** Links to other pages, as paths below docs/, with their anchors. */
   links: { page: string; id: string }[];
 }
 
-/** Width and height of a picture, CSS pixels; null where there is no such file. */
+/** Returns width and height of a picture, CSS pixels; null if there is no such file. */
 export type Sizes = (path: string) => { width: number; height: number } | null;
 
-/** The name of a heading in an address, as GitHub makes it. */
+/** Returns the anchor of a heading, as GitHub makes it. */
 export function slug(heading: string): string {
   return heading
     .replace(/<[^>]*>/g, '')
@@ -41,7 +41,7 @@ export function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 }
 
-/** Symbols outside of code: set as in print, and linked where they stand first below a heading. */
+/** Typesets symbols outside of code, and links the first of each below a heading. */
 function symbols(html: string, at: string, entries: readonly Entry[]): string {
   const byName = new Map(entries.flatMap((e) => e.names.map((n) => [n, e] as const)));
   const find = finder([...byName.keys()].filter(symbolic));
@@ -66,7 +66,7 @@ function symbols(html: string, at: string, entries: readonly Entry[]): string {
   });
 }
 
-/** A page of the documentation; `at` is its path below docs/. */
+/** Renders the body of a page; `at` is its path below docs/. */
 export function body(at: string, markdown: string, entries: readonly Entry[], sizes: Sizes): Body {
   const below = (to: string): string => posix.join(posix.dirname(at), to);
   const [pictures, missing, ids, headings, links]: [string[], string[], string[], Heading[], Body['links']] = [[], [], [], [], []];
@@ -97,7 +97,7 @@ export function body(at: string, markdown: string, entries: readonly Entry[], si
         links.push({ page, id });
         return `<a href="${escaped(path ? between(at, page) : '')}${id ? `#${escaped(id)}` : ''}">${words}</a>`;
       },
-      // A corner of a table heads nothing.
+      // An empty corner of a table is not a heading.
       tablecell(cell) {
         const content = this.parser.parseInline(cell.tokens);
         const tag = cell.header && content ? 'th' : 'td';
@@ -115,11 +115,11 @@ export function body(at: string, markdown: string, entries: readonly Entry[], si
         const to = escaped(href);
         return `<a class="picture" href="${to}"><img src="${to}" alt="${escaped(text)}" width="${size.width}" height="${size.height}" loading="lazy"></a>`;
       },
-      // Markup of the documentation itself: sub- and superscripts; marks of generated parts are not shown.
+      // HTML of the documentation itself: sub- and superscripts; marks of generated parts are not shown.
       html: ({ text }) => (/^<!--[\s\S]*-->$/.test(text.trim()) ? '' : /^<\/?(sub|sup|br)>$/.test(text.trim()) ? text : escaped(text)),
     },
   });
-  // Content wider than the screen is scrolled, by the keyboard too.
+  // Content wider than the screen scrolls, with the keyboard too.
   const html = String(marked.parse(markdown.replace(/^---\n[\s\S]*?\n---\n/, '')))
     .replaceAll('<pre>', '<pre tabindex="0">')
     .replaceAll('<table>', '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>')
@@ -134,7 +134,7 @@ export interface Assets {
   styles: readonly string[];
 }
 
-/** The whole page around a body; `nav` is its side bar. */
+/** Renders the whole page around a body; `nav` is its side bar. */
 export function page(at: string, { title, html }: Body, nav: string, { script, styles }: Assets): string {
   const up = '../'.repeat(at.split('/').length);
   const links = styles.map((s) => `<link rel="stylesheet" href="${up}${s}">`).join('');

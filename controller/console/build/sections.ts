@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages cut at their headings, as the search has them; of the glossary every line is one.
+// Cuts pages at their headings for the search; in the glossary, every line is a section.
 
 import type { Library, Section } from '../src/docs/library.ts';
 import { GLOSSARY } from './glossary.ts';
 import type { Body } from './page.ts';
 
-/** The words of HTML. */
+/** Returns the text of HTML. */
 export function words(html: string): string {
   return html
     .replace(/<\/?(a|var|sub|sup|code|em|strong)\b[^>]*>/g, '')
@@ -20,10 +20,10 @@ export function words(html: string): string {
     .trim();
 }
 
-/** Of a symbol that is set as in print: as it is typed. */
+/** Turns a typeset symbol back into the way it is typed. */
 const typed = (html: string): string => html.replace(/<var>([^<]*)<sub>([^<]*)<\/sub><\/var>/g, '$1_$2');
 
-/** The sections of one page that have words. */
+/** Returns the sections of one page that have text. */
 export function sections(at: string, body: Body): [id: string, heading: string, text: string][] {
   const html = typed(body.html);
   if (at === GLOSSARY) {

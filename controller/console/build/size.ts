@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The size that a picture is shown at, so that the text does not move when it comes.
+// Reads the size at which a picture is shown, so that the text does not move when it loads.
 
-/** CSS pixels. Throws where the file does not say. */
+/** Returns the size in CSS pixels. Throws if the file does not tell it. */
 export function pictureSize(path: string, file: Buffer): { width: number; height: number } {
   if (path.endsWith('.png') && file.subarray(1, 4).toString() === 'PNG') return { width: file.readUInt32BE(16), height: file.readUInt32BE(20) };
   const svg = /<svg\b[^>]*>/.exec(file.toString())?.[0] ?? '';

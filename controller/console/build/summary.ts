@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/SUMMARY.md, mdBook's list of pages in parts, as the side bar of every page.
+// Turns docs/SUMMARY.md, mdBook's list of pages in parts, into the side bar of every page.
 
 import { posix } from 'node:path';
 
 export interface Item {
   title: string;
-  /** Path below docs/, with .md. */
+  /** Path of the page below docs/, with .md. */
   at: string;
   children: Item[];
 }
@@ -15,7 +15,7 @@ export interface Part {
   items: Item[];
 }
 
-/** Throws on a line that is no page and no title of a part. */
+/** Parses the list. Throws on a line that is neither a page nor the title of a part. */
 export function summary(markdown: string): Part[] {
   const parts: Part[] = [{ title: '', items: [] }];
   for (const line of markdown.split('\n').slice(1)) {
@@ -35,12 +35,12 @@ export function summary(markdown: string): Part[] {
   return parts.filter((p) => p.items.length > 0);
 }
 
-/** From one page to another, both below docs/. */
+/** Returns the relative address from one page to another, both below docs/. */
 export function between(from: string, to: string): string {
   return posix.relative(posix.dirname(from), to).replace(/\.md$/, '.html');
 }
 
-/** A heading of the page that is shown. */
+/** A heading of the current page. */
 export interface Heading {
   id: string;
   html: string;
@@ -52,7 +52,7 @@ function list(items: readonly Item[], at: string, headings: readonly Heading[], 
     const link = `<a href="${escaped(between(at, i.at))}"${here ? ' aria-current="page"' : ''}>${escaped(i.title)}</a>`;
     const inside = here && headings.length > 1 ? `<ul>${headings.map((h) => `<li><a href="#${escaped(h.id)}">${h.html}</a></li>`).join('')}</ul>` : '';
     if (i.children.length === 0) return `<li>${link}${inside}</li>`;
-    // Long lists open where one reads in them.
+    // A long list is open if it contains the current page.
     const open = here || i.children.some((c) => c.at === at);
     const more = `<details${open ? ' open' : ''}><summary>All ${i.children.length}</summary>${list(i.children, at, headings, escaped)}</details>`;
     return `<li>${link}${inside}${more}</li>`;
@@ -60,7 +60,7 @@ function list(items: readonly Item[], at: string, headings: readonly Heading[], 
   return `<ul>${lines.join('')}</ul>`;
 }
 
-/** The list as it stands next to the page `at`. */
+/** Renders the list as it stands next to the page `at`. */
 export function sideBar(parts: readonly Part[], at: string, headings: readonly Heading[], escaped: (s: string) => string): string {
   return parts.map((p) => `${p.title ? `<p class="part">${escaped(p.title)}</p>` : ''}${list(p.items, at, headings, escaped)}`).join('');
 }

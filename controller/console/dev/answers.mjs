@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's answers (docs/reference/api.md) about a made-up link: recorded ones,
-// with the numbers that show this link. They are near what the formulas give for it, and
-// are not computed by the product.
+// The controller's answers (docs/reference/api.md) about a made-up link: recorded ones, with
+// numbers that match this link. The numbers are close to what the formulas give for it, but are not
+// computed by the product.
 
 import { readFileSync } from 'node:fs';
 
-/** A full frame in the queue, bytes. */
+/** Size of a full frame in the queue, bytes. */
 const M = 1514;
 
 function around(value, error, samples = 400) {
@@ -14,22 +14,22 @@ function around(value, error, samples = 400) {
 
 export const TARGETS = { utilisation: 0.98, loss_rate: 0.01, delay_ms: 30, priority: ['utilisation', 'loss', 'delay'], confidence: 0.9, margin: 0 };
 
-/** An answer that a controller gave (dev/record.mjs): what does not depend on the made-up link. */
+/** Returns a controller's answer (dev/record.mjs), where the made-up link does not matter. */
 function recorded(name) {
   return JSON.parse(readFileSync(new URL(`fixtures/${name}.json`, import.meta.url), 'utf8'));
 }
 
 const [LINK] = recorded('links').links;
 const STATUS = recorded('status');
-/** While no port has reported. */
+/** Findings while no port has reported. */
 export const FINDINGS = recorded('findings');
 const VERDICT = recorded('verdict').verdict;
 const { rules, rejected, ...ADVICE } = recorded('advice').advice;
 
-/** The advice; tests move it. */
+/** The advised limit; tests change it. */
 export const ADVISED = { bytes: 158_000 };
 
-/** With its rules where it is `full`. */
+/** Returns the advice, with its rules if `full`. */
 export function advice(link, full) {
   const { bytes } = ADVISED;
   const sizes = { limit_bytes: bytes, limit_packets: bytes / M, limit_ms: bytes / 12_500 };
@@ -125,7 +125,7 @@ export function link(l, full, ageS) {
   };
 }
 
-/** A link in an overview. */
+/** Returns a link as an overview has it. */
 export function summary(l, ageS) {
   const { node, port, queue, name, node_name, capacity_bps, age_s, stale, reported_limit_bytes, limit, recent, targets } = link(l, false, ageS);
   return {
@@ -134,7 +134,7 @@ export function summary(l, ageS) {
   };
 }
 
-/** Estimates as they would have been, every second. */
+/** Returns the estimates over time, one per second. */
 export function estimates(l, from, to, points) {
   const times = [];
   for (let t = Math.max(1000, from); t <= to; t += 1000) times.push(t);
@@ -159,7 +159,7 @@ export function adviceAnswer(l) {
   return { node: l.node, port: l.port, queue: 0, targets: TARGETS, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: advice(l, true), can_apply: true, why_not: null };
 }
 
-/** The recorded conclusion, moved to the advised limit of this link: its loss and utilisation there, and delays in proportion. */
+/** The recorded verdict, moved to the advised limit of this link: its loss and utilisation there, and delays in proportion. */
 export function verdict(l) {
   const scale = ADVISED.bytes / VERDICT.set_bytes;
   const times = (range) => Object.fromEntries(Object.entries(range).map(([name, v]) => [name, v * scale]));
@@ -187,7 +187,7 @@ export function verdict(l) {
   };
 }
 
-/** A recorded picture, of another verdict: its axis holds the advised limit of the made-up link. */
+/** A recorded picture of another verdict; its axis contains the made-up link's advised limit. */
 export function picture(width) {
   const name = width === null ? 'paper' : width < 480 ? 'phone' : 'page';
   return readFileSync(new URL(`fixtures/verdict-${name}.svg`, import.meta.url), 'utf8');
@@ -197,7 +197,7 @@ export function verdictAnswer(l) {
   return { node: l.node, port: l.port, queue: 0, targets: TARGETS, verdict: verdict(l) };
 }
 
-/** Its counters follow the number of reports. */
+/** Returns the status, whose counters follow the number of reports. */
 export function status(links, reports, ageS) {
   const [collector] = STATUS.collectors;
   const [device] = STATUS.switches;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A made-up bottleneck for developing the page without a switch: a fluid queue
-// fed by additive-increase flows, stepped every millisecond. It is not a
-// simulator to draw conclusions from.
+// A made-up bottleneck for developing the page without a switch: a fluid queue fed by
+// additive-increase flows, stepped every millisecond. It is not a simulator to draw conclusions
+// from.
 
 const FRAME = 1514;
 const STEPS_KEPT = 240_000; // four minutes
 
-/** Small deterministic generator, so that two runs look alike. */
+/** Creates a small deterministic generator, so that two runs look alike. */
 export function generator(seed) {
   let s = seed >>> 0;
   return () => {
@@ -33,7 +33,7 @@ export class SimulatedLink {
     this.lost = new Map();
     this.startUnixMs = 0;
     this.packetsKeptMs = 120_000;
-    // Spans, ms, of which the switch reported nothing.
+    // Spans in which the switch reported nothing, ms.
     this.silences = [];
   }
 
@@ -90,7 +90,7 @@ export class SimulatedLink {
     const every = Math.max(1, Math.ceil(all.length / most));
     const steps = all.filter((_, i) => i % every === every - 1);
     const sum = (w) => w.windows.reduce((a, b) => a + b, 0);
-    // A packet of each window is yet to be sent.
+    // One packet of each window is yet to be sent.
     const inFlight = (packets, flows) => (packets - flows) * FRAME;
     return {
       node: this.node, port: this.port, queue: 0, step_ns: 1e8 * every, time_ns: steps.map((w) => w.time * 1e6),
@@ -219,7 +219,7 @@ export class SimulatedLink {
   packets(fromMs, toMs, most) {
     const span = { from_ns: Math.round(fromMs * 1e6), to_ns: Math.round(toMs * 1e6) };
     const out = { node: this.node, port: this.port, queue: 0, ...span, ingress_ns: [], egress_ns: [], occupancy_bytes: [], flow_id: [], dropped: [], ip_bytes: [], cwnd: [], tcp_seq: [], ce_marked: [], truncated: false, oldest_ns: Math.max(this.now - this.packetsKeptMs, 0) * 1e6 };
-    // Only the last minutes are remembered, as in the collector.
+    // Only the last minutes are remembered, as in a collector.
     for (let t = Math.ceil(Math.max(fromMs, this.now - this.packetsKeptMs, 0)); t < Math.min(toMs, this.now); t += 1) {
       const k = t % STEPS_KEPT;
       const n = Math.round(this.outAt[k] / FRAME) + this.dropsAt[k];

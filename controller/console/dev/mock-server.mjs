@@ -20,7 +20,7 @@ import { SimulatedLink } from './link.mjs';
 
 export const TOKEN = 'mock-token';
 const DIST = join(fileURLToPath(new URL('..', import.meta.url)), 'dist');
-// As the controller sends it: controller/daemon/src/api/hosts.rs, whose test compares them.
+// As the controller sends it: a test in controller/daemon/src/api/hosts.rs compares the two.
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -39,7 +39,7 @@ function demoFlows() {
   return [...lbp, ...rest];
 }
 
-/** Starts the stand-in; resolves with its address and a way to end it. */
+/** Starts the stand-in; resolves with its address and a function that ends it. */
 export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLinks = 0, noLinks = false } = {}) {
   const links = noLinks ? [] : [
     new SimulatedLink({ node: 10, port: 5, name: 'bottleneck', capacityBps: 100e6, limitBytes: 312_500, flows: demoFlows(), seed: 7 }),
@@ -54,7 +54,7 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
   let telemetry = true;
   let age = 0;
   for (let i = 0; i < manyLinks; i += 1) {
-    // Limits of every kind: fine, too big by less and more, too small; of every eighth nothing can be said.
+    // Limits of every kind: fine, too big by less and by more, too small; one in eight cannot be judged.
     const limitBytes = [160_000, 200_000, 320_000, 100_000][i % 4];
     const l = new SimulatedLink({ node: 20 + Math.floor(i / 16), port: i % 16, name: `leaf ${i}`, capacityBps: 100e6, limitBytes, flows: demoFlows().slice(0, 2), seed: 20 + i });
     if (i % 8 === 4) l.verdict = { answer: 'cannot_say', because: 'only 2.0 s were measured; wait for 5 s' };
@@ -115,7 +115,7 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
       const to = q.has('to_ns') ? Number(q.get('to_ns')) / 1e6 : link.now;
       const from = q.has('from_ns') ? Number(q.get('from_ns')) / 1e6 : to - 1000 * Number(q.get('last_s') ?? 30);
       const points = Number(q.get('max_points') ?? 1000);
-      // The controller's levels: 10 ms while that is affordable, else 100 ms.
+      // The controller's resolutions: 10 ms while that is affordable, else 100 ms.
       const fine = (to - from) / 10 <= 8 * points;
       const level = fine ? 10 : 100;
       if (m[3] === 'series') return link.series(from, to, level * Math.max(1, Math.ceil((to - from) / level / points)));

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PNG files with at most 256 colours: a third of their bytes, the same to the eye.
+"""Reduces PNG files to 256 colours: a third of the size, the same to the eye.
 
-palette.py FROM TO    every PNG of the folder FROM, into the folder TO
+palette.py FROM TO    writes every PNG of the folder FROM to the folder TO
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ COLOURS = 256
 
 
 def shrink(source: Path, target: Path) -> None:
-    """Writes the picture; without dithering, which puts dots into plain grounds."""
+    """Writes the picture without dithering, which would put dots into plain areas."""
     with Image.open(source) as picture:
         palette = picture.convert("RGB").quantize(
             COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE

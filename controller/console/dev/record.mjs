@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const FLOWS_KEPT = 24;
 const ROUTES = ['status', 'links', 'advice', 'changes', 'verdict', 'findings'];
 
-/** Without what only takes room, most flows, and what is of this machine. */
+/** Shortens an answer: drops bulk, most flows, and what is specific to this machine. */
 function shortened(key, value) {
   if (key === 'flows' && Array.isArray(value)) return value.slice(0, FLOWS_KEPT);
   return key === 'capture_dir' ? '' : value;
@@ -30,7 +30,7 @@ for (const route of ROUTES) await save(route.replace(/\?.*/, ''), route);
 const { links } = await (await fetch(new URL('links', base))).json();
 const l = links[0];
 if (!l) throw new Error('the controller knows no link yet');
-// The picture, for paper and within a page.
+// The picture, for paper and for a page.
 for (const [name, width] of [['verdict-paper', ''], ['verdict-page', '&width=640'], ['verdict-phone', '&width=350']]) {
   const response = await fetch(new URL(`verdict?node=${l.node}&port=${l.port}&format=svg${width}`, base));
   if (!response.ok) throw new Error(`${name}: ${response.status} ${await response.text()}`);

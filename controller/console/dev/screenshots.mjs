@@ -17,7 +17,7 @@ import { chromium } from 'playwright-core';
 
 const SIZES = [[1440, 900], [1024, 768], [390, 844]];
 const [COLUMNS, ROWS] = [100, 26];
-/** Nothing moves any more, ms. */
+/** Time until nothing moves any more, ms. */
 const SETTLED = 3000;
 
 const { values: given, positionals } = parseArgs({
@@ -32,9 +32,9 @@ for (const name of positionals.length > 0 ? ['out'] : ['out', 'controller', 'run
 }
 mkdirSync(given.out, { recursive: true });
 
-/** The console of the run, and what ends it. */
+/** Starts the console of the run; returns it with a function that ends it. */
 function view() {
-  // The page says the run's path: from its folder it is the same on every machine.
+  // The page shows the run's path: relative to its folder, it is the same on every machine.
   const program = spawn(resolve(given.controller), ['view', basename(given.run), '--listen', '127.0.0.1:0'], {
     cwd: dirname(resolve(given.run)),
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -79,7 +79,7 @@ async function consoles(browser, url) {
   }
 }
 
-/** Output of `top` on a terminal of its own, its first link opened. */
+/** Returns the output of `top` in its own terminal, with its first link opened. */
 function written(url) {
   const command = `stty cols ${COLUMNS} rows ${ROWS}; exec '${resolve(given.controller)}' top --controller ${url}`;
   const program = spawn('script', ['-qefc', command, '/dev/null'], { env: { ...process.env, TERM: 'xterm-256color' } });
@@ -92,7 +92,7 @@ function written(url) {
     program.once('exit', (code) => failed(new Error(`top ended with ${code}: ${out}`)));
     setTimeout(() => program.stdin.write('\r'), SETTLED);
     setTimeout(() => {
-      // Before it puts the terminal back.
+      // Before the program restores the terminal.
       done(out);
       program.stdin.write('q');
     }, 2 * SETTLED);
@@ -123,11 +123,11 @@ async function terminal(browser, url) {
   });
 }
 
-/** The beginning of a file that a program wrote. */
+/** Takes a picture of the beginning of a file that a program wrote. */
 async function file(browser, path, name, size) {
   readFileSync(path);
   await shown(browser, size, 'light', async (page) => {
-    // A notebook's page asks for scripts of the network that its cells do not need.
+    // A notebook's page loads scripts from the network, which its cells do not need.
     await page.route(/^https?:/, (route) => route.abort());
     await page.goto(pathToFileURL(resolve(path)).href);
     await page.waitForTimeout(SETTLED);

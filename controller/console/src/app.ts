@@ -30,13 +30,13 @@ export class App {
   private readonly holding: Holding;
   private readonly panels: Panel[];
   private drawing = false;
-  /** The port whose history was asked for. */
+  /** The port whose history was requested. */
   private arrived = '';
-  /** The port of a finished run that is shown as a whole. */
+  /** The port of a finished run that is shown in full. */
   private whole = '';
   /** Whether a finished run is shown; null until it is known. */
   private recorded: boolean | null = null;
-  /** The part of the address that says what is shown, as last written or gone to. */
+  /** The fragment of the address, as last written or visited. */
   private hash = location.hash;
   /** View that the address asks for and that is not shown yet. */
   private wanted: Address | null = null;
@@ -86,7 +86,7 @@ export class App {
     this.goTo(parseAddress(location.hash));
   }
 
-  /** Of the port shown every second all is told, of the others what the overview shows. */
+  /** Address of the events: the shown port in full, others as in the overview. */
   private stream(): URL {
     const at = new URL('events', API);
     const [node, port, queue] = this.state.selected.split(':');
@@ -133,8 +133,8 @@ export class App {
   }
 
   /**
-   * A finished run has taken the place of a live link at this address, or the other way round,
-   * as when `tidemark demo --replay` has ended: nothing that the page holds is of it.
+   * Reloads the page if a finished run has replaced a live link at this address, or vice versa, as
+   * when `tidemark demo --replay` has ended: nothing that the page holds is valid for it.
    */
   private turn(): boolean {
     if (!this.state.status) return false;
@@ -155,7 +155,7 @@ export class App {
       this.select(linkKey(first));
       return;
     }
-    // A port that was asked for and is not there: any other.
+    // If the requested port does not exist, show another one.
     if (!this.state.link && first && !overview.some((l) => linkKey(l) === this.state.selected)) this.select(linkKey(first));
     this.arrive();
     this.showRun();
@@ -165,7 +165,7 @@ export class App {
     if (overview.length > 1) void this.fetching.trails();
   }
 
-  /** Once a finished run was read, what it came to, and all of it in the charts. */
+  /** Once a finished run has been read, shows its results, and all of it in the charts. */
   private showRun(): void {
     const link = this.state.link;
     const whole = this.state.status?.finished?.read === 1;
@@ -216,7 +216,7 @@ export class App {
     this.draw();
   }
 
-  /** Address of the view shown. */
+  /** Returns the address of the current view. */
   private address(): Address {
     const s = this.state;
     const zero = (s.link?.startNs ?? 0) / 1e9;
@@ -224,14 +224,14 @@ export class App {
       link: s.selected || null,
       window: s.window === WINDOWS[1] ? null : s.window,
       span: s.held && s.link ? [zero + s.held.from, zero + s.held.to] : null,
-      // A held span has its flows, also those that nobody picked: its picture is the same after a reload.
+      // A held span keeps its flows, even unpicked ones: its picture is the same after a reload.
       flows: s.pickedFlows ? [...s.pickedFlows] : s.held && s.chosen.length > 0 ? [...s.chosen] : null,
     };
   }
 
-  /** The address of what is shown stands in the browser's address bar. */
+  /** Writes the address of the current view to the browser's address bar. */
   private showAddress(): void {
-    // Another than was written here: it is gone to in a moment, and not written over.
+    // The address was changed elsewhere: it is about to be visited and must not be overwritten.
     if (!this.state.link || this.wanted || location.hash !== this.hash) return;
     const hash = formatAddress(this.address());
     if (location.hash !== hash) history.replaceState(null, '', hash || location.pathname);
@@ -244,7 +244,7 @@ export class App {
     this.draw();
   }
 
-  /** The newest of a live link; all of a finished run. */
+  /** Shows the newest data of a live link, or all of a finished run. */
   private follow(): void {
     const link = this.state.link;
     if (this.state.status?.finished && link) {
@@ -276,7 +276,7 @@ export class App {
     });
   }
 
-  /** Draws once per frame however many changes came in. */
+  /** Draws once per frame, however many changes came in. */
   private draw(): void {
     if (this.drawing) return;
     this.drawing = true;

@@ -8,7 +8,7 @@ import { limitText, place } from './model/links';
 import type { AdviceState, Link } from './model/types';
 import type { NewTargets } from './views/panel';
 
-/** Posts with the operator's token and keeps it when it was accepted. */
+/** Posts with the operator's token, and keeps the token if it was accepted. */
 async function change<R extends '/advice/apply' | '/targets'>(
   route: R,
   body: Posts[R]['body'],
@@ -25,7 +25,7 @@ async function change<R extends '/advice/apply' | '/targets'>(
       token.clear();
       throw new Error('The controller does not accept this token.');
     }
-    // Refused for another reason: the token was right.
+    // Refused for another reason, so the token was right.
     if (e instanceof ApiError && e.status > 0) token.set(secret);
     if (e instanceof ApiError && e.status === 409 && e.field === 'bytes') {
       poll();

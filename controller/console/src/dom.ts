@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few helpers that make DOM code short. Text is only ever set as text, so
-// nothing that arrives from the network can become markup.
+// A few helpers that keep DOM code short. Text is only ever set as text, so nothing that arrives
+// from the network can become markup.
 
 import { pieces } from './format/typeset';
 
@@ -8,7 +8,7 @@ type Value = string | number | boolean | null | undefined;
 type Attributes = Record<string, Value | ((e: Event) => void)>;
 export type Child = Node | string | null | undefined;
 
-/** Creates an element; attributes with null/undefined/false are left out, functions such as `onclick` listen. */
+/** Creates an element; null/undefined/false attributes are left out, functions such as `onclick` listen. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -17,7 +17,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** Creates an SVG element, likewise. */
+/** Creates an SVG element, in the same way. */
 export function svg<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -35,7 +35,7 @@ function fill<E extends Element>(e: E, attributes: Attributes, children: Child[]
   return e;
 }
 
-/** Sets or removes an attribute, only when it changes. */
+/** Sets or removes an attribute, but only if it changes. */
 export function attr(e: Element, name: string, value: Value): void {
   if (value == null || value === false) {
     if (e.hasAttribute(name)) e.removeAttribute(name);
@@ -50,28 +50,28 @@ export function variable(e: HTMLElement, name: string, value: string): void {
   if (e.style.getPropertyValue(name) !== value) e.style.setProperty(name, value);
 }
 
-/** Sets the text, only when it changes: an unchanged page is not repainted. */
+/** Sets the text, but only if it changes: an unchanged page is not repainted. */
 export function text(e: Element, value: string): void {
   if (e.textContent !== value) e.textContent = value;
 }
 
 const written = new WeakMap<Element, string>();
 
-/** Like `text`, with symbols such as N_b set as symbols. */
+/** Like `text`, but typesets symbols such as N_b. */
 export function prose(e: Element, value: string): void {
   if (written.get(e) === value) return;
   written.set(e, value);
   e.replaceChildren(...pieces(value).map((p) => (p.sub ? symbol(p.text, p.sub) : p.text)));
 }
 
-/** A symbol with a subscript: T<sub>e</sub>. */
+/** Returns a symbol with a subscript: T<sub>e</sub>. */
 export function symbol(base: string, sub?: string): HTMLElement {
   return h('var', { class: 'symbol' }, base, sub ? h('sub', {}, sub) : null);
 }
 
 /**
- * Makes the children of `parent` exactly one element per item, reusing the
- * elements of items that stay, so that focus, hover and scroll survive updates.
+ * Makes the children of `parent` exactly one element per item, and reuses the elements of items
+ * that stay, so that focus, hover and scroll survive updates.
  */
 export function keyed<T, E extends Element>(
   parent: Element,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fetches what the event stream does not bring: series, distribution, advice,
-// counters.
+// Fetches everything that the event stream does not carry: series, distribution, advice, counters.
 
 import { adviceState } from './api/advice';
 import { get } from './api/client';
@@ -31,7 +30,7 @@ export class Fetching {
     private readonly isLive: () => boolean,
   ) {}
 
-  /** Fetches what is new of the chosen port, at the resolution of the window. */
+  /** Fetches new data of the chosen port, at the resolution of the window. */
   async series(): Promise<void> {
     const s = this.state;
     const link = s.link;
@@ -44,7 +43,7 @@ export class Fetching {
       const query = target.query(link.startNs, link.now);
       if (!query) return;
       target.add(series(await get('/links/{node}/{port}/series', place(link), { ...query }), link.startNs));
-      // Shown only when it is there: no blank chart while it loads.
+      // Shown only when it has arrived: no blank chart while it loads.
       if (recording === s.recording && key === s.selected) {
         s.recording = target;
         this.draw();
@@ -57,7 +56,7 @@ export class Fetching {
     if (!s.recording.matches(s.window) && key === s.selected && this.isLive()) void this.series();
   }
 
-  /** The last minutes of the queues in the table of ports, of one port after another. */
+  /** Fetches the last minutes of the queues in the table of ports, one port after another. */
   async trails(): Promise<void> {
     const { trails, overview } = this.state;
     if (this.loadingTrails) return;
@@ -69,13 +68,13 @@ export class Fetching {
         trails.recall(linkKey(port), series(answer, 0));
       }
     } catch {
-      // They come by and by.
+      // The remaining ports are asked for again later.
     } finally {
       this.loadingTrails = false;
     }
   }
 
-  /** Windows of the chosen flows: what is new, all of it where others were chosen. */
+  /** Fetches windows of the chosen flows: new steps, or all if other flows were chosen. */
   async windows(): Promise<void> {
     const s = this.state;
     const link = s.link;
@@ -101,7 +100,7 @@ export class Fetching {
     }
   }
 
-  /** The estimates that the controller keeps of the chosen port. */
+  /** Fetches the estimates that the controller keeps of the chosen port. */
   async history(): Promise<void> {
     const s = this.state;
     const link = s.link;
@@ -112,11 +111,11 @@ export class Fetching {
       s.setHistory(estimateHistory(answer, link.startNs));
       this.draw();
     } catch {
-      // An older controller keeps none: it begins here.
+      // An older controller keeps none: the history begins now.
     }
   }
 
-  /** Advice, counters, distribution of the chosen port. */
+  /** Fetches advice, counters and distribution of the chosen port. */
   async poll(): Promise<void> {
     if (this.polling) {
       this.pollAgain = true;
@@ -147,7 +146,7 @@ export class Fetching {
     ];
   }
 
-  /** Named spans, with what was estimated over each at the port shown. */
+  /** Fetches the named spans, with the estimates over each at the port shown. */
   async phases(): Promise<void> {
     const link = this.state.link;
     if (!link) return;
@@ -157,7 +156,7 @@ export class Fetching {
       this.state.phases = phases(answer);
       this.draw();
     } catch {
-      // They come with the next one that starts or ends.
+      // They come with the next phase that starts or ends.
     }
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A span that the operator holds: its finest series, its distribution, its
-// windows, and its packets, shown or kept for a closer look.
+// A span that the operator holds: its finest series, its distribution, its windows, and its
+// packets, which are shown or kept for a closer look.
 
 import { get } from './api/client';
 import { distribution, packets, series, spanOf, windows } from './api/over-time';
@@ -26,7 +26,7 @@ export class Holding {
     private readonly draw: () => void,
   ) {}
 
-  /** Holds a span: its finest series, its distribution, its packets. */
+  /** Holds a span, and fetches its finest series, its distribution and its packets. */
   async hold(from: number, to: number): Promise<void> {
     const link = this.state.link;
     if (!link || !(to > from)) return;
@@ -37,13 +37,13 @@ export class Holding {
     }
     const short = to - from <= PACKET_SPAN;
     const note = short ? 'Held. Reading packets.' : LONG;
-    // Until its own series is there, the live one shows that span.
+    // Until the span's own series has arrived, the previous one shows it.
     const before = this.state.held;
     const held: Held = { from, to, recording: before?.recording ?? null, distribution: before?.distribution ?? null, packets: null, packetsDistribution: null, note, windows: before?.windows ?? null };
     this.state.held = held;
     this.draw();
     const closest = floor ? ` This is the closest zoom, ${MIN_SPAN * 1000} ms.` : '';
-    // Of what cannot be read that which is already there stays.
+    // If something cannot be read, the data that is already there stays.
     await Promise.allSettled([this.series(link, held), this.windows(link, held), short ? this.packets(link, held, closest) : this.keepPackets(link, held)]);
   }
 
@@ -60,10 +60,10 @@ export class Holding {
     this.draw();
   }
 
-  /** Windows of the chosen flows within the held span. */
+  /** Fetches the windows of the chosen flows within the held span. */
   private async windows(link: Link, held: Held): Promise<void> {
     const flows = this.state.chosen;
-    // A little around it: a line needs its ends.
+    // With a margin: a line needs its ends.
     const around = { from: held.from - 1, to: held.to + 1 };
     const answer = await get('/links/{node}/{port}/windows', place(link), { ...spanOf(link, around), max_points: 1000, flows: flows.join(',') });
     const record = new WindowRecord(flows);
@@ -78,9 +78,9 @@ export class Holding {
   }
 
   /**
-   * Reads the packets of a span too long to show them, so that they can be shown
-   * when the collector has forgotten them. It goes on at a closer zoom, and ends
-   * where another long span is held, or none.
+   * Reads the packets of a span too long to show them, so that they can be shown after the
+   * collector has forgotten them. Continues while the view zooms in, and ends when another long
+   * span is held, or none.
    */
   private async keepPackets(link: Link, held: Held): Promise<void> {
     // The files of a finished run forget nothing.

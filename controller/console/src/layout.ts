@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every panel with its place on the page.
+// Places every panel on the page.
 
 import { attr, h } from './dom';
 import { AdviceView } from './views/advice';
@@ -16,7 +16,7 @@ import { Rules } from './views/rules';
 import { Start } from './views/start';
 import { VerdictView } from './views/verdict';
 
-/** Makes every panel and appends it to the page. */
+/** Creates every panel and appends it to the page. */
 export function layOut(root: HTMLElement, actions: Actions): Panel[] {
   const panels: Panel[] = [];
   const put = (Kind: new (actions: Actions) => Panel): HTMLElement => {
@@ -24,7 +24,7 @@ export function layOut(root: HTMLElement, actions: Actions): Panel[] {
     panels.push(panel);
     return panel.element;
   };
-  // On the page first: its text brings the font that the charts draw with.
+  // On the page first: its text loads the font that the charts draw with.
   root.append(put(Header), put(Health), put(VerdictView));
   // Without a port there is nothing to draw.
   panels.push({ element: root, update: (s) => attr(root, 'data-empty', s.link === null) });

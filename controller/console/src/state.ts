@@ -16,14 +16,14 @@ import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, Link, Pa
 import { type EstimateColumn, estimateColumns, estimateRow } from './model/estimates';
 import type { Shown, Snapshot } from './views/panel';
 
-/** Rows of history of the estimates of the port shown: an hour at one per second, and as many from before. */
+/** Rows in the history of the shown port's estimates: an hour at one per second, and as many before. */
 const ESTIMATE_ROWS = 7200;
-/** Memory for the packets of what was held, bytes: two million, four minutes of 100 Mb/s in full packets. */
+/** Memory for the packets of held spans, bytes: two million, four minutes of 100 Mb/s in full packets. */
 const PACKET_MEMORY = 88e6;
-/** Changes listed. */
+/** Maximum number of changes listed. */
 const MOST_CHANGES = 100;
 
-/** A span that the operator holds, and what was fetched of it. */
+/** A span that the operator holds, and the data fetched for it. */
 export interface Held {
   from: number;
   to: number;
@@ -42,7 +42,7 @@ export class State {
   recording = new Recording(30);
   advice: AdviceState | null = null;
   rules: readonly Rule[] = [];
-  /** Of the verdict: what to expect over the limit. */
+  /** Curve of the verdict: the expected outcome over the limit. */
   curve: CurvePoint[] = [];
   status: Status | null = null;
   phases: readonly Phase[] = [];
@@ -51,25 +51,25 @@ export class State {
   /** Width of the live window, seconds. */
   window = 30;
   held: Held | null = null;
-  /** Of the last while. */
+  /** Distribution over the last seconds. */
   distribution: Distribution | null = null;
   readonly counters = new CounterWindow();
   readonly limits = new LimitWatch();
   /** Queue of every port over the last minutes. */
   readonly trails = new Trails();
   readonly shelf = new PacketShelf(Math.floor(PACKET_MEMORY / PACKET_BYTES));
-  /** Flows chosen by the operator; null while nobody has. */
+  /** Flows chosen by the operator; null if none was chosen. */
   private picked: string[] | null = null;
   private first: string[] = [];
   windows = new WindowRecord([]);
-  /** Estimates of the port shown; null until its history was read. */
+  /** Estimates of the port shown; null until its history has been read. */
   history: Series<EstimateColumn> | null = null;
 
   get link(): Link | null {
     return this.links.find((l) => linkKey(l) === this.selected) ?? null;
   }
 
-  /** Chooses a port and clears what was shown of the previous one. */
+  /** Chooses a port, and clears the data of the previous one. */
   select(key: string): void {
     this.selected = key;
     this.advice = null;
@@ -80,7 +80,7 @@ export class State {
     this.forget();
   }
 
-  /** Clears all that has a time. */
+  /** Clears everything that has a time. */
   private forget(): void {
     this.history = null;
     this.recording = new Recording(this.window);
@@ -90,10 +90,10 @@ export class State {
     this.held = null;
   }
 
-  /** Flows whose windows are shown. */
+  /** Returns the flows whose windows are shown. */
   get chosen(): string[] {
     if (this.picked) return this.picked;
-    // The first choice stays while its flows are there, though others grow larger.
+    // The first choice stays as long as its flows exist, even if others grow larger.
     const flows = this.link?.estimate?.flows ?? [];
     const still = this.first.length > 0 && this.first.every((id) => flows.some((f) => f.id === id));
     if (!still && flows.length > 0) this.first = firstChoice(flows);
@@ -104,12 +104,12 @@ export class State {
     this.picked = ids.slice(-MOST_CHOSEN);
   }
 
-  /** The operator's choice of flows, for the address of the page. */
+  /** Returns the operator's choice of flows, for the address of the page. */
   get pickedFlows(): readonly string[] | null {
     return this.picked;
   }
 
-  /** Takes the links of this second, and all of them in brief. */
+  /** Takes the links of this second in full, and all links in brief. */
   update(links: Link[], overview: Brief[], nowMs: number): void {
     this.trails.add(overview, nowMs);
     for (const l of links) {
@@ -118,7 +118,7 @@ export class State {
     }
     this.links = links;
     this.overview = overview;
-    // The advice of this second; its rules come with the next poll.
+    // The update has this second's advice without its rules, which come with the next poll.
     const brief = this.link?.advice;
     if (this.advice && brief) this.advice = { ...this.advice, advice: { ...brief, rules: [...this.rules] } };
   }
@@ -136,7 +136,7 @@ export class State {
     if (state && state.advice.rules.length > 0) this.rules = state.advice.rules;
   }
 
-  /** Takes the controller's history of estimates; newer ones stay. */
+  /** Takes the controller's history of estimates; newer estimates stay. */
   setHistory(rows: readonly EstimateRow[]): void {
     const since = this.history;
     const s = new Series(estimateColumns(), ESTIMATE_ROWS);
@@ -147,10 +147,10 @@ export class State {
     this.history = s;
   }
 
-  /** Adds the estimates of this second of the port shown; those of a finished run are of all of it. */
+  /** Adds this second's estimates of the port shown; those of a finished run cover all of it. */
   private remember(l: Link): void {
     if (!l.estimate || linkKey(l) !== this.selected || !this.status || this.status.finished) return;
-    // Another zero of time: the switch or the collector restarted.
+    // Time has another zero: the switch or the collector restarted.
     const known = this.link;
     const last = this.history?.lastTime ?? null;
     if ((last !== null && l.estimate.to < last - 1) || (known && known.startNs !== l.startNs)) this.forget();
@@ -162,7 +162,7 @@ export class State {
   private shown(link: Link | null): Shown {
     const held = this.held;
     const now = this.recording.series.lastTime ?? link?.now ?? 0;
-    // In its first seconds a record fills from the left.
+    // In its first seconds, a record fills from the left.
     const to = held?.to ?? Math.max(this.window, now + this.recording.step);
     return {
       recording: held?.recording ?? this.recording,
@@ -177,7 +177,7 @@ export class State {
     };
   }
 
-  /** State that the panels show now. */
+  /** Returns the state that the panels show now. */
   snapshot(fresh: Freshness): Snapshot {
     const link = this.link;
     const chosen = this.chosen;

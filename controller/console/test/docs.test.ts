@@ -69,7 +69,7 @@ describe('the glossary', () => {
     const at = made(GLOSSARY, '# G\n\n| term | meaning |\n|---|---|\n| Δ | N_b |\n| δ | b |\n| dead band | c |');
     expect(at.ids).toEqual(['g', 'Δ', 'δ', 'dead-band']);
     expect(at.html).toContain('<td id="Δ">Δ</td>');
-    // To itself it does not link.
+    // It does not link to itself.
     expect(at.html).not.toContain('class="term"');
     expect(anchor('ρ̂, γ')).toBe('ρ̂');
   });

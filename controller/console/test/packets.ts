@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets for tests of what shows and keeps them.
+// Packets for tests of showing and keeping them.
 
 import type { Packets } from '../src/model/types';
 
-/** Packets at these times, of these flows; each meets 1000 bytes more than the one before. */
+/** Creates packets at these times, of these flows; each meets 1000 bytes more than the last. */
 export function packetsAt(time: readonly number[], flow: readonly number[] = time.map(() => 1), more: Partial<Packets> = {}): Packets {
   const n = time.length;
   return {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Findings of `doctor` in the controller's own status: collectors, switches, links, log. No I/O.
+//! Findings for `doctor` from the controller's status: collectors, switches, links, log. No I/O.
 
 use daemon_kit::doctor::Finding;
 use tidemark_api::{Collector, Link, Status, Switch};
 use tidemark_estimators::LinkId;
 
-/// Above this share of reports lost no advice is applied (`control.max_report_loss`
-/// says less or more).
+/// If a larger share of reports is lost, no advice is applied (`control.max_report_loss` may set
+/// another bound).
 const MUCH_LOSS: f64 = 0.01;
-/// An exporter's clock that is so far ahead or behind is not the one of the samples.
+/// Telemetry that lags further behind the switch's clock is late, s.
 const LATE_S: f64 = 1.0;
-/// Of what a driver that cannot write says.
+/// Part of the message of a driver that cannot write.
 const NOT_WRITTEN: &str = "dry run: nothing was written";
-/// Collectors, switches, links and log, as the controller has them.
+/// Returns the findings about collectors, switches, links and log.
 pub(crate) fn findings(status: &Status, links: &[Link]) -> Vec<Finding> {
     let mut found: Vec<Finding> = status.collectors.iter().flat_map(collector).collect();
     if status.collectors.is_empty() {
@@ -42,7 +42,7 @@ pub(crate) fn findings(status: &Status, links: &[Link]) -> Vec<Finding> {
         Finding::warning(
             format!("limit of link {}", LinkId::new(d.node, d.port, d.queue)),
             format!("{} was found, and {} expected", d.found, d.expected),
-            "someone else writes there; control.on_drift says what becomes of it",
+            "someone else writes there; control.on_drift decides what happens then",
         )
     }));
     if let Some(problem) = &status.audit.problem {
@@ -95,7 +95,7 @@ fn collector(c: &Collector) -> Vec<Finding> {
     if s.reports_received == 0 {
         let what = match malformed {
             0 => "none so far".into(),
-            n => format!("none so far; {n} datagrams were no valid reports"),
+            n => format!("none so far; {n} datagrams were not valid reports"),
         };
         found.push(Finding::problem(
             format!("reports at {}", c.address),
@@ -106,7 +106,7 @@ fn collector(c: &Collector) -> Vec<Finding> {
     } else if malformed > 0 {
         found.push(Finding::warning(
             format!("reports at {}", c.address),
-            format!("{malformed} datagrams were no valid reports"),
+            format!("{malformed} datagrams were not valid reports"),
             "`tidemark-collector doctor` on the collector's machine follows the reports",
         ));
     }
@@ -146,7 +146,7 @@ fn switch(s: &Switch, dry_run: bool) -> Vec<Finding> {
         let remedy = "`tidemark-controller provision`; BFRT: docs/how-to/tofino.md, \"Load\"";
         found.push(Finding::problem(check.clone(), why, remedy));
     }
-    // Nothing is written by a look, however well the switch is provisioned.
+    // A dry run writes nothing, however well the switch is provisioned.
     let problem = s.provision_problem.as_ref();
     if let Some(problem) = problem.filter(|p| !(dry_run && p.contains(NOT_WRITTEN))) {
         let remedy = "docs/reference/api.md, switches.provision";
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(found, "table $mirror.cfg: not understood");
         (links[0].stale, links[0].age_s, links[0].node_age_s) = (true, Some(9.0), Some(9.0));
         assert_eq!(worst(&status, &links, "link").verdict, Verdict::Problem);
-        // The switch reports of other ports: this one is idle.
+        // The switch reports other ports: this one is idle.
         links[0].node_age_s = Some(0.1);
         assert_eq!(worst(&status, &links[..1], "link").verdict, Verdict::Ok);
         assert_eq!(worst(&status, &[], "links").verdict, Verdict::Problem);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Tidemark controller: estimates, advice, control, console and REST API.
 //!
-//! [`core`] is the state and what happens to it, [`api`] shows it over HTTP,
-//! [`store`] keeps the audit log in ClickHouse, [`cli`] is the command line,
-//! [`config`] the file.
+//! [`core`] is the state and what happens to it, [`api`] serves it over HTTP, [`store`] copies the
+//! audit log to ClickHouse, [`cli`] is the command line, [`config`] the configuration file.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![forbid(unsafe_code)]

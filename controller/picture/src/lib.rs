@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The picture of a verdict in the format asked for. PNG and PDF are made from the SVG, with
-//! a font of the program's own (a subset of IBM Plex Sans under another name, `font/OFL.txt`),
-//! so that they look alike on every machine.
+//! Renders the picture of a verdict in a given format. PNG and PDF are made from the SVG with the
+//! program's own font (a subset of IBM Plex Sans under another name, `font/OFL.txt`), so that they
+//! look the same on every machine.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -17,16 +17,16 @@ use tidemark_estimators::{LinkEstimate, LinkId};
 const PNG_SCALE: f32 = 2.0;
 const FAMILY: &str = "Tidemark Sans";
 
-/// A drawing that cannot be converted.
+/// Why a drawing cannot be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// The SVG is refused.
     #[error("the picture cannot be read back: {0}")]
     Svg(#[from] usvg::Error),
-    /// No pixels, or no PNG of them.
+    /// The pixels, or their PNG, could not be made.
     #[error("the PNG cannot be written: {0}")]
     Png(String),
-    /// No PDF of it.
+    /// The PDF could not be made.
     #[error("the PDF cannot be written: {0}")]
     Pdf(String),
 }
@@ -45,10 +45,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// By its name, which is the ending of a file too.
+    /// Finds a format by its name, which is also its file ending.
     ///
     /// # Errors
-    /// The names there are.
+    /// The names of all formats.
     pub fn named(name: &str) -> Result<Self, String> {
         match name {
             "svg" => Ok(Format::Svg),
@@ -59,7 +59,7 @@ impl Format {
         }
     }
 
-    /// Its media type.
+    /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Format::Svg => "image/svg+xml",
@@ -70,10 +70,10 @@ impl Format {
     }
 }
 
-/// The picture.
+/// Renders the picture.
 ///
 /// # Errors
-/// A drawing that cannot be converted.
+/// The drawing cannot be converted.
 pub fn render(
     figure: &Figure,
     format: Format,
@@ -89,10 +89,10 @@ pub fn render(
     }
 }
 
-/// A theme by its name.
+/// Finds a theme by its name.
 ///
 /// # Errors
-/// The names there are.
+/// The names of all themes.
 pub fn theme(name: &str) -> Result<Theme, String> {
     match name {
         "light" => Ok(Theme::Light),
@@ -101,8 +101,8 @@ pub fn theme(name: &str) -> Result<Theme, String> {
     }
 }
 
-/// Words on the origin: the names of node and port where they are known, the run or phase,
-/// the date of the measurement.
+/// Describes the origin: the names of node and port if they are known, the run or phase, and the
+/// date of the measurement.
 pub fn about(
     id: LinkId,
     estimate: Option<&LinkEstimate>,
@@ -192,7 +192,7 @@ mod tests {
         let bytes = render(&figure(), Format::Png, Theme::Light, &Layout::PAPER).unwrap();
         let pixels = resvg::tiny_skia::Pixmap::decode_png(&bytes).unwrap();
         assert_eq!((pixels.width(), pixels.height()), (2400, 1200));
-        // The title stands at the upper left.
+        // The title is at the upper left.
         let dark = |x: u32, y: u32| pixels.pixel(x, y).is_some_and(|p| p.red() < 100);
         let written = (170..600).any(|x| (30..62).any(|y| dark(x, y)));
         assert!(written);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executes the notebooks; `--pictures DIR` keeps their pictures, `--pages DIR` each as HTML.
 
-A notebook that fails ends it. Notebooks are stored without outputs.
+Stops at the first notebook that fails. Notebooks are stored without outputs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def notebooks() -> list[Path]:
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
-    """The notebook with its outputs."""
+    """Returns the notebook with its outputs."""
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(notebook, timeout=CELL_S, resources={"metadata": {"path": str(HERE)}})
     client.execute()
@@ -31,7 +31,7 @@ def executed(path: Path) -> nbformat.NotebookNode:
 
 
 def pictures(path: Path, notebook: nbformat.NotebookNode) -> dict[str, bytes]:
-    """Its pictures by the names of their files: PNG of charts, SVG of verdicts."""
+    """Returns its pictures by file name: PNG for charts, SVG for verdicts."""
     drawn: dict[str, bytes] = {}
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
         data = output.get("data", {})
@@ -45,8 +45,8 @@ def pictures(path: Path, notebook: nbformat.NotebookNode) -> dict[str, bytes]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pictures", type=Path, help="write them there")
-    parser.add_argument("--pages", type=Path, help="write each as NOTEBOOK.html there")
+    parser.add_argument("--pictures", type=Path, help="directory for the pictures")
+    parser.add_argument("--pages", type=Path, help="directory for the pages, each NOTEBOOK.html")
     arguments = parser.parse_args()
     for path in notebooks():
         notebook = executed(path)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns of a capture as Arrow arrays.
+//! Converts columns of a capture to Arrow arrays.
 //!
-//! Whole numbers of 64 bits become signed: times of any clock fit, and differences of
-//! counts and sizes do not wrap.
+//! 64-bit integers become signed: times of any clock fit, and differences of counts and sizes do
+//! not wrap.
 
 use arrow_array::types::{
     ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, DataType, Field};
 use std::sync::Arc;
 use tidemark_capture::{CellType, Cells};
 
-/// The field of a column.
+/// Returns the Arrow field of a column.
 pub(crate) fn field(name: &str, cell_type: CellType, nullable: bool) -> Field {
     Field::new(name, data_type(cell_type), nullable)
 }
@@ -30,7 +30,7 @@ fn data_type(cell_type: CellType) -> DataType {
     }
 }
 
-/// The values of `rows` in a column of type `as_type`.
+/// Returns the values of `rows` in a column, as an array of type `as_type`.
 pub(crate) fn array(
     name: &str,
     as_type: &DataType,
@@ -59,7 +59,7 @@ fn value<T: Copy>(values: &[Option<T>], row: usize) -> Option<T> {
     values.get(row).copied().flatten()
 }
 
-/// A value that its type cannot hold is an error: no writer of captures makes one.
+/// Converts numbers; one that the type cannot hold is an error: no writer of captures makes one.
 fn numbers<T, V>(name: &str, values: &[Option<V>], rows: &[usize]) -> Result<ArrayRef, ArrowError>
 where
     T: ArrowPrimitiveType<Native: TryFrom<V>>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rust's errors as Python's exceptions, with their words.
+//! Converts Rust's errors to Python's exceptions, with the same text.
 
 use pyo3::PyErr;
 use pyo3::create_exception;
@@ -14,7 +14,7 @@ create_exception!(
     "A run or capture that cannot be read: which file, what is wrong, what to do."
 );
 
-/// A question that the run does not answer is a `ValueError`, anything else a `RunError`.
+/// Returns a `ValueError` for a request that the run cannot answer, otherwise a `RunError`.
 pub(crate) fn of_analysis(e: AnalysisError) -> PyErr {
     match e {
         AnalysisError::Span(_) | AnalysisError::NotThere(_) => PyValueError::new_err(e.to_string()),

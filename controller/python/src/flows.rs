@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flows of a capture: who talks to whom.
+//! Flows of a capture, with addresses and ports.
 
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt8Array,
@@ -14,7 +14,7 @@ use tidemark_capture::{CaptureError, CellType, FlatEvent, Rows};
 
 use crate::arrow::field;
 
-/// Flows by their number; what became known last of each.
+/// Flows by number, each with its newest description.
 pub(crate) type Flows = BTreeMap<u64, FlatEvent>;
 
 /// Kind of the events that describe flows.
@@ -33,7 +33,7 @@ pub(crate) fn read(dir: &Path) -> Result<Flows, CaptureError> {
     Ok(flows)
 }
 
-/// The columns that every packet has of its flow.
+/// Returns the columns of its flow that every packet gets.
 pub(crate) fn joined() -> [Field; 5] {
     [
         field("src", CellType::Text, true),
@@ -44,7 +44,7 @@ pub(crate) fn joined() -> [Field; 5] {
     ]
 }
 
-/// One of those columns for packets of `flows`; `None` where it is none of them.
+/// Returns one of these columns for packets of `flows`; `None` for any other name.
 pub(crate) fn column(name: &str, flows: &[Option<&FlatEvent>]) -> Option<ArrayRef> {
     let of = |f: fn(&FlatEvent) -> Option<u16>| -> ArrayRef {
         Arc::new(flows.iter().map(|e| e.and_then(f)).collect::<UInt16Array>())
@@ -65,13 +65,13 @@ pub(crate) fn column(name: &str, flows: &[Option<&FlatEvent>]) -> Option<ArrayRe
     })
 }
 
-/// A table from its fields and columns.
+/// Creates a table from its fields and columns.
 fn table(columns: Vec<(Field, ArrayRef)>) -> Result<RecordBatch, ArrowError> {
     let (fields, columns): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }
 
-/// Number, addresses and ports, as the first columns of a table.
+/// Returns the first columns of a table: number, addresses and ports.
 fn keys(ids: &[u64], flows: &Flows) -> Vec<(Field, ArrayRef)> {
     let numbers = ids.iter().map(|&id| i64::try_from(id).ok());
     let numbers: ArrayRef = Arc::new(numbers.collect::<Int64Array>());
@@ -85,7 +85,7 @@ fn keys(ids: &[u64], flows: &Flows) -> Vec<(Field, ArrayRef)> {
     columns
 }
 
-/// Every flow of the capture. Zeros that stand for "not known" are null.
+/// Returns a table of every flow of the capture. Zeros that stand for "not known" are null.
 pub(crate) fn all(flows: &Flows) -> Result<RecordBatch, ArrowError> {
     let ids: Vec<u64> = flows.keys().copied().collect();
     let known = |v: Option<u64>| v.filter(|&v| v > 0).and_then(|v| i64::try_from(v).ok());
@@ -118,13 +118,13 @@ pub(crate) fn all(flows: &Flows) -> Result<RecordBatch, ArrowError> {
     table(columns)
 }
 
-/// The word that JSON has for a value.
+/// Returns the word that JSON has for a value.
 fn word(value: &impl serde::Serialize) -> Option<String> {
     let value = serde_json::to_value(value).ok()?;
     value.as_str().map(str::to_owned)
 }
 
-/// The flows of some links over their spans, with what was estimated of each.
+/// Returns a table of the flows of some links over their spans, with the estimates of each.
 pub(crate) fn estimated(links: &[Estimated], flows: &Flows) -> Result<RecordBatch, ArrowError> {
     let rows: Vec<_> = links
         .iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A run: its phases and the links in each, by the code of `tidemark-controller analyze`.
+//! A run: its phases and the links in each, read by the code of `tidemark-controller analyze`.
 
 use crate::errors::{of_analysis, of_capture};
 use crate::flows;
@@ -18,8 +18,7 @@ use tidemark_capture::{CaptureMeta, Moment, Selection, locate};
 use tidemark_picture::about;
 use tidemark_rules::Targets;
 
-/// A run's directory, or a capture. It is read to its end once, when estimates are first
-/// asked for.
+/// A run's directory, or a capture. It is read to its end once, when estimates are first requested.
 #[pyclass(frozen, module = "tidemark_buffer._native")]
 pub(crate) struct NativeRun {
     path: PathBuf,
@@ -28,10 +27,10 @@ pub(crate) struct NativeRun {
     loaded: Mutex<Option<Loaded>>,
 }
 
-/// Name, node, port where it is known, start and end of a phase, ns, and queue.
+/// Name, node, port if it is known, start and end of a phase in ns, and queue.
 type PhaseRow = (String, u32, Option<u32>, u64, u64, u32);
 
-/// The part of a run that is asked for.
+/// The requested part of a run.
 struct Part {
     phase: Option<String>,
     which: Which,
@@ -52,25 +51,25 @@ impl NativeRun {
         })
     }
 
-    /// Directory of the capture.
+    /// Returns the directory of the capture.
     #[getter]
     fn capture(&self) -> PathBuf {
         self.capture.clone()
     }
 
-    /// `capture.json`.
+    /// Returns the text of `capture.json`.
     fn meta(&self) -> PyResult<String> {
         text(&json!(
             CaptureMeta::read(&self.capture).map_err(of_capture)?
         ))
     }
 
-    /// Targets of the run's record, else the default.
+    /// Returns the targets of the run's record, or else the default ones.
     fn targets(&self) -> PyResult<String> {
         text(&json!(self.own_targets()))
     }
 
-    /// Every phase of every link, in their order in time: name, node, port, start, end, queue.
+    /// Returns every phase of every link in order of time: name, node, port, start, end, queue.
     fn phases(&self, py: Python<'_>) -> PyResult<Vec<PhaseRow>> {
         let all = self.estimated(py, &Part::all())?;
         let phases = all.iter().map(|(name, e)| {
@@ -90,9 +89,9 @@ impl NativeRun {
         Ok(phases)
     }
 
-    /// Links of a phase, or of all, with estimates, advice and verdict: those that
-    /// `tidemark-controller analyze --json` has in `links`, each with the name of its phase
-    /// before it and the origin of its picture after it: link, run, date.
+    /// Returns the links of one phase, or of all, with estimates, advice and verdict, as
+    /// `tidemark-controller analyze --json` has them in `links`. Before each is the name of its
+    /// phase, after it the origin of its picture: link, run, date.
     #[pyo3(signature = (phase, node, port, queue, from_s, to_s, targets))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn links(
@@ -129,7 +128,7 @@ impl NativeRun {
         text(&json!(links))
     }
 
-    /// A table of the capture; `joined` with the addresses of flows.
+    /// Returns a table of the capture; with the addresses of flows if `joined`.
     #[pyo3(signature = (table, columns, from_s, to_s, from_ns, to_ns, flow_id, joined))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn table(
@@ -162,7 +161,7 @@ impl NativeRun {
             .map_err(of_capture)
     }
 
-    /// Flows of the capture; with a phase those seen in it, with their estimates.
+    /// Returns the flows of the capture; with a phase, those seen in it, with their estimates.
     fn flows(&self, py: Python<'_>, phase: Option<String>) -> PyResult<NativeTable> {
         let links = phase.map(|phase| {
             let part = Part {
@@ -200,7 +199,7 @@ impl Part {
 }
 
 impl NativeRun {
-    /// Link, run and date, as a picture has them.
+    /// Returns link, run and date, as a picture shows them.
     fn origin(&self, phase: &str, of: &Estimated) -> (String, Option<String>, Option<String>) {
         let run = self.path.file_name().map(|n| n.to_string_lossy());
         let run = run.map_or(phase.to_owned(), |run| format!("{run}, phase {phase}"));
@@ -212,7 +211,7 @@ impl NativeRun {
         targets_of_run(&self.path, &self.capture).unwrap_or_default()
     }
 
-    /// The run's targets with others in place of some.
+    /// Returns the run's targets, with some of them replaced.
     fn targets_over(&self, others: Option<&str>) -> PyResult<Targets> {
         let wrong = |what: String| PyValueError::new_err(format!("targets: {what}"));
         let own = self.own_targets();
@@ -229,7 +228,7 @@ impl NativeRun {
         Ok(targets)
     }
 
-    /// The links asked for with the names of their phases.
+    /// Returns the requested links, with the names of their phases.
     fn estimated(&self, py: Python<'_>, part: &Part) -> PyResult<Vec<(String, Estimated)>> {
         let all = py
             .detach(|| self.all_estimated(part))
@@ -246,7 +245,7 @@ impl NativeRun {
                 }
             }
             return Err(PyValueError::new_err(format!(
-                "{}: no phase is called {phase:?}; it has {}",
+                "{}: no phase is named {phase:?}; it has {}",
                 self.path.display(),
                 names.join(", ")
             )));
@@ -272,7 +271,7 @@ impl NativeRun {
     }
 }
 
-/// Each with the name of its phase; where the record has none, as the console names it.
+/// Adds the name of its phase to each; if the record has none, the name that the console uses.
 fn named(links: Vec<Estimated>) -> Vec<(String, Estimated)> {
     let mut parts: BTreeMap<_, usize> = BTreeMap::new();
     for link in &links {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables that are read when they are asked for, as Arrow streams.
+//! Tables as Arrow streams, read when they are requested.
 
 use crate::arrow::{array, field};
 use crate::errors::of_capture;
@@ -20,7 +20,7 @@ use tidemark_capture::{Batch, CaptureError, Columns, FlatEvent, Selection};
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 
-/// A table: one that is read from the files each time, or one in memory.
+/// A table, either read from the files each time or held in memory.
 #[pyclass(frozen, module = "tidemark_buffer._native")]
 pub(crate) struct NativeTable(Kind);
 
@@ -41,7 +41,7 @@ pub(crate) struct Stored {
 }
 
 impl NativeTable {
-    /// A table of the files, checked as far as its first row.
+    /// Opens a table of the files, which are checked up to its first row.
     pub(crate) fn stored(stored: Stored) -> Result<Self, CaptureError> {
         Reader::open(&stored)?;
         Ok(Self(Kind::Stored(stored)))
@@ -64,8 +64,8 @@ impl NativeTable {
 
 #[pymethods]
 impl NativeTable {
-    /// The rows, as an Arrow C stream. `requested_schema` is a wish that a producer may
-    /// leave unheard: the schema is always the table's own.
+    /// Returns the rows as an Arrow C stream. `requested_schema` is a wish that a producer may
+    /// ignore: the schema is always the table's own.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -77,7 +77,7 @@ impl NativeTable {
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM)
     }
 
-    /// The columns, as an Arrow C schema.
+    /// Returns the columns as an Arrow C schema.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = self.reader().map_err(of_capture)?.schema();
         let schema = FFI_ArrowSchema::try_from(&*schema);
@@ -85,7 +85,7 @@ impl NativeTable {
         PyCapsule::new_with_value(py, schema, SCHEMA)
     }
 
-    /// Name and Arrow type of each column.
+    /// Returns the name and Arrow type of each column.
     fn columns(&self) -> PyResult<Vec<(String, String)>> {
         let schema = self.reader().map_err(of_capture)?.schema();
         let fields = schema.fields().iter();
@@ -99,7 +99,7 @@ impl NativeTable {
 struct Reader {
     columns: Columns,
     schema: SchemaRef,
-    /// The flows, where columns of flows are wanted.
+    /// The flows, if columns of flows are requested.
     flows: Option<Flows>,
     ended: bool,
 }
@@ -119,7 +119,7 @@ impl Reader {
             Vec::new()
         };
         let is_joined = |name: &String| of_flows.iter().any(|f| f.name() == name);
-        // The number of its flow is read of every packet whose addresses are wanted.
+        // The flow number is also read if only the addresses of the flow are requested.
         let stored = chosen.as_ref().map(|chosen| {
             let mut stored: Vec<String> =
                 chosen.iter().filter(|c| !is_joined(c)).cloned().collect();
@@ -163,7 +163,7 @@ impl Reader {
         RecordBatch::try_new(Arc::clone(&self.schema), columns.collect::<Result<_, _>>()?)
     }
 
-    /// The flow of each row.
+    /// Returns the flow of each row.
     fn flows_of(&self, batch: &Batch) -> Vec<Option<&FlatEvent>> {
         let ids = batch.columns.iter().find(|c| c.0 == FLOW);
         let (Some(flows), Some((_, ids))) = (&self.flows, ids) else {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use tidemark_advice::Verdict;
 use tidemark_picture::{About, Figure, Format, Layout, render, theme};
 
-/// The sentences of a verdict: the answer, its reason, the limits that would change it.
+/// Returns the sentences of a verdict: the answer, its reason, the limits that would change it.
 #[pyfunction]
 pub(crate) fn verdict_words(verdict: &str) -> PyResult<(String, String, Vec<String>)> {
     let verdict = read(verdict)?;
@@ -14,7 +14,7 @@ pub(crate) fn verdict_words(verdict: &str) -> PyResult<(String, String, Vec<Stri
     Ok((headline, verdict.because, verdict.would_change))
 }
 
-/// The picture of a verdict: `format` is svg, png, pdf or txt, `colours` light or dark.
+/// Renders the picture of a verdict: `format` is svg, png, pdf or txt, `colours` light or dark.
 #[pyfunction]
 pub(crate) fn verdict_picture(
     py: Python<'_>,
@@ -35,5 +35,5 @@ pub(crate) fn verdict_picture(
 
 fn read(verdict: &str) -> PyResult<Verdict> {
     serde_json::from_str(verdict)
-        .map_err(|e| PyValueError::new_err(format!("this is no verdict: {e}")))
+        .map_err(|e| PyValueError::new_err(format!("this is not a verdict: {e}")))
 }

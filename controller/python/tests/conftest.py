@@ -25,7 +25,7 @@ def run_copy(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def many_files(run_copy: Path) -> Path:
-    """That run with each table in files of at most 500 rows, as a long capture has many."""
+    """The run with at most 500 rows per file: many files per table, as in a long capture."""
     capture = run_copy / "capture"
     for table in ("postcards", "tcp_probe", "events"):
         whole = capture / f"{table}-0000.parquet"
@@ -38,7 +38,7 @@ def many_files(run_copy: Path) -> Path:
 
 
 def analyze(run: Path, *flags: str) -> list[dict[str, Any]]:
-    """The links that `tidemark-controller analyze --json` gives."""
+    """Returns the links in the output of `tidemark-controller analyze --json`."""
     program = Path(os.environ["TIDEMARK_BIN_DIR"]) / "tidemark-controller"
     command = [str(program), "analyze", str(run), "--json", *flags]
     done = subprocess.run(command, check=True, capture_output=True, text=True)

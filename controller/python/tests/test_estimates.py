@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimates and verdicts are those of `tidemark-controller analyze`, to the last digit."""
+"""Estimates and verdicts equal those of `tidemark-controller analyze`, to the last digit."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel as it is installed."""
+"""Tests the installed wheel."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from conftest import RUN
 
 
 def stored(run: Path, table: str) -> pa.Table:
-    """The table as pyarrow reads its files, in their order."""
+    """Returns the table as pyarrow reads its files, in their order."""
     files = sorted((run / "capture").glob(f"{table}-*.parquet"))
     return pa.concat_tables([parquet.read_table(file) for file in files])
 
@@ -57,7 +57,7 @@ def test_each_packet_has_the_addresses_of_its_flow() -> None:
     for row in packets.slice(0, 500).to_pylist():
         flow = flows[row["flow_id"]]
         assert row == {name: flow[name] for name in [*names, "flow_id"]}
-    # Read without its number too, and without any column of the flow.
+    # Also without the flow number, and without any column of the flow.
     assert run.packets(["src"]).to_arrow().column("src").null_count == 0
     assert run.packets(["order"]).to_arrow().column_names == ["order"]
 

@@ -6,8 +6,8 @@
     >>> run.packets().to_pandas()
     >>> print(run.verdict())
 
-Times are integers, ns; which clock they are of stands at each column. Sizes are bytes. A
-value that is not known is null (``None``), never 0.
+Times are integers, ns; the description of each column names their clock. Sizes are bytes. An
+unknown value is null (``None``), never 0.
 """
 
 from tidemark_buffer._native import RunError

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of the package that is Rust; values of links are JSON."""
+"""The Rust part of the package; values of links are JSON."""
 
 import os
 from pathlib import Path

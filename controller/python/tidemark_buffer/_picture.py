@@ -9,11 +9,11 @@ from pathlib import Path
 from tidemark_buffer._native import verdict_picture
 
 Origin = tuple[str, str | None, str | None]
-"""Link, run and date, in words."""
+"""Link, run and date, as text."""
 
 
 class Picture:
-    """A verdict's picture, the one of console and command line. A notebook shows it."""
+    """Picture of a verdict, the same as in console and command line. Notebooks display it."""
 
     def __init__(self, verdict: str, origin: Origin, theme: str) -> None:
         self._verdict = verdict
@@ -32,9 +32,9 @@ class Picture:
         return self._drawn("txt").decode().rstrip("\n")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes it into a file: ``.svg``, ``.png`` (2400 by 1200 pixels), ``.pdf`` or ``.txt``.
+        """Writes the picture to ``.svg``, ``.png`` (2400 by 1200 pixels), ``.pdf`` or ``.txt``.
 
-        :raises ValueError: another ending.
+        :raises ValueError: the file has another ending.
         """
         path = Path(path)
         path.write_bytes(self._drawn(path.suffix.lstrip(".").lower()))

@@ -19,12 +19,12 @@ class Phase(NamedTuple):
     """A span of a run on one link."""
 
     name: str
-    """As the run's record names it; without a record ``run``, or ``limit-1``, ``limit-2`` and
-    so on where the limit changed."""
+    """Name in the run's record; without a record ``run``, or ``limit-1``, ``limit-2`` and so on
+    if the limit changed."""
     node_id: int
-    """The switch."""
+    """Node id of the switch."""
     egress_port: int | None
-    """Its port; None where reports do not tell it."""
+    """Egress port; None if reports do not tell it."""
     from_ns: int
     """Start, ns on the switch's clock."""
     to_ns: int
@@ -36,11 +36,10 @@ class Phase(NamedTuple):
 class Run:
     """A recorded run: the directory that ``make demo`` or an experiment writes, or its capture.
 
-    Nothing but ``capture.json`` and the run's record is read until something is asked for.
-    Estimates read the whole capture once and keep its interval records, as
-    ``tidemark-controller analyze`` does.
+    At first only ``capture.json`` and the run's record are read. Estimates read the whole
+    capture once and keep its interval records, as ``tidemark-controller analyze`` does.
 
-    :raises RunError: no capture is there, or several, or one that cannot be read.
+    :raises RunError: there is no capture, or several, or it cannot be read.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -49,7 +48,7 @@ class Run:
 
     @property
     def path(self) -> Path:
-        """The path that was given."""
+        """The given path."""
         return self._path
 
     @property
@@ -64,7 +63,7 @@ class Run:
 
     @property
     def targets(self) -> dict[str, Any]:
-        """Targets of the run's record, else the default: ``utilisation`` and ``loss_rate`` as
+        """Targets of the run's record, or else the default: ``utilisation`` and ``loss_rate`` as
         fractions, ``delay_ms``, ``priority``, ``confidence``, ``margin``."""
         return dict(json.loads(self._native.targets()))
 
@@ -82,13 +81,13 @@ class Run:
 
         :param columns: only these, in this order. Columns are those of ``postcards`` in the
             capture format, then ``src``, ``dst`` (text), ``src_port``, ``dst_port`` and
-            ``protocol``, null where the flow was not described.
-        :param from_s: only packets that arrived so many seconds after the first one of their
-            node, or later.
-        :param to_s: only packets before this.
-        :param from_ns: only packets that arrived at this time of the switch's clock or later,
-            as :meth:`phases` has it.
-        :param to_ns: only packets before this.
+            ``protocol``, null if the flow was not described.
+        :param from_s: only packets that arrived at least this many seconds after the first packet
+            of their node.
+        :param to_s: only packets that arrived less than this many seconds after it.
+        :param from_ns: only packets that arrived at this time of the switch's clock or later;
+            :meth:`phases` returns such times.
+        :param to_ns: only packets that arrived before this time of the switch's clock.
         :param flow_id: only packets of this flow.
         """
         span = (from_s, to_s, from_ns, to_ns)
@@ -106,15 +105,15 @@ class Run:
     ) -> Table:
         """Every sample of a sender's state (``tcp_probe``), with the addresses of its flow.
 
-        Parameters as of :meth:`packets`; times are ``time_ns``, on the clock of the node that
+        Parameters as for :meth:`packets`; times are ``time_ns``, on the clock of the node that
         reports the flow.
         """
         span = (from_s, to_s, from_ns, to_ns)
         return Table(self._table("tcp_probe", columns, span, flow_id, joined=True))
 
     def events(self, columns: Sequence[str] | None = None) -> Table:
-        """Every other row of the capture: flows, retransmissions, congestion states, mappings
-        of clocks. ``kind`` says which columns have a value."""
+        """Every other row of the capture: flows, retransmissions, congestion states, clock
+        mappings. ``kind`` says which columns have a value."""
         span = (None, None, None, None)
         return Table(self._table("events", columns, span, None, joined=False))
 
@@ -122,11 +121,11 @@ class Run:
         """The flows: ``flow_id``, ``src``, ``dst`` (text), ``src_port``, ``dst_port``,
         ``protocol``.
 
-        Without a phase every flow of the capture, with ``node_id`` (which showed it first),
-        ``first_seen_ns``, ``probed``, ``handshake_rtt_ns`` and ``mss_bytes``, null where they
+        Without a phase, every flow of the capture, with ``node_id`` (the first to report it),
+        ``first_seen_ns``, ``probed``, ``handshake_rtt_ns`` and ``mss_bytes``, null if they
         were not seen.
 
-        With a phase the flows seen in it, one row for each link, with ``phase``, ``node_id``,
+        With a phase, the flows seen in it, one row for each link, with ``phase``, ``node_id``,
         ``egress_port``, ``queue``, estimates: ``class`` (``lbp`` is bottlenecked here, ``rbp``
         elsewhere, ``wl`` limited by its window), ``confidence``, ``p_lbp``, ``why``,
         ``rate_bps``, ``packets``, ``drops``, ``cwnd_segments``, ``srtt_ms``, ``base_rtt_ms``,
@@ -135,7 +134,7 @@ class Run:
         return Table(self._native.flows(phase))
 
     def phases(self) -> list[Phase]:
-        """Phases of the run, one for each link, by their start."""
+        """Phases of the run, one for each link, sorted by start."""
         return [Phase(*phase) for phase in self._native.phases()]
 
     def estimates(
@@ -149,19 +148,19 @@ class Run:
         to_s: float | None = None,
         targets: Mapping[str, Any] | None = None,
     ) -> list[dict[str, Any]]:
-        """Links over a phase, or over every phase: estimates, rules, advice and verdict.
+        """Estimates, rules, advice and verdict of links, over a phase or over every phase.
 
-        :param phase: its name.
+        :param phase: name of the phase.
         :param node: only links of this switch.
         :param port: only links of this port.
         :param queue: only links of this queue of a port.
-        :param from_s: in place of phases one span, that begins so many seconds after the link's
-            first interval.
-        :param to_s: the end of that span.
-        :param targets: in place of those of :attr:`targets`; of those not named the run's stay.
-        :return: one ``dict`` for each link and phase: the value that ``links`` of
-            ``tidemark-controller analyze --json`` has.
-        :raises ValueError: no such phase, link, span or target.
+        :param from_s: start of a span to use instead of phases, in seconds after the link's first
+            interval.
+        :param to_s: end of that span, in the same seconds.
+        :param targets: targets that replace those of :attr:`targets`; the others stay.
+        :return: one ``dict`` for each link and phase, as in ``links`` of
+            ``tidemark-controller analyze --json``.
+        :raises ValueError: there is no such phase, link, span or target.
         """
         links = self._links(phase, (node, port, queue), from_s, to_s, targets)
         return [link for _, link, _ in links]
@@ -177,11 +176,11 @@ class Run:
         to_s: float | None = None,
         targets: Mapping[str, Any] | None = None,
     ) -> Verdict:
-        """The conclusion on one link's buffer over a phase.
+        """Verdict on one link's buffer over a phase.
 
-        Parameters as of :meth:`estimates`. Without a phase it is that of the last one.
+        Parameters as for :meth:`estimates`. Without a phase, the verdict is that of the last one.
 
-        :raises ValueError: as of :meth:`estimates`, or the run has several links: name one
+        :raises ValueError: as for :meth:`estimates`, or the run has several links: name one
             with ``node``, ``port`` and ``queue``.
         """
         links = self._links(phase, (node, port, queue), from_s, to_s, targets)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that any library of the Arrow PyCapsule interface takes."""
+"""Tables for any library that supports the Arrow PyCapsule interface."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 class Table:
     """Rows and columns of a run.
 
-    A table of packets, samples or events is read from the files each time it is asked for, a
-    few thousand rows at a time, so that it may be larger than memory. Libraries take it as it
-    is::
+    A table of packets, samples or events is read from the files each time it is used, a few
+    thousand rows at a time, so that it may be larger than memory. Libraries accept it
+    directly::
 
         pyarrow.table(table)
         polars.DataFrame(table)
         duckdb.sql("select count(*) from table")
 
     Whole numbers are ``int64``, or the unsigned type of 8, 16 or 32 bits that the capture
-    stores. A value that is not there is null.
+    stores. A missing value is null.
 
-    A file that is damaged is found when its rows are read: the library that reads raises its
-    own exception then, with the place and the remedy in the words of
+    A damaged file is noticed when its rows are read: the library that reads it then raises its
+    own exception, with the place and the remedy in the text of
     :class:`~tidemark_buffer.RunError`.
     """
 
@@ -45,7 +45,7 @@ class Table:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Names of the columns, each with its Arrow type."""
+        """Names of the columns, with the Arrow type of each."""
         return dict(self._native.columns())
 
     def to_arrow(self) -> pyarrow.Table:
@@ -58,8 +58,8 @@ class Table:
         """All rows as a ``pandas.DataFrame``; needs pandas and pyarrow.
 
         Its columns have Arrow's types, so that integers with nulls stay integers: with
-        pandas' own, a time of a column with nulls would become a float and lose its last
-        digits.
+        pandas' own types, times in a column with nulls would become floats and lose their
+        last digits.
         """
         import pandas
 

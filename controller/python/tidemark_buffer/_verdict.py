@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conclusion on a link's buffer."""
+"""Verdict on a link's buffer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tidemark_buffer._picture import Origin, Picture
 
 
 class Verdict:
-    """The conclusion on a link's buffer: too big, fine, too small, or what is missing to say so.
+    """Verdict on a link's buffer: too big, fine, too small, or the data missing for an answer.
 
-    ``print(verdict)`` says it in sentences, a notebook shows it. :meth:`to_dict` has all of
-    it, with the names and units of ``tidemark-controller analyze --json``.
+    ``print(verdict)`` prints it in sentences, a notebook displays it. :meth:`to_dict` returns
+    all of it, with the names and units of ``tidemark-controller analyze --json``.
     """
 
     def __init__(self, value: dict[str, Any], about: dict[str, Any], origin: Origin) -> None:
@@ -25,7 +25,7 @@ class Verdict:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Run, phase, node, port and span that the verdict is on."""
+        """Run, phase, node, port and span of the verdict."""
         return dict(self._about)
 
     @property
@@ -40,7 +40,7 @@ class Verdict:
 
     @property
     def in_force_bytes(self) -> float | None:
-        """The limit in force, bytes; ``None`` where it is not known or there is none."""
+        """The limit in force, bytes; ``None`` if it is unknown or there is none."""
         return self._value["in_force_bytes"]
 
     @property
@@ -60,37 +60,37 @@ class Verdict:
 
     @property
     def chance(self) -> float | None:
-        """Probability that each target is met at :attr:`set_bytes`: the smallest of them."""
+        """Smallest probability with which a target is met at :attr:`set_bytes`."""
         return self._value["chance"]
 
     @property
     def measured(self) -> list[dict[str, Any]]:
-        """Every limit that was measured, the one in force first, with its outcome."""
+        """Every measured limit with its outcome, the limit in force first."""
         return list(self._value["measured"])
 
     @property
     def curve(self) -> list[dict[str, Any]]:
-        """Outcome expected over the limit, each with ``buffer_bytes`` and ``predicted``:
+        """Expected outcomes over the limit, each with ``buffer_bytes`` and ``predicted``:
         ``utilisation`` and ``loss_rate`` as fractions, ``delay_mean_ms`` and ``delay_ms`` (of a
         full queue), with ``value``, ``low`` and ``high``."""
         return list(self._value.get("curve", []))
 
     @property
     def rules(self) -> list[dict[str, Any]]:
-        """Sizes of the papers: ``id``, ``name``, ``bytes``, and whether its assumptions
-        ``holds`` (``None`` where that is not known)."""
+        """Sizes by the papers' rules: ``id``, ``name``, ``bytes``, and ``holds``, whether the
+        assumptions of the rule hold (``None`` if unknown)."""
         return list(self._value.get("rules", []))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it."""
+        """Returns the whole verdict."""
         return dict(self._value)
 
     def plot(self, theme: str = "light") -> Picture:
-        """The picture: utilisation, loss and delay over the limit, what was measured, the
+        """Returns the picture: utilisation, loss and delay over the limit, the measurements, the
         targets, the papers' sizes, the limit in force and the advised interval.
 
         :param theme: ``light`` or ``dark``.
-        :raises ValueError: too little was measured, or no such theme.
+        :raises ValueError: too little was measured, or there is no such theme.
         """
         return Picture(json.dumps(self._value), self._origin, theme)
 

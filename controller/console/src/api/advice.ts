@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advice, its rules and targets, and limits. The page's types follow from the readers.
+// Reads advice, its rules and targets, and limits. The page's types follow from these readers.
 
 import type * as api from './generated';
 import { interval } from './estimate';
@@ -26,7 +26,7 @@ function prediction(v: unknown) {
   const p = {
     utilisation: interval(o.utilisation),
     lossRate: interval(o.loss_rate),
-    /** The largest, and the mean. */
+    /** The largest delay, and the mean. */
     delayMs: interval(o.delay_ms),
     delayMeanMs: interval(o.delay_mean_ms),
   };
@@ -64,9 +64,9 @@ export function limit(v: unknown) {
   const o = fields<Partial<Record<'action' | 'threshold_bytes' | 'limit_bytes', unknown>>>(v);
   const action = string(o.action);
   if (!action) return null;
-  /** From here on every packet is refused; null where only the switch's own queue depth holds. */
+  /** From here on every packet is refused; null if only the switch's queue depth counts. */
   const refusesAtBytes = number(o.limit_bytes);
-  /** Acts first: the limit, or of a port that marks its threshold. */
+  /** The value that acts first: the limit, or the threshold of a port that marks. */
   const bytes = action === 'mark_ce' ? number(o.threshold_bytes) : refusesAtBytes;
   return { action, bytes, refusesAtBytes };
 }
@@ -80,14 +80,14 @@ function marking(v: unknown) {
   return limitBytes === null ? null : { limitBytes, limitMs: number(o.limit_ms), reason: string(o.reason) };
 }
 
-/** Without its rules where the message came without them. */
+/** Reads advice; it has no rules if the message has none. */
 export function advice(v: unknown) {
   const o = fields<api.Advice>(v);
   if (Object.keys(o).length === 0) return null;
   const present = fields<api.Present>(o.present);
   const measured = fields<api.Observed>(present.measured);
   return {
-    /** The limit, or of a port that marks its threshold. */
+    /** The limit, or the threshold of a port that marks. */
     advisedBytes: number(o.limit_bytes),
     marking: marking(o.marking),
     rule: string(o.rule),
@@ -109,7 +109,7 @@ export function advice(v: unknown) {
 
 export type AdviceState = NonNullable<ReturnType<typeof adviceState>>;
 
-/** Advice together with whether it may be applied now. */
+/** Reads advice together with whether it may be applied now. */
 export function adviceState(v: unknown) {
   const o = fields<api.AdviceState>(v);
   const a = advice(o.advice);
@@ -121,7 +121,7 @@ export function adviceState(v: unknown) {
 
 export type CurvePoint = { bufferBytes: number; predicted: Prediction };
 
-/** Points in the order of their limits. */
+/** Reads the points in order of their limits. */
 export function curve(v: unknown): CurvePoint[] {
   return list(v).flatMap((p) => {
     const o = fields<api.CurvePoint>(p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against answers recorded from a controller (dev/record.mjs).
+// Tests the readers on answers recorded from a controller (dev/record.mjs).
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to the controller. Every one has a time limit: a controller that
-// accepts connections and does not answer must not pile up requests.
+// Sends requests to the controller. Each one has a time limit: if a controller accepts connections
+// and does not answer, requests must not pile up.
 
 import type { LinkId } from './generated';
 import type { Gets, Posts } from './routes';
@@ -42,7 +42,7 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
 type Parameters = Record<string, number | string | null | undefined>;
 
 function address(route: string, path: Parameters, query: Parameters): string {
-  // Queue 0 of a port has the port's own path.
+  // Queue 0 of a port has the path of the port.
   const of = path.queue ? route.replace('{port}', '{port}/{queue}') : route;
   const filled = of.slice(1).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));
   const q = new URLSearchParams();
@@ -59,12 +59,12 @@ export function get<R extends keyof Gets>(route: R, path: Gets[R]['path'], query
   return request(address(route, path as Parameters, query as Parameters), init) as Promise<Gets[R]['answer']>;
 }
 
-/** A verdict's picture as SVG: so many CSS pixels wide without title, or as it is on paper. */
+/** Fetches a verdict's picture as SVG: this many CSS pixels wide without title, or as on paper. */
 export async function verdictPicture({ node, port, queue }: LinkId, theme: string, width: number | null): Promise<string> {
   return (await respond(address('/verdict', {}, { node, port, queue, format: 'svg', theme, width }), {})).text();
 }
 
-/** Posts to a route without parameters. */
+/** Posts to a route that has no parameters. */
 export function post<R extends keyof Posts>(route: R, body: Posts[R]['body'], token: string): Promise<Posts[R]['answer']> {
   const init = {
     method: 'POST',
@@ -76,7 +76,7 @@ export function post<R extends keyof Posts>(route: R, body: Posts[R]['body'], to
 
 const TOKEN = 'tidemark.token';
 
-/** The operator's token, for this browser tab only. */
+/** The operator's token, kept for this browser tab only. */
 export const token = {
   get: (): string => sessionStorage.getItem(TOKEN) ?? '',
   set: (value: string): void => sessionStorage.setItem(TOKEN, value),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates of a link in the page's units: seconds since the link's first
-// interval, shares, words. Names of fields are those of the generated types; a
-// value that is missing or of another type becomes null or empty.
+// Reads estimates of a link in the page's units: seconds since the link's first interval, shares,
+// words. Fields have the names of the generated types; a value that is missing or of another type
+// becomes null or empty.
 
 import type * as api from './generated';
 import { fields, list, number, string, strings } from './json';
@@ -22,7 +22,7 @@ function estimate(v: unknown) {
   const i = interval(v);
   if (!i) return null;
   const o = fields<api.Estimate>(v);
-  // Evidence: probed, passive, mixed, assumed.
+  // Evidence is probed, passive, mixed or assumed.
   return { ...i, evidence: string(o.evidence), samples: number(o.samples) };
 }
 
@@ -79,9 +79,9 @@ export function linkEstimate(v: unknown, startNs: number) {
   return {
     from: ((number(o.from_ns) ?? startNs) - startNs) / NS,
     to: ((number(o.to_ns) ?? startNs) - startNs) / NS,
-    /** M as the queue counts it; null when no data packet was seen. */
+    /** M as the queue counts it; null if no data packet was seen. */
     segmentBytes: number(o.segment_bytes) || null,
-    /** Capacity in bytes of the queue, bits/s. */
+    /** Rate at which the queue drains, bits/s. */
     drainBps: number(o.queue_drain_bps) || null,
     regime: regime(r.value),
     regimeWhy: string(r.why),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event stream, kept open: a stream that ends, is refused or falls silent is
-// opened again, slower the longer it does not come back.
+// Keeps the event stream open: a stream that ends, is refused or falls silent is opened again, with
+// growing pauses.
 
 export type Connection = 'connecting' | 'live' | 'lost';
 
-/** The part of EventSource used here, so that tests can stand in for it. */
+/** The part of EventSource that is used here, so that tests can replace it. */
 export interface Source {
   addEventListener(name: string, f: (e: { data?: string }) => void): void;
   close(): void;
@@ -18,7 +18,7 @@ export interface EventsOptions {
 }
 
 const NAMES = ['update', 'change', 'phase', 'collector'] as const;
-/** The controller speaks every second: this long without a word is a loss. */
+/** The controller sends something every second: after this long it counts as lost. */
 const SILENCE_MS = 4000;
 const RETRY_MS = [500, 1000, 2000, 4000, 8000] as const;
 
@@ -35,12 +35,12 @@ export class Events {
     return this.state;
   }
 
-  /** Milliseconds since anything was heard; null before the first word. */
+  /** Returns the milliseconds since the last event; null before the first. */
   silence(): number | null {
     return this.heard === 0 ? null : this.options.now() - this.heard;
   }
 
-  /** Opens another stream in place of this one: what is asked for has changed. */
+  /** Opens another stream instead of this one, because the request has changed. */
   restart(): void {
     if (!this.source) return;
     this.source.close();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading of JSON from outside: a missing or wrong field becomes null or an
-// empty value, never an exception in the middle of an update.
+// Reads JSON from outside: a missing or wrong field becomes null or an empty value, never an
+// exception in the middle of an update.
 
 export type Json = Record<string, unknown>;
 
@@ -8,7 +8,7 @@ export function object(v: unknown): Json {
   return typeof v === 'object' && v !== null && !Array.isArray(v) ? (v as Json) : {};
 }
 
-/** The fields of an answer by the names that its type has; values are not trusted. */
+/** Returns the fields of an answer under the names of its type; the values are not trusted. */
 export function fields<T>(v: unknown): { readonly [K in keyof T]?: unknown } {
   return object(v) as { readonly [K in keyof T]?: unknown };
 }

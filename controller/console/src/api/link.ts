@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links, in full and in brief.
+// Reads links, in full and in brief.
 
 import type * as api from './generated';
 import { advice, limit, targets } from './advice';
@@ -32,7 +32,7 @@ function recent(v: unknown) {
   };
 }
 
-/** Fields of a link in brief and in full. */
+/** Reads the fields that links in brief and in full have in common. */
 function common(v: unknown) {
   const o = fields<api.LinkSummary>(v);
   const node = number(o.node);
@@ -40,17 +40,17 @@ function common(v: unknown) {
   if (node === null || o.port === undefined) return null;
   return {
     node,
-    /** Null where reports do not tell it. */
+    /** Null if reports do not tell it. */
     port,
     queue: number(o.queue) ?? 0,
     name: string(o.name),
     capacityBps: number(o.capacity_bps) || null,
     stale: o.stale === true,
-    /** Of the newest report of the link. */
+    /** Age of the newest report of the link. */
     ageMs: milliseconds(o.age_s),
     /** As read from the switch; null without a switch. */
     limit: limit(o.limit),
-    /** As the reports say. */
+    /** The limit that the reports state. */
     reportedLimitBytes: number(o.reported_limit_bytes) || null,
     recent: recent(o.recent),
     targets: targets(o.targets),
@@ -59,14 +59,14 @@ function common(v: unknown) {
 
 export type Brief = NonNullable<ReturnType<typeof brief>>;
 
-/** A link in brief, for the overview. */
+/** Reads a link in brief, for the overview. */
 function brief(v: unknown) {
   const l = common(v);
   const o = fields<api.LinkSummary>(v);
   return l && { ...l, answer: string(o.answer), advisedBytes: number(o.advised_bytes), nB: number(o.n_b) };
 }
 
-/** The links in brief that an update has; null where it has every link in full. */
+/** Reads the links in brief of an update; null if it has every link in full. */
 export function briefs(v: unknown): Brief[] | null {
   const others = list(fields<api.Update>(v).others);
   return others.length === 0 ? null : others.map(brief).filter((b): b is Brief => b !== null);
@@ -74,7 +74,7 @@ export function briefs(v: unknown): Brief[] | null {
 
 export type Link = NonNullable<ReturnType<typeof link>>;
 
-/** One egress port as the controller knows it now. Times are seconds since `startNs`. */
+/** Reads one egress port as the controller knows it now. Times are seconds since `startNs`. */
 export function link(v: unknown) {
   const l = common(v);
   const o = fields<api.Link>(v);
@@ -84,18 +84,18 @@ export function link(v: unknown) {
     /** Switch time of the first interval. */
     startNs,
     startUnixMs: number(o.capture_start_unix_ms),
-    /** Bytes per unit in which the switch reports occupancy. */
+    /** Bytes per unit of the occupancy in the switch's reports. */
     depthUnitBytes: number(o.depth_unit_bytes) ?? 1,
-    /** Newest telemetry. */
+    /** Time of the newest telemetry. */
     now: ((number(o.now_ns) ?? startNs) - startNs) / NS,
     /** Age of the newest report of any link of its node. */
     nodeAgeMs: milliseconds(o.node_age_s),
-    /** How late what arrives is. */
+    /** How late telemetry arrives. */
     lagMs: milliseconds(o.lag_s),
     estimate: linkEstimate(o.estimate, startNs),
     advice: advice(o.advice),
     verdict: verdict(o.verdict),
-    /** A change being watched, in words; empty when none. */
+    /** The change that is being watched, in words; empty if there is none. */
     watching: watching(o.watching, startNs),
   };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stand-in answers as the OpenAPI document says, so that what works with it
-// works with a controller.
+// The stand-in answers according to the OpenAPI document, so that whatever works with it works with
+// a controller.
 
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020';
@@ -13,7 +13,7 @@ interface Document {
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 const document: Document = JSON.parse(readFileSync(new URL('../../../../contract/openapi/tidemark-1.json', import.meta.url), 'utf8'));
-// A field that is not documented is as wrong as one that is missing.
+// An undocumented field is as wrong as a missing one.
 for (const s of Object.values(document.components.schemas)) if (s.properties) s.additionalProperties = false;
 ajv.addSchema(document, 'openapi');
 

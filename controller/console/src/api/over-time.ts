@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's answers about spans of time, as columns in the page's units:
-// seconds since the link's first interval.
+// Reads the controller's answers about spans of time, as columns in the page's units: seconds since
+// the link's first interval.
 
 import { type EstimateValues, estimateRow } from '../model/estimates';
 import type { Link } from './link';
@@ -11,7 +11,7 @@ const NS = 1e9;
 
 export type SeriesColumns = ReturnType<typeof series>;
 
-/** Columns of equal length. */
+/** Reads a series as columns of equal length. */
 export function series(v: unknown, startNs: number) {
   const o = fields<api.Series>(v);
   const time = numbers(o.time_ns);
@@ -35,14 +35,14 @@ export function series(v: unknown, startNs: number) {
   };
 }
 
-/** A span of a link as the API takes it. */
+/** Returns a span of a link in the form that the API takes. */
 export function spanOf(link: Link, span: { from: number; to: number }): { from_ns: number; to_ns: number } {
   return { from_ns: Math.max(0, link.startNs + span.from * NS), to_ns: link.startNs + span.to * NS };
 }
 
 export type Packets = ReturnType<typeof packets>;
 
-/** Packets at packet resolution, columns of equal length: there are millions. */
+/** Reads single packets as columns of equal length: there are millions. */
 export function packets(v: unknown, startNs: number) {
   const o = fields<api.Packets>(v);
   const arrived = list(o.ingress_ns);
@@ -52,7 +52,7 @@ export function packets(v: unknown, startNs: number) {
   const flag = (b: unknown): number => Number(b === true);
   return {
     time: Float64Array.from(arrived, seconds),
-    /** Departure; of a packet dropped its arrival. */
+    /** Departure; for a dropped packet, its arrival. */
     left: Float64Array.from(arrived, (t, i) => seconds(left[i] || t)),
     occupancy: Float64Array.from(list(o.occupancy_bytes), (n) => number(n) ?? NaN),
     dropped: Uint8Array.from(list(o.dropped), flag),
@@ -62,7 +62,7 @@ export function packets(v: unknown, startNs: number) {
     seq: Uint32Array.from(list(o.tcp_seq), count),
     ipBytes: Uint16Array.from(list(o.ip_bytes), count),
     truncated: o.truncated === true,
-    /** Arrival of the oldest that the collector remembers. */
+    /** Arrival of the oldest packet that the collector remembers. */
     oldest: number(o.oldest_ns) === null ? null : ((number(o.oldest_ns) ?? 0) - startNs) / NS,
   };
 }
@@ -70,7 +70,7 @@ export function packets(v: unknown, startNs: number) {
 export type WindowColumns = ReturnType<typeof windows>;
 export type FlowWindowColumns = WindowColumns['flows'][number];
 
-/** Windows over time, columns of equal length. */
+/** Reads windows over time as columns of equal length. */
 export function windows(v: unknown, startNs: number) {
   const o = fields<api.Windows>(v);
   const column = (x: unknown): number[] => numbers(x).map((n) => n ?? 0);
@@ -94,7 +94,7 @@ export function windows(v: unknown, startNs: number) {
   };
 }
 
-/** A row of estimates, with its time in seconds. */
+/** The estimates at one time, in seconds. */
 export interface EstimateRow {
   time: number;
   row: EstimateValues;
@@ -116,7 +116,7 @@ export function estimateHistory(v: unknown, startNs: number): EstimateRow[] {
 export type Distribution = NonNullable<ReturnType<typeof distribution>>;
 export type DistributionBin = Distribution['bins'][number];
 
-/** Null where nothing has arrived. */
+/** Reads a distribution; null if nothing has arrived. */
 export function distribution(v: unknown) {
   const o = fields<api.Distribution>(v);
   const [low, high, count] = [numbers(o.low_bytes), numbers(o.high_bytes), numbers(o.count)];

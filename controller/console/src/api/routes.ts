@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes by method, with parameters, body and answer, as the OpenAPI document has them.
+// Routes by method, with parameters, body and answer, from the OpenAPI document.
 
 import type { paths } from './generated';
 
 type Json<T> = { content: { 'application/json': T } };
 
-/** Of an operation whose answer is JSON; never of another. */
+/** The call of an operation whose answer is JSON; `never` for any other operation. */
 type Call<Operation> = Operation extends { responses: { 200: Json<infer Answer> } }
   ? {
       path: Operation extends { parameters: { path: infer P } } ? P : Record<string, never>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// State of the controller, phases and changes.
+// Reads the state of the controller, phases and changes.
 
 import type * as api from './generated';
 import { limitText } from '../model/links';
@@ -24,20 +24,20 @@ export function status(v: unknown) {
   const o = fields<api.Status>(v);
   const collectors = list(o.collectors);
   const counters = collectors.map((c) => fields<api.CollectorCounters>(fields<api.Collector>(c).status));
-  /** Over the collectors; null when none has it. */
+  /** Sums a counter over the collectors; null if none has it. */
   const sum = (name: keyof api.CollectorCounters): number | null => {
     const known = counters.map((c) => number(c[name])).filter((n) => n !== null);
     return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
   };
   return {
-    /** The finished run that is shown in the place of a live one. */
+    /** The finished run that is shown instead of a live one. */
     finished: finishedRun(o.recording),
     mode: string(o.mode),
     collectors: collectors.map(collector),
     switches: list(o.switches).map(device),
     reportsReceived: sum('reports_received'),
     reportsLost: sum('reports_lost'),
-    /** Reports whose numbers do not go on from those before. */
+    /** Reports whose sequence numbers do not continue the earlier ones. */
     implausible: sum('reports_implausible_sequence'),
     malformed: sum('datagrams_malformed'),
     kernelDrops: sum('kernel_drops'),
@@ -45,7 +45,7 @@ export function status(v: unknown) {
     probeLost: sum('probe_lost'),
     joinCandidates: sum('join_candidates'),
     joinMatched: sum('join_matched'),
-    /** Notes on the limits for the operator. */
+    /** Warnings about the limits, for the operator. */
     warnings: [...auditWarnings(o.audit), ...stateWarning(o.state_problem), ...list(o.drift).map(driftWarning)],
   };
 }
@@ -58,7 +58,7 @@ function finishedRun(v: unknown) {
   return {
     capture: string(o.capture),
     seconds: number(o.seconds) ?? 0,
-    /** Part of it that was read, 0 to 1. */
+    /** Share of the run that was read, 0 to 1. */
     read: number(o.read_fraction) ?? 0,
     notes: strings(o.notes),
     problem: string(o.problem),
@@ -67,7 +67,7 @@ function finishedRun(v: unknown) {
 
 export type Phase = ReturnType<typeof phases>[number];
 
-/** Phases that have ended or run, oldest first. */
+/** Reads the phases that have ended or are running, oldest first. */
 export function phases(v: unknown) {
   return list(fields<api.Phases>(v).phases).map((p) => {
     const o = fields<api.Phase>(p);
@@ -99,7 +99,7 @@ function phaseLink(v: unknown) {
 
 function auditWarnings(v: unknown): string[] {
   const a = fields<api.AuditLog>(v);
-  // Without a file, a record is required only where auto mode does so by itself.
+  // Without a file, a record is required only if auto mode demands it by itself.
   if (a.file === false && a.policy === 'required') return ['Auto mode changes limits without a record: control.audit_log is not set.'];
   const missing = number(a.not_written) ?? 0;
   if (missing === 0) return [];
@@ -119,7 +119,7 @@ function driftWarning(v: unknown): string {
   return `Port ${named(d)}: someone else wrote the limit, ${limitWords(d.found)} instead of ${limitWords(d.expected)}; ${answer}.`;
 }
 
-/** Which link a record is of. */
+/** Returns the link that a record belongs to. */
 function named(o: { node?: unknown; port?: unknown; queue?: unknown }): string {
   const queue = number(o.queue) ?? 0;
   return `${number(o.node) ?? '?'}:${number(o.port) ?? '?'}${queue === 0 ? '' : `:${queue}`}`;
@@ -173,7 +173,7 @@ export function change(v: unknown) {
   };
 }
 
-/** Newest first. */
+/** Reads the changes, newest first. */
 export function changes(v: unknown) {
   return list(fields<api.Changes>(v).changes)
     .map(change)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conclusion on a link's buffer.
+// Reads the verdict on a link's buffer.
 
 import { curve } from './advice';
 import { interval } from './estimate';
@@ -8,7 +8,7 @@ import { fields, list, number, string, strings } from './json';
 
 export type Verdict = NonNullable<ReturnType<typeof verdict>>;
 
-/** Without its curve where the message came without one. */
+/** Reads a verdict; it has no curve if the message has none. */
 export function verdict(v: unknown) {
   const o = fields<api.Verdict>(v);
   const answer = string(o.answer);
@@ -41,7 +41,7 @@ function measured(v: unknown) {
   return { limitBytes, utilisation: interval(o.utilisation), lossRate: interval(o.loss_rate), delayMeanMs: number(o.delay_mean_ms) };
 }
 
-/** The conclusion in the answer to a question for one link. */
+/** Reads the verdict from the answer to a request for one link. */
 export function verdictState(v: unknown): Verdict | null {
   return verdict(fields<api.VerdictState>(v).verdict);
 }

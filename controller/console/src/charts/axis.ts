@@ -17,16 +17,16 @@ export interface Axis {
 }
 
 export interface YAxis extends Axis {
-  /** Ticks wanted. */
+  /** Number of ticks wanted. */
   wanted: number;
-  /** The label where there is room for it. */
+  /** The label if there is room for it. */
   words?: string;
 }
 
 export interface XAxis extends Axis {
-  /** Its column in a file, with the unit in which values are stored. */
+  /** The axis' column in a file, with the unit in which values are stored. */
   column: string;
-  /** Time: times of day stand below. */
+  /** An axis of time, with times of day below it. */
   clock?: boolean;
 }
 
@@ -41,7 +41,7 @@ export function xSplits(axis: XAxis, min: number, max: number, width: number): n
   return splits(axis, min, max, Math.max(2, Math.floor((width - GUTTER) / 75)));
 }
 
-/** Times of day below an axis of time that is so wide. */
+/** Returns the times of day below an axis of time of this width. */
 export function clockRow(min: number, max: number, width: number): ReturnType<typeof clockTicks> {
   const apart = max - min < 8 ? 110 : 85;
   return clockTicks(min, max, Math.max(1, Math.floor((width - GUTTER) / apart)));
@@ -66,7 +66,7 @@ function drawn(): Partial<uPlot.Axis> {
 }
 
 export function xAxis(visible: boolean, axis: XAxis): uPlot.Axis {
-  // Below times of day, its label stands below those.
+  // If there are times of day, the axis' label is below them.
   const label = visible && !axis.clock ? axis.label : undefined;
   return {
     ...drawn(),
@@ -80,7 +80,7 @@ export function xAxis(visible: boolean, axis: XAxis): uPlot.Axis {
   };
 }
 
-/** Times of day below an axis of time. */
+/** Returns the axis of the times of day below an axis of time. */
 export function clockAxis(axis: XAxis): uPlot.Axis {
   const row = (u: uPlot): ReturnType<typeof clockTicks> => clockRow(u.scales.x?.min ?? 0, u.scales.x?.max ?? 0, u.width);
   return {

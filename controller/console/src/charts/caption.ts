@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link, run and time of the data in a saved chart: for its picture and the name of
-// its file.
+// Link, run and time of the data in a saved chart, for its picture and its file name.
 
 import { bitRate } from '../format/units';
 import { linkKey, linkTitle } from '../model/links';
@@ -10,15 +9,15 @@ import { clockText, dateText, zoneText } from './clock';
 export interface Caption {
   /** Name of the link, with its capacity. */
   link: string;
-  /** Node and port, short enough for the name of a file. */
+  /** Node and port, short enough for a file name. */
   place: string;
-  /** Name of a finished run, or that it is live. */
+  /** Name of a finished run, or that the link is live. */
   run: string;
-  /** Newest telemetry, seconds on the charts' axis; null without any. */
+  /** Time of the newest telemetry, seconds on the charts' axis; null if there is none. */
   newest: number | null;
 }
 
-/** The origin of the data, for saved charts. */
+/** Returns the origin of the data, for saved charts. */
 export function captionOf(l: Link | null, status: Status | null): Caption {
   const finished = status?.finished;
   // The capture of a run is a folder within it.
@@ -37,7 +36,7 @@ export function setCaption(caption: Caption): void {
   current = caption;
 }
 
-/** Link, run and time in one line; `span` in seconds of a chart over time. */
+/** Formats link, run and time in one line; `span` in seconds of a chart over time. */
 export function captionLine(span: readonly [number, number] | null): string {
   const { link, run, newest } = current;
   return [link, run, span ? timeOf(...span) : newest === null ? '' : timeOf(newest, newest)].filter((part) => part !== '').join(' · ');
@@ -51,7 +50,7 @@ function timeOf(from: number, to: number): string {
   return `${date} ${begin}${begin === end ? '' : ` to ${end}`} ${zoneText(from)}`;
 }
 
-/** Name of a file without its ending: ASCII, as every shell and archive takes it. */
+/** Returns a file name without its ending: ASCII, which every shell and archive accepts. */
 export function fileStem(name: string): string {
   return ['tidemark', name, current.place].map(ascii).filter((part) => part !== '').join('-');
 }

@@ -8,7 +8,7 @@ afterEach(() => {
   setCaption({ link: '', place: '', run: '', newest: null });
 });
 
-/** The axis begins at this time of day, here. */
+/** Makes the axis begin at this local time of day. */
 function begin(time: string): void {
   setClock(null);
   setClock(new Date(`2026-11-27T${time}`).getTime());

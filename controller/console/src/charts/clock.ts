@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wall-clock time of the charts' time axis, which counts seconds of the switch's
-// clock from its first report.
+// Wall-clock times for the charts' time axis, which counts seconds of the switch's clock from its
+// first report.
 
-/** Corrections below this are the jitter of how late telemetry arrives. */
+/** Smaller corrections are only jitter in the arrival of telemetry. */
 const JITTER_MS = 250;
 
 let startUnixMs: number | null = null;
 
-/** The Unix time of the axis' zero; small corrections do not move the axis. */
+/** Sets the Unix time of the axis' zero; small corrections do not move the axis. */
 export function setClock(unixMs: number | null): void {
   if (unixMs === null || startUnixMs === null || Math.abs(unixMs - startUnixMs) > JITTER_MS) startUnixMs = unixMs;
 }
@@ -20,7 +20,7 @@ function two(v: number): string {
   return String(v).padStart(2, '0');
 }
 
-/** Local wall-clock time with `decimals` of the second, at most three; empty where not known. */
+/** Local wall-clock time with `decimals` of the second, at most three; empty if unknown. */
 export function clockText(seconds: number, decimals = 0): string {
   const ms = unixMsOf(seconds);
   if (ms === null) return '';
@@ -30,7 +30,7 @@ export function clockText(seconds: number, decimals = 0): string {
   return decimals > 0 ? `${whole}.${String(d.getMilliseconds()).padStart(3, '0').slice(0, decimals)}` : whole;
 }
 
-/** Local date; empty where not known. */
+/** Local date; empty if unknown. */
 export function dateText(seconds: number): string {
   const ms = unixMsOf(seconds);
   if (ms === null) return '';
@@ -38,7 +38,7 @@ export function dateText(seconds: number): string {
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
 }
 
-/** How far local time is from UTC at a time: `UTC`, `UTC+1`, `UTC-3:30`. */
+/** Offset of local time from UTC at a time: `UTC`, `UTC+1`, `UTC-3:30`. */
 export function zoneText(seconds: number): string {
   const minutes = -new Date(unixMsOf(seconds) ?? 0).getTimezoneOffset();
   if (minutes === 0) return 'UTC';
@@ -49,7 +49,7 @@ export function zoneText(seconds: number): string {
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-/** Distances of round times of day, ms. */
+/** Steps between round times of day, ms. */
 const STEPS_MS = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
   ...[1, 2, 5, 10, 15, 30].map((s) => s * SECOND),
@@ -57,13 +57,13 @@ const STEPS_MS = [
   ...[1, 2, 3, 6, 12, 24].map((h) => h * HOUR),
 ];
 
-/** Round times of day from `from` to `to` (seconds of the axis), about `wanted`, with their words; none where the time of day is not known. */
+/** Returns about `wanted` round times of day from `from` to `to` (seconds of the axis), with labels; none if the time of day is unknown. */
 export function clockTicks(from: number, to: number, wanted: number): { at: number[]; labels: string[] } {
   const start = unixMsOf(0);
   if (start === null || !(to > from)) return { at: [], labels: [] };
   const least = ((to - from) * 1000) / Math.max(1, wanted);
   const step = STEPS_MS.find((s) => s >= least) ?? 24 * HOUR;
-  // Round are times of day where the reader is.
+  // Times of day are round in the reader's time zone.
   const zone = new Date(start).getTimezoneOffset() * MINUTE;
   const local = (seconds: number): number => start + seconds * 1000 - zone;
   const at: number[] = [];

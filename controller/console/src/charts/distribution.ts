@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distribution of the occupancy, next to the chart over time and on its vertical
-// axis.
+// Distribution of the occupancy, next to the chart over time and on the same vertical axis.
 
 import { h, text } from '../dom';
 import type { Distribution, DistributionBin } from '../model/types';
@@ -11,7 +10,7 @@ import type { Picture } from './picture';
 import { ticks } from './scale';
 import { ink, onTheme } from './theme';
 
-/** Room right of the bars. */
+/** Room to the right of the bars. */
 const MARGIN = 8;
 const BOTTOM = 34;
 
@@ -31,7 +30,7 @@ export class DistributionChart implements Picture {
   private limitBytes: number | null = null;
   private width = 190;
 
-  /** `axis`: that of the chart over time. */
+  /** `axis`: the axis of the chart over time. */
   constructor(private readonly axis: () => YAxis) {
     this.element = h('div', { class: 'marginal-box' }, this.picture, this.spoken);
     new ResizeObserver(() => {
@@ -56,13 +55,13 @@ export class DistributionChart implements Picture {
     this.picture.replaceChildren(new DOMParser().parseFromString(this.onPage(), 'image/svg+xml').documentElement);
   }
 
-  /** The largest share shown; null where nothing was measured. */
+  /** The largest share shown; null if nothing was measured. */
   private get full(): number | null {
     const peak = Math.max(0, ...(this.data?.bins ?? []).map((b) => b.share));
     return peak > 0 ? Math.ceil(peak * 20) / 20 : null;
   }
 
-  /** As it stands on the page. */
+  /** Returns the picture as it is on the page. */
   private onPage(): string {
     const { top, height } = this.frame;
     const [right, bottom] = [this.width - MARGIN, top + height];
@@ -71,7 +70,7 @@ export class DistributionChart implements Picture {
     const y = this.draw(pen, { left: 0, top, width: right, height }, right - 26);
     pen.segments([0.5, top, 0.5, bottom, 0, bottom, right, bottom], { colour: rule, width: 1 });
     const { p50 = null, p99 = null } = this.data ?? {};
-    // Two labels on one another say nothing: the median gives way.
+    // Overlapping labels are unreadable: the median's is left out.
     if (p50 !== null && p99 !== null && y(p50) - y(p99) >= 13) pen.text(right, y(p50) + 4, 'p50', 'end', soft);
     if (p99 !== null) pen.text(right, y(p99) + 4, 'p99', 'end', soft);
     pen.text(0, bottom + 14, '0', 'start', soft);
@@ -80,7 +79,7 @@ export class DistributionChart implements Picture {
     return pen.file(this.name, '', this.width, bottom + BOTTOM);
   }
 
-  /** The bars and the lines across them, those of the quantiles up to `lines`. */
+  /** Draws the bars and the lines across them; the lines of the quantiles end at `lines`. */
   private draw(pen: SvgPen, { left, top, width, height }: Box, lines: number): (bytes: number) => number {
     const { maxBytes } = this.frame;
     const y = (bytes: number): number => top + height * (1 - Math.min(1, bytes / maxBytes));
@@ -92,7 +91,7 @@ export class DistributionChart implements Picture {
     const bins = this.data?.bins.filter((b) => b.share > 0) ?? [];
     pen.fill(bins.map(bar).join(''), ink('water'), 0.7);
     const across = (bytes: number | null, to: number, stroke: Stroke): void => {
-      // Beyond the scale there is no place for it.
+      // No line for a value beyond the scale.
       if (bytes !== null && bytes <= maxBytes) pen.segments([left, y(bytes), to, y(bytes)], stroke);
     };
     const { p50 = null, p99 = null } = this.data ?? {};

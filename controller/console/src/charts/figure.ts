@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chart as it leaves the page: with title, link, run and time, legend and axes.
-// One description gives the SVG; the PNG is drawn from that.
+// A chart as it is saved: with title, link, run and time, legend and axes. One description gives
+// the SVG, and the PNG is drawn from the SVG.
 
 import type uPlot from 'uplot';
 import { captionLine } from './caption';
 import { type Box, type Stroke, SvgPen, type View } from './pen';
 import { ink } from './theme';
 
-/** Of a figure, CSS pixels: half of a slide of 1920 px. */
+/** Width of a figure, CSS pixels: half of a slide of 1920 px. */
 export const WIDTH = 960;
-/** Of what stands below the legend. */
+/** Height of the drawing below the legend. */
 const HEIGHT = 430;
 const MARGIN = 24;
 const TEXT = 14;
-/** A character of that size, on average. */
+/** Mean width of a character of that size. */
 const CHARACTER = 7.2;
-/** Of a sign in the legend. */
+/** Width of a sign in the legend. */
 const SIGN = 26;
 const LINE = 22;
 
 export type Look = 'line' | 'thin' | 'dashed' | 'dotted' | 'band' | 'bars' | 'ticks' | 'dots' | 'cross' | 'ring';
 
-/** A sign of a chart and its meaning. */
+/** A sign in a chart, and its meaning. */
 export interface Sign {
   words: string;
   look: Look;
@@ -35,9 +35,9 @@ export const DOTTED = [1.5, 3];
 export interface FigureParts {
   name: string;
   signs: readonly Sign[];
-  /** The time shown, seconds of the axis; null where the chart is not over time. */
+  /** The time shown, seconds of the axis; null if the chart is not over time. */
   span: readonly [number, number] | null;
-  /** Of what stands below the legend. */
+  /** Height of the drawing below the legend. */
   height?: number;
   draw: (pen: SvgPen, box: Box) => void;
 }
@@ -52,7 +52,7 @@ export function figure({ name, signs, span, height = HEIGHT, draw }: FigureParts
   return pen.file(name, about, WIDTH, Math.round(top + height + MARGIN / 2));
 }
 
-/** Draws it from `y` on; returns where it ends. */
+/** Draws the legend from `y` down; returns where it ends. */
 function legend(pen: SvgPen, signs: readonly Sign[], y: number): number {
   let x = MARGIN;
   let base = y;
@@ -91,14 +91,14 @@ export interface Ticks {
 
 export interface Axes {
   x: Ticks;
-  /** Times of day below. */
+  /** Times of day below the axis. */
   clock: Ticks | null;
   y: Ticks;
   xLabel: string;
   yLabel: string;
 }
 
-/** The part of a figure within its axes. */
+/** Returns the part of a figure within its axes. */
 export function withinAxes(box: Box, clock: boolean): Box {
   const [left, below] = [62, clock ? 64 : 46];
   return { left: box.left + left, top: box.top + 6, width: box.width - left - 20, height: box.height - 6 - below };
@@ -126,10 +126,10 @@ export function axes(pen: SvgPen, v: View, a: Axes): void {
   pen.text(v.left - 52, v.top + v.height / 2, a.yLabel, 'middle', ink('ink'), { size: TEXT, turned: true });
 }
 
-/** A series, and in which way it is drawn: uPlot does not tell. */
+/** A series, and how it is drawn, which uPlot does not tell. */
 export type Trace = uPlot.Series & {
   drawn?: 'line' | 'steps' | 'bars';
-  /** Longest span without a value that a line goes over. */
+  /** Longest span without a value that a line crosses. */
   bridged?: number;
 };
 
@@ -140,7 +140,7 @@ function paint(p: unknown): string {
 
 type Column = readonly (number | null | undefined)[];
 
-/** Draws columns of data, the first of them x. */
+/** Draws columns of data, of which the first is x. */
 export function traces(pen: SvgPen, v: View, data: readonly Column[], series: readonly Trace[], bands: readonly uPlot.Band[]): void {
   const at = (data[0] ?? []).map((x) => x ?? 0);
   const xs = at.map((x) => v.x(x));
@@ -166,7 +166,7 @@ export function traces(pen: SvgPen, v: View, data: readonly Column[], series: re
   });
 }
 
-/** Each value until the next. */
+/** Holds each value until the next. */
 function stepped(x: readonly number[], y: readonly (number | null)[]): [number[], (number | null)[]] {
   const [xs, ys]: [number[], (number | null)[]] = [[], []];
   y.forEach((v, i) => {
@@ -183,7 +183,7 @@ function bars(pen: SvgPen, x: readonly number[], y: readonly (number | null)[], 
   pen.fill(drawn.join(''), fill);
 }
 
-/** The area between two lines, where both are known. */
+/** Draws the area between two lines wherever both are known. */
 function band(pen: SvgPen, x: readonly number[], upper: readonly (number | null)[], lower: readonly (number | null)[], fill: string): void {
   let d = '';
   let from = 0;

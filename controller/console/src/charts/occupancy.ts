@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Occupancy of the queue over time: p50, p99 and largest per interval as a
-// water level, the limit as the mark above it, drops as ticks rising from the
-// mark. Zoomed in far enough it shows every packet instead.
+// Occupancy of the queue over time: p50, p99 and maximum per interval as a water level, the limit
+// as a mark above it, drops as ticks that rise from the mark. Zoomed in far enough, it shows every
+// packet instead.
 
 import uPlot from 'uplot';
 import type { Packets } from '../model/types';
@@ -23,9 +23,9 @@ export interface OccupancyData {
   from: number;
   to: number;
   packets: Packets | null;
-  /** Number of the colour of a flow. */
+  /** Colour number of each flow. */
   colours: ReadonlyMap<string, number>;
-  /** How a flow is called. */
+  /** Returns the name of a flow. */
   flowName: (id: string) => string;
 }
 
@@ -34,16 +34,16 @@ export interface OccupancyOptions {
   unitLabel: () => string;
   onSelect: (from: number, to: number) => void;
   onCursor: (index: number | null) => void;
-  /** Another packet is under the pointer; null when none is. */
+  /** Called when another packet is under the pointer; null if there is none. */
   onPacket: (index: number | null) => void;
   onScale: (maxBytes: number, top: number, height: number) => void;
 }
 
 const HEIGHT = 312;
-/** A packet is meant from so many CSS pixels. */
+/** Distance at which the pointer means a packet, CSS pixels. */
 const REACH = 18;
 
-/** Which flow has which colour, and how drops and marks look. */
+/** Returns the signs for the colours of the flows, and for drops and marks. */
 function packetSigns(p: Packets, colours: ReadonlyMap<string, number>, name: (id: string) => string): Sign[] {
   const there = new Set(Array.from(p.flow, String));
   const named = [...colours].filter(([id]) => there.has(id)).map(([id, colour]): Sign => ({ words: name(id), look: 'dots', colour: flowInk(colour) }));
@@ -99,7 +99,7 @@ export class OccupancyChart {
     );
   }
 
-  /** Another port or unit: forget the axis. */
+  /** Forgets the axis, for another port or unit. */
   reset(): void {
     this.plot.reset();
     this.relabel();
@@ -127,7 +127,7 @@ export class OccupancyChart {
     else this.drawDrops(pen, v, d);
   }
 
-  /** One tick per interval with drops; longer for more of them. */
+  /** Draws one tick per interval with drops, longer for more drops. */
   private drawDrops(pen: Pen, v: View, d: OccupancyData): void {
     const ticks: number[] = [];
     for (let i = 0; i < d.time.length; i += 1) {
@@ -140,7 +140,7 @@ export class OccupancyChart {
     pen.segments(ticks, { colour: ink('drop'), width: 1.5 });
   }
 
-  /** A dot per packet in the colour of its flow, a ring where it was marked, a cross where it was dropped. */
+  /** Draws a dot per packet in the colour of its flow, a ring if it was marked, a cross if it was dropped. */
   private drawPackets(pen: Pen, v: View, p: Packets, colours: ReadonlyMap<string, number>): void {
     const byColour = new Map<number | undefined, number[]>();
     const crosses: number[] = [];
@@ -171,7 +171,7 @@ export class OccupancyChart {
     pen.ring(...at(i), 6, { colour: ink('ink'), width: 2 });
   }
 
-  /** Which packet the pointer means. */
+  /** Finds the packet that the pointer means. */
   private point(at: { left: number; top: number } | null): void {
     const d = this.data;
     const p = d?.packets;

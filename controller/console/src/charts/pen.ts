@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strokes of the charts: the same on the screen's canvas and in an SVG file.
-// Coordinates are CSS pixels.
+// Strokes of the charts: the same on the screen's canvas and in an SVG file. Coordinates are CSS
+// pixels.
 
 import { ink } from './theme';
 
@@ -10,7 +10,7 @@ export interface Stroke {
   dash?: readonly number[];
 }
 
-/** A place within a picture, CSS pixels. */
+/** A box within a picture, CSS pixels. */
 export interface Box {
   left: number;
   top: number;
@@ -18,7 +18,7 @@ export interface Box {
   height: number;
 }
 
-/** A box with the places of values. */
+/** A box, and the positions of values in it. */
 export interface View extends Box {
   x: (v: number) => number;
   y: (v: number) => number;
@@ -29,7 +29,7 @@ export type Anchor = 'start' | 'middle' | 'end';
 export interface Lettering {
   size?: number;
   weight?: number;
-  /** Upwards. */
+  /** Whether the text runs upwards. */
   turned?: boolean;
 }
 
@@ -37,9 +37,9 @@ export const FONT_FAMILY = '"IBM Plex Sans", system-ui, sans-serif';
 const TEXT_SIZE = 12;
 
 export interface Pen {
-  /** Line segments: x1, y1, x2, y2, and again. */
+  /** Draws line segments: x1, y1, x2, y2, and so on. */
   segments(points: readonly number[], stroke: Stroke): void;
-  /** Squares of a size around points: x, y, and again. */
+  /** Draws squares of a size around points: x, y, and so on. */
   dots(points: readonly number[], size: number, fill: string): void;
   ring(x: number, y: number, radius: number, stroke: Stroke): void;
   text(x: number, y: number, text: string, anchor: Anchor, colour: string): void;
@@ -93,12 +93,12 @@ export class CanvasPen implements Pen {
 
 const n = (v: number): string => String(Math.round(v * 100) / 100);
 
-/** Text in an attribute or element of SVG. */
+/** Escapes text for an attribute or element of SVG. */
 function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c] ?? c);
 }
 
-/** Text of an element, with symbols such as N_b set as symbols. */
+/** Escapes text for an element, and typesets symbols such as N_b. */
 function lettered(text: string): string {
   return escaped(text).replace(/(\p{L}\p{M}*)_(\p{L})(?!\p{L})/gu, '$1<tspan baseline-shift="-20%" font-size="75%">$2</tspan>');
 }
@@ -114,7 +114,7 @@ export class SvgPen implements Pen {
     this.stroke(d, stroke);
   }
 
-  /** A line through points; null lifts the pen, where it is no gap that `bridged` takes (x of its ends). */
+  /** Draws a line through points; null lifts the pen, unless `bridged` takes the gap (x of its ends). */
   line(x: readonly number[], y: readonly (number | null)[], stroke: Stroke, bridged: (from: number, to: number) => boolean = () => false): void {
     let d = '';
     let last: number | null = null;
@@ -150,13 +150,13 @@ export class SvgPen implements Pen {
     if (d) this.parts.push(`<path d="${d}" fill="${escaped(fill)}" fill-opacity="${opacity}"/>`);
   }
 
-  /** The strokes of another pen, cut off at the edges of a box. */
+  /** Inserts the strokes of another pen, clipped to a box. */
   within(box: Box, inside: SvgPen): void {
     const plot = `<rect x="${n(box.left)}" y="${n(box.top)}" width="${n(box.width)}" height="${n(box.height)}"/>`;
     this.parts.push(`<clipPath id="plot">${plot}</clipPath><g clip-path="url(#plot)">${inside.parts.join('')}</g>`);
   }
 
-  /** All that was drawn, on paper: charts are transparent. */
+  /** Returns all that was drawn, on a paper background, since charts are transparent. */
   file(name: string, about: string, width: number, height: number): string {
     const described = about ? `<desc>${escaped(about)}</desc>` : '';
     return (

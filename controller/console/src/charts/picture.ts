@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chart as files: its picture and its numbers.
+// Saves a chart as files: its picture and its numbers.
 
-/** Of a chart. */
+/** A chart's picture and numbers. */
 export interface Picture {
   readonly name: string;
-  /** Nothing was measured, or nothing is loaded yet. */
+  /** Whether nothing was measured, or nothing is loaded yet. */
   empty(): boolean;
   csv(): string;
   svg(): string | Promise<string>;
 }
 
-/** Rows within a range of the first column; with Unix time where it is known. */
+/** Formats the rows within a range of the first column, with Unix time if it is known. */
 export function csvOf(
   names: readonly string[],
   columns: readonly (readonly (number | null)[])[],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Common to all charts: size follows the element, colours follow the theme; x is
-// time unless said otherwise.
+// Common to all charts: their size follows the element, their colours follow the theme, and x is
+// time unless specified otherwise.
 
 import uPlot from 'uplot';
 import { clockAxis, clockRow, labels, TIME, type XAxis, type YAxis, xAxis, xSplits, yAxis, ySplits } from './axis';
@@ -13,39 +13,39 @@ import { largest, StickyMax, usual } from './scale';
 import { touchSelects } from './touch';
 import { type Ink, ink, onTheme } from './theme';
 
-/** Half of the last time of day under an axis, which may stand at its end. */
+/** Room for half of the last time of day under an axis, which may be at its end. */
 const RIGHT = 30;
 
-/** A line of this colour. */
+/** Returns a line of this colour. */
 export function line(colour: Ink, width: number, more: Partial<Trace> = {}): Trace {
   return { stroke: () => ink(colour), width, points: { show: false }, ...more };
 }
 
 export const HIDDEN: Trace = { stroke: 'transparent', width: 0, points: { show: false } };
 
-/** The area between two series. */
+/** Returns the area between two series. */
 export function band(upper: number, lower: number): uPlot.Band {
   return { series: [upper, lower], fill: () => ink('water-band') } as unknown as uPlot.Band;
 }
 
-/** A value within a range: its highest, its lowest, and the value itself. */
+/** A value with its range: its highest, its lowest, and the value itself. */
 export const RANGED: { series: Trace[]; bands: uPlot.Band[] } = { series: [HIDDEN, HIDDEN, line('water', 1.75)], bands: [band(1, 2)] };
 
 export interface PlotOptions {
-  /** Name of the chart, of its files too. */
+  /** Name of the chart and of its files. */
   name: string;
   height: number;
   showX: boolean;
-  /** Time, unless said otherwise. */
+  /** The x axis; time by default. */
   x?: XAxis;
   y: YAxis;
-  /** Smallest range of the y axis, which else follows what is set, from 0. */
+  /** Smallest range of the y axis, which otherwise follows the data, from 0. */
   floor?: number;
-  /** Room above the largest value: a factor. */
+  /** Room above the largest value, as a factor. */
   headroom?: number;
-  /** Peaks far above nearly all of the rest are cut off, and marked. */
+  /** Whether peaks far above nearly all other values are cut off, and marked. */
   cut?: boolean;
-  /** Instead of a range from 0. */
+  /** Range of the y axis, instead of one from 0. */
   yRange?: () => [number, number];
   series: Trace[];
   /** The legend of a saved picture, without the target. */
@@ -53,37 +53,37 @@ export interface PlotOptions {
   /** Column of each series in a file, with its unit. */
   columns: string[];
   bands?: uPlot.Band[];
-  /** Charts of one key share the cursor. */
+  /** Charts with the same key share the cursor. */
   sync?: string;
-  /** Drag selects a span of time. */
+  /** Called when a span of time is selected by dragging. */
   onSelect?: (from: number, to: number) => void;
   onCursor?: (index: number | null) => void;
-  /** The pointer within the plot, CSS pixels; null when it leaves. */
+  /** Called with the pointer within the plot, CSS pixels; null when it leaves. */
   onPointer?: (at: { left: number; top: number } | null) => void;
   draw?: (pen: Pen, view: View) => void;
-  /** The y range or the plot's place changed: charts that share the axis follow. */
+  /** Called when the y range or the plot's place changes, for charts that share the axis. */
   onScale?: (most: number, top: number, height: number) => void;
-  /** Instead of the series, where the chart draws something else itself. */
+  /** Returns the CSV if the chart itself draws something other than the series. */
   csv?: () => string | null;
-  /** Likewise, whether nothing of it was measured in the span shown. */
+  /** Likewise, whether nothing was measured in the span shown. */
   empty?: () => boolean;
 }
 
 type Columns = (number | null)[][];
 
-/** Values of the rows within a span of the first column. */
+/** Returns the values of the rows within a span of the first column. */
 function valuesWithin([x = [], ...columns]: Columns, from: number, to: number): number[] {
   const inside = x.map((v) => v !== null && v >= from && v <= to);
   return columns.flatMap((c) => c.filter((v, i): v is number => inside[i] === true && v != null));
 }
 
-/** A uPlot that fills its element. The chart is drawn, not read: a text next to it says what it shows. */
+/** A uPlot that fills its element. The chart is drawn, not read: a text next to it describes it. */
 export class Plot implements Picture {
   readonly element = h('div', { class: 'plot', 'aria-hidden': 'true' });
   readonly u: uPlot;
   private range: [number, number] = [0, 1];
   private readonly sticky: StickyMax;
-  /** The operator's bound, drawn as a fine dotted line. */
+  /** The operator's target, drawn as a fine dotted line. */
   private target: number | null = null;
 
   constructor(private readonly options: PlotOptions) {
@@ -142,7 +142,7 @@ export class Plot implements Picture {
     });
     resize.observe(element);
     onTheme(() => u.redraw(false, true));
-    // Text on a canvas is drawn once: again when the page's font has arrived.
+    // Text on a canvas is drawn once: draw again when the page's font has arrived.
     void document.fonts?.ready.then(() => u.redraw(false, true));
   }
 
@@ -150,7 +150,7 @@ export class Plot implements Picture {
     return this.options.name;
   }
 
-  /** Columns: that of x, and one for every series. There is room for `most`, else for all of them. */
+  /** Sets the columns: x, and one for every series. Room for `most`, or else for all values. */
   set(data: Columns, from: number, to: number, { target = null, most }: { target?: number | null; most?: number } = {}): void {
     this.target = target;
     this.range = to > from ? [from, to] : [from, from + 1];
@@ -171,12 +171,12 @@ export class Plot implements Picture {
     this.u.redraw(false, true);
   }
 
-  /** Other data: forgets the axis. */
+  /** Forgets the axis, for other data. */
   reset(): void {
     this.sticky.reset();
   }
 
-  /** Another name of an axis: 0 for x, 1 for y. */
+  /** Renames an axis: 0 for x, 1 for y. */
   relabel(which: 0 | 1, label: string): void {
     const axis = this.u.axes[which];
     if (axis) axis.label = label;
@@ -192,7 +192,7 @@ export class Plot implements Picture {
     this.options.onScale?.(this.yRange()[1], u.bbox.top / r, u.bbox.height / r);
   }
 
-  /** Place of the plot within the chart, and of values in it. */
+  /** Returns the place of the plot within the chart, and of values in it. */
   view(): View {
     const u = this.u;
     const r = devicePixelRatio || 1;
@@ -217,7 +217,7 @@ export class Plot implements Picture {
     c.restore();
   }
 
-  /** Draws the options' picture, the target line, and where values are beyond the axis. */
+  /** Draws the options' picture, the target line, and marks where values exceed the axis. */
   private draw(pen: Pen, v: View): void {
     this.options.draw?.(pen, v);
     if (this.options.cut) this.drawCut(pen, v);
@@ -226,7 +226,7 @@ export class Plot implements Picture {
     if (y >= v.top && y <= v.top + v.height) pen.segments([v.left, y, v.left + v.width, y], { colour: ink('advised'), width: 1.25, dash: DOTTED });
   }
 
-  /** An arrow at the upper edge where lines go beyond it, with the largest value. */
+  /** Draws an arrow at the upper edge where lines exceed it, with the largest value. */
   private drawCut(pen: Pen, v: View): void {
     const [x = [], ...columns] = this.u.data as unknown as Columns;
     const top = this.yRange()[1];

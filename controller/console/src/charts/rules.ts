@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffers of the rules as a file; on the page they are a list.
+// Saves the buffers of the rules as a file; on the page they are a list.
 
 import { type Standing, scaleEnd, standing } from '../model/rules';
 import type { Rule } from '../model/types';
@@ -13,12 +13,12 @@ import { ink } from './theme';
 const NAME_WIDTH = 250;
 const ROW = 22;
 const TOP = 34;
-/** Of ticks, their label and room below. */
+/** Height of ticks, their label and the room below. */
 const BELOW = 48;
 /** Half of the height of a bar. */
 const HALF = 6;
 
-/** A bar as on the page: solid, outlined where not all is known, a dashed line where the rule is set aside. */
+/** Draws a bar as on the page: solid, outlined if not all is known, a dashed line if the rule is set aside. */
 function bar(pen: SvgPen, stands: Standing, left: number, right: number, y: number): void {
   const colour = ink('water');
   if (stands === 'holds') {

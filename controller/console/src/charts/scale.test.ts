@@ -25,7 +25,7 @@ describe('scale', () => {
   it('has no room for a peak that stands far above nearly all', () => {
     const windows = Array.from({ length: 300 }, (_, i) => (i < 20 ? 600 : 50 + (i % 10)));
     expect(usual(windows)).toBe(3 * 59);
-    // A saw-tooth, a step, and what has only begun are shown whole.
+    // A saw-tooth, a step, and a series that has only begun are shown in full.
     expect(usual(Array.from({ length: 300 }, (_, i) => 30 + (i % 30)))).toBe(59);
     expect(usual(Array.from({ length: 300 }, (_, i) => (i < 280 ? 20 : 55)))).toBe(55);
     expect(usual([600, 580, 60])).toBe(600);

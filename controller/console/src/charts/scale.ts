@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Axis arithmetic: round steps, ticks, and ranges that do not twitch.
+// Axis arithmetic: round steps, ticks, and ranges that do not jitter.
 
-/** Smallest of 1, 2, 2.5, 5 × 10^k that is at least `raw`. */
+/** Returns the smallest of 1, 2, 2.5, 5 × 10^k that is at least `raw`. */
 export function niceStep(raw: number): number {
   if (!(raw > 0) || !Number.isFinite(raw)) return 1;
   const power = 10 ** Math.floor(Math.log10(raw));
@@ -9,7 +9,7 @@ export function niceStep(raw: number): number {
   return 10 * power;
 }
 
-/** Round ticks from `min` to `max`, about `wanted` of them. */
+/** Returns about `wanted` round ticks from `min` to `max`. */
 export function ticks(min: number, max: number, wanted: number): number[] {
   if (!(max > min)) return [min];
   const step = niceStep((max - min) / Math.max(1, wanted));
@@ -20,20 +20,20 @@ export function ticks(min: number, max: number, wanted: number): number[] {
   return out;
 }
 
-/** The largest of all values; 0 where there is none. */
+/** Returns the largest of all values; 0 if there is none. */
 export function largest(...columns: Iterable<number | null | undefined>[]): number {
   let m = 0;
   for (const c of columns) for (const v of c) if (v != null && v > m) m = v;
   return m;
 }
 
-/** Part of the values that an axis has room for whatever they are, and how far beyond it goes for the rest. */
+/** Share of the values that always fit, and how many times further an axis may reach. */
 const USUAL_SHARE = 0.9;
 const USUAL_TIMES = 3;
 
 /**
- * The largest of all values, unless it stands far above nearly all: the peak of a
- * slow start would flatten all that comes after it.
+ * Returns the largest of all values, unless it is far above nearly all of them: the peak of a slow
+ * start would flatten everything after it.
  */
 export function usual(values: readonly number[]): number {
   const most = largest(values);
@@ -42,7 +42,7 @@ export function usual(values: readonly number[]): number {
   return typical > 0 && most > USUAL_TIMES * typical ? USUAL_TIMES * typical : most;
 }
 
-/** Decimals needed to tell `step` apart. */
+/** Returns the decimals needed to tell multiples of `step` apart. */
 export function decimalsFor(step: number): number {
   if (!(step > 0)) return 0;
   for (let d = 0; d < 9; d += 1) {
@@ -53,8 +53,8 @@ export function decimalsFor(step: number): number {
 }
 
 /**
- * An upper bound of an axis that grows at once and shrinks only when the data
- * has stayed well below it for some updates.
+ * An upper bound of an axis that grows at once, and shrinks only when the data has stayed well
+ * below it for some updates.
  */
 export class StickyMax {
   private current = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The channels of the recorder below the occupancy, on the shared time axis.
+// The recorder's channels below the occupancy, on the shared time axis.
 
 import uPlot from 'uplot';
 import type { Sign, Trace } from './figure';
@@ -10,7 +10,7 @@ type Strip = Pick<PlotOptions, 'onSelect' | 'onCursor'>;
 
 const COMMON = { height: 84, showX: false, sync: 'recorder' };
 
-/** `range`: that of the y axis. */
+/** `range`: the range of the y axis. */
 export function utilisationStrip(range: () => [number, number], o: Strip): Plot {
   return new Plot({
     ...COMMON,
@@ -24,7 +24,7 @@ export function utilisationStrip(range: () => [number, number], o: Strip): Plot 
   });
 }
 
-/** Bars: a loss belongs to a single interval. */
+/** Bars, because a loss belongs to a single interval. */
 export function lossStrip(o: Strip): Plot {
   const bars: Partial<Trace> = uPlot.paths.bars ? { drawn: 'bars', fill: () => ink('drop'), width: 0, paths: uPlot.paths.bars({ size: [1, 12, 1] }) } : {};
   return new Plot({
@@ -39,7 +39,7 @@ export function lossStrip(o: Strip): Plot {
   });
 }
 
-/** Of the median, the 99th percentile and the largest. */
+/** Returns the signs of the median, the 99th percentile and the maximum. */
 export function levels(): Sign[] {
   return [
     { words: 'median', look: 'line', colour: ink('water') },
@@ -63,7 +63,7 @@ export function delayStrip(o: Strip): Plot {
   });
 }
 
-/** Differences matter near 100 %: the axis begins below the smallest utilisation shown. */
+/** Returns the axis' range, from below the smallest utilisation: differences near 100 % matter. */
 export function utilisationRange(time: readonly number[], values: readonly (number | null)[], from: number, to: number): [number, number] {
   let least = Infinity;
   time.forEach((t, i) => {

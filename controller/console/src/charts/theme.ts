@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours of the charts come from the same custom properties as the page's.
+// Colours of the charts, from the same custom properties as the page's.
 
 export type Ink =
   | 'ink'
@@ -17,7 +17,7 @@ export type Ink =
   | 'good'
   | `flow-${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}`;
 
-/** Colour of the flow with this number; grey for those without one. */
+/** Returns the colour of the flow with this number; grey for flows without one. */
 export function flowInk(colour: number | undefined): string {
   return ink(colour === undefined ? 'other' : (`flow-${(colour % 8) + 1}` as Ink));
 }
@@ -37,7 +37,7 @@ export type Theme = 'light' | 'dark';
 const KEY = 'tidemark.theme';
 const listeners: (() => void)[] = [];
 
-/** Called after every change of theme; charts redraw themselves. */
+/** Registers a function called after every change of theme; charts redraw themselves. */
 export function onTheme(f: () => void): void {
   listeners.push(f);
 }
@@ -52,7 +52,7 @@ function show(t: Theme): void {
   for (const f of listeners) f();
 }
 
-/** Chosen theme, or the system's while none was chosen. */
+/** Applies the chosen theme, or the system's if none was chosen. */
 export function startTheme(): void {
   const system = matchMedia('(prefers-color-scheme: dark)');
   const chosen = (): Theme | null => {

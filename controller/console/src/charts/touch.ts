@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selecting a span by touch: a finger that moves sideways over a chart selects,
-// one that moves up or down scrolls the page.
+// Selects a span by touch: a finger that moves sideways over a chart selects, one that moves up or
+// down scrolls the page.
 
 import type uPlot from 'uplot';
 
-/** CSS pixels before a movement has a direction. */
+/** Movement in CSS pixels before it has a direction. */
 const SLACK = 8;
 
 export function touchSelects(u: uPlot): void {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The papers' pictures on the time axis of the occupancy: the windows of chosen
-// flows and what they have in flight, with their drops and CE marks, and W(t)
-// against Q(t) + BDP. Of a span shown packet by packet, the window that every
-// packet left under.
+// The papers' pictures on the time axis of the occupancy: the windows of chosen flows and their
+// data in flight, with drops and CE marks, and W(t) against Q(t) + BDP. For a span shown packet by
+// packet, the window under which each packet left.
 
 import { indexAt } from '../model/series';
 import { BRIDGED_S, MOST_CHOSEN, unbridged } from '../model/windows';
@@ -16,10 +15,10 @@ import { flowInk, ink } from './theme';
 export interface FlowWindowsData {
   time: readonly number[];
   flows: readonly FlowWindowColumns[];
-  /** Number of the colour of a flow. */
+  /** Colour number of each flow. */
   colours: ReadonlyMap<string, number>;
   flowName: (id: string) => string;
-  /** A packet of a flow takes so much of the queue. */
+  /** Bytes that a packet of a flow takes in the queue. */
   packetBytes: number;
   from: number;
   to: number;
@@ -27,7 +26,7 @@ export interface FlowWindowsData {
   packets: Packets | null;
 }
 
-/** Dots closer than this are a line. */
+/** Dots closer together than this become a line. */
 const DOT_PX = 3;
 
 export class FlowWindowsChart {
@@ -87,7 +86,7 @@ export class FlowWindowsChart {
     return flowInk(this.data?.colours.get(id));
   }
 
-  /** Packets of the chosen flows in the span whose sender's window is known. */
+  /** Returns the packets of the chosen flows in the span whose sender's window is known. */
   private packetsOf(p: Packets): number[] {
     const chosen = new Set(this.data?.flows.map((f) => f.id));
     const found: number[] = [];
@@ -118,7 +117,7 @@ export class FlowWindowsChart {
     else drawEvents(pen, v, d);
   }
 
-  /** A dot at each packet, and a line that steps from one to the next of its flow. */
+  /** Draws a dot at each packet, and a line that steps from one packet to the next of its flow. */
   private drawPackets(pen: Pen, v: View, p: Packets): void {
     const byFlow = new Map<number, { dots: number[]; steps: number[]; x: number; y: number }>();
     const crosses: number[] = [];
@@ -174,7 +173,7 @@ function cross(x: number, y: number): number[] {
   return [x - 4, y - 4, x + 4, y + 4, x - 4, y + 4, x + 4, y - 4];
 }
 
-/** A cross where packets of a flow were dropped, a ring where they were marked. */
+/** Draws a cross at each drop of a flow, a ring at each mark. */
 function drawEvents(pen: Pen, v: View, d: FlowWindowsData): void {
   for (const f of d.flows) {
     let last: number | null = null;
@@ -190,13 +189,13 @@ function drawEvents(pen: Pen, v: View, d: FlowWindowsData): void {
   }
 }
 
-/** The lines of W(t) and of Q(t) + BDP. */
+/** Signs of the lines of W(t) and of Q(t) + BDP. */
 export const SUM_SIGNS = [
   { words: 'W: in flight', look: 'line', ink: 'advised' },
   { words: 'Q + BDP', look: 'line', ink: 'water' },
 ] as const;
 
-/** W(t) against Q(t) + BDP. */
+/** Creates the chart of W(t) against Q(t) + BDP. */
 export function sumChart(factor: () => number, label: string, onSelect: PlotOptions['onSelect']): Plot {
   return new Plot({
     name: 'W against Q and BDP',

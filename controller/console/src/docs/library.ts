@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search over all pages: an index made in the page, so that it needs no server.
+// Searches all pages: the index is made in the page, so that no server is needed.
 
 import MiniSearch from 'minisearch';
 
@@ -8,7 +8,7 @@ export type Section = [page: number, id: string, heading: string, text: string];
 
 /** Content of `search.json` (build/sections.ts). */
 export interface Library {
-  /** Address below docs/, title. */
+  /** Address below docs/, and title. */
   pages: [href: string, title: string][];
   sections: Section[];
 }
@@ -17,13 +17,13 @@ export interface Hit {
   href: string;
   title: string;
   heading: string;
-  /** Words around the first that was found. */
+  /** Words around the first match. */
   excerpt: string;
-  /** Words of the text that were found. */
+  /** Matching words of the text. */
   found: string[];
 }
 
-/** Records of measurements and of decisions come after what one does and looks up. */
+/** Records of measurements and decisions rank below instructions and reference pages. */
 const WEIGHTS: readonly [string, number][] = [
   ['reference/glossary', 2],
   ['benchmarks/', 0.3],
@@ -33,12 +33,12 @@ const WEIGHTS: readonly [string, number][] = [
 const MOST = 20;
 const AROUND = 60;
 
-/** Words as they are typed: N_b and limit_bytes are one. */
+/** Returns the words as typed: N_b and limit_bytes are one word each. */
 function typed(text: string): string[] {
   return text.split(/[^\p{L}\p{M}\p{N}_]+/u).filter((w) => w !== '');
 }
 
-/** As typed, and the parts of words with underscores. */
+/** Returns the words as typed, and the parts of words with underscores. */
 function indexed(text: string): string[] {
   return typed(text).flatMap((w) => (/._./.test(w) ? [w, ...w.split('_').filter((p) => p.length > 2)] : [w]));
 }
@@ -53,7 +53,7 @@ function excerpt(text: string, found: readonly string[]): string {
   return `${start > 0 ? '… ' : ''}${text.slice(start, end)}${end < text.length ? ' …' : ''}`;
 }
 
-/** A search: the sections that have all words, or their beginnings, best first. */
+/** Creates a search for sections that contain all words, or their beginnings, best first. */
 export function searcher({ pages, sections }: Library): (query: string) => Hit[] {
   const index = new MiniSearch<{ id: number; heading: string; title: string; text: string }>({
     fields: ['heading', 'title', 'text'],

@@ -7,7 +7,7 @@ import { onTheme, startTheme, theme, toggleTheme } from '../charts/theme';
 import { attr, h, text } from '../dom';
 import { type Hit, type Library, searcher } from './library';
 
-/** Below it the side bar is a list that opens. */
+/** On a narrower screen the side bar is a list that opens. */
 const WIDE = '(min-width: 60rem)';
 const up = document.body?.dataset.up ?? '../';
 
@@ -32,7 +32,7 @@ function sideBar(): void {
     list.open = wide.matches;
     if (!wide.matches) return;
     const here = list.querySelector('[aria-current]');
-    // In the list only, never the page.
+    // Scrolls the list only, never the page.
     if (here instanceof HTMLElement) list.scrollTop = Math.max(0, here.offsetTop - list.clientHeight / 3);
   };
   follow();
@@ -41,7 +41,7 @@ function sideBar(): void {
 
 let library: Promise<(query: string) => Hit[]> | null = null;
 
-/** Loaded when somebody is about to search. */
+/** Loads the index when somebody is about to search. */
 function loaded(): Promise<(query: string) => Hit[]> {
   library ??= fetch(`${up}docs/search.json`).then(async (r) => {
     if (!r.ok) throw new Error(`status ${r.status}`);
@@ -53,7 +53,7 @@ function loaded(): Promise<(query: string) => Hit[]> {
   return library;
 }
 
-/** A text with the words that were found marked. */
+/** Returns a text in which the matching words are marked. */
 function marked(words: string, found: readonly string[]): (HTMLElement | string)[] {
   if (found.length === 0) return [words];
   const pattern = new RegExp(`(${found.map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})`, 'giu');

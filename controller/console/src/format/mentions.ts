@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symbols that a text names, so that each can lead to the glossary.
+// Finds the symbols that a text names, so that each can link to the glossary.
 
 export interface Part {
   text: string;
@@ -12,7 +12,7 @@ export function symbolic(name: string): boolean {
   return /[^\p{Ll}\p{N} ]/u.test(name) && /[^A-Za-z]|../u.test(name);
 }
 
-/** Finds names in texts; the longer of two wins. */
+/** Creates a function that finds names in texts; the longer of two wins. */
 export function finder(names: readonly string[]): (text: string) => Part[] {
   const some = [...names].sort((a, b) => b.length - a.length).map((n) => n.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   if (some.length === 0) return (text) => (text ? [{ text, name: '' }] : []);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller writes symbols as text (N_b, T_e, B_ρ) and formulas as code
-// (delta*BDP/sqrt(n)); the page sets both as a paper does.
+// Typesets symbols, which the controller writes as text (N_b, T_e, B_ρ), and formulas, which it
+// writes as code (delta*BDP/sqrt(n)), as a paper does.
 
 export interface Piece {
   text: string;
@@ -22,7 +22,7 @@ export function pieces(s: string): Piece[] {
   return out;
 }
 
-/** Names of quantities in formulas; the longer one first. */
+/** Names of quantities in formulas; longer names come first. */
 const NAMES: readonly [string, string][] = [
   ['delta_p', 'δ'],
   ['delta', 'Δ'],
@@ -34,7 +34,7 @@ const NAMES: readonly [string, string][] = [
 ];
 const NAME = new RegExp(`(?<![\\p{L}\\p{N}])(${NAMES.map(([n]) => n).join('|')})(?![\\p{L}\\p{N}_])`, 'gu');
 
-/** A formula, or the name of one of its inputs, as in print; ranges and hyphens of words stay. */
+/** Typesets a formula, or the name of one of its inputs; ranges and hyphens of words stay. */
 export function formula(code: string): string {
   return code
     .replace(NAME, (name) => NAMES.find(([n]) => n === name)?.[1] ?? name)

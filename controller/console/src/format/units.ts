@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers with their units, as the field writes them. Sizes of buffers are in
-// decimal kB/MB (like capacities), never KiB.
+// Formats numbers with their units, as the field writes them. Sizes of buffers are in decimal kB/MB
+// (like capacities), never KiB.
 
 export const MISSING = '–';
 
-/** `value` with `digits` significant digits, no exponent, no trailing noise. */
+/** Formats `value` with `digits` significant digits, no exponent, no trailing noise. */
 export function significant(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return MISSING;
   if (value === 0) return '0';
@@ -14,7 +14,7 @@ export function significant(value: number, digits = 3): string {
   return value.toFixed(decimals);
 }
 
-/** With the prefix that keeps it below 1000. */
+/** Formats a value with the prefix that keeps it below 1000. */
 function scaled(value: number, base: string): string {
   let v = value;
   const prefixes = ['', 'k', 'M', 'G', 'T'];
@@ -35,7 +35,7 @@ export function bitRate(bps: number | null | undefined): string {
   return bps == null || !Number.isFinite(bps) ? MISSING : scaled(bps, 'b/s');
 }
 
-/** A share as per cent; small shares keep two significant digits. */
+/** Formats a share in per cent; small shares keep two significant digits. */
 export function percent(fraction: number | null | undefined): string {
   if (fraction == null || !Number.isFinite(fraction)) return MISSING;
   const p = fraction * 100;
@@ -48,7 +48,7 @@ export function percent(fraction: number | null | undefined): string {
   return `${text} %`;
 }
 
-/** A duration given in milliseconds. */
+/** Formats a duration given in milliseconds. */
 export function milliseconds(ms: number | null | undefined): string {
   if (ms == null || !Number.isFinite(ms)) return MISSING;
   const a = Math.abs(ms);
@@ -57,7 +57,7 @@ export function milliseconds(ms: number | null | undefined): string {
   return `${significant(ms)} ms`;
 }
 
-/** Whole counts with thin spaces between thousands: 1 234 567. */
+/** Formats whole counts with thin spaces between thousands: 1 234 567. */
 export function count(value: number | null | undefined): string {
   if (value == null || !Number.isFinite(value)) return MISSING;
   return Math.round(value)
@@ -65,7 +65,7 @@ export function count(value: number | null | undefined): string {
     .replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
 }
 
-/** Age of something in words short enough for a status line. */
+/** Formats an age, short enough for a status line. */
 export function age(ms: number | null | undefined): string {
   if (ms == null || !Number.isFinite(ms)) return MISSING;
   const s = Math.max(0, ms) / 1000;
@@ -84,7 +84,7 @@ export interface SizeContext {
   capacityBps: number;
 }
 
-/** A buffer size in `unit`; null when the context cannot convert. */
+/** Converts a buffer size to `unit`; null if the context does not allow it. */
 export function sizeIn(unit: SizeUnit, sizeBytes: number, ctx: SizeContext): number | null {
   if (unit === 'bytes') return sizeBytes;
   if (unit === 'packets') return ctx.packetBytes > 0 ? sizeBytes / ctx.packetBytes : null;
@@ -99,12 +99,12 @@ export function formatSize(unit: SizeUnit, sizeBytes: number | null | undefined,
   return unit === 'bytes' ? bytes(v) : milliseconds(v);
 }
 
-/** Unit of an axis of buffer sizes. */
+/** Returns the unit of an axis of buffer sizes. */
 export function axisUnit(unit: SizeUnit): string {
   return { bytes: 'kB', packets: 'packets', ms: 'ms at capacity' }[unit];
 }
 
-/** Value on an axis of buffer sizes per byte. */
+/** Returns the value on an axis of buffer sizes per byte. */
 export function axisFactor(unit: SizeUnit, ctx: SizeContext): number {
   return unit === 'bytes' ? 1e-3 : (sizeIn(unit, 1, ctx) ?? 1e-3);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view shown, as the part of the page's address after #: link, span, flows. A
-// span is in seconds of the switch's clock, so that it means the same after the
-// page, the controller or the collector was restarted.
+// The current view as the fragment of the page's address: link, span, flows. A span is in seconds
+// of the switch's clock, so that it means the same after a restart of the page, the controller or
+// the collector.
 
 export interface Address {
   link: string | null;
@@ -19,7 +19,7 @@ export function parseAddress(hash: string): Address {
     const text = q.get(name) ?? '';
     return NUMBER.test(text) ? Number(text) : null;
   };
-  // Dashboards name queue 0 too.
+  // Dashboards also name queue 0.
   const link = (q.get('link') ?? '').replace(/^(\d+:(?:\d+|unknown)):0$/, '$1');
   const [from, to] = [number('from'), number('to')];
   const flows = (q.get('flows') ?? '').split(',').filter((f) => /^\d{1,20}$/.test(f));

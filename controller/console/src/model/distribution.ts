@@ -4,8 +4,8 @@
 import type { Distribution, DistributionBin, Packets } from './types';
 
 /**
- * Spreads fine bins over `rows` equal bins up to `maxBytes`. A fine bin that
- * lies across a border is divided by length.
+ * Spreads fine bins over `rows` equal bins up to `maxBytes`. A fine bin that crosses a border is
+ * divided by length.
  */
 export function rebin(fine: readonly DistributionBin[], maxBytes: number, rows: number): DistributionBin[] {
   const width = maxBytes / rows;
@@ -27,7 +27,7 @@ export function rebin(fine: readonly DistributionBin[], maxBytes: number, rows: 
   return shares.map((share, i) => ({ lowBytes: i * width, highBytes: (i + 1) * width, share }));
 }
 
-/** The value below which a share `q` of the packets lies; null when empty. */
+/** Returns the value below which a share `q` of the packets lies; null if empty. */
 export function quantile(bins: readonly DistributionBin[], q: number): number | null {
   let total = 0;
   for (const b of bins) total += b.share;
@@ -45,7 +45,7 @@ export function quantile(bins: readonly DistributionBin[], q: number): number | 
 
 const FINE_BINS = 400;
 
-/** Distribution of the occupancy met by the packets of a held span. */
+/** Returns the distribution of the occupancy met by the packets of a held span. */
 export function distributionOfPackets(p: Packets): Distribution {
   let max = 0;
   for (const v of p.occupancy) max = Math.max(max, v);

@@ -7,7 +7,7 @@ export type EstimateColumn = EstimateName | `${EstimateName}Low` | `${EstimateNa
 
 export type EstimateValues = Partial<Record<EstimateColumn, number | null>>;
 
-/** One row of all estimates with their ranges. */
+/** Returns one row of all estimates with their ranges. */
 export function estimateRow(of: (name: EstimateName) => { value: number | null; low: number | null; high: number | null } | null): EstimateValues {
   const row: EstimateValues = {};
   for (const n of ESTIMATES) {

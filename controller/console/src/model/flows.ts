@@ -5,18 +5,18 @@ export type SortKey = 'cls' | 'src' | 'rate' | 'share' | 'cwnd' | 'srtt' | 'base
 
 const CLASS_ORDER: Record<FlowClass, number> = { LBP: 0, RBP: 1, WL: 2, OTHER: 3, SHORT: 4 };
 
-/** Rate over the whole window, also where the flow paused; bits/s. */
+/** Rate over the whole window, including the flow's pauses; bits/s. */
 function meanRate(f: Flow): number | null {
   return f.rateBps === null ? null : f.rateBps * (f.activeFraction ?? 1);
 }
 
-/** Part of the capacity that a flow takes; null without a capacity. */
+/** Returns the share of the capacity that a flow takes; null without a capacity. */
 export function share(f: Flow, capacityBps: number | null): number | null {
   const rate = meanRate(f);
   return rate === null || !capacityBps ? null : rate / capacityBps;
 }
 
-/** Flows of which every word is in addresses, class, protocol or congestion control. */
+/** Returns the flows whose addresses, class, protocol or congestion control contain every word. */
 export function filterFlows(flows: readonly Flow[], words: string): Flow[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
   if (wanted.length === 0) return [...flows];
@@ -38,8 +38,8 @@ const VALUES: Record<SortKey, (f: Flow) => number | string | null> = {
 };
 
 /**
- * Sorted copy; unknown values last in either direction. Ties are broken by the
- * flow's own name, so that rows do not change places at every update.
+ * Returns a sorted copy; unknown values are last in either direction. Ties are broken by the flow's
+ * name, so that rows do not change places at every update.
  */
 export function sortFlows(flows: readonly Flow[], key: SortKey, descending: boolean): Flow[] {
   const sign = descending ? -1 : 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether what the page shows is still true.
+// Decides whether the page still shows the truth.
 
 import type { Connection } from '../api/events';
 import { age } from '../format/units';
@@ -16,25 +16,25 @@ export interface Freshness {
 
 export interface FreshnessInput {
   connection: Connection;
-  /** Since the last word of the controller, ms; null before the first. */
+  /** Time since the last word of the controller, ms; null before the first. */
   silenceMs: number | null;
   haveLink: boolean;
   /** Age of the newest report of the link when the controller last spoke, ms. */
   telemetryAgeMs: number | null;
-  /** Of the newest report of any link of its node, ms. */
+  /** Age of the newest report of any link of its node, ms. */
   nodeAgeMs: number | null;
-  /** How late what arrives of the node is, ms. */
+  /** How late the node's telemetry arrives, ms. */
   lagMs: number | null;
   stale: boolean;
   /** Address and problem of a collector that is not connected. */
   collectorProblem: string;
-  /** The finished run that is shown in the place of a live one; undefined while that is not known. */
+  /** The finished run that is shown instead of a live one; undefined while that is unknown. */
   finished?: FinishedRun | null;
   /** Reason to doubt the numbers although reports arrive. */
   doubt: Doubt | null;
 }
 
-/** Why the newest report of the link is old. */
+/** Explains why the newest report of the link is old. */
 function oldBecause(i: FreshnessInput, total: number | null): { headline: string; detail: string } {
   const most = (i.telemetryAgeMs ?? Infinity) / 2;
   if (i.lagMs !== null && i.lagMs > most) {

@@ -6,12 +6,12 @@ import { PacketShelf } from './packet-shelf';
 import { within } from './packets';
 import type { Packets } from './types';
 
-/** A bottleneck of 100 Mb/s: so many packets a second. */
+/** Packets per second of a bottleneck of 100 Mb/s. */
 const RATE = 8127;
 
-/** A collector with packets from `since` on, which forgets those before `oldest()`. */
+/** A collector with packets from `since` on, which forgets packets older than `oldest()`. */
 function collector(to: number, oldest: () => number = () => 0, rate = RATE): { read: Read; asked: Span[]; all: Packets } {
-  // Filled in place: there are hundreds of thousands.
+  // Filled in place, because there are hundreds of thousands.
   const n = Math.floor(to * rate);
   const time = new Float64Array(n);
   for (let i = 0; i < n; i += 1) time[i] = (i + 0.5) / rate;
@@ -27,7 +27,7 @@ function collector(to: number, oldest: () => number = () => 0, rate = RATE): { r
   return { read, asked, all };
 }
 
-/** A look at every packet: comparing them one by one takes seconds. */
+/** Compares the bytes of a column: comparing packets one by one takes seconds. */
 const same = (a: Packets | null, b: Packets): boolean => a !== null && Buffer.from(a.time.slice().buffer).equals(Buffer.from(b.time.slice().buffer));
 
 async function kept(shelf: PacketShelf, span: Span, rate: number, read: Read): Promise<Kept[]> {
@@ -45,7 +45,7 @@ describe('a long span', () => {
     const seen = await kept(shelf, span, RATE, read);
     expect(seen.at(-1)).toEqual({ ...span, packets: 30 * RATE, state: 'whole', problem: '' });
     expect(same(shelf.find(2, 32), within(all, 2, 32))).toBe(true);
-    // A few pieces, not one too many.
+    // A few pieces, and not one too many.
     expect(asked.length).toBe(Math.ceil((30 * RATE) / (0.8 * SLICE)));
     expect(keptWords(seen[0] as Kept, span)).toMatch(/^Reading its packets, to keep them: 40.000 so far, up to 6\.9 s\.$/);
     expect(keptWords(seen.at(-1) as Kept, span)).toMatch(/^All of its packets are kept \(243.810\)\.$/);

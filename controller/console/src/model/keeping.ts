@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// All packets of a long span, read piece by piece while it is held, and what the
-// page says of it.
+// Reads all packets of a long span, piece by piece, while it is held, and describes the progress.
 
 import { count } from '../format/units';
 import type { PacketShelf } from './packet-shelf';
 import { within } from './packets';
 import type { Packets } from './types';
 
-/** Packets asked for at once: an answer of some MB, read without the page standing still. */
+/** Number of packets per request: an answer of some MB, read without freezing the page. */
 export const SLICE = 50_000;
-/** Part of a slice that is expected: more may come than in the last second. */
+/** Expected share of a slice: more packets may come than in the last second. */
 const EXPECTED = 0.8;
 
 export interface Span {
@@ -19,7 +18,7 @@ export interface Span {
 
 export interface Kept extends Span {
   packets: number;
-  /** `full`: more do not fit; `stopped`: they could not be read. */
+  /** `full`: no more packets fit; `stopped`: the rest could not be read. */
   state: 'reading' | 'whole' | 'full' | 'stopped';
   problem: string;
 }
@@ -27,8 +26,8 @@ export interface Kept extends Span {
 export type Read = (span: Span) => Promise<Packets>;
 
 /**
- * Brings the packets of a span onto the shelf, oldest first, since these are
- * forgotten first. Yields what is kept after every piece.
+ * Puts the packets of a span onto the shelf, oldest first, since these are forgotten first. Yields
+ * the state after every piece.
  */
 export async function* keep(shelf: PacketShelf, span: Span, perSecond: number, read: Read): AsyncGenerator<Kept> {
   const length = (EXPECTED * SLICE) / Math.max(1, perSecond);
@@ -48,7 +47,7 @@ export async function* keep(shelf: PacketShelf, span: Span, perSecond: number, r
       yield { ...kept, state: 'stopped', problem: e instanceof Error ? e.message : String(e) };
       return;
     }
-    // Of this port it has none at all.
+    // The collector has no packets of this port at all.
     if (p.oldest === null && p.time.length === 0) break;
     if (p.oldest !== null && p.oldest > at) {
       // Earlier packets are forgotten: the kept span begins there.
@@ -58,7 +57,7 @@ export async function* keep(shelf: PacketShelf, span: Span, perSecond: number, r
     }
     const last = p.time.at(-1) ?? at;
     if (p.truncated && last > at) {
-      // Others of that very time may have been cut off: they come with the next piece.
+      // Other packets of that very time may have been cut off: they come with the next piece.
       shelf.add(at, last, { ...within(p, at, last), oldest: p.oldest });
       at = last;
     } else {
@@ -70,7 +69,7 @@ export async function* keep(shelf: PacketShelf, span: Span, perSecond: number, r
   yield { ...kept, to: span.to, packets: shelf.count(kept.from, span.to), state: 'whole' };
 }
 
-/** State of keeping a held span's packets, in a sentence. */
+/** Describes in a sentence how much of a held span's packets is kept. */
 export function keptWords(k: Kept, held: Span): string {
   const seconds = (t: number): string => `${t.toFixed(1)} s`;
   const since = k.from > held.from ? `from ${seconds(k.from)} on, which is as far as the collector remembers` : '';

@@ -2,7 +2,7 @@
 import type { SizeContext } from '../format/units';
 import type { Limit, Link, LinkId } from './types';
 
-/** `node:port` of queue 0, `node:port:queue` of another, as the controller writes it. */
+/** Returns `node:port` for queue 0, else `node:port:queue`, as the controller writes it. */
 export function linkKey(l: LinkId): string {
   const port = `${l.node}:${portName(l)}`;
   return l.queue === 0 ? port : `${port}:${l.queue}`;
@@ -12,12 +12,12 @@ export function sameLink(a: LinkId | null | undefined, b: LinkId | null | undefi
   return a?.node === b?.node && a?.port === b?.port && a?.queue === b?.queue;
 }
 
-/** A port as requests and people name it. */
+/** Returns the name of a port in requests and texts. */
 function portName(l: LinkId): number | 'unknown' {
   return l.port ?? 'unknown';
 }
 
-/** Which link it is, as requests name it. */
+/** Returns the node, port and queue of a link, as requests name them. */
 export function place(l: LinkId): { node: number; port: number | 'unknown'; queue: number } {
   return { node: l.node, port: portName(l), queue: l.queue };
 }
@@ -28,7 +28,7 @@ export function linkTitle(l: LinkId & { name: string }): string {
   return l.name ? `${l.name} (${place})` : place;
 }
 
-/** A full Ethernet frame without FCS, until a segment was measured. */
+/** A full Ethernet frame without FCS, used until a segment has been measured. */
 const FULL_FRAME_BYTES = 1514;
 
 export function sizeContext(l: Link | null): SizeContext {
@@ -42,7 +42,7 @@ export function marks(l: Limit | null): boolean {
   return l?.action === 'mark_ce';
 }
 
-/** Both values where the port marks. */
+/** Formats a limit; both values if the port marks. */
 export function limitText(l: Limit, size: (bytes: number) => string): string {
   if (l.bytes === null) return l.action === 'unlimited' ? 'unlimited' : '?';
   if (!marks(l)) return size(l.bytes);
@@ -50,8 +50,7 @@ export function limitText(l: Limit, size: (bytes: number) => string): string {
   return `CE marks from ${size(l.bytes)} on, ${limit}`;
 }
 
-/** The limit in force (of a port that marks, the threshold): what the switch holds,
- * else what its reports say. */
+/** Returns the limit in force, or a marking port's threshold: as read, or else as reported. */
 export function limitBytes(l: Pick<Link, 'limit' | 'reportedLimitBytes'>): number | null {
   if (l.limit) return l.limit.bytes;
   return l.reportedLimitBytes;

@@ -37,7 +37,7 @@ describe('a limit between the points of the curve', () => {
     const [first, last] = CURVE as [CurvePoint, CurvePoint];
     const holed = [first, { ...last, predicted: { ...last.predicted, lossRate: null } }];
     expect(outcomeAt(holed, 200_000)).toMatchObject({ lossRate: null, delayMs: { value: expect.closeTo(16) } });
-    // Without loss there is no logarithm.
+    // There is no logarithm of a loss of 0.
     const none = [first, point(400_000, 1, 0, 32)];
     expect(outcomeAt(none, 200_000)?.lossRate?.value).toBeCloseTo(0.02, 12);
   });

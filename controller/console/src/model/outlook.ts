@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict's curve: the outcome at any limit between its points, and the limit's
-// axis in its picture.
+// The verdict's curve: the outcome at any limit between its points, and the axis of limits in its
+// picture.
 
 import type { CurvePoint, Interval, Prediction } from './types';
 
-/** Between two values; by their logarithms where both are above 0 and `log`. */
+/** Interpolates between two values; by their logarithms if both are above 0 and `log`. */
 function between(a: number, b: number, share: number, log: boolean): number {
   if (log && a > 0 && b > 0) return a * (b / a) ** share;
   return a + (b - a) * share;
@@ -17,8 +17,8 @@ function blend(a: Interval | null, b: Interval | null, share: number, log = fals
 }
 
 /**
- * The outcome expected at a limit: at a point of the curve that point, between two
- * of them by the logarithm of the limit. Null beyond the curve.
+ * Returns the outcome expected at a limit: at a point of the curve that point, between two points
+ * by the logarithm of the limit. Null beyond the curve.
  */
 export function outcomeAt(curve: readonly CurvePoint[], bytes: number): Prediction | null {
   const after = curve.findIndex((p) => p.bufferBytes >= bytes);
@@ -32,18 +32,18 @@ export function outcomeAt(curve: readonly CurvePoint[], bytes: number): Predicti
     utilisation: blend(p.utilisation, q.utilisation, share),
     // Loss falls with a power of the limit.
     lossRate: blend(p.lossRate, q.lossRate, share, true),
-    // Delays grow in proportion to it.
+    // Delays grow in proportion to the limit.
     delayMs: blend(p.delayMs, q.delayMs, share, true),
     delayMeanMs: blend(p.delayMeanMs, q.delayMeanMs, share, true),
   };
 }
 
-/** Place of a limit on a logarithmic axis, 0 to 1; outside for others. */
+/** Returns the place of a limit on a logarithmic axis, 0 to 1; outside if it is beyond. */
 export function part([low, high]: readonly [number, number], bytes: number): number {
   return Math.log(bytes / low) / Math.log(high / low);
 }
 
-/** The limit at a place of that axis. */
+/** Returns the limit at a place of that axis. */
 export function limitAt([low, high]: readonly [number, number], at: number): number {
   return low * (high / low) ** at;
 }

@@ -10,7 +10,7 @@ interface More {
   stale?: boolean;
   nB?: number;
   answer?: string;
-  /** In force, of 100 kB advised. */
+  /** The limit in force, with 100 kB advised. */
   kB?: number;
 }
 

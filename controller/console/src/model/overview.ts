@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every port in brief: which of them need attention, and how much.
+// Every port in brief: which ports need attention, and how much.
 
 import { limitBytes, linkKey, linkTitle } from './links';
 import type { Brief, Link } from './types';
@@ -10,12 +10,12 @@ export function briefOf(l: Link): Brief {
   return { ...l, answer: l.verdict?.answer ?? '', advisedBytes: l.advice?.advisedBytes ?? null, nB: l.estimate?.values.nB?.value ?? null };
 }
 
-/** Of a target that is missed, by which factor; only of what the last second says. */
+/** Returns for each missed target the factor by which it is missed, in the last second only. */
 export function missed(b: Brief): Partial<Record<GoalName, number>> {
   const found: Partial<Record<GoalName, number>> = {};
   if (b.stale) return found;
   const { recent: r, targets: t } = b;
-  // A link with no flow bottlenecked at it does not miss the capacity left unused.
+  // If no flow is bottlenecked at a link, unused capacity does not miss the target.
   const full = b.nB === null || b.nB >= 1;
   if (full && t.utilisation !== null && r.utilisation !== null && r.utilisation < t.utilisation) {
     found.utilisation = (1 - r.utilisation) / Math.max(1 - t.utilisation, 0.001);
@@ -25,24 +25,24 @@ export function missed(b: Brief): Partial<Record<GoalName, number>> {
   return found;
 }
 
-/** The limit in force over the advised one; null where one of them is not known. */
+/** Returns the limit in force over the advised one; null if either is unknown. */
 export function overAdvised(b: Brief): number | null {
   const limit = limitBytes(b);
   return limit === null || !b.advisedBytes ? null : limit / b.advisedBytes;
 }
 
-/** Why a port stands where it does, most urgent first. */
+/** Groups of ports, most urgent first. */
 export const GROUPS = ['missed', 'too_big', 'cannot_say', 'fine'] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** A port misses a target or is too small; is too big; cannot be judged; or is fine. */
+/** Returns a port's group: misses a target or is too small; too big; not judged; or fine. */
 export function group(b: Brief): Group {
   if (b.stale) return 'cannot_say';
   if (b.answer === 'too_small' || Object.keys(missed(b)).length > 0) return 'missed';
   return b.answer === 'too_big' || b.answer === 'fine' ? b.answer : 'cannot_say';
 }
 
-/** How much attention within its group, in steps: rows do not change places with every second. */
+/** Returns the urgency within a group, in steps, so that rows do not move every second. */
 function urgency(b: Brief): number {
   const ratio = overAdvised(b) ?? 1;
   const of: Record<Group, () => number> = {
@@ -55,7 +55,7 @@ function urgency(b: Brief): number {
   return much > 0 ? Math.round(Math.log(much) / Math.log(1.25)) : -1;
 }
 
-/** Ports that miss a target or are too small first, then ports too big, then ports that cannot be judged; each by how much. */
+/** Sorts: ports that miss a target or are too small, then too big, then not judged; each by how much. */
 export function sortOverview(all: readonly Brief[]): Brief[] {
   const ranked = all.map((b) => ({ b, group: GROUPS.indexOf(group(b)), urgency: urgency(b) }));
   ranked.sort((x, y) => x.group - y.group || y.urgency - x.urgency || x.b.node - y.b.node || (x.b.port ?? Infinity) - (y.b.port ?? Infinity) || x.b.queue - y.b.queue);

@@ -33,7 +33,7 @@ describe('PacketShelf', () => {
   it('joins what was read piece by piece, and counts each packet once', () => {
     const s = new PacketShelf(100);
     s.add(0, 2, packetsAt([0.5, 1.5], undefined, { oldest: 0 }));
-    // Nothing arrived here, and that is known.
+    // No packet arrived here, and that is known.
     s.add(2, 4, packetsAt([], undefined, { oldest: 0 }));
     s.add(4, 6, packetsAt([4.5, 5.5], undefined, { oldest: 0 }));
     s.add(5, 7, packetsAt([5.5, 6.5], undefined, { oldest: 0 }));

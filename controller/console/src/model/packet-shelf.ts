@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packets that were read, so that what is held stays when the collector has
-// forgotten it.
+// Keeps the packets that were read, so that a held span stays after the collector has forgotten it.
 
 import { joined, within } from './packets';
 import { indexAt } from './series';
@@ -12,13 +11,13 @@ interface Read {
   packets: Packets;
 }
 
-/** Packets that were read, the last used last, within a bound of their number. */
+/** Packets that were read, the last used last, up to a maximum number. */
 export class PacketShelf {
   private reads: Read[] = [];
 
   constructor(readonly most: number) {}
 
-  /** Keeps what was read of a span; of a cut-off answer the part that is whole. */
+  /** Keeps the packets read of a span; from a cut-off answer only the complete part. */
   add(from: number, to: number, packets: Packets): void {
     // The collector has none of this port: nothing is known of the span.
     if (packets.oldest === null && packets.time.length === 0) return;
@@ -32,12 +31,12 @@ export class PacketShelf {
     while (total > this.most && this.reads.length > 1) total -= this.reads.shift()?.packets.time.length ?? 0;
   }
 
-  /** How many are kept. */
+  /** Number of packets kept. */
   get packets(): number {
     return this.reads.reduce((n, r) => n + r.packets.time.length, 0);
   }
 
-  /** The packets of a span, where all of it was read. */
+  /** Returns the packets of a span, if all of it was read. */
   find(from: number, to: number): Packets | null {
     const parts: Packets[] = [];
     for (let at = from; at < to; ) {
@@ -49,7 +48,7 @@ export class PacketShelf {
     return joined(parts);
   }
 
-  /** How many of a span are kept; each once, though it was read twice. */
+  /** Counts the kept packets of a span, each once even if it was read twice. */
   count(from: number, to: number): number {
     let n = 0;
     let at = from;
@@ -62,7 +61,7 @@ export class PacketShelf {
     return n;
   }
 
-  /** The end of what was read from `t` on without a gap; `t` where nothing was. It is used: other packets go first. */
+  /** Returns the end of what was read from `t` on without a gap; else `t`. This is a use: others are dropped first. */
   reach(t: number): number {
     let at = t;
     for (let read = this.readAt(at); read; read = this.readAt(at)) {
@@ -77,7 +76,7 @@ export class PacketShelf {
     this.reads = [];
   }
 
-  /** The read that goes on longest from `t`. */
+  /** Returns the read that extends furthest from `t`. */
   private readAt(t: number): Read | undefined {
     const met = this.reads.filter((r) => r.from <= t && r.to > t);
     return met.reduce<Read | undefined>((best, r) => (best && best.to >= r.to ? best : r), undefined);

@@ -12,7 +12,7 @@ describe('flowColours', () => {
 
   it('keeps the colour of a flow whatever others are chosen, in whatever order', () => {
     expect(flowColours(['3', '5', '6'], null).get('5')).toBe(flowColours(['6', '5'], null).get('5'));
-    // The next free one in place of a colour that is taken.
+    // If a colour is taken, the next free one is used.
     expect([...flowColours(['3', '11', '19'], null).values()]).toEqual([3, 4, 5]);
   });
 });
@@ -24,7 +24,7 @@ describe('one packet', () => {
   it('is the nearest one within reach', () => {
     expect(nearest(p, 21, 11, 5, place, 0, 10)).toBe(1);
     expect(nearest(p, 26, 30, 5, place, 0, 10)).toBeNull();
-    // Not one outside of the picture.
+    // A packet outside of the picture is not found.
     expect(nearest(p, 10, 0, 5, place, 1.5, 10)).toBeNull();
   });
 

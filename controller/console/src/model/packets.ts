@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single packets: which one is meant, what stood around it, parts and sums of them.
+// Single packets: the one under the pointer, its neighbours, parts and sums of packets.
 
 import { indexAt } from './series';
 import type { Packets } from './types';
 
-/** Flows with a colour of their own. */
+/** Number of flows with their own colour. */
 export const COLOURS = 8;
 
 /**
- * The colour of every flow: those chosen first, then by number of packets; a flow
- * without one is not in the map. A flow's number says which colour it gets where
- * that is free: so it has the same after a reload.
+ * Returns the colour of every flow: the chosen ones first, then by number of packets; a flow
+ * without a colour is not in the map. A flow's number decides its colour if that is free, so that
+ * it is the same after a reload.
  */
 export function flowColours(chosen: readonly string[], p: Packets | null): Map<string, number> {
   const colours = new Map<string, number>();
@@ -30,7 +30,7 @@ export function flowColours(chosen: readonly string[], p: Packets | null): Map<s
   return colours;
 }
 
-/** The packet nearest to a point of the picture; null where none is near. */
+/** Returns the packet nearest to a point of the picture; null if none is near. */
 export function nearest(p: Packets, x: number, y: number, reach: number, place: { x: (t: number) => number; y: (b: number) => number }, from: number, to: number): number | null {
   let best: number | null = null;
   let least = reach * reach;
@@ -48,7 +48,7 @@ export function nearest(p: Packets, x: number, y: number, reach: number, place: 
   return best;
 }
 
-/** The arrivals before and after it, of all and of the same flow; null where there is none. */
+/** Returns the arrivals before and after, of all flows and of its own; null if there is none. */
 export function neighbours(p: Packets, i: number) {
   const n = p.time.length;
   const flow = p.flow[i];
@@ -59,24 +59,24 @@ export function neighbours(p: Packets, i: number) {
   return { before: i > 0 ? i - 1 : null, after: i + 1 < n ? i + 1 : null, flowBefore: find(-1), flowAfter: find(1) };
 }
 
-/** Memory of one packet, bytes: its part of every column. */
+/** Memory of one packet, bytes: its share of every column. */
 export const PACKET_BYTES = 4 * 8 + 2 * 4 + 2 + 2 * 1;
 
 type Column = Float64Array | Uint32Array | Uint16Array | Uint8Array;
 
-/** A copy with every column changed. */
+/** Returns a copy with every column changed. */
 function withColumns(p: Packets, change: (column: Column, name: keyof Packets) => Column): Packets {
   const entries = Object.entries(p).map(([name, v]) => [name, ArrayBuffer.isView(v) ? change(v as Column, name as keyof Packets) : v]);
   return { ...(Object.fromEntries(entries) as Packets), truncated: false };
 }
 
-/** The packets of a part of a span, in the same memory. */
+/** Returns the packets of a part of a span, in the same memory. */
 export function within(p: Packets, from: number, to: number): Packets {
   const [a, b] = [indexAt(p, from), indexAt(p, to)];
   return withColumns(p, (column) => column.subarray(a, b));
 }
 
-/** The packets of spans that follow one another, as one; null of none. */
+/** Joins the packets of consecutive spans; null if there are none. */
 export function joined(parts: readonly Packets[]): Packets | null {
   const [first] = parts;
   if (!first || parts.length === 1) return first ?? null;

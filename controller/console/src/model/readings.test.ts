@@ -4,7 +4,7 @@ import { ofInterval, ofSpan } from './readings';
 import { COLUMNS, type Column } from './recording';
 import { Series } from './series';
 
-/** A row per 0.1 s; null: the switch was silent. */
+/** A row per 0.1 s; null means that the switch was silent. */
 function seriesOf(rows: readonly (Partial<Record<Column, number>> | null)[]): Series<Column> {
   const s = new Series<Column>(COLUMNS, 1000);
   for (const [i, r] of rows.entries()) s.push(i / 10, r ?? {});

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The readings of the recorder's charts, over a span or of one interval.
+// The readings of the recorder's charts, over a span or for one interval.
 
 import type { Column } from './recording';
 import type { Series } from './series';
 
 export interface Reading {
-  /** Over the span; of one interval its value. Null where nothing was measured. */
+  /** The value over the span, or of the interval. Null if nothing was measured. */
   value: number | null;
-  /** The worst interval of the span; null of one interval. */
+  /** The worst interval of the span; null for a single interval. */
   worst: number | null;
 }
 
@@ -18,9 +18,9 @@ export interface Readings {
   utilisation: Reading;
   loss: Reading;
   delayP99: Reading;
-  /** Drops of all of it. */
+  /** Number of drops in the whole span. */
   drops: number | null;
-  /** The newest limit; null where none was reported. */
+  /** The newest limit; null if none was reported. */
   limit: number | null;
   /** Whether anything was measured. */
   known: boolean;
@@ -32,7 +32,7 @@ function known(s: Measured, i: number): boolean {
   return s.column('drops')[i] != null || s.column('utilisation')[i] != null;
 }
 
-/** Of one interval. */
+/** Returns the readings of one interval. */
 export function ofInterval(s: Measured, i: number): Readings {
   const at = (c: Column): number | null => s.column(c)[i] ?? null;
   const one = (c: Column): Reading => ({ value: at(c), worst: null });
@@ -49,7 +49,7 @@ export function ofInterval(s: Measured, i: number): Readings {
   };
 }
 
-/** Over the intervals from `from` to `to`, seconds: those in which something was measured. */
+/** Returns the readings over the measured intervals from `from` to `to`, seconds. */
 export function ofSpan(s: Measured, from: number, to: number): Readings {
   const [first, end] = [s.indexAt(from), s.indexAt(to)];
   const cut = (c: Column): number[] => s.column(c).slice(first, end).filter((v) => v !== null);
@@ -68,7 +68,7 @@ export function ofSpan(s: Measured, from: number, to: number): Readings {
     occP99: most('occP99'),
     occMax: { value: largest, worst: largest },
     utilisation: { value: mean(used), worst: extreme(used, Math.min) },
-    // Of all packets, not of intervals: an interval with few of them counts for little.
+    // Over all packets, not the mean of intervals: an interval with few packets counts for little.
     loss: { value: drops !== null && arrivals ? drops / arrivals : null, worst: extreme(cut('loss'), Math.max) },
     delayP99: most('delayP99'),
     drops,

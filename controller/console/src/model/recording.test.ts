@@ -56,7 +56,7 @@ describe('Recording', () => {
     expect(r.add(columns([0, 0.1, 0.2, 3, 3.1], 0.1))).toBe(5);
     expect(r.series.time).toEqual([0, 0.1, 0.2, expect.closeTo(0.3), 3, 3.1]);
     expect(r.series.column('utilisation')).toEqual([1, 1, 1, null, 1, 1]);
-    // In the next answer too, and none where the steps go on.
+    // Also in the next answer, and no hole if the steps continue.
     r.add(columns([3.2, 9], 0.1));
     expect(r.series.column('drops')).toEqual([1, 1, 1, null, 1, 1, 1, null, 1]);
   });

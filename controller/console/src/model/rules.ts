@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Order and scale of the rules side by side.
+// Order and scale of the rules next to one another.
 
 import { StickyMax } from '../charts/scale';
 import type { Rule } from './types';
 
-/** Shown for comparison only: it secures nothing the operator asked for. */
+/** Whether a rule is shown for comparison only: it secures nothing that the operator asked for. */
 export function comparison(r: Rule): boolean {
   return r.goals.length === 0;
 }
 
 /**
- * How a rule stands on this traffic: `holds`, with all of its assumptions;
- * `unknown`, where nothing that is known speaks against it, but not all is
- * known; `compared`; `fails`.
+ * How a rule stands on this traffic: `holds`, with all of its assumptions; `unknown`, if nothing
+ * known speaks against it, but not all is known; `compared`; `fails`.
  */
 export type Standing = 'holds' | 'unknown' | 'compared' | 'fails';
 
@@ -22,26 +21,26 @@ export function standing(r: Rule): Standing {
   return r.assumptions.some((a) => a.holds === null) ? 'unknown' : 'holds';
 }
 
-/** Rules that count, then comparisons, then rules set aside; of each the smaller buffer first. */
+/** Sorts rules that count first, then comparisons, then those set aside; smaller buffers first. */
 export function ordered(rules: readonly Rule[]): Rule[] {
   const rank = (r: Rule): number => (r.applies ? (comparison(r) ? 1 : 0) : r.bufferBytes !== null ? 2 : 3);
   return [...rules].sort((a, b) => rank(a) - rank(b) || (a.bufferBytes ?? 0) - (b.bufferBytes ?? 0) || a.id.localeCompare(b.id));
 }
 
 /**
- * The end of the common scale: it covers the marks and the rules that apply;
- * a rule that does not apply may run beyond it (and is shown cut off).
+ * Returns the end of the common scale: it covers the marks and the rules that apply; a rule that
+ * does not apply may extend beyond it (and is shown cut off).
  */
 export function scaleEnd(rules: readonly Rule[], marks: readonly (number | null)[]): number {
   const need = [...rules.filter((r) => r.applies && !comparison(r)).map((r) => r.bufferBytes), ...marks].filter((v): v is number => v !== null);
   const all = rules.map((r) => r.bufferBytes).filter((v): v is number => v !== null);
   const top = Math.max(0, ...need);
-  // Others are covered too while that does not squeeze the ones that count.
+  // Other rules are covered too, unless that squeezes the ones that count.
   const others = Math.max(0, ...all.filter((v) => v <= 3 * top));
   return new StickyMax(1000).update(Math.max(top, others) * 1.05);
 }
 
-/** Reason against a rule, or assumptions not known, in one sentence; empty when it holds. */
+/** Returns the reason against a rule, or its unknown assumptions; empty if it holds. */
 export function whyNot(r: Rule): string {
   const told = (words: string, holds: boolean | null): string => {
     const texts = r.assumptions.filter((a) => a.holds === holds).map((a) => a.text);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns of numbers ordered by time with a bound on their length, so that the
-// page can stay open for days.
+// Columns of numbers ordered by time, with a maximum length, so that the page can stay open for
+// days.
 
-/** Value of a column where nothing was measured. */
+/** Value of a column; null if nothing was measured. */
 export type Cell = number | null;
 
-/** First index with a time at or after `t`. */
+/** Returns the first index with a time at or after `t`. */
 export function indexAt({ time }: { time: ArrayLike<number> }, t: number): number {
   let lo = 0;
   let hi = time.length;
@@ -42,8 +42,8 @@ export class Series<Name extends string> {
   }
 
   /**
-   * Adds a row. A row at the last time replaces it; an older one is refused
-   * (returns false): after a reconnect the server may repeat what we have.
+   * Adds a row. A row at the last time replaces it; an older row is refused (returns false): after
+   * a reconnect the server may repeat rows that we have.
    */
   push(time: number, row: Partial<Record<Name, Cell>>): boolean {
     const last = this.lastTime;
@@ -69,7 +69,7 @@ export class Series<Name extends string> {
     return indexAt(this, t);
   }
 
-  /** Copies of time and the named columns from `from` (s) on, for a chart. */
+  /** Copies the time and the named columns from `from` (s) on, for a chart. */
   slice(from: number, names: readonly Name[]): [number[], ...Cell[][]] {
     const i = this.indexAt(from);
     return [this.time.slice(i), ...names.map((n) => this.column(n).slice(i))];

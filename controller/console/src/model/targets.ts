@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator's targets as typed.
+// The operator's targets, as typed.
 
 export interface TargetValues {
   utilisation: number;
   /** null = no bound. */
   lossRate: number | null;
   delayMs: number | null;
-  /** Probability with which each is to be met. */
+  /** Probability with which each target must be met. */
   confidence: number;
-  /** Fraction inside the bounds that the advice aims at. */
+  /** Fraction inside the bounds at which the advice aims. */
   margin: number;
 }
 
@@ -27,7 +27,7 @@ function parse(text: string): number | null {
   return Number.isFinite(v) ? v : Number.NaN;
 }
 
-/** Values, or the words that say which one is wrong. */
+/** Returns the values, or a message that says which one is wrong. */
 export function parseTargets(t: TargetTexts): TargetValues | string {
   const utilisation = parse(t.utilisationPercent);
   if (utilisation === null || !(utilisation > 0 && utilisation <= 100)) return 'Utilisation: a share above 0 and up to 100 %.';
@@ -43,7 +43,7 @@ export function parseTargets(t: TargetTexts): TargetValues | string {
   return { utilisation: utilisation / 100, lossRate, delayMs: delay, confidence: confidence / 100, margin: margin / 100 };
 }
 
-/** A share as the number a person would type: 0.98 is 98, not 98.00000000000001. */
+/** Formats a share as the number a person would type: 0.98 is 98, not 98.00000000000001. */
 export function asPercent(share: number | null): string {
   return share === null ? '' : String(Number((share * 100).toPrecision(12)));
 }

@@ -19,7 +19,7 @@ describe('the queue of a port over the last minutes', () => {
     expect(t.of('1:1')).toEqual([0, 0.2, null, 0.6, 0.8]);
     expect(t.of('1:2')).toEqual([0.5, null, 0.5, 0.5, 0.5]);
     expect(t.of('1:3')).toEqual([]);
-    // The page heard nothing for 6 s.
+    // The page received nothing for 6 s.
     t.add([brief(1, 300)], 14_000);
     expect(t.of('1:1')).toEqual([0, 0.2, null, 0.6, 0.8, null, null, 0.3]);
     // A port that is gone is forgotten.
@@ -46,13 +46,13 @@ describe('the queue of a port over the last minutes', () => {
     expect(t.asks('1:1')).toBe(false);
     t.add([brief(1, 500)], 0);
     t.add([brief(1, 600)], 2000);
-    // Again where there was no answer.
+    // Asked again if there was no answer.
     expect([t.asks('1:1'), t.asks('1:1')]).toEqual([true, true]);
     const before = { stepSeconds: 2, time: [1, 3, 5, 7, 9], occP50: [100, null, 300, 500, 600], limit: [1000, 1000, null, 1000, 1000] };
     t.recall('1:1', before as unknown as SeriesColumns);
     expect(t.asks('1:1')).toBe(false);
     expect(t.of('1:1')).toEqual([0.1, null, null, 0.5, 0.6]);
-    // Of longer steps nothing fits; of shorter ones every other.
+    // Longer steps do not fit; of shorter ones every second is used.
     t.recall('1:1', { ...before, stepSeconds: 10 } as unknown as SeriesColumns);
     t.recall('1:9', before as unknown as SeriesColumns);
     expect(t.of('1:1').length).toBe(5);

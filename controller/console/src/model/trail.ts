@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of every port over the last minutes: what the controller sends of each
-// every second, and before that what it remembers.
+// The queue of every port over the last minutes: from the controller's updates every second, and
+// before that from its memory.
 
 import { limitBytes, linkKey } from './links';
 import type { Brief, SeriesColumns } from './types';
 
-/** Milliseconds between two points, and points kept: three minutes. */
+/** Milliseconds between two points, and number of points kept: three minutes. */
 const STEP_MS = 2000;
 export const KEPT = 90;
 export const SPAN_S = (KEPT * STEP_MS) / 1000;
 
-/** Median occupancy over the limit of each step, oldest first; null where nothing came. */
+/** Median occupancy over the limit in each step, oldest first; null if nothing arrived. */
 export type Trail = readonly (number | null)[];
 
 export class Trails {
@@ -18,10 +18,10 @@ export class Trails {
   private readonly recalled = new Set<string>();
   private last = -Infinity;
 
-  /** Takes every port of this moment, once per step. */
+  /** Adds a point for every port, once per step. */
   add(all: readonly Brief[], nowMs: number): void {
     if (nowMs - this.last < STEP_MS * 0.9) return;
-    // While nothing came at all there are no points either.
+    // No points for the time when nothing arrived at all.
     const skipped = this.last === -Infinity ? 0 : Math.min(KEPT, Math.round((nowMs - this.last) / STEP_MS) - 1);
     this.last = nowMs;
     const here = new Set<string>();
@@ -41,12 +41,12 @@ export class Trails {
     }
   }
 
-  /** Whether the points of before are still to be asked for. */
+  /** Whether the earlier points have yet to be asked for. */
   asks(key: string): boolean {
     return this.trails.has(key) && !this.recalled.has(key);
   }
 
-  /** Adds older points. Where the controller remembers little its steps are shorter: the last of each point is taken. */
+  /** Adds earlier points. If the controller remembers little, its steps are shorter: each point takes the last one. */
   recall(key: string, before: SeriesColumns): void {
     const trail = this.trails.get(key);
     this.recalled.add(key);
@@ -55,7 +55,7 @@ export class Trails {
     const last = before.time.length - 1;
     const all = before.time.map((_, i) => part(before.occP50[i] ?? null, before.limit[i] ?? null));
     const older = all.filter((_, i) => (last - i) % every === 0);
-    // The newest of them are there already.
+    // The newest of them are already there.
     trail.unshift(...older.slice(0, Math.max(0, older.length - trail.length)));
     trail.splice(0, trail.length - KEPT);
   }
@@ -73,7 +73,7 @@ function part(occupancy: number | null, limit: number | null): number | null {
   return occupancy === null || !limit ? null : occupancy / limit;
 }
 
-/** A trail as the path of a line in a box, newest at its right end; open where nothing is known. */
+/** Returns a trail as the path of a line in a box, the newest at its right; null interrupts it. */
 export function trailPath(trail: Trail, width: number, height: number): string {
   const first = KEPT - trail.length;
   let d = '';

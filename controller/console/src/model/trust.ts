@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reasons to doubt the numbers although reports arrive: reports lost on the way,
-// exporters that share a numbering, a limit that is not the one reported.
+// Reasons to doubt the numbers although reports arrive: reports lost on the way, exporters that
+// share their numbering, a limit that differs from the reported one.
 
 import { count, percent } from '../format/units';
 import type { Link, Status } from './types';
@@ -19,13 +19,13 @@ export interface CounterSample {
   socketDrops: number;
 }
 
-/** Losses count for so long after the last of them. */
+/** How long losses count after the last of them. */
 const MEMORY_MS = 15_000;
-/** Of what came, reports out of sequence that tell of a second exporter. */
+/** Share of reports out of sequence that indicates a second exporter. */
 const SHARED_NUMBERING = 0.02;
-/** A gap this many times what came is no loss: two numberings are mixed. */
+/** A gap of this many times the reports received is not loss: two numberings are mixed. */
 const IMPOSSIBLE_LOSS = 10;
-/** Updates in a row that say the same: reports of before a change are under way. */
+/** Number of consecutive updates that must agree: older reports may still be on their way. */
 const PATIENCE = 3;
 
 export function counterSample(s: Status, atMs: number): CounterSample | null {
@@ -33,13 +33,13 @@ export function counterSample(s: Status, atMs: number): CounterSample | null {
   return { atMs, received: s.reportsReceived, lost: s.reportsLost ?? 0, implausible: s.implausible ?? 0, socketDrops: s.kernelDrops ?? 0 };
 }
 
-/** Counts within the last while. */
+/** Counts within the last seconds. */
 export class CounterWindow {
   private samples: CounterSample[] = [];
 
   add(sample: CounterSample): void {
     const last = this.samples.at(-1);
-    // Counters that fall are of a collector that was restarted.
+    // Counters that fall belong to a collector that was restarted.
     if (last && (sample.received < last.received || sample.lost < last.lost)) this.samples = [];
     this.samples.push(sample);
     while ((this.samples[1]?.atMs ?? Infinity) < sample.atMs - MEMORY_MS) this.samples.shift();
@@ -67,7 +67,7 @@ export class CounterWindow {
   }
 }
 
-/** The limit that reports state and the one read from the switch, where they differ. */
+/** Whether the limit that reports state differs from the one read from the switch. */
 export function limitsDiffer(l: Link): boolean {
   const reported = l.reportedLimitBytes;
   const read = l.limit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State of the page. `api` turns the controller's JSON into it, with times in
-// seconds since the link's first interval.
+// Types of the page's state. `api` turns the controller's JSON into them, with times in seconds
+// since the link's first interval.
 
 export type { Assumption, FlowClass, Interval, LinkId, Regime } from '../api/generated';
 export type { AdviceState, CurvePoint, Limit, Marking, Prediction, Rule, Targets } from '../api/advice';

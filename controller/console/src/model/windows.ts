@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows over time in the browser, and what the papers hold them against:
-// W(t) = Q(t) + BDP while the link is full.
+// Windows over time in the browser, and the papers' comparison: W(t) = Q(t) + BDP while the link is
+// full.
 
 import type { Series } from './series';
 import type { Column } from './recording';
 import type { Flow, Link, WindowColumns } from './types';
 
-/** Steps kept: twenty minutes at 100 ms. */
+/** Maximum number of steps: twenty minutes at 100 ms. */
 const CAPACITY = 12_000;
-/** Flows chosen at most. */
+/** Maximum number of chosen flows. */
 export const MOST_CHOSEN = 8;
-/** Samples of a flow may be so far apart, seconds; a line over more would be made up. */
+/** Longest time between two samples of a flow, seconds; a line over more would be made up. */
 export const BRIDGED_S = 2;
-/** Shown where nobody has chosen. */
+/** Number of flows shown if nobody has chosen any. */
 const FIRST_CHOICE = 3;
 
 function empty(): WindowColumns {
   return { stepSeconds: 0, time: [], cwndSumPkts: [], inFlightSumBytes: [], probedFlows: [], dataFlows: [], flows: [] };
 }
 
-/** The windows of a set of flows, added to as they come. */
+/** The windows of a set of flows, extended as they arrive. */
 export class WindowRecord {
   columns = empty();
 
@@ -29,7 +29,7 @@ export class WindowRecord {
     return this.columns.time.at(-1) ?? null;
   }
 
-  /** Adds steps; those from its first on are replaced: the last may have been incomplete. */
+  /** Adds steps, which replace those from the first of them on: the last may be incomplete. */
   add(more: WindowColumns): void {
     const first = more.time[0];
     if (first === undefined) return;
@@ -41,7 +41,7 @@ export class WindowRecord {
     let keep = c.time.length;
     while (keep > 0 && (c.time[keep - 1] ?? 0) > first - more.stepSeconds / 2) keep -= 1;
     const skip = Math.max(0, keep + more.time.length - CAPACITY);
-    /** Every column of both, end to end. */
+    /** Joins every column of both, end to end. */
     const joined = <T extends object>(old: Partial<T>, added: T): T => {
       const columns = Object.entries(added).map(([name, b]) => {
         const a = old[name as keyof T];
@@ -53,7 +53,7 @@ export class WindowRecord {
   }
 }
 
-/** The flows shown before anybody chooses: the largest bottlenecked here, then the largest; in the order of their numbers, which lasts. */
+/** Returns the flows shown before anybody chooses: the largest bottlenecked here, then the largest; sorted by number. */
 export function firstChoice(flows: readonly Flow[]): string[] {
   const rank = (f: Flow): number => (f.cls === 'LBP' ? 0 : f.cls === 'SHORT' ? 2 : 1);
   return flows
@@ -64,15 +64,15 @@ export function firstChoice(flows: readonly Flow[]): string[] {
     .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
-/** Of the spans without a sample those that no line goes over; `time`: of a place. */
+/** Returns the gaps between samples that no line crosses; `time`: the time of a place. */
 export function unbridged(gaps: [number, number][], time: (place: number) => number): [number, number][] {
   return gaps.filter(([from, to]) => time(to) - time(from) > BRIDGED_S);
 }
 
 /**
- * The bandwidth-delay product, bytes of the queue: what drains per second times
- * the base RTT, weighted by rate. By Little's law flows of rates rᵢ and base RTTs
- * Tᵢ behind a queue Q of a full link have Σ rᵢ(Tᵢ + Q/C) = C·T̄ + Q in flight.
+ * Returns the bandwidth-delay product, bytes of the queue: the drain rate times the base RTT,
+ * weighted by rate. By Little's law, flows of rates rᵢ and base RTTs Tᵢ behind a queue Q of a full
+ * link have Σ rᵢ(Tᵢ + Q/C) = C·T̄ + Q in flight.
  */
 export function bdpBytes(l: Link): number | null {
   const drainBps = l.estimate?.drainBps ?? l.capacityBps;
@@ -89,15 +89,15 @@ export function bdpBytes(l: Link): number | null {
 }
 
 /**
- * Bytes in flight beyond the queue of a full link: the BDP, and the
- * packet in transmission, which is neither in an occupancy nor in a base RTT.
+ * Returns the bytes in flight beyond the queue of a full link: the BDP, and the packet in
+ * transmission, which is neither in an occupancy nor in a base RTT.
  */
 export function beyondQueueBytes(l: Link, packetBytes: number): number | null {
   const bdp = bdpBytes(l);
   return bdp === null ? null : bdp + packetBytes;
 }
 
-/** Mean of the median occupancy over the steps of `time`; null where nothing was measured. */
+/** Returns the mean of the median occupancy over the steps of `time`; null if unknown. */
 export function queueAt(series: Series<Column>, time: readonly number[], step: number): (number | null)[] {
   const values = series.column('occP50');
   let i = 0;

@@ -13,7 +13,7 @@ import { docs, linked } from './terms';
 
 interface Quantity {
   name: string;
-  /** Which side of its target it shall be on. */
+  /** The side of the target on which the value should be. */
   sign: '≥' | '≤';
   format: (v: number | null | undefined) => string;
   predicted: (p: AdviceState['advice']['predicted']) => Interval | null | undefined;
@@ -30,12 +30,12 @@ const COLUMNS = { advised: 'predicted, advised', present: 'predicted, now', meas
 type Column = keyof typeof COLUMNS;
 const NAMES = Object.keys(COLUMNS) as Column[];
 
-/** The uncertainty of a value; empty where it does not show. */
+/** Formats the uncertainty of a value; empty if it is too small to show. */
 function range(i: Interval, f: (v: number) => string): string {
   return f(i.low) === f(i.high) ? '' : `${f(i.low)} to ${f(i.high)}`;
 }
 
-/** Expected effect of the advised limit, and how it will be watched. */
+/** Describes the expected effect of the advised limit, and how it will be watched. */
 function expectations(state: AdviceState | null | undefined): string[] {
   if (!state) return [];
   const lines = QUANTITIES.flatMap(({ name, sign, format, predicted, measured, target }) => {
@@ -130,7 +130,7 @@ export class AdviceView implements Panel {
     this.why = why;
   }
 
-  /** Advised room above the threshold, where the port marks. */
+  /** Returns the advised room above the threshold, if the port marks. */
   private room(s: Snapshot): Marking | null {
     return marks(s.link?.limit ?? null) ? (s.advice?.advice.marking ?? null) : null;
   }
@@ -165,8 +165,8 @@ export class AdviceView implements Panel {
   }
 
   private open(): void {
-    // The value applied is the one that the dialog showed last: it follows the advice
-    // while it is open, and the controller refuses a value it no longer advises.
+    // The value applied is the one that the dialog showed last: it follows the advice while it is
+    // open, and the controller refuses a value that it no longer advises.
     let offered: AdviceState | null = null;
     this.dialog.ask({
       title: 'Apply to switch',

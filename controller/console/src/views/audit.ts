@@ -8,10 +8,10 @@ import { heading, section, table } from './parts';
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
 
-/** Of a reason as much as a line takes; longer ones are there on demand. */
+/** Maximum length of a reason in a line; longer ones are shown in full on demand. */
 const SHORT = 90;
 
-/** The first sentence of a reason, and all of it where that is not all. */
+/** Returns the first sentence of a reason, and all of it if there is more. */
 export function brief(why: string): [string, string] {
   const end = why.search(/[.;:](\s|$)/);
   const first = end < 0 ? why : why.slice(0, end + (why[end] === '.' ? 1 : 0));

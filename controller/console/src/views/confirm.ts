@@ -5,13 +5,13 @@ import { attr, h, keyed, prose, text } from '../dom';
 
 export interface Confirmation {
   title: string;
-  /** Description of the change, with the values; asked again by `refresh`. */
+  /** Returns the description of the change, with its values; called again by `refresh`. */
   words: () => string;
   /** Expected effect and how it is watched, one line each. */
   more?: () => string[];
-  /** Label of the button that does it. */
+  /** Label of the button that makes the change. */
   verb: string;
-  /** Does it; rejects with the reason for the operator. */
+  /** Makes the change; rejects with the reason for the operator. */
   act: (token: string) => Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export class ConfirmDialog {
     (this.input.value ? this.submit : this.input).focus();
   }
 
-  /** Shows the values of now, unless they are just being sent. */
+  /** Shows the current values, unless they are just being sent. */
   refresh(): void {
     if (this.element.open && this.asked && !this.submit.disabled) this.show(this.asked);
   }

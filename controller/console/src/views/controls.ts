@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which span the recorder shows: a live window, or a held one, moved and zoomed.
+// Controls of the span that the recorder shows: a live window, or a held one, moved and zoomed.
 
 import { attr, h, text } from '../dom';
 import type { Actions, Snapshot } from './panel';
@@ -7,7 +7,7 @@ import { Choice, nudge, segments } from './parts';
 
 export const WINDOWS = [10, 30, 120] as const;
 
-/** A span from another. */
+/** Derives a span from another one. */
 type Change = (from: number, to: number) => [number, number];
 
 function zoom(k: number): Change {

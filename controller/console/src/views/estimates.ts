@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The five quantities that buffer sizing rests on, now and over time.
+// The five quantities on which buffer sizing depends, now and over time.
 
 import { Plot, RANGED } from '../charts/plot';
 import { ink } from '../charts/theme';
@@ -18,7 +18,7 @@ interface Kind {
   symbol: string;
   words: string;
   axis: string;
-  /** Column of a file, with its unit. */
+  /** Column in a file, with its unit. */
   column: string;
   /** Shown value per stored value on the axis. */
   factor: number;
@@ -84,7 +84,7 @@ class Tile {
   }
 }
 
-/** Shortest span of time the charts show, seconds. */
+/** Shortest time span that the charts show, seconds. */
 const SHORTEST_SPAN = 60;
 
 export class Estimates implements Panel {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flows of the chosen port with their classes.
+// The flows of the chosen port, with their classes.
 
 import { attr, h, keyed, text } from '../dom';
 import { bitRate, count, milliseconds, percent } from '../format/units';
@@ -21,7 +21,7 @@ const COLUMNS: readonly { key: SortKey; label: string; title: string; numeric: b
   { key: 'drops', label: 'Drops', title: 'Packets dropped at this port in the window', numeric: true },
 ];
 
-/** Rows of a page. */
+/** Number of rows per page. */
 const PAGE = 40;
 
 const rows = new WeakMap<Element, ReturnType<typeof partsOfRow>>();
@@ -98,7 +98,7 @@ export class Flows implements Panel {
     this.page = 0;
   }
 
-  /** From the first page on. */
+  /** Starts again at the first page. */
   private again(): void {
     this.page = 0;
     this.show();
@@ -109,7 +109,7 @@ export class Flows implements Panel {
     this.show();
   }
 
-  /** A click on a row, or its button, adds the flow to the charts or takes it away. */
+  /** Adds the clicked row's flow to the charts, or removes it. */
   private pick(e: Event): void {
     const target = e.target as Element;
     if (target.closest('.class-tag')) return;
@@ -136,7 +136,7 @@ export class Flows implements Panel {
     attr(this.next, 'disabled', this.page === pages - 1);
     text(this.place, `${first + 1} to ${first + shown.length} of ${flows.length}`);
     this.showCounts(e);
-    // Of very many flows not all are in the answer; the classes count all.
+    // If there are very many flows, the answer lacks some of them; the classes count all.
     const c = e?.classes;
     const total = c ? c.LBP + c.RBP + c.WL + c.OTHER + c.SHORT : 0;
     const missing = total - (e?.flows.length ?? 0);

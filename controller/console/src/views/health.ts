@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One mark saying whether the numbers below can be trusted; opened, it shows the
-// counters that it rests on.
+// A mark that says whether the numbers below can be trusted; when opened, it shows the counters on
+// which it is based.
 
 import { attr, h, text } from '../dom';
 import { count, MISSING, percent } from '../format/units';
@@ -25,7 +25,7 @@ const CELLS = [
 
 type Name = (typeof CELLS)[number][0];
 
-/** Below this share of joined packets the windows shown are not all of them. */
+/** Below this share of joined packets, some windows are missing. */
 const JOIN_GOOD = 0.95;
 
 export class Health implements Panel {
@@ -69,7 +69,7 @@ export class Health implements Panel {
     const candidates = status.joinCandidates ?? 0;
     const share = candidates > 0 && status.joinMatched !== null ? status.joinMatched / candidates : null;
     bad.push(this.set('joined', percent(share), share !== null && share < JOIN_GOOD));
-    // Of losses that are over the word above says nothing any more.
+    // Once losses are over, the word above no longer mentions them.
     const told = bad.filter(Boolean).length;
     text(this.open, told === 0 ? 'Counters' : `Counters: ${told} not as ${told === 1 ? 'it' : 'they'} should be`);
     attr(this.open, 'data-bad', told > 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every port in one table: what needs attention first, with a search.
+// Every port in one table, with a search: the most urgent first.
 
 import { attr, h, keyed, svg, text } from '../dom';
 import { bitRate, formatSize, milliseconds, MISSING, percent, significant } from '../format/units';
@@ -12,7 +12,7 @@ import type { Actions, Panel, Snapshot } from './panel';
 import { heading, section, table } from './parts';
 import { term } from './terms';
 
-/** Columns of figures, with the target that each is held against. */
+/** Columns of figures, with the target that each is compared with. */
 const COLUMNS: readonly [string, GoalName?][] = [
   ['Utilisation', 'utilisation'],
   ['Loss', 'loss'],
@@ -20,7 +20,7 @@ const COLUMNS: readonly [string, GoalName?][] = [
   ['N_b'],
   ['C'],
 ];
-/** Rows shown; a search finds the others. */
+/** Maximum number of rows shown; a search finds the others. */
 const MOST = 50;
 /** Size of the picture of the queue, CSS pixels. */
 const [TRAIL_WIDTH, TRAIL_HEIGHT] = [110, 20];
@@ -107,7 +107,7 @@ export class Overview implements Panel {
   }
 }
 
-/** How many ports there are of each kind. */
+/** Returns the number of ports of each kind. */
 function sums(all: readonly Brief[]): string {
   const counts = GROUPS.map((g) => [all.filter((b) => group(b) === g).length, SUMS[g]] as const);
   return `${all.length} ports: ${counts.filter(([n]) => n > 0).map(([n, words]) => `${n} ${words}`).join(', ')}`;

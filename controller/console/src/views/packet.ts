@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One packet and what stood around it in the queue.
+// One packet, and its neighbours in the queue.
 
 import { attr, h, text } from '../dom';
 import { count, formatSize, milliseconds, MISSING } from '../format/units';
@@ -26,7 +26,7 @@ export class PacketCard {
     this.element = h('div', { class: 'packet', hidden: true }, h('div', { class: 'row packet-title' }, ...steps, this.title), list);
   }
 
-  /** Shows the packet `i` of the span shown; null for none. */
+  /** Shows packet `i` of the span shown; null for none. */
   update(s: Snapshot, i: number | null): void {
     const p = s.shown.packets;
     attr(this.element, 'hidden', p === null);

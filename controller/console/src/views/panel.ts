@@ -36,7 +36,7 @@ export interface Snapshot {
   link: Link | null;
   fresh: Freshness;
   status: Status | null;
-  /** A run that goes on no more. */
+  /** Whether the run is finished. */
   finished: boolean;
   /** Limit in force, bytes. */
   limit: number | null;
@@ -44,7 +44,7 @@ export interface Snapshot {
   advised: number | null;
   advice: AdviceState | null;
   rules: readonly Rule[];
-  /** The conclusion on the buffer, with its curve. */
+  /** The verdict on the buffer, with its curve. */
   verdict: Verdict | null;
   changes: readonly AuditEntry[];
   phases: readonly Phase[];
@@ -53,7 +53,7 @@ export interface Snapshot {
   shown: Shown;
   /** Flows chosen for the charts, by id. */
   chosen: readonly string[];
-  /** Number of the colour of a flow. */
+  /** Colour number of each flow. */
   colours: ReadonlyMap<string, number>;
   unit: SizeUnit;
   context: SizeContext;
@@ -72,7 +72,7 @@ export interface Actions {
   follow: () => void;
   /** Shows the windows of these flows. */
   chooseFlows: (ids: readonly string[]) => void;
-  /** Resolves with words for the operator, rejects with the reason. */
+  /** Resolves with a message for the operator, rejects with the reason. */
   apply: (state: AdviceState, token: string) => Promise<string>;
   setTargets: (targets: NewTargets, token: string) => Promise<void>;
   token: TokenStore;
@@ -82,8 +82,8 @@ export interface Panel {
   readonly element: HTMLElement;
   /** Called at most once per frame. */
   update: (s: Snapshot) => void;
-  /** Called twice a second, also where nothing came: what time alone changes. */
+  /** Called twice a second, even if nothing arrived, for what changes with time alone. */
   tick?: (fresh: Freshness, status: Status | null) => void;
-  /** Another port was chosen: forget scales and cursors. */
+  /** Forgets scales and cursors when another port is chosen. */
   reset?: () => void;
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts that panels have in common.
+// Parts that several panels use.
 
 import { attr, type Child, h } from '../dom';
 
-/** A panel under its heading, with `bar` next to the heading. */
+/** Creates a panel under its heading, with `bar` next to the heading. */
 export function section(name: string, title: string, bar: Child[], ...children: Child[]): HTMLElement {
   const id = `${name}-title`;
   return h('section', { class: name, 'aria-labelledby': id }, h('div', { class: 'row wrap bar' }, h('h2', { id }, title), ...bar), ...children);
 }
 
 
-/** A table that is scrolled where it is wider than its panel. */
+/** Creates a table that scrolls if it is wider than its panel. */
 export function table(about: string, name: string, headings: readonly HTMLElement[], body: HTMLElement): HTMLElement {
   const head = h('thead', {}, h('tr', {}, ...headings));
   return h('div', { class: `scroll ${name}-rows`, tabindex: 0, role: 'region', 'aria-label': about }, h('table', { class: `${name}-table` }, head, body));
@@ -20,12 +20,12 @@ export function heading(label: Child, numeric = false): HTMLElement {
   return h('th', { scope: 'col', class: numeric ? 'num' : null }, label);
 }
 
-/** Buttons in a row. */
+/** Creates a row of buttons. */
 export function segments(about: string, ...buttons: HTMLElement[]): HTMLElement {
   return h('div', { class: 'segments', role: 'group', 'aria-label': about }, ...buttons);
 }
 
-/** Buttons of which one is chosen. */
+/** Buttons of which exactly one is chosen. */
 export class Choice<T> {
   readonly element: HTMLElement;
   private readonly buttons: [T, HTMLElement][];
@@ -40,12 +40,12 @@ export class Choice<T> {
   }
 }
 
-/** A small button whose label is a sign. */
+/** Creates a small button whose label is a sign. */
 export function nudge(sign: string, words: string, onclick: () => void): HTMLElement {
   return h('button', { type: 'button', class: 'nudge', 'aria-label': words, title: words, onclick }, sign);
 }
 
-/** Words with commands, which stand in backquotes, as code. */
+/** Shows commands, which are in backquotes, as code. */
 export function coded(words: string): (HTMLElement | string)[] {
   return words.split('`').map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Named spans of the port shown, each with what was estimated over it. A click
-// holds the span in the charts.
+// Named spans of the port shown, with the estimates over each. A click holds the span in the
+// charts.
 
 import { attr, h, keyed, text } from '../dom';
 import { formatSize, milliseconds, MISSING, percent, significant } from '../format/units';
@@ -15,7 +15,7 @@ interface Row {
   at: PhaseLink;
 }
 
-/** The phases that a port has. */
+/** Returns the phases that a port has. */
 export function phasesOf(phases: readonly Phase[], link: Link | null): Row[] {
   return phases.flatMap((phase) => {
     const at = phase.links.find((l) => sameLink(l, link));

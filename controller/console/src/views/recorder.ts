@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorder: occupancy with its distribution, and below it utilisation, loss
-// and delay on the same time axis. Follows the newest data, or holds a chosen
-// span and shows it packet by packet where the collector still has it.
+// The recorder: occupancy with its distribution, and below it utilisation, loss and delay on the
+// same time axis. Follows the newest data, or holds a chosen span and shows it packet by packet if
+// the collector still has it.
 
 import { DistributionChart, type DistributionFrame } from '../charts/distribution';
 import { OccupancyChart } from '../charts/occupancy';
@@ -30,16 +30,16 @@ const READINGS = [
 ] as const;
 type ReadingName = (typeof READINGS)[number][0];
 
-/** Most rows of the distribution next to the chart. */
+/** Maximum number of rows in the distribution next to the chart. */
 const ROWS = 64;
 
-/** Which line is what: a class of its look, and the words. */
+/** Creates the key to the lines: the class of each line's look, and its description. */
 function lineKey(lines: readonly (readonly [string, string])[]): HTMLElement {
   const line = ([kind, words]: readonly [string, string]): HTMLElement => h('span', {}, h('i', { class: `line ${kind}`, 'aria-hidden': 'true' }), words);
   return h('small', { class: 'line-key' }, ...lines.map(line));
 }
 
-/** Its sender's address; its number where it is not known. */
+/** Returns the sender's address of a flow, or its number if the address is unknown. */
 function flowName(s: Snapshot, id: string): string {
   return s.link?.estimate?.flows.find((f) => f.id === id)?.src ?? `flow ${id}`;
 }
@@ -152,7 +152,7 @@ export class Recorder implements Panel {
     if (!s) return;
     const { maxBytes } = this.frame;
     const d = s.shown.distribution;
-    // Whole packets per row: else rows with one packet size more stand out.
+    // Whole packets per row: otherwise rows with one packet size more would stand out.
     const row = Math.ceil(maxBytes / ROWS / s.context.packetBytes) * s.context.packetBytes;
     const rows = Math.max(1, Math.ceil(maxBytes / row));
     const shown = d ? { ...d, bins: rebin(d.bins, rows * row, rows) } : null;
@@ -163,7 +163,7 @@ export class Recorder implements Panel {
     this.marginal.set(this.frame, shown, s.limit, words);
   }
 
-  /** Another port: forget the scales. */
+  /** Forgets the scales, for another port. */
   reset(): void {
     this.occupancy.reset();
     this.cwnd.plot.reset();
@@ -254,7 +254,7 @@ export class Recorder implements Panel {
     if (this.state) this.packet.update(this.state, this.pointed);
   }
 
-  /** The packet before or after the one shown. */
+  /** Shows the packet before or after the current one. */
   private step(by: number): void {
     const n = this.state?.shown.packets?.time.length ?? 0;
     if (n === 0) return;

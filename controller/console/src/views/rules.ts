@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules side by side: the buffer each asks for, as bars on one scale with
-// the limit in force and the advised one drawn through all of them.
+// The rules next to one another: the buffer that each asks for, as bars on one scale, with the
+// limit in force and the advised one drawn through all of them.
 
 import { ticks } from '../charts/scale';
 import { attr, h, keyed, prose, text, variable } from '../dom';
@@ -14,7 +14,7 @@ import { section } from './parts';
 import { saveMenu } from './save';
 import { docs, linked } from './terms';
 
-/** After the name of a rule, for those who do not see its bar. */
+/** Text after the name of a rule, for readers who cannot see its bar. */
 const VERDICTS: Record<Standing, string> = {
   holds: ', its assumptions hold,',
   unknown: ', not all of its assumptions are known,',
@@ -92,7 +92,7 @@ export class Rules implements Panel {
     keyed(this.list, rules, (r) => r.id, createRow, (e, r) => this.showRow(e, r, end, s));
     this.place(this.limitMark, s.limit, end);
     this.place(this.advisedMark, s.advised, end);
-    // Two names on one another: one goes up.
+    // If two names overlap, one moves up.
     const close = s.limit !== null && s.advised !== null && Math.abs(s.limit - s.advised) / end < 0.2;
     attr(this.advisedMark, 'data-raised', close);
     const full = sizeIn(s.unit, end, s.context) ?? 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chart with the ways to save it: PNG, SVG, CSV.
+// A chart with a menu to save it as PNG, SVG or CSV.
 
 import greek from '@fontsource-variable/ibm-plex-sans/files/ibm-plex-sans-greek-wght-normal.woff2?url';
 import latin from '@fontsource-variable/ibm-plex-sans/files/ibm-plex-sans-latin-wght-normal.woff2?url';
@@ -17,10 +17,10 @@ function download(name: string, blob: Blob): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Pixels of a PNG per pixel of its picture. */
+/** Pixels of the PNG per CSS pixel. */
 const SCALE = 2;
 
-/** Drawn from the SVG. */
+/** Draws the PNG from the SVG. */
 async function png(p: Picture): Promise<Blob | null> {
   const drawn = await decoded(await withFont(await p.svg()));
   const out = document.createElement('canvas');
@@ -39,13 +39,13 @@ async function decoded(svg: string): Promise<HTMLImageElement> {
   return image;
 }
 
-/** The page's fonts as text: a picture made of SVG sees no font of the page. */
+/** The page's fonts as text, because a picture made from SVG cannot use fonts of the page. */
 let fonts: Promise<string> | null = null;
 
 async function withFont(svg: string): Promise<string> {
   fonts ??= Promise.all([latin, greek].map(fontFace)).then((faces) => `<style>${faces.join('')}</style>`);
   const style = await fonts.catch(() => {
-    // The next time it may be there; until then the browser's own font serves.
+    // It may load the next time; until then the browser's own font is used.
     fonts = null;
     return '';
   });
@@ -75,7 +75,7 @@ async function save(p: Picture, kind: (typeof KINDS)[number]): Promise<void> {
   }
 }
 
-/** Menu for saving a chart. */
+/** Creates a menu for saving a chart. */
 export function saveMenu(picture: Picture): HTMLElement {
   const { name } = picture;
   const menu = h('details', { class: 'save' }, h('summary', { 'aria-label': `Save the chart: ${name}`, title: `Save: ${name}` }, '⤓'));
@@ -97,13 +97,13 @@ export function saveMenu(picture: Picture): HTMLElement {
   list.append(error);
   menu.append(list);
   menu.addEventListener('focusout', (e) => {
-    // A window that loses the focus, to its own download for one, keeps its menus.
+    // A menu stays open if the window loses the focus, e.g. to its own download.
     if (document.hasFocus() && !menu.contains(e.relatedTarget as Node | null)) menu.open = false;
   });
   return menu;
 }
 
-/** A chart's element with its menu. */
+/** Returns a chart's element with its menu. */
 export function chartBox(plot: Plot): HTMLElement {
   return h('div', { class: 'chart-box' }, plot.element, saveMenu(plot));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In the place of all panels while no port is there: the controller's findings, those
-// of `doctor`, with what to do about each.
+// Shown instead of all panels while there is no port: the controller's findings, as in `doctor`,
+// with what to do about each.
 
 import { get } from '../api/client';
 import type { Finding } from '../api/generated';
@@ -10,7 +10,7 @@ import { coded, section } from './parts';
 import { docs } from './terms';
 
 const WORDS: Record<Finding['verdict'], string> = { ok: 'ok', warning: 'could be better', problem: 'look here' };
-/** Between two questions, ms. */
+/** Pause between two requests, ms. */
 const PATIENCE_MS = 2000;
 
 export class Start implements Panel {
@@ -27,7 +27,7 @@ export class Start implements Panel {
     attr(this.element, 'hidden', s.link !== null || s.status === null || s.finished);
     if (!s.status || s.link || s.finished || performance.now() - this.askedMs < PATIENCE_MS) return;
     this.askedMs = performance.now();
-    // The health of the connection is told at the top.
+    // The state of the connection is shown at the top.
     get('/findings', {}, {}).then((a) => this.show(a.findings), () => {});
   }
 

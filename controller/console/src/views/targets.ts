@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The form with which the operator changes the targets of a port.
+// The form in which the operator changes the targets of a port.
 
 import { attr, h, text } from '../dom';
 import type { Targets } from '../model/types';
@@ -53,7 +53,7 @@ export class TargetsForm {
     this.element = h('details', { class: 'targets', ontoggle: () => this.fill() }, h('summary', { class: 'soft' }, 'Change the targets'), form);
   }
 
-  /** Shows the targets in force; what is being typed is left alone. */
+  /** Shows the targets in force; input in progress is left alone. */
   update(t: Targets | null): void {
     this.shown = t;
     if (!this.element.open) this.fill();

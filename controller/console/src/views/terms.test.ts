@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and pages that the panels refer to by a word.
+// Tests the names and pages that the panels refer to.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import entries from 'virtual:glossary';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's picture of a verdict, drawn for the room that the page has.
+// The controller's picture of a verdict, drawn for the space that the page has.
 
 import { verdictPicture } from '../api/client';
 import { onTheme, theme } from '../charts/theme';
@@ -8,7 +8,7 @@ import { h } from '../dom';
 import { sameLink } from '../model/links';
 import type { CurvePoint, Interval, Link } from '../model/types';
 
-/** The limit's axis: its limits, bytes, and its place in the drawing, CSS pixels. */
+/** The axis of limits: its range in bytes, and its place in the drawing in CSS pixels. */
 export interface LimitAxis {
   limits: readonly [number, number];
   left: number;
@@ -31,11 +31,11 @@ export class VerdictDrawing implements Picture {
     onTheme(() => this.draw());
   }
 
-  /** Of another moment or link; drawn again where the curve is another. */
+  /** Sets another moment or link; draws again if the curve has changed. */
   set(link: Link | null, curve: readonly CurvePoint[]): void {
     const other = !sameLink(link, this.link);
     if (curve === this.curve && !other) return;
-    // A picture of another port would be taken for one of this.
+    // A picture of another port could be mistaken for one of this port.
     if (other) this.show('');
     [this.link, this.curve, this.asked] = [link, curve, ''];
     this.draw();
@@ -45,7 +45,7 @@ export class VerdictDrawing implements Picture {
     return this.curve.length === 0;
   }
 
-  /** As it leaves the page. */
+  /** Returns the picture as it is saved. */
   svg(): Promise<string> {
     if (!this.link) throw new Error('no port is chosen');
     return verdictPicture(this.link, 'light', null);
@@ -60,7 +60,7 @@ export class VerdictDrawing implements Picture {
     return `${[['limit_bytes', ...names].join(','), ...rows].join('\n')}\n`;
   }
 
-  /** One request at a time; the newest state follows it. */
+  /** Draws with one request at a time; another one follows if the state has changed. */
   private draw(): void {
     const { link } = this;
     const width = this.element.clientWidth;
@@ -76,7 +76,7 @@ export class VerdictDrawing implements Picture {
       .then((svg) => {
         if (sameLink(this.link, link)) this.show(svg);
       })
-      // The one that is shown stays; the next verdict asks again.
+      // The current picture stays; the next verdict triggers another request.
       .catch(() => {})
       .finally(() => {
         this.waiting = false;
@@ -92,7 +92,7 @@ export class VerdictDrawing implements Picture {
       this.onAxis(null);
       return;
     }
-    // No script of a parsed document runs.
+    // Scripts of a parsed document do not run.
     const root = new DOMParser().parseFromString(svg, 'image/svg+xml').documentElement;
     this.element.replaceChildren(root);
     const at = (name: string): number => Number(root.getAttribute(`data-${name}`));

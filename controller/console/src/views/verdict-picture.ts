@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict's picture, and a limit that can be moved over it: what to expect
-// there, in words.
+// The verdict's picture, and a limit that can be moved over it, with the expected outcome there in
+// words.
 
 import { attr, h, text, variable } from '../dom';
 import { formatSize, milliseconds, MISSING, percent } from '../format/units';
@@ -10,11 +10,11 @@ import type { Snapshot } from './panel';
 import { saveMenu } from './save';
 import { type LimitAxis, VerdictDrawing } from './verdict-drawing';
 
-/** Places of the limit across the picture: about a per cent of it each. */
+/** Number of positions of the limit across the picture. */
 const PLACES = 400;
 
 interface Part {
-  /** Before the value. */
+  /** Text before the value. */
   words: string;
   format: (v: number) => string;
   of: (p: Prediction) => Interval | null;
@@ -27,7 +27,7 @@ const PARTS: readonly Part[] = [
   { words: 'delay up to', format: milliseconds, of: (p) => p.delayMs, missed: (v, t) => t.delayMs !== null && v > t.delayMs },
 ];
 
-/** A value with its range, where that shows. */
+/** Formats a value with its range, if the range is large enough to show. */
 function ranged(i: Interval, f: (v: number) => string): [string, string] {
   return [f(i.value), f(i.low) === f(i.high) ? '' : `${f(i.low)} to ${f(i.high)}`];
 }
@@ -42,7 +42,7 @@ export class VerdictPicture {
   private readonly values = PARTS.map(({ words }) => ({ words, value: h('b', {}, MISSING), range: h('small') }));
   private readonly back: HTMLButtonElement;
   private readonly reading: HTMLElement;
-  /** The limit that was moved to, bytes; null: the one to set. */
+  /** The limit moved to, bytes; null for the limit to set. */
   private moved: number | null = null;
   private state: Snapshot | null = null;
   private limits: readonly [number, number] = [1, 2];
@@ -56,7 +56,7 @@ export class VerdictPicture {
     this.element = h('figure', { id: 'verdict-picture', class: 'verdict-picture' }, this.empty, this.stage, h('figcaption', {}, this.reading));
   }
 
-  /** Another port: the limit goes back to the one to set. */
+  /** Resets the limit to the one to set, for another port. */
   reset(): void {
     this.moved = null;
     this.show();
@@ -84,7 +84,7 @@ export class VerdictPicture {
     this.show();
   }
 
-  /** The limit that is looked at, and what to expect there. */
+  /** Shows the current limit, and the expected outcome there. */
   private show(): void {
     const s = this.state;
     const v = s?.verdict;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conclusion on the buffer, before all else: answer, reason, the limits that
-// serve, the one to set, and the picture.
+// The verdict on the buffer, at the top: answer, reason, the limits that serve, the one to set, and
+// the picture.
 
 import { attr, h, text } from '../dom';
 import { formatSize, MISSING, type SizeUnit } from '../format/units';
@@ -19,7 +19,7 @@ type Figure = (typeof FIGURES)[number][0];
 export class VerdictView implements Panel {
   readonly element: HTMLElement;
   private readonly answer = h('span', { class: 'verdict-answer' });
-  /** Read aloud in the place of the figures, which move every second. */
+  /** Read aloud instead of the figures, which move every second. */
   private readonly line = h('p', { class: 'visually-hidden verdict-line', role: 'status', 'aria-live': 'polite' });
   private readonly because = h('p', { class: 'verdict-because' });
   private readonly figures = new Map<Figure, { value: HTMLElement; note: HTMLElement }>();
@@ -74,7 +74,7 @@ export class VerdictView implements Panel {
   }
 }
 
-/** Two sizes; a unit that both have stands once. */
+/** Formats two sizes; a unit that both share is written once. */
 function interval(low: string, high: string): string {
   const [, number, unit] = /^(\S+) (.+)$/.exec(low) ?? [];
   return `${unit !== undefined && high.endsWith(` ${unit}`) ? number : low} to ${high}`;

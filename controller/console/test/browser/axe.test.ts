@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// axe-core finds nothing, whatever the page has to say, in both themes and at
-// both ends of the widths. The documentation: docs.test.ts.
+// axe-core finds nothing, in every state of the page, in both themes and at the smallest and the
+// largest width. For the documentation, see docs.test.ts.
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ async function open(width: number, dark: boolean, options: Parameters<typeof sta
 const post = (path: string, data: object) => page.request.post(`${mock.url}mock/${path}`, { data });
 const say = (data: object) => post('say', data);
 
-/** Waits for the headline, and finds nothing. */
+/** Waits for the headline, and checks that there are no findings. */
 async function clean(headline: string): Promise<void> {
   await expect.poll(() => page.locator('.state-word').textContent(), { timeout: 60_000 }).toBe(headline);
   // The rest of the page is drawn a frame after the headline.

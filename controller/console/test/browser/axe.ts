@@ -10,9 +10,9 @@ interface Violation {
   nodes: { target: string[] }[];
 }
 
-/** Findings of axe-core on a page, one line each. */
+/** Returns the findings of axe-core on a page, one line each. */
 export async function violations(page: Page): Promise<string[]> {
-  // As code of the page itself: its policy allows no scripts from elsewhere.
+  // Run as code of the page itself: its policy allows no scripts from elsewhere.
   await page.evaluate(AXE);
   return page.evaluate(async () => {
     const { axe } = window as unknown as { axe: { run: () => Promise<{ violations: Violation[] }> } };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built page in a real browser, against the stand-in controller.
-// With TIDEMARK_URL it loads the page of a running controller instead and only
-// looks, without changing anything.
+// The built page in a real browser, against the stand-in controller. With TIDEMARK_URL it loads the
+// page of a running controller instead, and only looks, without changing anything.
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -16,7 +15,7 @@ let page: Page;
 let problems: string[] = [];
 let foreign: string[] = [];
 
-/** Differing colours of a canvas' pixels in a part of it (shares of its size). */
+/** Counts the different colours in a part of a canvas (in shares of its size). */
 async function inkOf(selector: string): Promise<{ colours: number; drawn: number }> {
   return page.locator(`${selector} canvas`).evaluate((node) => {
     const c = node as HTMLCanvasElement;
@@ -34,7 +33,7 @@ async function inkOf(selector: string): Promise<{ colours: number; drawn: number
   });
 }
 
-/** Whether a canvas has pixels of about a colour. */
+/** Whether a canvas has pixels of approximately this colour. */
 async function hasColour(selector: string, property: string): Promise<boolean> {
   return page.locator(`${selector} canvas`).evaluate((node, name) => {
     const c = node as HTMLCanvasElement;
@@ -60,7 +59,7 @@ async function open(options: { width?: number; height?: number; dark?: boolean }
   problems = [];
   foreign = [];
   page.on('pageerror', (e) => problems.push(e.message));
-  // Refusals by the page's policy appear here alone.
+  // Only here do refusals by the page's policy appear.
   page.on('console', (m) => {
     if (m.type() === 'error' && m.text().includes('Content Security Policy')) problems.push(m.text());
   });
@@ -176,7 +175,7 @@ describe('console', () => {
     await expect.poll(() => page.locator('.audit-table tbody tr').count()).toBe(1);
     expect(await page.locator('.audit-table tbody tr').textContent()).toContain('312500 B → 158000 B');
     await expect.poll(() => page.locator('.readings .key-limit dd').textContent(), { timeout: 30_000 }).toBe('158 kB');
-    // For this tab only.
+    // Kept for this tab only.
     expect(await page.evaluate(() => [sessionStorage.getItem('tidemark.token'), JSON.stringify(localStorage).includes('mock-token')])).toEqual([TOKEN, false]);
     expect(problems).toEqual([]);
   });
@@ -189,13 +188,13 @@ describe('console', () => {
     const dialog = page.locator('dialog.confirm');
     await page.getByLabel('Control token').fill(TOKEN);
     expect(await dialog.textContent()).toContain('to 158 kB');
-    // The advice moves while the dialog is open: what was shown is refused.
+    // The advice moves while the dialog is open: the limit that was shown is refused.
     const moved = page.request.post(`${mock.url}mock/advise`, { data: { bytes: 120_000 } });
     try {
       await moved;
       await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
       const refused = dialog.getByRole('alert');
-      // The dialog is closed by now if the page had followed before the click.
+      // The dialog has closed if the page had updated before the click.
       await expect.poll(async () => (await refused.textContent({ timeout: 500 }).catch(() => '')) || mock.links[0]?.limitBytes).toBeTruthy();
       await expect.poll(() => dialog.textContent()).toMatch(/to 120 kB|^$/);
       if (mock.links[0]?.limitBytes === 312_500) await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
@@ -258,7 +257,7 @@ describe('console', () => {
     await mock.close();
     await page.locator('.health[data-level="lost"]').waitFor({ timeout: 60_000 });
     expect(await page.locator('.health .state').textContent()).toContain('Disconnected');
-    // The last numbers stay, marked as such.
+    // The last numbers stay, and are marked as old.
     expect(await page.locator('.recorder').getAttribute('data-stale')).toBe('');
     expect(await page.locator('.flow-table tbody tr').count()).toBe(16);
     mock = await startMock({ port, warmSeconds: 60 });

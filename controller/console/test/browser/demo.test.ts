@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tidemark demo --replay`, watched to its end: the page goes over from the live run to the
-// recorded one by itself.
+// `tidemark demo --replay`, watched to its end: the page switches from the live run to the recorded
+// one by itself.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -15,10 +15,10 @@ import { launch } from './chromium';
 const REPOSITORY = fileURLToPath(new URL('../../../..', import.meta.url));
 const BIN_DIR = process.env.TIDEMARK_BIN_DIR ?? join(REPOSITORY, 'target', 'release');
 const PACKAGES = join(REPOSITORY, 'deploy', 'packages');
-/** 39 s, of which every second is played in a quarter. */
+/** 39 s, played at four times the speed. */
 const RECORDED = join(REPOSITORY, 'collector', 'daemon', 'fixtures', 'import');
 const SPEED = '4';
-/** The demonstration takes this port and the next three. */
+/** The demonstration uses this port and the next three. */
 const PORTS = 4;
 
 const built = ['tidemark-collector', 'tidemark-controller'].every((name) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documentation that the console serves: side bar, search, pictures, symbols, both
-// themes and widths, by keyboard, under the controller's policy.
+// The documentation that the console serves: side bar, search, pictures, symbols, both themes and
+// widths, by keyboard, under the controller's policy.
 
 import { readdirSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
@@ -22,7 +22,7 @@ async function open(path: string, viewport = WIDE, colorScheme: 'light' | 'dark'
   const context = await browser.newContext({ viewport, colorScheme });
   page = await context.newPage();
   problems = [];
-  // Refusals by the policy are told here, too.
+  // Refusals by the policy are reported here as well.
   page.on('console', (m) => m.type() === 'error' && problems.push(m.text()));
   page.on('pageerror', (e) => problems.push(e.message));
   await page.goto(`${mock.url}${path}`);
@@ -42,7 +42,7 @@ afterEach(async () => {
   await page?.context().close();
 });
 
-// Colours do not depend on the width, nor what is scrolled on the colours.
+// Colours do not depend on the width, nor scrolling on the colours.
 describe.each([
   [WIDE, 'light'],
   [PHONE, 'dark'],
@@ -70,7 +70,7 @@ describe('a page', () => {
     expect(await pictures.count()).toBeGreaterThan(8);
     await pictures.last().scrollIntoViewIfNeeded();
     await expect.poll(() => pictures.last().evaluate((e: HTMLImageElement) => e.complete && e.naturalWidth > 100)).toBe(true);
-    // Text does not move when they come.
+    // Text does not move when they load.
     expect(await pictures.last().evaluate((e: HTMLImageElement) => Math.abs(e.width / e.height - e.naturalWidth / e.naturalHeight) < 0.05)).toBe(true);
     expect(problems).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe('a page', () => {
     await page.locator('h1', { hasText: 'Glossary' }).waitFor();
     const line = page.locator('td:target');
     expect(await line.textContent()).toBe('LBP');
-    // Not below what stays at the top.
+    // Not hidden by the bar at the top.
     const [below, top] = [await page.locator('header').boundingBox(), await line.boundingBox()];
     expect(top?.y).toBeGreaterThan((below?.y ?? 0) + (below?.height ?? 0) - 1);
   });
@@ -180,7 +180,7 @@ describe('the console', () => {
   it('leads from its symbols to the glossary, by keyboard too', async () => {
     await open('');
     await page.locator('.flow-table tbody tr').first().waitFor({ timeout: 60_000 });
-    // Without a symbol a line is what it was.
+    // A line without symbols is unchanged.
     await expect.poll(() => page.locator('.verdict-because').textContent()).toMatch(/^\p{Lu}.*\.$/u);
     const symbol = page.locator('.estimate h3 a.term').nth(2);
     expect(await symbol.textContent()).toBe('Δ');
@@ -188,12 +188,12 @@ describe('the console', () => {
     await symbol.focus();
     const [glossary] = await Promise.all([page.context().waitForEvent('page'), page.keyboard.press('Enter')]);
     await glossary.locator('td:target', { hasText: 'Δ' }).waitFor();
-    // Live text has them as well, and each once in a line.
+    // Live text has them as well, each once per line.
     await expect.poll(() => page.locator('.reasons a.term').count()).toBeGreaterThan(0);
     for (const words of await page.locator('.reasons li').evaluateAll((all) => all.map((li) => Array.from(li.querySelectorAll('a.term'), (a) => a.textContent)))) {
       expect(new Set(words).size).toBe(words.length);
     }
-    // Titles and meanings say nothing that the glossary does not have.
+    // Titles and meanings contain nothing that is not in the glossary.
     const links = await page.locator('a.term').evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).href));
     await page.goto(`${mock.url}docs/reference/glossary.html`);
     for (const hash of new Set(links.map((l) => decodeURIComponent(new URL(l).hash.slice(1))))) expect(await page.locator(`[id="${hash}"]`).count(), hash).toBe(1);

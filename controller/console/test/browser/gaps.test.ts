@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A silence of the switch is a hole in the charts and no zero in the readings,
-// which are of the span shown, or of the interval under the pointer.
+// A silence of the switch is a hole in the charts, and not a zero in the readings, which cover the
+// span shown, or the interval under the pointer.
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ let browser: Browser;
 let mock: Mock;
 let page: Page;
 
-/** Pixels drawn over the paper in a part of a chart's plot, by shares of its width. */
+/** Counts the pixels drawn over the paper in a part of a chart's plot, in shares of its width. */
 async function drawn(chart: string, from: number, to: number): Promise<number> {
   return page.locator(chart).evaluate(
     (node, [a, b]) => {
@@ -53,7 +53,7 @@ describe('a silence of the switch', () => {
     if (!link) throw new Error('no link');
     link.silences = [[40_000, 46_000]];
     page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
-    // The span of 30 to 60 s: the hole is from a third to 53 % of it.
+    // The span from 30 to 60 s: the hole is from a third to 53 % of it.
     await page.goto(`${mock.url}#link=10:5&from=30&to=60`);
     await expect.poll(() => page.locator('.hold-note').textContent(), { timeout: 60_000 }).toMatch(/^Held/);
     const charts = page.locator('.recorder .chart-box .plot');
@@ -67,12 +67,12 @@ describe('a silence of the switch', () => {
       expect(await drawn(chart, 0.6, 0.95), `${k} after`).toBeGreaterThan(20);
     }
     expect(await drawn('.plot-occupancy', 0.36, 0.51)).toBe(0);
-    // The mean is of what was measured: six seconds of zeros would bring it to 80 %.
+    // The mean covers only what was measured: six seconds of zeros would lower it to 80 %.
     const percent = async (selector: string): Promise<number> => Number.parseFloat(await text(selector));
     expect(await percent('.reading-utilisation b')).toBeGreaterThan(95);
     expect(await text('.reading-utilisation small')).toMatch(/^worst [\d.]+ %$/);
     expect(Number.parseFloat((await text('.reading-utilisation small')).replace('worst ', ''))).toBeGreaterThan(30);
-    // Under the pointer: the interval there.
+    // Under the pointer: that interval.
     const plot = page.locator('.plot-occupancy .u-over');
     await plot.scrollIntoViewIfNeeded();
     const over = await plot.boundingBox();
@@ -92,7 +92,7 @@ describe('readings', () => {
     page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
     await page.goto(`${mock.url}#link=10:5&from=30&to=60`);
     await expect.poll(() => page.locator('.hold-note').textContent(), { timeout: 60_000 }).toMatch(/^Held/);
-    // From the answers themselves.
+    // Compared with the answers themselves.
     const s = await (await page.request.get(`${mock.url}api/v1/links/10/5/series?from_ns=30000000000&to_ns=60000000000&max_points=2000`)).json();
     const sum = (v: number[]): number => v.reduce((a, b) => a + b, 0);
     await expect.poll(() => text('.key-drops dd').then((t) => Number(t.replace(/\D/g, '')))).toBe(sum(s.drops));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of the real controller: what it shows is what the API says, what it
-// applies is in the switch, and it says so when the controller is gone.
+// The page of the real controller: it shows what the API says, what it applies is in the switch,
+// and it says so when the controller is gone.
 
 import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
@@ -26,7 +26,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
     [browser, programs] = [await launch(), await startPrograms()];
     page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
     page.on('pageerror', (e) => problems.push(e.message));
-    // A controller that is gone, or refuses, is told by the page; what its policy refuses only here.
+    // The page shows that a controller is gone or refuses; refusals by its policy appear only here.
     page.on('console', (m) => {
       if (m.type() === 'error' && m.text().includes('Content Security Policy')) problems.push(m.text());
     });
@@ -39,7 +39,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
     await programs?.close();
   });
 
-  /** Ends a held span; the button may move as it is pressed. */
+  /** Ends a held span; the button may move while it is pressed. */
   async function live(): Promise<void> {
     const back = page.getByRole('button', { name: 'Back to live' });
     await expect
@@ -50,7 +50,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
       .toBe(false);
   }
 
-  /** Compares the page with the API, again until both are of the same second. */
+  /** Compares the page with the API, repeatedly, until both show the same second. */
   async function same(shown: () => Promise<unknown>, said: (l: Link) => unknown): Promise<void> {
     await expect.poll(async () => {
       const before = said(await link());
@@ -91,7 +91,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
   it('shows the utilisation, loss and delay of the series', async () => {
     const asked = async (from: number, to: number): Promise<Series> =>
       (await programs.get(`links/${NODE}/${PORT}/series?from_ns=${from}&to_ns=${to}&max_points=2000`)) as Series;
-    /** Readings over all of a span, from the API's answer to the page's own question. */
+    /** Returns the readings over a whole span, from the API's answer to the page's own request. */
     const said = async (from: number, to: number): Promise<string> => {
       const s = await asked(from, to);
       const inside = s.time_ns.map((t) => t >= from && t < to);
@@ -102,12 +102,12 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
     };
     const shown = (): Promise<string> =>
       page.evaluate(() => ['.reading-utilisation b', '.reading-loss b', '.reading-delay b'].map((s) => document.querySelector(s)?.textContent ?? '').join());
-    // Again where the recording began again meanwhile: the page begins with it.
+    // Repeated if the recording started again meanwhile, and the page with it.
     await expect
       .poll(async () => {
         const recent = (await programs.get(`links/${NODE}/${PORT}/series?last_s=20&max_points=200`)) as Series;
         const newest = recent.time_ns.findLast((_, i) => recent.utilisation[i] !== null);
-        // Over by seconds, so that the span that is held is complete.
+        // Some seconds old, so that the held span is complete.
         const [from, to] = [(newest ?? 0) - 5e9, (newest ?? 0) - 2e9].map((ns) => Math.round(ns / 1e3) * 1e3);
         if (newest === undefined || from === undefined || to === undefined || from < (recent.time_ns[0] ?? 0)) return 'no span of 3 s yet';
         await page.evaluate((span) => {
@@ -115,7 +115,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
           for (const [name, ns] of Object.entries(span)) q.set(name, (ns / 1e9).toFixed(6));
           location.hash = decodeURIComponent(q.toString());
         }, { from, to });
-        // A chart under the pointer shows one interval.
+        // With the pointer over it, a chart shows one interval.
         await page.mouse.move(2, 2);
         const end = Date.now() + 15_000;
         for (;;) {
@@ -161,10 +161,10 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
   it('shows single packets with their flow and sequence, and keeps what is held', async () => {
     await page.getByRole('button', { name: '10 s', exact: true }).click();
     const over = page.locator('.plot-occupancy .u-over');
-    // Soon: without a packet there are no facts, and the poll has to begin again.
+    // Soon: without a packet there are no facts, and the poll must start again.
     const fact = (name: string) =>
       page.locator('.packet-facts div', { hasText: name }).first().locator('dd').textContent({ timeout: 1000 }).catch(() => 'none');
-    // Again where the recording begins again: nothing is there yet, or what was held is gone.
+    // Repeated if the recording starts again: nothing has arrived yet, or the held span is gone.
     await expect
       .poll(
         async () => {
@@ -192,8 +192,8 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
     const apply = page.getByRole('button', { name: 'Apply to switch' });
     await expect.poll(() => apply.isEnabled(), { timeout: 90_000 }).toBe(true);
     const dialog = page.locator('dialog.confirm');
-    // The advice changes while the page is live: the button may move, or be disabled for a
-    // moment, as it is pressed.
+    // The advice changes while the page is live: the button may move, or be disabled for a moment,
+    // while it is pressed.
     await expect
       .poll(
         async () => {
@@ -217,7 +217,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
     const said = (await page.locator('.outcome').textContent()) ?? '';
     expect(said).toContain(String(limitBytes(await link())));
     await expect.poll(() => page.locator('.audit-table tbody tr').count()).toBeGreaterThan(0);
-    // The recording does not follow the switch; the advice may be the limit that it was made under.
+    // The recording does not follow the switch; the advice may be the limit of the recording.
     await expect
       .poll(
         async () => {
@@ -240,7 +240,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
       const [file] = await Promise.all([page.waitForEvent('download'), menu.locator('xpath=..').getByRole('button', { name: 'CSV' }).click()]);
       return readFileSync(await file.path(), 'utf8').trim().split('\n').length - 1;
     };
-    // Once more where the recording began again meanwhile, and the history with it.
+    // Repeated if the recording, and the history with it, started again meanwhile.
     await expect
       .poll(
         async () => {
@@ -248,7 +248,7 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
           if (before <= 10) return `only ${before} estimates so far`;
           await page.reload();
           await page.locator('.flow-table tbody tr').first().waitFor({ timeout: 60_000 });
-          // The line is there at once, not from now on.
+          // The line is complete at once, and does not start now.
           await page.waitForTimeout(1500);
           const rows = await saved();
           return rows > before / 2 ? 'all there' : `${rows} of ${before} estimates`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real programs: a recorded run is replayed into a collector, again and
-// again, the controller estimates it, and an embedded switch holds the limits.
+// The real programs: a recorded run is replayed into a collector, again and again, the controller
+// estimates it, and an embedded switch holds the limits.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { accessSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const RUN = 'bscl_n20_bdp';
 export const NODE = 10;
 export const PORT = 1;
 
-/** The programs that are not built; a test without them is ignored. */
+/** Returns the programs that are not built; a test that needs them is skipped. */
 export function missingPrograms(): string[] {
   return ['tidemark-collector', 'tidemark-controller', 'tidemark-switch'].filter((name) => {
     try {
@@ -39,11 +39,11 @@ async function freePort(): Promise<number> {
 
 export interface Programs {
   url: string;
-  /** The operator's, which the controller made at its start. */
+  /** Returns the operator's token, which the controller generated at its start. */
   token: () => string;
-  /** The API's answer. */
+  /** Fetches the API's answer. */
   get: (path: string) => Promise<unknown>;
-  /** Ends the controller; `startController` begins another at the same address. */
+  /** Ends the controller; `startController` starts another one at the same address. */
   stopController: () => Promise<void>;
   startController: () => Promise<void>;
   close: () => Promise<void>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of `tidemark-controller view`: a finished run, which it says it is, with
-// the values of the API, all of it in the charts and down to single packets.
+// The page of `tidemark-controller view`: it says that the run is finished, and shows the values of
+// the API, all of the run in the charts, down to single packets.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const REPOSITORY = fileURLToPath(new URL('../../../..', import.meta.url));
 const PROGRAM = join(process.env.TIDEMARK_BIN_DIR ?? join(REPOSITORY, 'target', 'release'), 'tidemark-controller');
 const CAPTURE = join(REPOSITORY, 'collector', 'capture', 'tests', 'fixtures', 'capture-63e1e1a');
 
-/** Real TCP on a link that is full: its README. */
+/** Real TCP on a full link; see its README. */
 const FOUR_FLOWS = join(REPOSITORY, 'common', 'test-support', 'recorded', 'four_flows');
 
 const built = (() => {
@@ -37,7 +37,7 @@ async function get<T>(path: string): Promise<T> {
   return (await (await fetch(`${url}api/v1/${path}`)).json()) as T;
 }
 
-/** Address of its console. */
+/** Resolves with the address of the console. */
 function started(p: ChildProcess): Promise<string> {
   return new Promise((done, failed) => {
     let out = '';

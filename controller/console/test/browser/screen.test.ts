@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first screen: the verdict is wholly on it at every size, the limit can be
-// moved over its picture, and the counters open from one mark.
+// The first screen: the whole verdict is on it at every size, the limit can be moved over its
+// picture, and the counters open from one mark.
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -25,7 +25,7 @@ const say = (data: object) => page.request.post(`${mock.url}mock/say`, { data })
 const reading = () => page.locator('.verdict-at').innerText().then((t) => t.replace(/\s+/g, ' '));
 const slider = () => page.getByRole('slider', { name: 'Limit to look at' });
 
-/** The size that the reading is of, kB. */
+/** Returns the size for which the reading is shown, kB. */
 const readSize = async (): Promise<number> => Number(/At ([\d.]+) kB/.exec(await reading())?.[1]);
 
 beforeAll(async () => {
@@ -100,7 +100,7 @@ describe('the picture', () => {
     await page.keyboard.press('PageUp');
     expect(await readSize()).toBeGreaterThan(right);
     expect(await slider().getAttribute('aria-valuetext')).toMatch(/^at [\d.]+ kB: utilisation [\d.]+ %, loss [\d.]+ %, delay up to [\d.]+ ms$/);
-    // It stays where it was put while the page goes on.
+    // The limit stays where it was put while the page goes on.
     const put = await readSize();
     await page.waitForTimeout(2500);
     expect(await readSize()).toBe(put);
@@ -126,7 +126,7 @@ describe('the picture', () => {
     expect(large.kB).toBeGreaterThan(1.5 * small.kB);
     expect(large.loss).toBeLessThan(small.loss);
     expect(large.delay).toBeGreaterThan(small.delay);
-    // The line stands under the pointer.
+    // The line is under the pointer.
     const drawn = await page.locator('.verdict-drawing text').allTextContents();
     expect(drawn.filter((t) => /^(set|in force) \d/.test(t)).length).toBe(2);
     expect(drawn).toContain('limit');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses of the page beyond a glance: doubts, held spans, single packets, chosen flows,
-// files, addresses, many ports, touch.
+// Uses of the page beyond a glance: doubts, held spans, single packets, chosen flows, files,
+// addresses, many ports, touch.
 
 import { readFile } from 'node:fs/promises';
 import type { Browser, Download, Page } from 'playwright-core';
@@ -41,7 +41,7 @@ async function drag(from: number, to: number, y = 80): Promise<void> {
 
 const note = () => page.locator('.hold-note').textContent();
 
-/** The file's name and content. The page above moves as its figures change, so that a click may miss. */
+/** Returns a file's name and content. The page above moves with its figures, so a click may miss. */
 async function saved(chart: string, kind: string): Promise<[string, Buffer]> {
   const menu = page.locator(`summary[aria-label="Save the chart: ${chart}"]`);
   const button = menu.locator('xpath=..').getByRole('button', { name: kind });
@@ -92,7 +92,7 @@ describe('a held span', () => {
     await post('forget', { ms: 0 });
     await page.getByRole('button', { name: 'Zoom in' }).click();
     await expect.poll(note).toMatch(/Every dot is a packet at its arrival \(\d{2,}\)/);
-    // Packets that were never read are said to be gone.
+    // Packets that were never read are reported as gone.
     await page.getByRole('button', { name: 'Back to live' }).click();
     await drag(0.3, 0.34);
     await expect.poll(note).toContain('The collector remembers packets from');
@@ -101,7 +101,7 @@ describe('a held span', () => {
   it('keeps the packets of a long span for a closer look later', async () => {
     await open();
     await page.waitForTimeout(1500);
-    // The window of 30 s, with what a link of 100 Mb/s carries in it.
+    // The window of 30 s, and the packets that a link of 100 Mb/s carries in it.
     await page.getByRole('button', { name: 'Hold', exact: true }).click();
     await expect.poll(note).toMatch(/^Held\. Choose 2\.5 s or less to see single packets\. Reading its packets, to keep them: \d/);
     await expect.poll(note, { timeout: 120_000 }).toMatch(/All of its packets are kept \(2[3-5]\d.\d{3}\)\.$/);
@@ -139,7 +139,7 @@ describe('a held span', () => {
     const box = await over.boundingBox();
     if (!box) throw new Error('the chart has no plot area');
     const title = page.locator('.packet-title b');
-    // Across the picture, until one is met.
+    // Move across the picture until a packet is found.
     for (let y = 20; y < box.height && !/^\d/.test((await title.textContent()) ?? ''); y += 12) await page.mouse.move(box.x + box.width / 2, box.y + y);
     expect(await title.textContent()).toMatch(/^\d+\.\d{6} s, \d\d:\d\d:\d\d\.\d{3}/);
     const facts = page.locator('.packet-facts');
@@ -181,7 +181,7 @@ describe('addresses', () => {
   });
 });
 
-/** Of a picture of SVG, read by the browser: its texts, size and marks. */
+/** Reads an SVG picture in the browser: its texts, size and marks. */
 async function readSvg(svg: Buffer) {
   return page.evaluate((source) => {
     const root = new DOMParser().parseFromString(source, 'image/svg+xml').documentElement;
@@ -195,7 +195,7 @@ async function readSvg(svg: Buffer) {
   }, svg.toString());
 }
 
-/** Rows of a CSV without commas in its cells, by the names of its columns. */
+/** Parses the rows of a CSV without commas in its cells, by column name. */
 function table(csv: Buffer): Record<string, string>[] {
   const [head = [], ...rows] = csv.toString().trim().split('\n').map((l) => l.split(','));
   return rows.map((r) => Object.fromEntries(head.map((name, i) => [name, r[i] ?? ''])));
@@ -216,7 +216,7 @@ describe('colours of flows', () => {
       location.hash = '#link=10:5&flows=11,5';
     });
     await expect.poll(colours).toEqual(before.filter((c) => !c.startsWith('2,')));
-    // Also of flows that nobody chose: a held span names them.
+    // The address also has flows that nobody chose: a held span names them.
     await open({ hash: '#link=10:5&from=50.5&to=51.5' });
     await expect.poll(async () => (await colours()).length).toBe(3);
     await expect.poll(() => page.url()).toContain('flows=');
@@ -227,7 +227,7 @@ describe('colours of flows', () => {
 });
 
 describe('files', () => {
-  /** Of each chart: a text of an axis with its unit, one of the legend, and the columns of its numbers. */
+  /** For each chart: an axis label with its unit, a text of the legend, and the columns of its file. */
   const CHARTS: Record<string, [string, string, RegExp]> = {
     'Queue occupancy': ['occupancy, kB', 'to the 99th percentile', /^time_s,unix_ms,occupancy_max_bytes,occupancy_p99_bytes,occupancy_p50_bytes,limit_bytes$/],
     'Distribution of the occupancy': ['share of arrivals, %', 'p50 and p99', /^low_bytes,high_bytes,share$/],
@@ -287,7 +287,7 @@ describe('files', () => {
     const { verdict } = await api('verdict?node=10&port=5');
     expect(Number(rows[0]?.limit_bytes)).toBeCloseTo(verdict.curve[0].buffer_bytes, 3);
     expect(Number(rows[0]?.utilisation)).toBeCloseTo(verdict.curve[0].predicted.utilisation.value, 9);
-    // Whatever the page shows sizes in.
+    // In whatever unit the page shows sizes.
     await page.getByRole('button', { name: 'packets', exact: true }).click();
     const [, again] = await saved('Expected over the limit', 'CSV');
     expect(table(again)[0]?.limit_bytes).toBe(rows[0]?.limit_bytes);
@@ -333,7 +333,7 @@ describe('windows of flows', () => {
     expect(await page.locator('.reading-cwnd .line-key:visible').textContent()).toBe('cwndin flight');
     expect(await page.locator('.reading-sum .line-key').textContent()).toBe('W: in flightQ + BDP');
     const [, svg] = await saved('Windows of flows', 'SVG');
-    // Three, and the one of the legend.
+    // Three, and one in the legend.
     const dotted = svg.toString().match(/<path [^>]*stroke-dasharray="1\.5 3"[^>]*>/g) ?? [];
     expect(dotted.length).toBe(4);
     const [, csv] = await saved('Windows of flows', 'CSV');
@@ -357,7 +357,7 @@ describe('windows of flows', () => {
     const chosen = new Set(await page.locator('.flow-key li').evaluateAll((all) => all.map((e) => (e as HTMLElement).dataset.key)));
     const [, csv] = await saved('Windows of flows', 'CSV');
     const rows = table(csv);
-    // The stand-in makes up others each time, and the page joins the answers that it has.
+    // The stand-in makes up other packets each time, and the page joins the answers that it has.
     const micros = (seconds: number): number => Math.round(seconds * 1e6);
     const said = new Set((await Promise.all(answers)).flatMap((p) => p.flow_id.map((f, i) => `${micros((p.ingress_ns[i] ?? 0) / 1e9)} ${f} ${p.cwnd[i]}`)));
     expect(rows.length).toBeGreaterThan(20);
@@ -391,7 +391,7 @@ describe('many ports', () => {
     await open({ many: 46 });
     const rows = page.locator('.overview-table tbody tr');
     await expect.poll(() => rows.count()).toBe(48);
-    // Of 46: a quarter fine (of them half not judged), two quarters too big, a quarter too small; both of the demo are too big.
+    // Of 46: a quarter fine (half of them not judged), half too big, a quarter too small; both of the demo are too big.
     expect(await page.locator('.overview .when').textContent()).toBe('48 ports: 11 too small or missing a target, 25 too big, 6 not judged, 6 fine');
     const cells = await rows.evaluateAll((all) => all.map((tr) => [tr.children[1]?.textContent, tr.children[2]?.textContent] as const));
     const order = ['too small', 'too big', 'cannot say', 'fine'];
@@ -399,10 +399,10 @@ describe('many ports', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
     expect(new Set(places).size).toBe(4);
     const big = cells.filter(([answer]) => answer === 'too big').map(([, limit]) => limit);
-    // Small differences leave the order of nodes and ports.
+    // Small differences do not change the order of nodes and ports.
     expect(big.slice(0, 2)).toEqual(['313 kB / 158 kB2.0 ×', '320 kB / 158 kB2.0 ×']);
     expect(big.at(-1)).toBe('200 kB / 158 kB1.3 ×');
-    // The queue of the last minutes is there at once: a point every other second of the 60 s that were.
+    // The queue of the last minutes is there at once: a point every other second of the past 60 s.
     await expect.poll(() => rows.evaluateAll((all) => all.filter((tr) => (tr.querySelector('.trail g path')?.getAttribute('d') ?? '').split('L').length > 20).length)).toBe(48);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1280);
   });
@@ -428,7 +428,7 @@ describe('every width', () => {
     const plots = await page.locator('.channels .u-over').evaluateAll((all) => all.map((e) => e.getBoundingClientRect()).map((b) => [Math.round(b.left), Math.round(b.right)].join('-')));
     expect(plots.length).toBe(6);
     expect(new Set(plots).size).toBe(1);
-    // Of the table of what is expected every column is in sight.
+    // Every column of the table of expected outcomes is in view.
     const clipped = await page.locator('.outlook').evaluate((t) => t.scrollWidth > (t.parentElement?.clientWidth ?? 0) + 1);
     expect(clipped).toBe(false);
   });
@@ -458,7 +458,7 @@ describe('documentation', () => {
     expect(await help.locator('a[href="api.html"]').count()).toBeGreaterThan(0);
     const terms = await page.locator('a.term[title]').evaluateAll((all) => all.map((e) => e.textContent));
     for (const t of ['LBP', 'RBP', 'WL', 'cwnd', 'BDP', 'Nb', 'α', 'Δ', 'Te', 'Ce']) expect(terms).toContain(t);
-    // Formulas as in print.
+    // Formulas are typeset.
     await page.locator('.rule summary').first().waitFor();
     for (const f of await page.locator('.rule-formula').allTextContents()) expect(f).not.toMatch(/\*|sqrt|delta|rho/);
   });

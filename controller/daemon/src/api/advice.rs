@@ -73,7 +73,7 @@ pub(super) async fn verdict(
                 format!("link {id}: no verdict yet to draw"),
             )
         })?;
-    // Pixels take a moment.
+    // Rendering pixels takes a while.
     let drawn = tokio::task::spawn_blocking(move || render(&figure, format, theme, &layout));
     let failed = |e: String| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, e);
     let drawn = drawn.await.map_err(|e| failed(e.to_string()))?;

@@ -7,9 +7,9 @@ use crate::core::Core;
 use daemon_kit::credentials::places::Places;
 use std::sync::Arc;
 
-/// Event streams at once.
+/// Maximum number of open event streams.
 const MAX_STREAMS: usize = 256;
-/// Of them, of one address: so that its other requests are answered.
+/// Maximum number of event streams per client address, to leave room for its other requests.
 const MAX_STREAMS_OF_ADDRESS: usize = 32;
 
 /// State shared by the handlers.
@@ -17,16 +17,16 @@ const MAX_STREAMS_OF_ADDRESS: usize = 32;
 pub struct App {
     /// State of the controller, which every request reads or changes.
     pub core: Arc<Core>,
-    /// Token that a request that writes must show.
+    /// Token required by requests that write.
     pub token: Arc<Token>,
     /// The newest `update` event, as every stream sends it.
     pub last_update: Arc<LastUpdate>,
-    /// Places of event streams.
+    /// Limits the number of open event streams.
     pub streams: Places,
 }
 
 impl App {
-    /// State for the handlers, before the first request.
+    /// Creates the state for the handlers.
     pub fn new(core: Arc<Core>, token: Token) -> Self {
         Self {
             core,

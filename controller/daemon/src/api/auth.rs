@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bearer token of everything that writes.
+//! Bearer token required by every request that writes.
 
 use super::error::ApiError;
 use anyhow::Context as _;
@@ -14,7 +14,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The token, and those who did not show it.
+/// The token, and the record of refused requests.
 #[derive(Clone)]
 pub struct Token {
     token: daemon_kit::credentials::Token,
@@ -24,21 +24,20 @@ pub struct Token {
 /// Source of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenSource {
-    /// Configured.
+    /// Taken from the configuration.
     Given,
-    /// The file's, made before.
+    /// Read from the token file, which an earlier start wrote.
     Kept,
-    /// Made at this start; shown once.
+    /// Generated at this start; printed once.
     Made(String),
 }
 
 impl Token {
-    /// The configured token, that of `file`, or a new one, which is written to
-    /// `file` with mode 0600.
+    /// Returns the configured token, the token in `file`, or a new one, which is written to `file`
+    /// with mode 0600.
     ///
     /// # Errors
-    /// A file that others can read or write, that holds no token, or that cannot be
-    /// written.
+    /// Others can read or write `file`, it holds no token, or it cannot be written.
     pub fn obtain(given: Option<&str>, file: Option<&Path>) -> anyhow::Result<(Self, TokenSource)> {
         if let Some(t) = given {
             return Ok((Self::new(t), TokenSource::Given));
@@ -66,7 +65,7 @@ impl Token {
         Ok((Self::new(&token), TokenSource::Made(token)))
     }
 
-    /// A given token.
+    /// Wraps a given token.
     pub fn new(token: &str) -> Self {
         Self::with(daemon_kit::credentials::Token::new(token))
     }
@@ -78,8 +77,8 @@ impl Token {
         }
     }
 
-    /// Whether a request carries the token; a wrong one waits for its answer, so
-    /// that guessing takes long.
+    /// Checks that a request carries the token. The answer to a wrong token is delayed, so that
+    /// guessing takes long.
     ///
     /// # Errors
     /// 401 with the remedy.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bodies and queries whose errors name the field at fault.
+//! Parses bodies and queries; errors name the field at fault.
 
 use super::error::ApiError;
 use serde::de::DeserializeOwned;
@@ -16,8 +16,8 @@ pub(super) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
         .map_err(|e| at_fault(&e.path().to_string(), &e.inner().to_string()))
 }
 
-/// The field is the path to it, or what serde puts between backticks where the
-/// field is missing or unknown.
+/// Error that names the field at fault: the path to it, or the name that serde puts between
+/// backticks if the field is missing or unknown.
 fn at_fault(path: &str, message: &str) -> ApiError {
     let named = message
         .split_once("field `")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The web console with its documentation, embedded at build time as it is sent.
+//! The web console with its documentation, embedded at build time in the form that is sent.
 
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
@@ -9,12 +9,12 @@ use std::io::Read as _;
 /// A file of the console.
 struct File {
     path: &'static str,
-    /// Its bytes are packed.
+    /// Whether `bytes` is gzip-compressed.
     gzip: bool,
     bytes: &'static [u8],
 }
 
-/// By path, ascending.
+/// All files, sorted by path.
 const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/console.rs"));
 
 const NOT_BUILT: &str = "<!doctype html><meta charset=\"utf-8\"><title>Tidemark</title>\
@@ -49,7 +49,7 @@ fn sent(file: &'static File, takes_gzip: bool) -> Response {
     if !file.gzip {
         return (headers, file.bytes).into_response();
     }
-    // A cache between keeps either form for those that take it.
+    // A proxy's cache must keep the two forms apart.
     let varies = [(header::VARY, "accept-encoding")];
     if takes_gzip {
         let packed = [(header::CONTENT_ENCODING, "gzip")];
@@ -62,7 +62,7 @@ fn sent(file: &'static File, takes_gzip: bool) -> Response {
     }
 }
 
-/// The client takes an answer by gzip (RFC 9110, 12.5.3).
+/// Whether the client accepts gzip (RFC 9110, 12.5.3).
 fn takes_gzip(request: &HeaderMap) -> bool {
     let named = request.get_all(header::ACCEPT_ENCODING).iter();
     let named = named.filter_map(|v| v.to_str().ok());

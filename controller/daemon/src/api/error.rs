@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors of the API: a status, words, and the field at fault.
+//! Errors of the API: a status, a message, and the field at fault.
 
 use crate::core::phases::PhaseError;
 use axum::Json;
@@ -25,7 +25,7 @@ impl ApiError {
         }
     }
 
-    /// A bad request with the field at fault.
+    /// 400 with the field at fault.
     pub(super) fn bad(field: &str, message: impl Into<String>) -> Self {
         Self {
             field: Some(field.into()),
@@ -83,7 +83,7 @@ impl From<PhaseError> for ApiError {
     }
 }
 
-/// Routes below `/api/v1` that do not exist.
+/// Answers requests for routes below `/api/v1` that do not exist.
 pub(super) async fn unknown_route(uri: Uri) -> ApiError {
     ApiError::not_found(format!("no route {}; see /api/v1/openapi.json", uri.path()))
 }

@@ -16,11 +16,11 @@ use tidemark_api::{CollectorEvent, EventsQuery};
 use tidemark_estimators::LinkId;
 use tokio_stream::wrappers::BroadcastStream;
 
-/// Who asks where no connection tells.
+/// Client address used if the connection does not tell it.
 const UNKNOWN: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-/// `GET /events`. A listener that is too slow misses events; the next `update`
-/// holds everything again; one that does not read is let go.
+/// Handles `GET /events`. A slow listener misses events, and the next `update` holds everything
+/// again; a listener that does not read is disconnected.
 pub(super) async fn events(
     State(app): State<App>,
     extensions: Extensions,
@@ -42,15 +42,15 @@ pub(super) async fn events(
     Ok(sse::Sse::new(stream).keep_alive(sse::KeepAlive::default()))
 }
 
-/// The link that a listener asks for. It need not be there yet.
+/// Returns the link that a listener asks for. It need not exist yet.
 fn chosen(q: EventsQuery) -> Result<Option<LinkId>, ApiError> {
     match (q.node, q.port) {
         (None, None) if q.queue.is_some() => {
-            Err(ApiError::bad("port", "missing: a queue is one of a port"))
+            Err(ApiError::bad("port", "missing: a queue belongs to a port"))
         }
         (None, None) => Ok(None),
         (Some(node), Some(port)) => Ok(Some(LinkId::new(node, port, q.queue.unwrap_or(0)))),
-        (None, Some(_)) => Err(ApiError::bad("node", "missing: a port is one of a node")),
+        (None, Some(_)) => Err(ApiError::bad("node", "missing: a port belongs to a node")),
         (Some(_), None) => Err(ApiError::bad(
             "port",
             "missing: a link is a port of the node",

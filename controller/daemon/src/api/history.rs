@@ -8,7 +8,7 @@ use super::{App, convert, select};
 use tidemark_api::operations::{GetEstimates, GetWindows};
 use tidemark_api::{EstimateHistory, SpanQuery, Windows};
 
-/// Flows in one answer.
+/// Maximum number of flows in one answer.
 const MOST_FLOWS: usize = 50;
 
 pub(super) async fn windows(app: App, call: Call<GetWindows>) -> Result<Windows, ApiError> {
@@ -28,13 +28,13 @@ pub(super) async fn windows(app: App, call: Call<GetWindows>) -> Result<Windows,
     Ok(answer.unwrap_or_else(|| convert::windows(id, Default::default(), false)))
 }
 
-/// `1,2,3`.
+/// Parses a list of flow ids, such as `1,2,3`.
 fn flows(list: &str) -> Result<Vec<u64>, ApiError> {
     let named = list.split(',').map(str::trim).filter(|n| !n.is_empty());
     let flows: Vec<u64> = named
         .map(|n| {
             n.parse()
-                .map_err(|_| ApiError::bad("flows", format!("`{n}` is no flow id")))
+                .map_err(|_| ApiError::bad("flows", format!("`{n}` is not a flow id")))
         })
         .collect::<Result<_, _>>()?;
     if flows.len() > MOST_FLOWS {
@@ -56,7 +56,7 @@ pub(super) async fn estimates(
         let Some(history) = s.history.get(&id) else {
             return Ok(Vec::new());
         };
-        // The newest estimate ends there, and belongs to the answer.
+        // `to_ns` is exclusive, and the newest estimate belongs to the answer.
         let end_ns = history.last_ns().map_or(0, |ns| ns.saturating_add(1));
         let (from_ns, to_ns) = if span.from_ns.is_none() && span.last_s.is_none() {
             (0, span.to_ns.unwrap_or(end_ns))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The answer to requests for another name.
+//! Answers requests that name another host.
 
 use super::error::ApiError;
 use axum::http::StatusCode;
@@ -19,7 +19,7 @@ mod tests {
     use axum::http::header;
     use daemon_kit::credentials::http::FORBIDDEN;
 
-    /// So that the console's browser tests run under what browsers are told here.
+    /// So that the console's browser tests run under the headers that browsers get from here.
     #[test]
     fn the_mock_of_the_console_forbids_the_same() {
         let mock = include_str!("../../../console/dev/mock-server.mjs");

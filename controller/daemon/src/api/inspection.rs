@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Findings of `doctor`: in the controller's status, and of a switch before its first run.
+//! Findings for `doctor`: from the controller's status, and from a switch before its first run.
 
 use super::app::App;
 use super::convert;
@@ -12,7 +12,7 @@ use tidemark_api::operations::{GetFindings, GetInspection};
 use tidemark_api::{Findings, HardwareDrops, Inspection};
 use tidemark_southbound::Expected;
 
-/// A switch that takes longer does not answer.
+/// Time limit of an inspection; a slower switch counts as not answering.
 const WITHIN: Duration = Duration::from_secs(12);
 
 pub(super) async fn findings(app: App, _: Call<GetFindings>) -> Result<Findings, ApiError> {
@@ -42,7 +42,7 @@ pub(super) async fn inspection(
         capacities_bps: &capacities_bps,
     };
     let looked = async {
-        // One after the other: a switch has better things to do.
+        // One inspection at a time: a switch has better things to do.
         let _turn = switch.inspecting.lock().await;
         switch.driver.inspect(&expected).await
     };

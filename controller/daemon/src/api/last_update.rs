@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! All links, and the event that carries them.
+//! The `update` event, which carries all links.
 
 use super::convert;
 use crate::core::Core;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tidemark_api::{Link, Update};
 use tidemark_estimators::LinkId;
 
-/// The last `update`, written once for all listeners to the same link.
+/// The last `update`, serialised once for all listeners to the same link.
 #[derive(Debug, Default)]
 pub struct LastUpdate(Mutex<Written>);
 
@@ -20,8 +20,8 @@ struct Written {
 }
 
 impl LastUpdate {
-    /// The `update` of that time as JSON: every link, or one link and the others in
-    /// brief.
+    /// Returns the `update` of `unix_ms` as JSON: every link, or one link and a summary of every
+    /// link.
     pub fn text(
         &self,
         core: &Core,
@@ -33,7 +33,7 @@ impl LastUpdate {
         })
     }
 
-    /// The text of that time, written by the first who asks.
+    /// Returns the text of `unix_ms`, which the first caller writes.
     fn once(
         &self,
         unix_ms: u64,

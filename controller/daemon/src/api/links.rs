@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Links: their state, and what is set at their ports.
+//! Links: their state, and the settings of their ports.
 
 use super::app::App;
 use super::error::ApiError;
@@ -11,7 +11,7 @@ use tidemark_api::{LimitAction, LimitRequest, LimitSet, Link, Links, LinksQuery,
 use tidemark_estimators::LinkId;
 use tidemark_southbound::Limit;
 
-/// Characters of a reason. The last thousand records stay in memory.
+/// Maximum number of characters of a reason: the last thousand records stay in memory.
 const MAX_REASON: usize = 1000;
 const MAX_LINKS: usize = 1000;
 
@@ -34,7 +34,7 @@ pub(super) async fn link(app: App, call: Call<GetLink>) -> Result<Link, ApiError
 
 pub(super) async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet, ApiError> {
     let limit = wanted(&call.body)?;
-    // A link whose switch is configured need not have reported.
+    // A link of a configured switch need not have reported.
     let id = if app.core.switches.contains_key(&call.path.node) {
         LinkId::new(call.path.node, call.path.port, call.path.queue)
     } else {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! HTTP: REST under `/api/v1`, events, metrics and the console.
 //!
-//! The operations and their types are those of `tidemark-api`; one file of
-//! handlers per resource.
+//! `tidemark-api` defines the operations and their types; each resource has one file of handlers.
 
 mod advice;
 mod app;
@@ -43,7 +42,7 @@ use tower_http::compression::predicate::{NotForContentType, Predicate as _, Size
 /// The OpenAPI document, written by `make codegen` from `tidemark-api`.
 pub const OPENAPI: &str = include_str!("../../../../contract/openapi/tidemark-1.json");
 
-/// All routes.
+/// Returns the router with all routes.
 pub fn router(core: Arc<Core>, token: Token) -> Router {
     let hosts = Hosts::new(&core.config.http.hosts);
     let app = App::new(core, token);
@@ -77,8 +76,8 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
             get(|| async { ([(CONTENT_TYPE, "application/json")], OPENAPI) }),
         )
         .fallback(error::unknown_route);
-    // Events as well: each is written out at once, since what is compressed is
-    // flushed where no more is there yet.
+    // Events are compressed as well: each is sent at once, because the encoder flushes when no more
+    // data is ready.
     let compressed = SizeAbove::default().and(NotForContentType::IMAGES);
     let routes = Router::new()
         .nest("/api/v1", api)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Long lists are answered in pages.
+//! Pages of long lists.
 
 use super::error::ApiError;
 use std::fmt::Display;
 use std::ops::Range;
 
-/// A part of a list, and where the next one begins.
+/// One page of a list, and where the next one begins.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Page {
     pub range: Range<usize>,
-    /// `None` after the last.
+    /// `None` on the last page.
     pub next_offset: Option<usize>,
 }
 
-/// The page of a list of `all` that begins at `offset` and holds at most `most`.
+/// Returns the page that begins at `offset` and holds at most `most` of `all` items.
 pub(super) fn of(all: usize, offset: Option<usize>, most: usize) -> Page {
     let start = offset.unwrap_or(0).min(all);
     let end = start.saturating_add(most).min(all);
@@ -23,10 +23,10 @@ pub(super) fn of(all: usize, offset: Option<usize>, most: usize) -> Page {
     }
 }
 
-/// How many are asked for, by the parameter `field`.
+/// Returns the number of items asked for by the parameter `field`.
 ///
 /// # Errors
-/// 400 where that is none, or more than `most`.
+/// 400 if the number is 0 or above `most`.
 pub(super) fn asked<N: PartialOrd + From<u8> + Display>(
     field: &str,
     asked: Option<N>,

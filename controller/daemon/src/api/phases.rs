@@ -19,7 +19,7 @@ pub(super) async fn phases(app: App, call: Call<GetPhases>) -> Result<Phases, Ap
     let asked = select::those(&app.core, LinkQuery { node, port, queue })?;
     let most = page::asked("max_phases", max_phases, 100, MAX_PHASES)?;
     let mut kept = app.core.read(|s| s.phases.newest(most));
-    // Before their estimates are copied.
+    // Other links are dropped before their estimates are copied.
     for phase in &mut kept.newest {
         phase.links.retain(|id, _| asked(id));
     }

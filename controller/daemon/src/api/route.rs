@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From an operation of `tidemark-api` to a route: its parameters are read and
-//! checked here, and whatever is `POST` needs the token. A handler takes and
-//! gives the operation's own types, so that route, document and code agree.
+//! Turns an operation of `tidemark-api` into a route, which reads and checks its parameters and
+//! requires the token for every `POST`. A handler takes and returns the operation's own types, so
+//! that route, document and code agree.
 
 use super::app::App;
 use super::body;
@@ -15,7 +15,7 @@ use axum::{Json, Router};
 use std::time::Duration;
 use tidemark_api::{Method, Operation, path_of_queue};
 
-/// A body that has not come by then is not waited for.
+/// Time limit for receiving a request body.
 const BODY_WITHIN: Duration = Duration::from_secs(10);
 
 /// A parsed request.
@@ -25,7 +25,7 @@ pub(super) struct Call<O: Operation> {
     pub body: O::Body,
 }
 
-/// A good answer.
+/// A successful answer.
 pub(super) enum Reply<A> {
     Ok(A),
     Created(A),
@@ -89,11 +89,11 @@ impl Serve for Router<App> {
     }
 }
 
-/// Token first, so that nobody without it learns what a body should be.
+/// Reads a request: the token first, so that only its holders learn what a body should be.
 async fn read<O: Operation>(app: &App, request: Request) -> Result<Call<O>, ApiError> {
     let (mut parts, content) = request.into_parts();
     if O::METHOD == Method::Post {
-        // Nobody is asked for a token where nothing can be changed.
+        // A finished run cannot be changed, with or without a token.
         if let Some(run) = app.core.recording() {
             return Err(ApiError::new(StatusCode::CONFLICT, run.refusal()));
         }
@@ -111,10 +111,10 @@ async fn read<O: Operation>(app: &App, request: Request) -> Result<Call<O>, ApiE
     Ok(Call { path, query, body })
 }
 
-/// The body, which has to come in time.
+/// Reads the body, within `BODY_WITHIN`.
 async fn whole(request: Request, app: &App) -> Result<Bytes, ApiError> {
     tokio::time::timeout(BODY_WITHIN, Bytes::from_request(request, app))
         .await
-        .map_err(|_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))?
+        .map_err(|_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "the body was not sent in time"))?
         .map_err(|e| ApiError::new(e.status(), e.body_text()))
 }

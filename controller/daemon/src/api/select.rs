@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which link a request is about.
+//! Finds the link that a request is about.
 
 use super::error::ApiError;
 use crate::core::Core;
 use tidemark_api::{LinkPath, LinkQuery};
 use tidemark_estimators::LinkId;
 
-/// An error names so many links.
+/// Maximum number of links named in an error.
 const MAX_NAMED: usize = 20;
 
-/// A link that reports have come from, or whose switch is configured.
+/// Returns the id of a link that has reported.
 ///
 /// # Errors
-/// 404 with the links there are.
+/// 404 with the links that have reported.
 pub(super) fn known(core: &Core, link: LinkPath) -> Result<LinkId, ApiError> {
     let id = LinkId::new(link.node, link.port, link.queue);
     let links = core.known_links();
@@ -25,10 +25,10 @@ pub(super) fn known(core: &Core, link: LinkPath) -> Result<LinkId, ApiError> {
     })
 }
 
-/// The link named by a query; the only one where it names none.
+/// Returns the link that a query names, or the only link if it names none.
 ///
 /// # Errors
-/// 404 where there is no such link, 400 where there are several.
+/// 404 if there is no such link, 400 if there are several.
 pub(super) fn one(core: &Core, link: LinkQuery) -> Result<LinkId, ApiError> {
     if let Some(path) = whole(link) {
         return known(core, path);
@@ -50,7 +50,7 @@ pub(super) fn one(core: &Core, link: LinkQuery) -> Result<LinkId, ApiError> {
     }
 }
 
-/// The link that a query names by node and port; without a queue that of queue 0.
+/// Returns the link that a query names by node and port; queue 0 unless it names a queue.
 fn whole(link: LinkQuery) -> Option<LinkPath> {
     Some(LinkPath {
         node: link.node?,
@@ -66,10 +66,10 @@ fn fits(link: LinkQuery, id: LinkId) -> bool {
         && queue.is_none_or(|q| q == id.queue)
 }
 
-/// Whether a link is among those that a query names by node, port, queue, all or none.
+/// Returns a filter for the links that a query names by node, port and queue, each optional.
 ///
 /// # Errors
-/// 404 where it names one that there is not.
+/// 404 if the query names a link that does not exist.
 pub(super) fn those(core: &Core, link: LinkQuery) -> Result<impl Fn(&LinkId) -> bool, ApiError> {
     let mut link = link;
     if let Some(path) = whole(link) {
@@ -81,15 +81,15 @@ pub(super) fn those(core: &Core, link: LinkQuery) -> Result<impl Fn(&LinkId) -> 
 
 fn list(links: &[LinkId]) -> String {
     if links.is_empty() {
-        return "no telemetry has come yet".into();
+        return "no telemetry has arrived yet".into();
     }
     let first = links.iter().take(MAX_NAMED);
     let names: Vec<String> = first.map(ToString::to_string).collect();
     let names = names.join(", ");
     match links.len().saturating_sub(MAX_NAMED) {
-        0 => format!("known (node:port:queue, without queue of queue 0): {names}"),
+        0 => format!("known (node:port:queue, without the queue if it is 0): {names}"),
         others => format!(
-            "known (node:port:queue, without queue of queue 0): {names} and {others} others"
+            "known (node:port:queue, without the queue if it is 0): {names} and {others} others"
         ),
     }
 }

@@ -22,7 +22,7 @@ pub(super) async fn targets(app: App, _: Call<GetTargets>) -> Result<AllTargets,
     }))
 }
 
-/// `old` with what the request names.
+/// Returns `old` with the fields that the request sets.
 fn changed(request: &TargetsRequest, old: Targets) -> Targets {
     Targets {
         utilisation: request.utilisation.unwrap_or(old.utilisation),

@@ -18,8 +18,7 @@ const MAX_POINTS: usize = 20_000;
 const MAX_PACKETS: u32 = 200_000;
 const MAX_FLOWS: usize = 10_000;
 
-/// The span asked for, `[from_ns, to_ns)`; the last `default_s` before `end_ns`
-/// where it is not said.
+/// Returns the requested span, `[from_ns, to_ns)`; by default the last `default_s` before `end_ns`.
 pub(super) fn resolve(
     span: &SpanQuery,
     end_ns: u64,
@@ -40,7 +39,7 @@ pub(super) fn resolve(
     Ok((from_ns, to_ns))
 }
 
-/// Most points of an answer: what was asked for, or 1000.
+/// Returns the maximum number of points of an answer: the requested number, or 1000.
 pub(super) fn points(asked: Option<usize>) -> Result<usize, ApiError> {
     page::asked("max_points", asked, 1000, MAX_POINTS)
 }
@@ -103,7 +102,7 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
         max_packets,
     };
     let b = read_packets(&app, &address, request).await?;
-    // An older collector does not send them.
+    // An older collector does not send these columns.
     let packets = b.ingress_ns.len();
     let (mut tcp_seq, mut ce_marked) = (b.tcp_seq, b.ce_marked);
     tcp_seq.resize(packets, 0);
@@ -132,7 +131,7 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
     })
 }
 
-/// Packets of the collector at `address`, or of the finished run that is shown.
+/// Reads packets from the collector at `address`, or from the finished run that is shown.
 async fn read_packets(
     app: &App,
     address: &str,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Work that a client sets off and cannot interrupt by going away.
+//! Work that goes on if the client that started it disconnects.
 
 use super::error::ApiError;
 use axum::http::StatusCode;
 
-/// Completes the work even if the connection that it is done for ends first: no limit is
-/// left written and unrecorded.
+/// Completes the work even if the connection that asked for it ends first, so that no limit is
+/// written and left unrecorded.
 ///
 /// # Errors
-/// Errors of the work, and 500 when it panicked.
+/// Errors of the work, and 500 if it panicked.
 pub(super) async fn to_its_end<T, E>(
     work: impl Future<Output = Result<T, E>> + Send + 'static,
 ) -> Result<T, ApiError>

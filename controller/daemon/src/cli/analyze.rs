@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `analyze` and `advise`: the live estimators over a capture.
+//! `analyze` and `advise`: run the live estimators over a capture.
 
 use super::evidence::EvidenceFile;
 use super::{draw::PictureArgs, flows, table, targets::TargetArgs};
@@ -14,19 +14,19 @@ use tidemark_capture::locate;
 use tidemark_picture::About;
 use tidemark_proto::ShownPort;
 
-/// The span asked for.
+/// Flags for the span to analyze.
 #[derive(Clone, Copy, Debug, Args)]
 struct SpanArgs {
-    /// Start, seconds after the link's first interval in the capture.
+    /// Start, in seconds after the link's first interval in the capture.
     #[arg(long, conflicts_with = "from_ns")]
     from_s: Option<f64>,
-    /// End, the same.
+    /// End, in seconds after the link's first interval in the capture.
     #[arg(long, conflicts_with = "to_ns")]
     to_s: Option<f64>,
-    /// Start on the switch's clock, as phases give it.
+    /// Start on the switch's clock, in ns, as phases give it.
     #[arg(long)]
     from_ns: Option<u64>,
-    /// End on the switch's clock.
+    /// End on the switch's clock, in ns.
     #[arg(long)]
     to_ns: Option<u64>,
 }
@@ -42,13 +42,13 @@ impl SpanArgs {
     }
 }
 
-/// Which links of a run.
+/// Flags that select links of a run.
 #[derive(Debug, Args)]
 pub(super) struct WhichArgs {
     /// Only this node.
     #[arg(long)]
     node: Option<u32>,
-    /// Only this port, or `unknown`: that which reports do not tell.
+    /// Only this port, or `unknown` for reports that do not name their port.
     #[arg(long)]
     port: Option<ShownPort>,
     /// Only this queue of a port.
@@ -68,7 +68,7 @@ impl WhichArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct AnalyzeArgs {
-    /// Capture directory, or that of a run with one capture in it.
+    /// Directory of a capture, or of a run that contains one capture.
     capture: PathBuf,
     #[command(flatten)]
     span: SpanArgs,
@@ -76,17 +76,17 @@ pub(super) struct AnalyzeArgs {
     which: WhichArgs,
     #[command(flatten)]
     targets: TargetArgs,
-    /// File with the results of other limits under the same traffic: read if it exists;
-    /// the result of this capture is added.
+    /// File with the results of other limits under the same traffic: read if it exists, and
+    /// extended by the result of this capture.
     #[arg(long)]
     evidence: Option<PathBuf>,
-    /// Flows to list, those bottlenecked here first; JSON has them all.
+    /// Number of flows to list, those bottlenecked here first; JSON lists all of them.
     #[arg(long, default_value_t = 40, value_name = "N")]
     flows: usize,
-    /// Every rule with its formula and source, and the way to the advice.
+    /// Print every rule with its formula and source, and how the advice was reached.
     #[arg(long)]
     wide: bool,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -129,8 +129,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The estimates of a capture's links, of all or of one node and port, with the progress
-/// in the terminal.
+/// Estimates the selected links of a capture; shows the progress in the terminal.
 pub(super) fn estimated(
     capture: &Path,
     asked: Asked,
@@ -148,7 +147,7 @@ pub(super) fn estimated(
     tidemark_analysis::estimated(&loaded, capture, &marks, asked, which).map_err(in_flags)
 }
 
-/// The error, with the flags that it is about.
+/// Converts the error, and names the flags that it is about.
 pub(super) fn in_flags(e: AnalysisError) -> anyhow::Error {
     match e {
         AnalysisError::Span(what) => Usage::new(what).into(),
@@ -158,13 +157,13 @@ pub(super) fn in_flags(e: AnalysisError) -> anyhow::Error {
     }
 }
 
-/// Words on where a picture of it is from.
+/// Describes the source of an estimate, for its picture.
 fn about(of: &Estimated) -> About {
     let phase = of.phase.as_ref().map(|p| format!("phase {p}"));
     tidemark_picture::about(of.id, Some(&of.estimate), phase, of.from_unix_ms())
 }
 
-/// For people; with `words`, the advice without the tables.
+/// Formats the result as text; with `words`, without the table of flows.
 fn text(link: &Link, (words, wide): (bool, bool), most_flows: usize) -> String {
     let (id, e) = (link.of.id, &link.of.estimate);
     let s = &e.estimates;

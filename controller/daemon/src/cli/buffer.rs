@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Limits that are given in milliseconds or packets, in the bytes of their port.
+//! Converts limits given in milliseconds or packets to bytes at their port.
 
 use super::table;
 use daemon_kit::cli::units::Buffer;
 
-/// A full frame, where nothing was measured.
+/// Size of a full frame, used if nothing was measured.
 const FULL_FRAME_BYTES: f64 = 1514.0;
 
-/// Bytes of a millisecond and of a packet at one port.
+/// Rate and packet size of a port, for the conversion to bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PortSizes {
     drain_bps: Option<f64>,
     packet_bytes: f64,
 }
 
-/// Bytes, and how they follow from what was given; empty where that was bytes.
+/// A size in bytes, and how it was computed; `words` is empty if it was given in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct InBytes {
     pub bytes: f64,
@@ -22,7 +22,7 @@ pub(super) struct InBytes {
 }
 
 impl PortSizes {
-    /// Each 0 where it is not known.
+    /// Creates the sizes; 0 means unknown.
     pub(super) fn new(drain_bps: f64, packet_bytes: f64) -> Self {
         Self {
             drain_bps: (drain_bps > 0.0).then_some(drain_bps),
@@ -34,7 +34,7 @@ impl PortSizes {
         }
     }
 
-    /// `None` where the rate of the port is needed and not known.
+    /// Converts a size; `None` if it needs the rate of the port, which is unknown.
     pub(super) fn of(&self, buffer: Buffer) -> Option<InBytes> {
         let (bytes, words) = match buffer {
             Buffer::Bytes(bytes) => (bytes, String::new()),

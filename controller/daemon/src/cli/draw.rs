@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `--picture`: the picture of each verdict, in a file or on the terminal.
+//! `--picture`: draws each verdict to a file or to the terminal.
 
 use anyhow::Context as _;
 use clap::Args;
@@ -11,8 +11,8 @@ use tidemark_picture::{About, Figure, Format, Layout, Theme, render, theme};
 
 #[derive(Debug, Default, Args)]
 pub(super) struct PictureArgs {
-    /// Draws the verdict too, in a file that ends in .svg, .png, .pdf or .txt; with several
-    /// links or phases each file has their names before its ending. "-": as text.
+    /// Also draw the verdict to a file that ends in .svg, .png, .pdf or .txt; with several links or
+    /// phases, one file for each, with its name before the ending. "-": draw as text.
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
     /// Colours of the picture: light or dark.
@@ -21,7 +21,7 @@ pub(super) struct PictureArgs {
 }
 
 impl PictureArgs {
-    /// Draws the verdicts, of each link or phase one.
+    /// Draws one picture for each link or phase.
     pub(super) fn draw(&self, all: &[(About, &Verdict)], json: bool) -> anyhow::Result<()> {
         let Some(path) = &self.picture else {
             return Ok(());
@@ -56,7 +56,7 @@ impl PictureArgs {
     }
 }
 
-/// The path with a name before its ending.
+/// Inserts a name before the ending of a path.
 fn named(path: &Path, name: &str, ending: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!("{stem}-{name}.{ending}"))

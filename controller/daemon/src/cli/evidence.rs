@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Results of limits in earlier captures, for the advice on the next: `--evidence`.
+//! `--evidence`: results of limits in earlier captures, for the advice on the next one.
 
 use crate::core::state_file::{Saved, SavedLink, StateFile};
 use crate::core::time;
@@ -9,7 +9,7 @@ use tidemark_control::{Timestamp, TriedLimits};
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Traffic, TriedLimit};
 
-/// Evidence in a file of its own, in the form of a state file.
+/// A file of evidence, in the format of a state file.
 #[derive(Debug)]
 pub(super) struct EvidenceFile {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct EvidenceFile {
 }
 
 impl EvidenceFile {
-    /// Reads the file; empty if there is none yet.
+    /// Reads the file; there is no evidence if it does not exist.
     pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
         let file = StateFile::new(path);
         let saved = file.load()?;
@@ -33,8 +33,8 @@ impl EvidenceFile {
         })
     }
 
-    /// Results of other limits under this traffic, as [`TriedLimits`] judges it; then
-    /// adds the result that `measured` has of the limit in force.
+    /// Returns the results of other limits under this traffic, as [`TriedLimits`] judges it; then
+    /// adds the result in `measured` for the limit in force.
     pub(super) fn exchange(&mut self, id: LinkId, measured: &Traffic) -> Vec<TriedLimit> {
         let link = self.link(id);
         let mut limits = TriedLimits::of_earlier(link.tried.clone());

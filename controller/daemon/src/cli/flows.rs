@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flows of a link, for people.
+//! Formats the flows of a link as a table.
 
 use super::table;
 use tidemark_estimators::FlowEstimate;
 
-/// A table of at most `most` flows, and how many more there are: by class, those
-/// bottlenecked here first, within a class the largest rates. No line of no flow.
+/// Formats a table of at most `most` flows, and the number of further flows. Sorted by class, flows
+/// bottlenecked here first, then by rate. Empty if there is no flow.
 pub(super) fn listed(flows: &[FlowEstimate], most: usize) -> Vec<String> {
     let mut ordered: Vec<&FlowEstimate> = flows.iter().collect();
     ordered.sort_by(|a, b| {
@@ -35,7 +35,7 @@ pub(super) fn listed(flows: &[FlowEstimate], most: usize) -> Vec<String> {
     lines
 }
 
-/// Its addresses and ports, where the collector described it.
+/// Returns the addresses and ports of a flow, if the collector described it.
 pub(super) fn key(f: &FlowEstimate) -> Option<String> {
     let k = f.key.as_ref()?;
     Some(format!(

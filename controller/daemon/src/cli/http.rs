@@ -18,7 +18,7 @@ use ureq::{Agent, RequestBuilder};
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 pub(super) struct At<'a> {
-    /// Like `http://127.0.0.1:8080`.
+    /// Base URL, e.g. `http://127.0.0.1:8080`.
     pub base: &'a str,
     /// Certificate (PEM) to trust, for `https`.
     pub ca: Option<&'a Path>,
@@ -27,8 +27,8 @@ pub(super) struct At<'a> {
 /// Calls an operation that takes no query.
 ///
 /// # Errors
-/// Not reachable, not an answer of this operation, or the controller's own error
-/// with the field at fault.
+/// The controller cannot be reached, does not answer as one, or reports an error with the field at
+/// fault.
 pub(super) fn call<O: Operation<Query = Nothing>>(
     at: &At<'_>,
     path: &O::Path,
@@ -38,7 +38,7 @@ pub(super) fn call<O: Operation<Query = Nothing>>(
     ask::<O>(at, path, &Nothing {}, token, body)
 }
 
-/// Every link, page by page.
+/// Fetches every link, page by page.
 pub(super) fn links(at: &At<'_>) -> anyhow::Result<Vec<Link>> {
     let (mut all, mut next) = (Vec::new(), Some(0));
     while let Some(offset) = next {
@@ -48,7 +48,7 @@ pub(super) fn links(at: &At<'_>) -> anyhow::Result<Vec<Link>> {
         };
         let page = ask::<GetLinks>(at, &Nothing {}, &query, None, &Nothing {})?;
         all.extend(page.links);
-        // A page that does not go on is the last.
+        // An offset that does not advance ends the list.
         next = page.next_offset.filter(|&n| n > offset);
     }
     Ok(all)
@@ -74,7 +74,7 @@ pub(super) fn ask<O: Operation>(
     parse(at.base, status, &bytes)
 }
 
-/// The path of an operation; that of a queue where it is not queue 0.
+/// Returns the path of an operation; the path of a queue unless it is queue 0.
 fn path_text<O: Operation>(parameters: &serde_json::Value) -> String {
     let other = parameters.get("queue").is_some_and(|q| q != 0);
     match path_of_queue::<O>().filter(|_| other) {
@@ -83,7 +83,7 @@ fn path_text<O: Operation>(parameters: &serde_json::Value) -> String {
     }
 }
 
-/// A path with its parameters.
+/// Fills the parameters into a path.
 fn filled(path: &str, parameters: &serde_json::Value) -> String {
     let mut path = path.to_string();
     for (name, value) in parameters.as_object().into_iter().flatten() {
@@ -93,7 +93,7 @@ fn filled(path: &str, parameters: &serde_json::Value) -> String {
     path
 }
 
-/// `?name=value&...` of what is not null; of numbers and words, which need no escapes.
+/// Formats `?name=value&...` from the non-null values: numbers and words, which need no escapes.
 fn query_text(parameters: &serde_json::Value) -> String {
     let mut text = String::new();
     for (name, value) in parameters.as_object().into_iter().flatten() {
@@ -153,7 +153,7 @@ fn with_headers<B>(request: RequestBuilder<B>, token: Option<&str>) -> RequestBu
     }
 }
 
-/// The certificates of a PEM file.
+/// Reads the certificates of a PEM file.
 fn certificates(ca: &Path) -> anyhow::Result<Vec<Certificate<'static>>> {
     let problem = || format!("--ca: {}", ca.display());
     let pem = std::fs::read(ca).with_context(problem)?;
@@ -165,13 +165,13 @@ fn certificates(ca: &Path) -> anyhow::Result<Vec<Certificate<'static>>> {
     items.collect::<Result<_, _>>().with_context(problem)
 }
 
-/// A call without an answer, with what to do about it.
+/// Describes a failed call, with what to do about it.
 fn explained(e: ureq::Error, at: &At<'_>, host: &str) -> anyhow::Error {
     let what = match (&e, at.ca) {
         (ureq::Error::Timeout(_), _) => {
             return anyhow!("{}: no answer within {} s", at.base, TIMEOUT.as_secs());
         }
-        // A handshake that fails is one of these.
+        // A failed TLS handshake is reported as this error.
         (ureq::Error::Io(io), Some(ca)) if io.kind() == ErrorKind::InvalidData => format!(
             "controller {host}: its certificate is not one of {}",
             ca.display()
@@ -188,10 +188,10 @@ fn explained(e: ureq::Error, at: &At<'_>, host: &str) -> anyhow::Error {
 /// headers.
 fn token_wanted(given: bool) -> &'static str {
     if given {
-        "the controller has another token than the one of --token-file or TIDEMARK_TOKEN"
+        "the controller has another token than that of --token-file or TIDEMARK_TOKEN"
     } else {
-        "the controller wants its token: give a file with it as --token-file, or the token in \
-         TIDEMARK_TOKEN; it is http.token of the controller's configuration, or in the \
+        "the controller requires its token: name a file that holds it with --token-file, or put it \
+         into TIDEMARK_TOKEN; it is http.token of the controller's configuration, or in the \
          http.token_file that it writes at its start"
     }
 }

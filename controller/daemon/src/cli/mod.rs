@@ -28,7 +28,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Estimates what decides a buffer, advises its limit, sets it.
+/// Estimates what decides the size of a buffer, advises its limit, and sets it.
 #[derive(Debug, Parser)]
 #[command(name = "tidemark-controller", version, about)]
 struct Cli {
@@ -36,12 +36,12 @@ struct Cli {
     command: Command,
 }
 
-/// The command line, for manual pages and completions.
+/// Returns the command line, for manual pages and completions.
 pub fn command() -> clap::Command {
     with_examples(<Cli as clap::CommandFactory>::command(), examples::EXAMPLES)
 }
 
-/// One of these words, as configuration and REST write them; the help lists them.
+/// Parses one of these words, as the configuration and REST write them; the help lists them.
 fn one_of<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: DeserializeOwned + Clone + Send + Sync + 'static,
@@ -55,58 +55,58 @@ enum Command {
     Run(RunArgs),
     /// Check a configuration without starting.
     Validate(ConfigArg),
-    /// Checks the chain from switch to advice and says what to do;
-    /// changes nothing, and exits with 1 where something does not work.
+    /// Check the chain from switch to advice and say what to do; change nothing, and exit with 1 if
+    /// something does not work.
     Doctor(doctor::DoctorArgs),
-    /// Provision the configured switches and end.
+    /// Provision the configured switches and exit.
     Provision(ConfigArg),
-    /// Estimate a capture.
+    /// Run the estimators over a capture.
     Analyze(analyze::AnalyzeArgs),
-    /// Estimate a capture and advise a limit.
+    /// Run the estimators over a capture and advise a limit.
     Advise(analyze::AnalyzeArgs),
-    /// Predicted utilisation, loss and delay over the limit, from a capture.
+    /// Predict utilisation, loss and delay over the limit, from a capture.
     #[command(name = "whatif")]
     WhatIf(whatif::WhatIfArgs),
     /// Show a finished run in the console, from its capture; no collector runs.
     View(view::ViewArgs),
-    /// Every sizing rule for a link described by hand; needs no switch.
+    /// Evaluate every sizing rule for a link described by hand; needs no switch.
     Size(size::SizeArgs),
     /// Set a limit through a running controller.
     Set(remote::SetArgs),
-    /// Show a running controller.
+    /// Show the state of a running controller.
     Status(remote::StatusArgs),
-    /// Every link in the terminal, as it goes on.
+    /// Show every link in the terminal, live.
     Top(top::TopArgs),
-    /// Completions for a shell, to be stored where it looks for them.
+    /// Print completions for a shell, to be stored where it looks for them.
     Completions {
         /// The shell.
         shell: Shell,
     },
 }
 
-/// `run`: flags override environment override file.
+/// Arguments of `run`: flags override the environment, which overrides the file.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Configuration file (TOML); without it the defaults.
+    /// Configuration file (TOML); defaults if not given.
     #[arg(long, env = "TIDEMARK_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Address of console and REST.
+    /// Address of the console and REST interface.
     #[arg(long, env = "TIDEMARK_LISTEN")]
     pub listen: Option<SocketAddr>,
     /// Collector, host:port; may be repeated.
     #[arg(long = "collector", env = "TIDEMARK_COLLECTOR", value_delimiter = ',')]
     pub collectors: Vec<String>,
-    /// How far advice may be applied.
+    /// How far the controller may go in applying advice.
     #[arg(
         long,
         env = "TIDEMARK_MODE",
         value_parser = one_of::<crate::config::Mode>(&["recommend", "confirm", "auto"])
     )]
     pub mode: Option<crate::config::Mode>,
-    /// Serve in the clear also on an address beyond this machine.
+    /// Serve unencrypted even on an address that other machines can reach.
     #[arg(long)]
     pub insecure: bool,
-    /// Become this user once the port is open.
+    /// Switch to this user once the port is open.
     #[arg(long, env = "TIDEMARK_USER")]
     pub user: Option<String>,
     /// Write to no switch; log what would have been written.
@@ -114,7 +114,7 @@ pub struct RunArgs {
     pub dry_run: bool,
 }
 
-/// The token in TIDEMARK_TOKEN. No argument takes one: every user of a machine sees
+/// Returns the token in TIDEMARK_TOKEN. No argument takes the token: every user of a machine sees
 /// the arguments of its programs.
 fn token_of_environment() -> Option<String> {
     std::env::var("TIDEMARK_TOKEN")
@@ -127,12 +127,12 @@ struct ConfigArg {
     /// Configuration file (TOML).
     #[arg(long, env = "TIDEMARK_CONFIG")]
     config: PathBuf,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Parses the arguments and does what they say.
+/// Parses the arguments and runs the command.
 pub fn main(version: &'static str) -> ExitCode {
     let arguments = command().version(version).get_matches();
     let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `provision`: writes the plans of the configured switches, and ends.
+//! `provision`: writes the plans of the configured switches, and exits.
 
 use super::run::runtime;
 use crate::config::Config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `set` and `status`: through a running controller.
+//! `set` and `status`: ask a running controller.
 
 use super::buffer::{InBytes, PortSizes};
 use super::units::{self, Buffer};
@@ -14,7 +14,7 @@ use tidemark_api::{ApplyRequest, LimitAction, LimitRequest, Link, LinkPath, Noth
 use tidemark_estimators::LinkId;
 use tidemark_rules::Limit;
 
-/// A running controller.
+/// Arguments that name a running controller.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Where {
     /// Address of the controller.
@@ -24,7 +24,7 @@ pub(super) struct Where {
         default_value = "http://127.0.0.1:8080"
     )]
     controller: String,
-    /// Certificate to trust, PEM, where the controller listens with https.
+    /// Certificate to trust (PEM), if the controller listens with https.
     #[arg(long, env = "TIDEMARK_CA")]
     ca: Option<PathBuf>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Where {
 struct Controller {
     #[command(flatten)]
     place: Where,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -51,10 +51,10 @@ impl Where {
 pub(super) struct SetArgs {
     #[command(flatten)]
     controller: Controller,
-    /// File that holds the controller's token (or the token itself in TIDEMARK_TOKEN).
+    /// File with the controller's token (or put the token itself into TIDEMARK_TOKEN).
     #[arg(long, env = "TIDEMARK_TOKEN_FILE")]
     token_file: Option<PathBuf>,
-    /// Node id of the switch; may be left out where there is one.
+    /// Node id of the switch; may be left out if there is only one.
     #[arg(long)]
     node: Option<u32>,
     /// Egress port.
@@ -63,12 +63,12 @@ pub(super) struct SetArgs {
     /// Queue of the port.
     #[arg(long, default_value_t = 0)]
     queue: u32,
-    /// Limit: bytes (312500, 300kB), time at the port's capacity (10ms), or packets of the
-    /// size that the port sees (100pkts). With mark_ce above the threshold, or left out:
-    /// the switch's own then.
+    /// Limit: bytes (312500, 300kB), time at the port's capacity (10ms), or packets of the size
+    /// that the port sees (100pkts). With mark_ce it must be above the threshold; without it, only
+    /// the switch's own limit applies.
     #[arg(long, value_parser = units::buffer, required_unless_present_any = ["advice", "threshold"])]
     limit: Option<Buffer>,
-    /// With mark_ce: occupancy from which on packets are marked, in the units of the limit.
+    /// With mark_ce: occupancy at which marking starts, in the units of the limit.
     #[arg(long, value_parser = units::buffer, conflicts_with = "advice")]
     threshold: Option<Buffer>,
     #[arg(
@@ -77,10 +77,10 @@ pub(super) struct SetArgs {
         default_value = "drop_tail"
     )]
     action: LimitAction,
-    /// Apply the controller's present advice instead of a limit of yours.
+    /// Apply the controller's current advice instead of a given limit.
     #[arg(long, conflicts_with = "limit")]
     advice: bool,
-    /// For the audit log.
+    /// Reason, for the audit log.
     #[arg(long)]
     reason: Option<String>,
 }
@@ -115,12 +115,12 @@ impl SetArgs {
     }
 }
 
-/// The link of an answer.
+/// Returns the id of a link.
 pub(super) fn link_id(l: &Link) -> LinkId {
     LinkId::new(l.node, l.port, l.queue)
 }
 
-/// Bytes of other units at a port, asked for if a size has one.
+/// Returns the port's sizes; asks the controller for them only if a size is not in bytes.
 fn sizes_at(at: &http::At<'_>, id: LinkId, given: &[Option<Buffer>]) -> anyhow::Result<PortSizes> {
     let known = |b: &Option<Buffer>| matches!(b, None | Some(Buffer::Bytes(_)));
     if given.iter().all(known) {
@@ -138,7 +138,7 @@ fn sizes_at(at: &http::At<'_>, id: LinkId, given: &[Option<Buffer>]) -> anyhow::
     Ok(PortSizes::new(link.capacity_bps as f64, packet_bytes))
 }
 
-/// Whole bytes, as a request has them, and how they follow.
+/// Converts a size to whole bytes, which a request needs, with how they follow.
 fn sized(
     name: &str,
     id: LinkId,
@@ -269,7 +269,7 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
     print(table::table(heading, links.iter().map(row)))
 }
 
-/// As read from the switch, else as its reports say.
+/// Formats the limit as read from the switch, or else as reported.
 pub(super) fn limit(l: &Link) -> String {
     match (l.limit, l.reported_limit_bytes) {
         (None, Some(bytes)) => format!("{bytes} bytes, reported"),

@@ -16,11 +16,11 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// How long the end may send to ClickHouse what the audit log holds.
+/// Time limit at shutdown for sending the rest of the audit log to ClickHouse.
 const STORE_WITHIN: Duration = Duration::from_secs(2);
 /// Consequence of a shutdown that takes too long.
 const LEFT: &str =
-    "the state file may be that of the save before; every change is in the audit log";
+    "the state file may be that of the previous save; every change is in the audit log";
 
 pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
@@ -56,7 +56,7 @@ fn configured(args: &RunArgs) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// Collectors by address; one that the file names keeps its credentials.
+/// Returns the collectors at these addresses; one that the file names keeps its credentials.
 fn named(addresses: &[String], of_file: &[CollectorConfig]) -> Vec<CollectorConfig> {
     let named = addresses.iter().map(|a| {
         let known = of_file.iter().find(|c| c.address == *a);
@@ -65,12 +65,12 @@ fn named(addresses: &[String], of_file: &[CollectorConfig]) -> Vec<CollectorConf
     named.collect()
 }
 
-/// Addresses make sense, and credentials can be read.
+/// Checks that addresses are plausible and that credentials can be read.
 fn collectors_can_be_reached(config: &Config) -> anyhow::Result<()> {
     for (i, c) in config.collectors.iter().enumerate() {
         anyhow::ensure!(
             c.address.contains(':'),
-            "collectors[{i}]: \"{}\" is not like 127.0.0.1:9560",
+            "collectors[{i}]: \"{}\" is not an address like 127.0.0.1:9560",
             c.address
         );
         c.access(i, time::unix_s())?;
@@ -78,7 +78,7 @@ fn collectors_can_be_reached(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Opens the address of console and REST.
+/// Listens on the address of the console and REST interface.
 pub(super) fn listen(address: std::net::SocketAddr) -> anyhow::Result<std::net::TcpListener> {
     std::net::TcpListener::bind(address)
         .and_then(|l| l.set_nonblocking(true).map(|()| l))
@@ -90,15 +90,15 @@ pub(super) fn listen(address: std::net::SocketAddr) -> anyhow::Result<std::net::
 pub(super) fn run(args: RunArgs) -> anyhow::Result<()> {
     start_log("TIDEMARK_LOG", LevelFilter::INFO);
     let config = configured(&args)?;
-    // The port first: nothing is touched when another controller has it.
+    // Open the port first: if another controller has it, nothing is touched.
     let listener = listen(config.http.listen)?;
     let acceptor = acceptor(&config)?;
-    // Nothing else needs a right that others do not have. No thread runs yet.
+    // Nothing after this needs privileges, and no thread runs yet.
     let given_up = daemon_kit::privileges::give_up("user", config.user.as_deref())?;
     tracing::info!("goes on {given_up}");
     let runtime = runtime()?;
     let ended = runtime.block_on(serve(config, listener, acceptor, &given_up));
-    // Estimates that are being made, and names that are looked up, hold up no end.
+    // Estimates and name look-ups in progress must not delay the exit.
     runtime.shutdown_background();
     ended
 }
@@ -109,8 +109,8 @@ fn acceptor(config: &Config) -> anyhow::Result<Option<TlsAcceptor>> {
     Ok(acceptor.transpose()?)
 }
 
-/// Background tasks of a controller: listening to its collectors, looking after its
-/// switches, and ticking.
+/// Starts the background tasks of a controller: subscriptions to its collectors, care of its
+/// switches, and ticks.
 pub(super) fn tasks(core: &Arc<Core>) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     for index in 0..core.config.collectors.len() {
@@ -156,7 +156,7 @@ async fn serve(
     }
 
     let mut tasks = tasks(&core);
-    // Before anyone is told that it runs, and may end it.
+    // Before anyone is told that the controller runs, and may stop it.
     let mut stop = Stop::listen()?;
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     print(format!("console: {scheme}://{address}/"))?;
@@ -188,7 +188,7 @@ async fn serve(
     ended
 }
 
-/// A configuration that can be run, as far as can be told without connecting.
+/// Reads a configuration and checks it as far as possible without connecting.
 pub(super) fn valid(path: &Path) -> anyhow::Result<Config> {
     let config = Config::load(path)?;
     // Drivers check their addresses; they connect only when used.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `size`: the calculator.
+//! `size`: applies the sizing rules to a link described by hand.
 
 use super::{draw::PictureArgs, one_of, table, targets::TargetArgs, units, whatif};
 use clap::Args;
@@ -20,19 +20,19 @@ pub(super) struct SizeArgs {
     /// harmonic mean (T_e).
     #[arg(long, value_parser = units::time, value_delimiter = ',', required = true)]
     rtt: Vec<f64>,
-    /// Flows bottlenecked at this link (N_b); 0 needs --load.
+    /// Number of flows bottlenecked at this link (N_b); 0 requires --load.
     #[arg(long, value_parser = units::flows)]
     flows: f64,
-    /// Offered load over capacity where no flow is bottlenecked, e.g. 80%.
+    /// Offered load as a share of the capacity if no flow is bottlenecked, e.g. 80%.
     #[arg(long, value_parser = units::ratio)]
     load: Option<f64>,
-    /// Segment as the queue counts it.
+    /// Size of a segment as the queue counts it.
     #[arg(long, default_value = "1514", value_parser = units::bytes)]
     segment: f64,
-    /// Bytes of a segment on the wire beyond what the queue counts.
+    /// Bytes of a segment on the wire that the queue does not count.
     #[arg(long, default_value = "24", value_parser = units::bytes)]
     wire_overhead: f64,
-    /// Part of the capacity carried by these flows (C_e/C), e.g. 90%.
+    /// Share of the capacity that these flows carry (C_e/C), e.g. 90%.
     #[arg(long, default_value = "1", value_parser = units::fraction)]
     share: f64,
     /// alpha: mean drops per loss event over N_b.
@@ -46,13 +46,13 @@ pub(super) struct SizeArgs {
     congestion_control: Option<CongestionControl>,
     #[command(flatten)]
     targets: TargetArgs,
-    /// Predicted utilisation, loss and delay over the limit, as CSV, instead.
+    /// Print predicted utilisation, loss and delay over the limit as CSV instead.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Every rule with its formula and source, and the way to the answer.
+    /// Print every rule with its formula and source, and how the answer was reached.
     #[arg(long)]
     wide: bool,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(super) struct SizeArgs {
 }
 
 impl SizeArgs {
-    /// Arguments that each make sense, but not together.
+    /// Checks arguments that are valid on their own, but not together.
     fn check(&self) -> Result<(), Usage> {
         for (name, value) in [("--capacity", self.capacity), ("--segment", self.segment)] {
             Usage::unless(value > 0.0, format!("{name}: must be above 0"))?;
@@ -72,7 +72,7 @@ impl SizeArgs {
             Usage::unless(none, "--flows: must be 0, or at least 1")?;
             let why = "--flows 0: say how much the link carries, e.g. --load 80%";
             Usage::unless(self.load.is_some_and(|l| l > 0.0), why)?;
-            let why = "--share: is the part of bottlenecked flows; there is none with --flows 0";
+            let why = "--share: is for bottlenecked flows; there are none with --flows 0";
             return Usage::unless(self.share >= 1.0, why);
         }
         let why = "--load: is for links without a bottlenecked flow (--flows 0); \

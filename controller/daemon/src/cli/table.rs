@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plain text tables and numbers for people.
+//! Formats tables and numbers as plain text.
 
 use tidemark_advice::verdict::size;
 use tidemark_advice::{Advice, Prediction, Verdict};
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Range, RuleId, RuleResult};
 
-/// A table with aligned columns and a heading; columns of numbers are aligned at the
-/// right.
+/// Formats a table with a heading and aligned columns; columns of numbers are right-aligned.
 pub(super) fn table<const N: usize>(
     heading: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
@@ -36,7 +35,7 @@ fn are_numbers<'a>(mut cells: impl Iterator<Item = &'a String> + Clone) -> bool 
     cells.clone().any(|c| is_number(&c)) && cells.all(|c| c == "-" || is_number(&c))
 }
 
-/// How wide the terminal is; `None` where something else reads what is printed.
+/// Returns the width of the terminal; `None` if the output does not go to a terminal.
 fn terminal_columns() -> Option<u16> {
     use std::io::IsTerminal as _;
     let size = ratatui::crossterm::terminal::size();
@@ -44,7 +43,7 @@ fn terminal_columns() -> Option<u16> {
     (std::io::stdout().is_terminal() && columns > 0).then_some(columns)
 }
 
-/// A number with as many digits as are worth reading.
+/// Formats a number with as many digits as are worth reading.
 pub(super) fn number(v: f64) -> String {
     match v.abs() {
         0.0 => "0".into(),
@@ -55,18 +54,18 @@ pub(super) fn number(v: f64) -> String {
     }
 }
 
-/// [`number`], or a dash if there is none.
+/// Formats a number with [`number`], or a dash if there is none.
 pub(super) fn or_dash(v: Option<f64>) -> String {
     dash_or(v.filter(|v| v.is_finite()), number)
 }
 
-/// Whether anything is known of the flows of an estimate: that there are none is known
-/// of a link that was idle, and not of a switch that was silent.
+/// Whether anything is known of the flows of an estimate: an idle link is known to have none, but
+/// of a silent switch nothing is known.
 pub(super) fn tells_of_flows(e: &LinkEstimate) -> bool {
     e.arrivals > 0 || e.utilisation.mean.is_some()
 }
 
-/// A value as text, or a dash where there is none.
+/// Formats a value, or a dash if there is none.
 pub(super) fn dash_or<T>(v: Option<T>, text: impl FnOnce(T) -> String) -> String {
     v.map_or_else(|| "-".into(), text)
 }
@@ -106,8 +105,8 @@ pub(super) fn rules(rules: &[RuleResult]) -> String {
     table(heading, rows)
 }
 
-/// "yes" only of a rule whose assumptions all hold. An assumption that nothing is known
-/// of does not stop a rule, and does not hold either.
+/// Formats whether a rule applies: "yes" only if all its assumptions hold. An unknown assumption
+/// does not rule it out, but does not count as holding either.
 fn applies(r: &RuleResult) -> String {
     let failing = r.failing().next().map(|a| &a.text);
     let unknown = r.unknown().next().map(|a| &a.text);
@@ -128,10 +127,10 @@ fn prediction(p: &Prediction) -> String {
     )
 }
 
-/// Columns of a terminal.
+/// Width of wrapped text, in columns.
 const WIDTH: usize = 78;
 
-/// Text in lines of a terminal's width, each with an indent.
+/// Wraps text to the width of a terminal, each line with an indent.
 fn wrapped(text: &str, indent: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -150,7 +149,7 @@ fn wrapped(text: &str, indent: &str) -> Vec<String> {
     lines.iter().map(|l| format!("{indent}{l}")).collect()
 }
 
-/// The conclusion on a link's buffer: the answer, the limits, the reason.
+/// Formats the verdict on a link's buffer: the answer, the limits, the reason.
 pub(super) fn verdict(v: &Verdict) -> Vec<String> {
     let mut lines = vec![v.headline()];
     lines.extend(wrapped(&v.because, "  "));
@@ -158,7 +157,7 @@ pub(super) fn verdict(v: &Verdict) -> Vec<String> {
     lines
 }
 
-/// The conclusion in one cell: "too big: 224 kB".
+/// Formats the verdict for one cell, e.g. "too big: 224 kB".
 pub(super) fn answer(v: &Verdict) -> String {
     let set = v.set_bytes.filter(|_| v.answer.sign().is_some());
     set.map_or_else(
@@ -167,7 +166,7 @@ pub(super) fn answer(v: &Verdict) -> String {
     )
 }
 
-/// The papers' sizes whose assumptions all hold.
+/// Lists the papers' rules whose assumptions all hold, with their sizes.
 pub(super) fn rules_that_hold(v: &Verdict) -> Vec<String> {
     let hold = v.rules.iter().filter(|r| r.holds == Some(true));
     let sizes: Vec<String> = hold
@@ -181,7 +180,7 @@ pub(super) fn rules_that_hold(v: &Verdict) -> Vec<String> {
     wrapped(&format!("papers whose assumptions hold: {list}"), "  ")
 }
 
-/// Outcome expected at the limit to set.
+/// Formats the outcome expected at the limit to set.
 pub(super) fn expected(a: &Advice) -> Vec<String> {
     let there = a
         .predicted
@@ -203,7 +202,7 @@ pub(super) fn advice(a: &Advice) -> String {
     }
     if let Some(m) = &a.marking {
         lines.push(format!(
-            "where the port marks (mark_ce): that is the threshold, and the limit {} bytes ({} ms); {}",
+            "if the port marks (mark_ce): that is the threshold, and the limit is {} bytes ({} ms); {}",
             m.limit_bytes,
             number(m.limit_ms),
             m.reason

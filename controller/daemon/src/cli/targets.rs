@@ -19,28 +19,28 @@ fn bound(text: &str) -> Result<Bound, String> {
 /// The operator's targets.
 #[derive(Debug, Args)]
 pub(super) struct TargetArgs {
-    /// Smallest utilisation, e.g. 98%, the default without a run's own; "none" where none
-    /// is asked for.
+    /// Minimum utilisation, e.g. 98% (the default, unless the run has its own target); "none" for
+    /// no bound.
     #[arg(long, value_parser = bound)]
     utilisation: Option<Bound>,
-    /// Largest loss rate, e.g. 1%, the default without a run's own; "none" for no bound.
+    /// Maximum loss rate, e.g. 1% (the default, unless the run has its own); "none" for no bound.
     #[arg(long, value_parser = bound)]
     loss: Option<Bound>,
-    /// Largest queueing delay, e.g. 30ms.
+    /// Maximum queueing delay, e.g. 30ms.
     #[arg(long, value_parser = units::time)]
     delay: Option<f64>,
-    /// Which to keep where not all can be, most important first.
+    /// Targets to keep if not all can be met, most important first.
     #[arg(
         long,
         value_parser = one_of::<Goal>(&["utilisation", "loss", "delay"]),
         value_delimiter = ','
     )]
     priority: Option<Vec<Goal>>,
-    /// Probability with which each target is to be met at the advised limit; 90% where
-    /// something was measured, else 50%: as likely as not.
+    /// Probability with which each target must be met at the advised limit; by default 90% if
+    /// something was measured, else 50%.
     #[arg(long, value_parser = units::fraction)]
     confidence: Option<f64>,
-    /// Aims this fraction inside the bounds, e.g. 10%.
+    /// Aim this fraction inside the bounds, e.g. 10%.
     #[arg(long, value_parser = units::fraction)]
     margin: Option<f64>,
 }
@@ -50,7 +50,7 @@ impl TargetArgs {
         self.targets_over(Targets::default())
     }
 
-    /// Targets of the flags, over those of a run.
+    /// Returns the targets of the flags; the others are those of the run.
     pub(super) fn targets_over(&self, of_run: Targets) -> Result<Targets, Usage> {
         let asked = !matches!(self.utilisation, Some(Bound(Some(u))) if u <= 0.0);
         Usage::unless(asked, "--utilisation: must be above 0, or \"none\"")?;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Quantities, and numbers of traffic within the ranges that make sense.
+//! Parses quantities, and numbers that describe traffic within plausible ranges.
 
 use daemon_kit::cli::units::number;
 pub(super) use daemon_kit::cli::units::{Buffer, buffer, bytes, fraction, rate, ratio, time};
 
-/// The most flows that make sense.
+/// Largest plausible number of flows.
 const MOST_FLOWS: f64 = 1e7;
 
 pub(super) fn flows(text: &str) -> Result<f64, String> {
     within(text, 0.0, MOST_FLOWS)
 }
 
-/// alpha: above 0.
+/// Parses alpha, which must be above 0.
 pub(super) fn alpha(text: &str) -> Result<f64, String> {
     let v = within(text, 0.0, 1e6)?;
     if v > 0.0 {
@@ -21,7 +21,7 @@ pub(super) fn alpha(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Delta: at least 1.
+/// Parses Delta, which must be at least 1.
 pub(super) fn delta(text: &str) -> Result<f64, String> {
     within(text, 1.0, 1e6)
 }

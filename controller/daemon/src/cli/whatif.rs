@@ -17,34 +17,34 @@ use tidemark_rules::{Traffic, digits};
 
 #[derive(Debug, Args)]
 pub(super) struct WhatIfArgs {
-    /// A run's directory, or that of its capture.
+    /// Directory of a run, or of its capture.
     #[arg(value_name = "RUN")]
     capture: PathBuf,
-    /// Start, seconds after the link's first interval in the capture.
+    /// Start, in seconds after the link's first interval in the capture.
     #[arg(long)]
     from_s: Option<f64>,
-    /// End, the same.
+    /// End, in seconds after the link's first interval in the capture.
     #[arg(long)]
     to_s: Option<f64>,
     #[command(flatten)]
     which: WhichArgs,
-    /// Limits to predict, spread geometrically.
+    /// Number of limits to predict at, spaced geometrically.
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u16).range(2..=1000))]
     points: u16,
-    /// This limit only: bytes (312500, 300kB), time at the link's rate (10ms), or packets
-    /// of the size that was measured (100pkts); may be repeated.
+    /// Predict at this limit only: bytes (312500, 300kB), time at the link's rate (10ms), or
+    /// packets of the measured size (100pkts); may be repeated.
     #[arg(long, value_parser = units::buffer, value_delimiter = ',', conflicts_with = "points")]
     limit: Vec<Buffer>,
-    /// As CSV.
+    /// Print CSV.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
 impl WhatIfArgs {
-    /// Predictions at the limits asked for, or over all that matter.
+    /// Predicts at the given limits, or over all relevant ones.
     fn predicted(&self, m: &Traffic) -> anyhow::Result<Vec<WhatIfPoint>> {
         if self.limit.is_empty() {
             return curve(m, self.points);
@@ -81,8 +81,8 @@ pub(super) const COLUMNS: [&str; 16] = [
     "delay_full_ms",
 ];
 
-/// Predictions from two packets to twice the limit in force, C·T or a delay of
-/// 10 ms, whatever is largest.
+/// Predicts from two packets to twice the limit in force, C·T, or a delay of 10 ms, whichever is
+/// largest.
 pub(super) fn curve(m: &Traffic, points: u16) -> anyhow::Result<Vec<WhatIfPoint>> {
     let drain = m.drain_bytes_per_s();
     let least = 2.0 * m.segment_bytes.max(1.0);
@@ -98,7 +98,7 @@ pub(super) fn curve(m: &Traffic, points: u16) -> anyhow::Result<Vec<WhatIfPoint>
     Ok(what_if(m, limits)?)
 }
 
-/// One line of CSV for each point.
+/// Formats one line of CSV for each point.
 pub(super) fn csv(link: Option<LinkId>, m: &Traffic, curve: &[WhatIfPoint]) -> Vec<String> {
     let of = |f: fn(LinkId) -> Option<u32>| {
         let number = link.and_then(f);

@@ -8,8 +8,8 @@ use tidemark_control::AuditPolicy;
 use tidemark_estimators::LinkId;
 
 impl Http {
-    /// Everybody who reaches the address reads; what is written needs the token,
-    /// which must not cross a network in the clear unseen.
+    /// Refuses an address that other machines reach without TLS, unless `insecure` is set: writing
+    /// needs the token, which must not cross a network unencrypted by accident.
     fn check(&self) -> anyhow::Result<()> {
         if self.insecure && self.tls.is_some() {
             bail!("http.insecure: contradicts http.tls; remove one or the other");
@@ -119,7 +119,7 @@ impl Config {
                 Err(e) => bail!("switches[{i}].provision.{e}"),
             };
             for (port, limit) in limits {
-                // The plan is a way of writing limits, too.
+                // The plan also writes limits.
                 if let Err(r) = self.range(LinkId::new(s.node, port, 0)).limit(&limit) {
                     bail!("switches[{i}].provision.limits.{port}: {}", r.message);
                 }
@@ -147,7 +147,7 @@ impl Config {
     }
 }
 
-/// Longest span of time that makes sense in the guard rails, s.
+/// Longest plausible time span in the guard rails, s.
 const LONGEST_S: f64 = 86_400.0;
 
 fn at_least(key: &str, value: f64, min: f64) -> anyhow::Result<()> {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `[clickhouse]`: database that stores the audit log, besides its file.
+//! `[clickhouse]`: database that stores the audit log in addition to its file.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tidemark_clickhouse::Server;
 
-/// The server that gets every record of `control.audit_log`; none without
-/// `url`. The keys of the server are those of the collector's section
-/// ([`tidemark_clickhouse::ClickHouseConfig`]); a test holds them together. They are
-/// no struct of their own: serde flattens one into a section only at the price of
-/// the line and the key in what it says of a wrong value.
+/// The server that gets every record of `control.audit_log`; none without `url`. Its keys are those
+/// of the collector's section ([`tidemark_clickhouse::ClickHouseConfig`]); a test keeps them equal.
+/// They are not a shared struct: if serde flattens one into a section, the error about a wrong
+/// value no longer names the line and the key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClickHouse {
@@ -19,13 +18,13 @@ pub struct ClickHouse {
     pub database: String,
     /// User of the server.
     pub user: String,
-    /// Its content without the end of line is the password.
+    /// File with the password; the end of line is not part of it.
     pub password_file: Option<PathBuf>,
-    /// A request that takes longer has failed, s.
+    /// Time limit of a request, s.
     pub timeout_s: u64,
-    /// Longest pause between attempts.
+    /// Longest pause between attempts, ms.
     pub retry_max_ms: u64,
-    /// Make database and tables (`deploy/clickhouse/schema.sql`) where missing.
+    /// Create database and tables (`deploy/clickhouse/schema.sql`) if they are missing.
     pub create_schema: bool,
     /// Column `controller` of the rows; the host's name when absent.
     pub controller: Option<String>,
@@ -47,7 +46,7 @@ impl Default for ClickHouse {
 }
 
 impl ClickHouse {
-    /// The server, if there is to be one.
+    /// Returns the server, if one is configured.
     pub fn server(&self) -> Option<Server> {
         Some(Server {
             url: self.url.clone()?,
@@ -58,7 +57,7 @@ impl ClickHouse {
         })
     }
 
-    /// Name that the rows carry.
+    /// Returns the name of the controller in the rows.
     pub fn controller_name(&self) -> String {
         let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let name = self.controller.clone().unwrap_or_else(host);

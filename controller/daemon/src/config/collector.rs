@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A collector, and what it is shown: `"host:port"` where it needs nothing, else
-//! `{ address = "…", tls = { … }, token_file = "…" }`.
+//! A collector with its credentials: `"host:port"` if it needs none, else `{ address = "…", tls = {
+//! … }, token_file = "…" }`.
 
 use daemon_kit::credentials::{Access, ClientCredentials, ClientTls, Error, Keys};
 use serde::de::value::MapAccessDeserializer;
@@ -15,16 +15,16 @@ use std::path::PathBuf;
 pub struct CollectorConfig {
     /// `host:port` of its gRPC address, or a URL.
     pub address: String,
-    /// TLS to it: what it is shown, and whom we trust.
+    /// TLS to the collector: the certificate to show, and the CA to trust.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<ClientTls>,
-    /// File with the token that it asks for.
+    /// File with the token that the collector requires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
 }
 
 impl CollectorConfig {
-    /// One that needs no credentials.
+    /// Creates a collector that needs no credentials.
     pub fn new(address: impl Into<String>) -> Self {
         Self {
             address: address.into(),
@@ -32,8 +32,8 @@ impl CollectorConfig {
         }
     }
 
-    /// Reads the credentials; `index` is the collector's in the list, and
-    /// `now_unix_s` the time now, s.
+    /// Reads the credentials; `index` is the collector's place in the list, and `now_unix_s` the
+    /// current time, s.
     pub fn access(&self, index: usize, now_unix_s: u64) -> Result<Access, Error> {
         let key = format!("collectors[{index}]");
         let credentials = ClientCredentials {

@@ -22,11 +22,11 @@ use tidemark_estimators::LinkId;
 use tidemark_rules::Targets;
 use tidemark_southbound::{DriverSection, Provision, SwitchAddress};
 
-/// Everything the controller is told.
+/// The controller's configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The controller becomes this user once its port is open.
+    /// User that the controller switches to once its port is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// gRPC addresses of the collectors.
@@ -35,18 +35,18 @@ pub struct Config {
     pub window_s: f64,
     /// How far back phases and series reach, s.
     pub retention_s: f64,
-    /// File that keeps targets, mode and changed settings over a restart; nothing is
-    /// kept without one.
+    /// File that keeps targets, mode and changed settings across restarts; without it nothing is
+    /// kept.
     pub state_file: Option<PathBuf>,
     /// REST interface, console and metrics.
     pub http: Http,
-    /// Targets of links that have none of their own.
+    /// Targets of links without their own.
     pub targets: Targets,
-    /// How the advisor works.
+    /// Options of the advisor.
     pub advisor: tidemark_rules::Options,
-    /// The closed loop.
+    /// Settings of the closed loop.
     pub control: Control,
-    /// Database that stores the audit log, besides its file.
+    /// Database that stores the audit log in addition to its file.
     pub clickhouse: ClickHouse,
     /// Settings of single links.
     pub links: Vec<LinkConfig>,
@@ -73,22 +73,22 @@ impl Default for Config {
     }
 }
 
-/// REST, console, metrics.
+/// REST interface, console and metrics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Http {
     /// Address and port of the server.
     pub listen: SocketAddr,
-    /// Names of the server, besides its address and `localhost`.
+    /// Host names of the server, in addition to its address and `localhost`.
     pub hosts: Vec<String>,
-    /// Bearer token of everything that writes; one is made when absent.
+    /// Bearer token required for writing; generated if absent.
     #[serde(skip_serializing)]
     pub token: Option<String>,
-    /// File for a token that was made (mode 0600).
+    /// File for a generated token (mode 0600).
     pub token_file: Option<PathBuf>,
     /// HTTPS instead of HTTP; mutual with `client_ca`.
     pub tls: Option<ServerTls>,
-    /// Serve in the clear on an address beyond this machine.
+    /// Serve unencrypted on an address that other machines can reach.
     pub insecure: bool,
 }
 
@@ -105,7 +105,7 @@ impl Default for Http {
     }
 }
 
-/// Settings of one link alone.
+/// Settings of a single link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
@@ -116,45 +116,45 @@ pub struct LinkConfig {
     /// Queue of the port.
     #[serde(default)]
     pub queue: u32,
-    /// Its own targets, in the place of the default ones.
+    /// The link's own targets, instead of the default ones.
     pub targets: Option<Targets>,
-    /// The depth of the target's own queue allows no more than this.
+    /// Largest limit that the depth of the target's own queue allows.
     pub max_limit_bytes: Option<u64>,
 }
 
-/// One switch, by the node id of its reports.
+/// One switch, identified by the node id of its reports.
 ///
-/// An unknown key is an error of [`DriverSection`], which takes what is left over.
+/// An unknown key is an error of [`DriverSection`], which takes the remaining keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SwitchConfig {
     /// Node id of its reports.
     pub node: u32,
-    /// Address of the server that its driver speaks to, `host:port` or a URL.
+    /// Address of the server that the driver connects to, `host:port` or a URL.
     pub address: String,
-    /// TLS to it; without, the connection is in the clear.
+    /// TLS to the switch; without it the connection is unencrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<ClientTls>,
-    /// File with the token that it asks for.
+    /// File with the token that the switch requires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
     /// Device id of P4Runtime or BfRuntime.
     #[serde(default = "one")]
     pub device_id: u64,
-    /// Election id: the highest one connected may write.
+    /// Election id; the connected client with the highest one may write.
     #[serde(default = "one")]
     pub election_id: u64,
     /// Bytes per unit of the limit (v1model 1, Tofino 80, Tofino 2 176).
     #[serde(default = "one_u32")]
     pub limit_unit_bytes: u32,
-    /// Plan written to it when it comes up; without one, the switch must be ready.
+    /// Plan written to the switch when it comes up; without a plan, the switch must be ready.
     pub provision: Option<Provision>,
-    /// The driver, and its own section.
+    /// The driver, with its own section.
     #[serde(flatten)]
     pub driver: DriverSection,
 }
 
 impl SwitchConfig {
-    /// A switch of the default driver, with default ids.
+    /// Creates a switch with the default driver and default ids.
     pub fn new(node: u32, address: &str) -> Self {
         Self {
             node,
@@ -169,8 +169,8 @@ impl SwitchConfig {
         }
     }
 
-    /// Credentials shown to it; reads their files. `index` is its place in the list, and
-    /// `now_unix_s` the time now, s.
+    /// Reads the credentials for the switch. `index` is its place in the list, and `now_unix_s` the
+    /// current time, s.
     pub fn access(&self, index: usize, now_unix_s: u64) -> Result<Access, CredentialsError> {
         let own = ClientCredentials {
             tls: self.tls.clone(),
@@ -179,7 +179,7 @@ impl SwitchConfig {
         Access::load(&own, &Keys::under(format!("switches[{index}]")), now_unix_s)
     }
 
-    /// How its driver reaches it, with these credentials.
+    /// Returns how the driver reaches the switch, with these credentials.
     pub fn reached_at(&self, access: Access) -> SwitchAddress {
         SwitchAddress {
             address: self.address.clone(),
@@ -248,13 +248,13 @@ impl Config {
         }
     }
 
-    /// Settings of one link alone, if any.
+    /// Returns the settings of a single link, if any.
     pub fn link(&self, id: LinkId) -> Option<&LinkConfig> {
         let of = |l: &&LinkConfig| LinkId::new(l.node, l.port, l.queue) == id;
         self.links.iter().find(of)
     }
 
-    /// A link is named here: by a section of its own, or by the limit that its switch gets.
+    /// Whether a link is named here: by its own section, or by a limit in its switch's plan.
     pub fn names_link(&self, id: LinkId) -> bool {
         let of_node = self.switches.iter().filter(|s| s.node == id.node_id);
         let mut plans = of_node.filter_map(|s| s.provision.as_ref());
@@ -262,14 +262,14 @@ impl Config {
         self.link(id).is_some() || (id.queue == 0 && plans.any(|p| p.limits.contains_key(&of_port)))
     }
 
-    /// Largest limit allowed at a link, bytes.
+    /// Returns the largest limit allowed at a link, bytes.
     pub fn max_limit_bytes(&self, id: LinkId) -> u64 {
         self.link(id)
             .and_then(|l| l.max_limit_bytes)
             .unwrap_or(self.control.max_limit_bytes)
     }
 
-    /// Limits that may be written at a link.
+    /// Returns the range of limits that may be written at a link.
     pub fn range(&self, id: LinkId) -> Range {
         let switch = self.switches.iter().find(|s| s.node == id.node_id);
         Range {

@@ -16,13 +16,13 @@ pub enum Event {
     Changed(Box<Change>),
     /// A phase started, ended or completed.
     Phase(Box<Phase>),
-    /// The connection to a collector came or went.
+    /// The connection to a collector was established or lost.
     Collector {
         /// gRPC address of the collector, as configured.
         address: String,
-        /// It came.
+        /// Whether it was established.
         connected: bool,
-        /// Why it went.
+        /// Why it was lost.
         problem: Option<String>,
     },
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The estimates of a link over time: every second of the last hour, every tenth
-//! of a day. A link takes about 1.5 MB.
+//! The estimates of a link over time: one per second for the last hour, one per ten seconds for a
+//! day. A link takes about 1.5 MB.
 
 use super::share::Share;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 const FINE_POINTS: usize = 3_600;
 const COARSE_EVERY_NS: u64 = 10 * SECOND_NS;
 const COARSE_POINTS: usize = 8_640;
-/// However many links there are: of a minute and of an hour.
+/// Minimum number of points, however many links there are: of a minute and of an hour.
 const LEAST_FINE_POINTS: usize = 60;
 const LEAST_COARSE_POINTS: usize = 360;
 
@@ -38,7 +38,7 @@ impl From<&Estimate> for Range {
 /// The estimates of one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
-    /// End of the window that they are over.
+    /// End of the window that was estimated.
     pub time_ns: u64,
     /// Flows bottlenecked here.
     pub n_b: Option<Range>,
@@ -57,7 +57,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// The kept values of an estimate.
+    /// Creates a point with the kept values of an estimate.
     pub fn of(e: &LinkEstimate, advised_bytes: Option<u64>, limit_bytes: Option<u64>) -> Self {
         let x = &e.estimates;
         Self {
@@ -92,7 +92,7 @@ impl Default for History {
 }
 
 impl History {
-    /// Adds a point; one that is not newer than the last is not added.
+    /// Adds a point, if it is newer than the last one.
     pub fn push(&mut self, point: Point) {
         let newer = |by_ns: u64, last: Option<&Point>| {
             last.is_none_or(|l| point.time_ns >= l.time_ns.saturating_add(by_ns))
@@ -108,7 +108,7 @@ impl History {
         self.trim();
     }
 
-    /// Keeps no more than its share.
+    /// Keeps no more points than the link's share.
     pub fn bound(&mut self, share: Share) {
         if self.share != share {
             self.share = share;
@@ -130,13 +130,13 @@ impl History {
         cut(&mut self.coarse, most);
     }
 
-    /// End of the newest.
+    /// Returns the end of the newest window.
     pub fn last_ns(&self) -> Option<u64> {
         self.fine.back().map(|p| p.time_ns)
     }
 
-    /// Points in `[from_ns, to_ns)`, at most `max_points` of them, evenly apart and
-    /// with the newest: those of seconds where they reach back that far.
+    /// Returns at most `max_points` points in `[from_ns, to_ns)`, evenly spaced and including the
+    /// newest: one per second as far back as these reach.
     pub fn query(&self, from_ns: u64, to_ns: u64, max_points: usize) -> Vec<Point> {
         let fine_from_ns = self.fine.front().map_or(0, |p| p.time_ns);
         let older = self.coarse.iter().filter(|p| p.time_ns < fine_from_ns);
@@ -146,7 +146,7 @@ impl History {
             .copied()
             .collect();
         let every = found.len().div_ceil(max_points.max(1)).max(1);
-        // Counted from the newest: what is shown does not move with every second.
+        // Counted from the newest, so that the choice of points does not shift every second.
         let mut kept: Vec<Point> = found.iter().rev().step_by(every).copied().collect();
         kept.reverse();
         kept
@@ -178,7 +178,7 @@ mod tests {
         // Seconds within the last hour.
         let hour = h.query(99_000 * SECOND_NS, 99_010 * SECOND_NS, 100);
         assert_eq!(hour, (99_000..99_010).map(at).collect::<Vec<_>>());
-        // Tenths before.
+        // One per ten seconds before.
         let before = h.query(50_000 * SECOND_NS, 50_100 * SECOND_NS, 100);
         assert_eq!(before.len(), 10);
         assert!(all[0].time_ns >= 10_000 * SECOND_NS);

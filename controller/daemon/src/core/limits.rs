@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Carries out what the closed loop of a link decides: reads and writes limits,
-//! records, saves.
+//! Carries out the decisions of a link's closed loop: reads and writes limits, records, saves.
 
 use super::switch::Switch;
 use super::{Core, Event};
@@ -18,13 +17,13 @@ type Answer = Result<Changed, ControlError>;
 pub struct Done {
     /// The limit before and after.
     pub changed: Changed,
-    /// Everything about it is in the audit log; false without one.
+    /// Whether the audit log has all records of it; false without a log.
     pub recorded: bool,
 }
 
 impl Core {
-    /// Gives the loop of a link an operator's request and waits for its answer.
-    /// The request waits until no other limit of the switch is being changed.
+    /// Passes an operator's request to the loop of a link, and waits for its answer. The request
+    /// waits until no other limit of the switch is being changed.
     pub(super) async fn command(
         &self,
         link: LinkId,
@@ -41,9 +40,9 @@ impl Core {
         answer.unwrap_or(Err(ControlError::NoSwitch(link.node_id)))
     }
 
-    /// Gives the loop of a link an input, carries out its actions, gives it their
-    /// answers, until nothing is left to do. `changing` keeps the limits of the
-    /// switch from others; it is taken with the first action that needs it.
+    /// Passes an input to the loop of a link, carries out its actions, and passes the results back
+    /// until nothing is left to do. `changing` locks the limits of the switch; the lock is taken at
+    /// the first action that needs it.
     pub(super) async fn drive<'a>(
         &'a self,
         link: LinkId,
@@ -94,7 +93,7 @@ impl Core {
         Some(answer?.map(|changed| Done { changed, recorded }))
     }
 
-    /// Policy for a change whose record cannot be written.
+    /// Returns the policy for a change whose record cannot be written.
     pub fn audit_policy(&self) -> AuditPolicy {
         self.config.control.audit_policy(self.read(|s| s.mode))
     }
@@ -138,7 +137,7 @@ impl Core {
         }
     }
 
-    /// Whether the audit log has it, where there is one.
+    /// Records a change. Returns false if the audit log has a file that did not take it.
     pub(super) fn record(&self, change: Change) -> bool {
         self.metrics.change(change.outcome);
         self.emit(Event::Changed(Box::new(change.clone())));

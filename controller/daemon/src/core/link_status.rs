@@ -15,11 +15,11 @@ pub struct LinkStatus {
     pub estimate: Option<Arc<LinkEstimate>>,
     /// The advice that is shown and applied.
     pub advice: Option<Arc<Advice>>,
-    /// The conclusion from it; without its curve.
+    /// The verdict on the buffer, without its curve.
     pub verdict: Option<Arc<Verdict>>,
-    /// The traffic that both rest on.
+    /// The traffic on which both are based.
     pub measured: Option<Arc<Traffic>>,
-    /// For how long the advice has asked for the same.
+    /// How steady the advice has been.
     pub steadiness: Steadiness,
     /// The change whose outcome is being measured.
     pub trial: Option<Trial>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The telemetry of one link, as its closed loop asks for it.
+//! The telemetry of one link, for its closed loop.
 
 use super::feed::Feed;
 use tidemark_control::Telemetry;

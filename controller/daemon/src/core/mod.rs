@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller's state and what happens to it, apart from HTTP.
 //!
-//! [`Core`] is what tasks and requests share. It owns the [`State`] under one
-//! lock, for many readers or one writer, that is never held across a call to a
-//! switch or a file, and carries out what the closed loop of a link
-//! ([`tidemark_control::LinkControl`]) decides.
+//! [`Core`] is shared by tasks and requests. It owns the [`State`] under one lock, for many readers
+//! or one writer, which is never held across a call to a switch or a file. It carries out the
+//! decisions of each link's closed loop ([`tidemark_control::LinkControl`]).
 //!
 //! * [`subscribe`] fills a [`feed::Feed`] per collector;
 //! * [`tick`] estimates every link once a second, advises, and drives the loops;
 //! * [`limits`] carries out their actions: reads, writes, records;
 //! * [`switches`] keeps every [`switch`] provisioned and its limits known;
 //! * [`phases`] marks spans of time for experiments;
-//! * [`audit`] and [`state_file`] are what survives a restart;
-//! * [`Recording`] is a finished run in the place of collectors;
+//! * [`audit`] and [`state_file`] keep what must survive a restart;
+//! * [`Recording`] is a finished run in place of collectors;
 //! * [`time`] alone reads the clocks of the host.
 
 pub mod audit;
@@ -76,11 +75,11 @@ pub struct Core {
     pub metrics: Metrics,
     /// Channel of events, for listeners to subscribe to.
     pub events: broadcast::Sender<Event>,
-    /// Which links are estimated in a second.
+    /// Decides which links are estimated in a second.
     pub turns: turns::Turns,
     /// Counters of the audit log's store, if there is one.
     pub store: OnceLock<Arc<Stats>>,
-    /// The finished run that is shown; nothing is written then.
+    /// The finished run that is shown, if any; then nothing is written.
     recording: Option<Recording>,
     state: RwLock<State>,
     state_file: Option<StateFile>,
@@ -89,8 +88,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// The state at the start, with what a former run saved. `switches` come from
-    /// [`switch::connect`].
+    /// Creates the state, with what an earlier run saved. `switches` come from [`switch::connect`].
     pub fn new(
         config: Config,
         switches: BTreeMap<u32, Switch>,
@@ -99,7 +97,7 @@ impl Core {
         Self::on(durable_fs::real(), config, switches, clock)
     }
 
-    /// As [`Core::new`], with state and log on a disk.
+    /// Like [`Core::new`], with state file and log on a given disk.
     pub fn on(
         disk: SharedDisk,
         config: Config,
@@ -126,7 +124,7 @@ impl Core {
         for (&id, logged) in audit.logged() {
             let mut logged = logged.clone();
             if config.state_file.is_none() {
-                // Without it, nothing of a former run counts.
+                // Without a state file, nothing of an earlier run counts.
                 logged.last_set = None;
             }
             state.link_mut(id).resume(logged, started);
@@ -147,29 +145,28 @@ impl Core {
         })
     }
 
-    /// Now.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
         (self.clock)()
     }
 
-    /// Time since the start, s.
+    /// Returns the time since the start, s.
     pub fn uptime_s(&self) -> f64 {
         self.now().since_s(self.started)
     }
 
-    /// Runs `f` on the state, which does not change meanwhile: so `f` is short. Others may
-    /// read it at the same time.
+    /// Runs `f` on the state, which other readers may share. No writer can change it meanwhile, so
+    /// `f` must be short.
     pub fn read<T>(&self, f: impl FnOnce(&State) -> T) -> T {
         f(&self.state.read())
     }
 
-    /// As [`read`](Self::read), alone, to change it.
+    /// Like [`read`](Self::read), with exclusive access, to change the state.
     fn write<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
         f(&mut self.state.write())
     }
 
-    /// Saves what a restart must not lose. A file that cannot be written is
-    /// logged, not fatal.
+    /// Saves what must survive a restart. If the file cannot be written, this is logged, not fatal.
     pub fn save(&self) {
         if let Some(file) = &self.state_file {
             let now = self.now();
@@ -180,24 +177,24 @@ impl Core {
         }
     }
 
-    /// Why the state file was not written last; `None` when it was, or without one.
+    /// Returns why the last write of the state file failed; `None` if it did not.
     pub fn state_problem(&self) -> Option<String> {
         self.state_file.as_ref().and_then(StateFile::problem)
     }
 
-    /// Tells the listeners; nobody listening is fine.
+    /// Sends an event to the listeners, if there are any.
     fn emit(&self, event: Event) {
         let _ = self.events.send(event);
     }
 
-    /// The collector with this index answered. Returns whether it was restarted
-    /// since it answered last.
+    /// Notes that the collector with this index answered. Returns whether it has restarted since
+    /// its last answer.
     pub fn connected(&self, index: usize, info: CollectorInfo) -> bool {
         self.write(|s| s.feeds.get_mut(index).is_some_and(|f| f.connected(info)))
     }
 
-    /// The connection to the collector with this index ended. Returns whether
-    /// that is news.
+    /// Notes that the connection to the collector with this index ended. Returns whether this is
+    /// news.
     pub fn disconnected(&self, index: usize, problem: String) -> bool {
         self.write(|s| {
             let Some(feed) = s.feeds.get_mut(index) else {
@@ -228,8 +225,8 @@ impl Core {
     }
 }
 
-/// The clock of a node restarted (with its switch): nothing dated by the old one
-/// means anything now.
+/// Handles the restart of a node's clock (with its switch): nothing dated by the old clock is valid
+/// any more.
 fn clock_restarted(state: &mut State, node: u32, now: Timestamp) -> Vec<Action> {
     tracing::warn!(
         node,

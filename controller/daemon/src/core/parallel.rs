@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Work on many items by all cores.
+//! Spreads work on many items over all cores.
 
 use std::panic::resume_unwind;
 use std::thread::{Builder, available_parallelism, scope};
 
-/// `f` of each item, in their order. As many threads take part as there are cores, for
-/// items that take about equally long; this one does what no thread can be made for.
+/// Applies `f` to each item; results are in the order of the items. Uses a thread per core, for
+/// items that take about equally long; this thread does the work of one that cannot be started.
 pub(super) fn map<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = available_parallelism().map_or(1, usize::from);
     let each = items.len().div_ceil(threads).max(1);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! State file and audit log on a disk that loses power in every way: what was
-//! said to be on the disk is there, once, and both are read again.
+//! State file and audit log on a disk that loses power at any point: what the disk acknowledged is
+//! there, once, and both files can be read again.
 
 use super::audit::{Audit, Change, Origin, Outcome};
 use super::state_file::{Saved, SavedLink, StateFile};
 use std::path::Path;
 use test_support::disk::{Errors, Model, Operation, PowerCut, SimDisk, Store, Survival, seeds};
 
-/// Runs of each model.
+/// Number of runs of each model.
 const SEEDS: u64 = 300;
 
 fn play<S: Store + Default>(check: impl Fn(&mut S)) {
@@ -27,7 +27,7 @@ fn play<S: Store + Default>(check: impl Fn(&mut S)) {
 struct LogStore {
     audit: Option<Audit>,
     tried: u64,
-    /// Records that are in the log, as it said.
+    /// Records that the log acknowledged.
     recorded: Vec<u64>,
 }
 
@@ -38,7 +38,7 @@ impl LogStore {
         audit.recent().iter().map(|c| c.unix_ms).collect()
     }
 
-    /// At a start, all that is known is from the file.
+    /// Checks the log at a start, when all that is known comes from the file.
     fn check(&self, audit: &Audit) {
         let found = Self::found(audit);
         for n in &self.recorded {
@@ -173,7 +173,7 @@ fn change(n: u64) -> Change {
     }
 }
 
-/// The file was synced, its name was not: with the power, all of it went.
+/// The file was synced, but its name was not: a power cut lost all of it.
 #[test]
 fn a_new_log_survives_its_first_power_cut() {
     let disk = SimDisk::new(1);
@@ -183,7 +183,7 @@ fn a_new_log_survives_its_first_power_cut() {
     assert_eq!(LogStore::found(&opened(&disk)), [7]);
 }
 
-/// A line that was cut short was ended at the start, for which there was no room.
+/// The line that was cut short was ended at the start, but the disk had no room for that.
 #[test]
 fn a_controller_starts_while_the_disk_of_a_torn_log_is_full() {
     let disk = SimDisk::new(1);
@@ -196,7 +196,7 @@ fn a_controller_starts_while_the_disk_of_a_torn_log_is_full() {
     assert_eq!(LogStore::found(&opened(&disk)), [1, 4]);
 }
 
-/// Leaves record 1, and a part of record 2 as the power goes.
+/// Leaves record 1, and a part of record 2 at the power cut.
 fn torn(disk: &SimDisk) {
     let audit = opened(disk);
     audit.record(change(1)).unwrap();
@@ -205,8 +205,8 @@ fn torn(disk: &SimDisk) {
     disk.restart(Survival::Everything);
 }
 
-/// The end of a torn line was forgotten by a failed sync of the record after it,
-/// and the next record was a part of that line.
+/// A failed sync of the record after a torn line lost the newline between them, and the record
+/// became a part of that line.
 #[test]
 fn the_end_of_a_torn_line_is_on_the_disk_before_the_next_record() {
     for seed in 0..200 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Interface of the core to requests: questions answered by snapshots, and commands.
+//! The core's interface to requests: queries answered from snapshots, and commands.
 
 use super::feed::Feed;
 use super::limits::Done;
@@ -17,38 +17,37 @@ use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::Targets;
 use tidemark_southbound::Error;
 
-/// A request that needs a tick waits for it this long.
+/// How long a request waits for the tick that it needs.
 const TICK_WITHIN: Duration = Duration::from_secs(2);
 
 impl Core {
-    /// Runs `f` on the feed that knows a link best: the one that heard of it
-    /// last. `None` when none does.
+    /// Runs `f` on the feed that heard of a link last. `None` if there is none.
     pub fn with_feed<T>(&self, link: LinkId, f: impl FnOnce(&Feed) -> T) -> Option<T> {
         self.read(|s| s.feed_of(link).map(f))
     }
 
-    /// All links with data, in order.
+    /// Returns all links with data, in order.
     pub fn known_links(&self) -> Vec<LinkId> {
         self.read(|s| s.known_links())
     }
 
-    /// The closed loop of a link; `None` before its first estimate.
+    /// Returns the closed loop of a link; `None` before its first estimate.
     pub fn link(&self, link: LinkId) -> Option<LinkStatus> {
         self.read(|s| s.link_status(link))
     }
 
-    /// The last estimate of every link that has one.
+    /// Returns the last estimate of every link that has one.
     pub fn estimates(&self) -> Vec<(LinkId, Arc<LinkEstimate>)> {
         let of = |(&id, l): (&LinkId, &LinkControl)| Some((id, Arc::clone(l.estimate()?)));
         self.read(|s| s.links.iter().filter_map(of).collect())
     }
 
-    /// State of the switch of a node; `None` when none is configured.
+    /// Returns the state of the switch of a node; `None` if none is configured.
     pub fn switch_state(&self, node: u32) -> Option<SwitchState> {
         self.read(|s| s.switches.get(&node).cloned())
     }
 
-    /// Whether the advice of a link could be applied now.
+    /// Checks whether the advice of a link could be applied now.
     pub fn may_apply(&self, link: LinkId) -> Result<(), ControlError> {
         let now = self.now();
         let found = self.read(|s| {
@@ -64,7 +63,7 @@ impl Core {
         }
     }
 
-    /// Sets what an operator asks for.
+    /// Sets the limit that an operator asks for.
     pub async fn set_limit(
         &self,
         link: LinkId,
@@ -79,8 +78,8 @@ impl Core {
         self.command(link, input).await
     }
 
-    /// Applies the present advice. `seen_bytes`: what the operator saw; refused
-    /// when the advice has moved by more than 5 % since.
+    /// Applies the current advice. `seen_bytes`: the advice that the operator saw; the request is
+    /// refused if the advice has moved by more than 5 % since.
     pub async fn confirm_advice(
         &self,
         link: LinkId,
@@ -93,8 +92,8 @@ impl Core {
         self.command(link, input).await
     }
 
-    /// Turns the reports of packets that leave through a port on or off. Returns
-    /// whether that was written: not in a dry run.
+    /// Turns the reports of packets that leave through a port on or off. Returns whether the switch
+    /// was written, which it is not in a dry run.
     pub async fn report_port(&self, node: u32, port: u32, on: bool) -> Result<bool, ControlError> {
         let Some(switch) = self.switches.get(&node) else {
             return Err(ControlError::NoSwitch(node));
@@ -109,8 +108,8 @@ impl Core {
         }
     }
 
-    /// Sets the targets of a link, or with `None` the default ones. The advice of
-    /// the next answer follows them, unless a switch takes long to answer.
+    /// Sets the targets of a link, or the default ones if it is `None`. The next answer's advice
+    /// follows them, unless a switch takes long to answer.
     pub async fn set_targets(self: &Arc<Self>, link: Option<LinkId>, targets: Targets) {
         let now = self.now();
         self.write(|s| {
@@ -130,12 +129,12 @@ impl Core {
         });
         self.save();
         let core = Arc::clone(self);
-        // By itself: a write is not given up half-way when nobody waits any more.
+        // In its own task, so that no write is aborted half-way when nobody waits any more.
         let ticked = tokio::spawn(async move { tick::once(&core).await });
         let _ = tokio::time::timeout(TICK_WITHIN, ticked).await;
     }
 
-    /// Sets what may be done with advice.
+    /// Sets how far the controller may go in applying advice.
     pub fn set_mode(&self, mode: Mode) {
         let now = self.now();
         self.write(|s| {
@@ -148,7 +147,7 @@ impl Core {
         self.save();
     }
 
-    /// The metrics at this moment.
+    /// Returns the current values of the metrics.
     pub fn metrics_snapshot(&self) -> Snapshot {
         let now = self.now();
         let links = |s: &State| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A finished run in the place of collectors: its capture is replayed into the core,
-//! and single packets are read from its files. Nothing is written then.
+//! A finished run in place of collectors: its capture is replayed into the core, and single packets
+//! are read from its files. Nothing is written.
 
 use super::audit::Audit;
 use super::feed::Feed;
@@ -26,37 +26,37 @@ pub struct Recording {
     pub capture: PathBuf,
     /// Start of the capture, Unix time.
     pub started_unix_ms: u64,
-    /// Its end; `None` of one that was not closed.
+    /// End of the capture, Unix time; `None` if it was not closed.
     pub ended_unix_ms: Option<u64>,
     reading: Mutex<Reading>,
 }
 
-/// How far the reading has come.
+/// Progress of reading the capture.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// Part of the rows that were read, 0 to 1.
+    /// Share of the rows that were read, 0 to 1.
     pub share: f64,
-    /// Of the run what was read, s.
+    /// Time of the run read so far, s.
     pub seconds: f64,
     /// Remarks on the capture, in words.
     pub notes: Vec<String>,
-    /// Why it was not read to its end.
+    /// Why the capture was not read to its end.
     pub problem: Option<String>,
 }
 
-/// Results shown of a link once the whole run was read.
+/// Results shown for a link once the whole run has been read.
 #[derive(Debug)]
 pub struct Concluded {
-    /// Over the run, or over its last limit.
+    /// Estimate over one phase of the run, or over one limit.
     pub estimate: Arc<LinkEstimate>,
     /// Advice of the sizing rules.
     pub advice: Advice,
-    /// The traffic that the advice rests on.
+    /// The traffic on which the advice is based.
     pub measured: Traffic,
 }
 
 impl Recording {
-    /// A capture of which nothing was read yet.
+    /// Creates a recording of which nothing has been read yet.
     pub fn new(capture: PathBuf, started_unix_ms: u64, ended_unix_ms: Option<u64>) -> Self {
         Self {
             capture,
@@ -66,17 +66,17 @@ impl Recording {
         }
     }
 
-    /// How far the reading has come.
+    /// Returns the progress of reading.
     pub fn reading(&self) -> Reading {
         self.reading.lock().clone()
     }
 
-    /// The reading has come further.
+    /// Updates the progress of reading.
     pub fn read(&self, change: impl FnOnce(&mut Reading)) {
         change(&mut self.reading.lock());
     }
 
-    /// Why nothing can be changed, and what can be done.
+    /// Returns why nothing can be changed, and what can be done instead.
     pub fn refusal(&self) -> String {
         format!(
             "this is a finished run, read from {}: nothing can be set or started; \
@@ -85,7 +85,7 @@ impl Recording {
         )
     }
 
-    /// Single packets, from the files. It blocks.
+    /// Reads single packets from the files. It blocks.
     pub fn packets(&self, request: &ReadPacketsRequest) -> Result<PacketBatch, String> {
         let span = PacketSpan {
             node_id: request.node_id,
@@ -118,8 +118,8 @@ impl Recording {
 }
 
 impl Core {
-    /// A core that shows a finished run. `clock` is the run's: it stands where the
-    /// reading stands. `audit` is the log that the run left.
+    /// Creates a core that shows a finished run. `clock` is the run's time: that of the records
+    /// read so far. `audit` is the log that the run left.
     pub fn of_recording(
         config: Config,
         clock: Clock,
@@ -142,28 +142,28 @@ impl Core {
         Ok(core)
     }
 
-    /// The finished run that is shown; `None` of a live controller.
+    /// Returns the finished run that is shown; `None` in a live controller.
     pub fn recording(&self) -> Option<&Recording> {
         self.recording.as_ref()
     }
 
-    /// Estimates every link where the clock stands, and tells the listeners.
-    /// `unix_ms` is another one each time.
+    /// Estimates every link at the clock's time, and tells the listeners. `unix_ms` must differ
+    /// each time.
     pub fn estimate_links(&self, unix_ms: u64) {
         tick::links(self);
         self.announce(unix_ms);
     }
 
-    /// Tells the listeners what there is; once more the same where `unix_ms` is.
+    /// Tells the listeners the current state; the last one again if `unix_ms` is the same.
     pub fn announce(&self, unix_ms: u64) {
         self.emit(Event::Estimated { unix_ms });
     }
 
-    /// Shows the estimate of a whole run in the place of that of its last seconds.
+    /// Shows the estimate of a whole run instead of that of its last seconds.
     pub fn conclude(&self, id: LinkId, whole: Concluded) {
         let now = self.now();
         self.write(|s| {
-            // State held steady second by second does not bear on the whole.
+            // State that changes second by second does not apply to the whole.
             s.links.remove(&id);
             let link = s.link_mut(id);
             let window = WindowEstimate {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far back charts reach when there are many links: memory does not grow with
+//! Limits how far back charts reach when there are many links, so that memory does not grow with
 //! their number.
 
-/// So many links keep all that a link may; more share it.
+/// Up to this many links keep the maximum each; more links share it.
 const WHOLE_LINKS: usize = 16;
 
-/// Part of what a link alone may keep.
+/// Share of the maximum that each link may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     links: usize,
 }
 
 impl Share {
-    /// The part of each of so many links.
+    /// Creates the share of each of this many links.
     pub fn among(links: usize) -> Self {
         Self { links }
     }
 
-    /// The part of `most`, and no less than `least`.
+    /// Returns this share of `most`, but no less than `least`.
     pub fn of(self, most: usize, least: usize) -> usize {
         if self.links <= WHOLE_LINKS {
             return most;

@@ -15,7 +15,7 @@ use tidemark_control::{
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Options, Targets};
 
-/// A collector that said nothing for so much longer than another is silent, ns.
+/// A collector is silent if its last update is this much older than that of another, ns.
 const SILENT_NS: i64 = 3_000_000_000;
 
 /// The state of the controller.
@@ -32,7 +32,7 @@ pub struct State {
     pub default_targets: Targets,
     /// Targets of single links.
     pub link_targets: BTreeMap<LinkId, Targets>,
-    /// How far advice may be applied.
+    /// How far the controller may go in applying advice.
     pub mode: Mode,
     /// Named spans of experiments.
     pub phases: Phases,
@@ -41,7 +41,7 @@ pub struct State {
 }
 
 impl State {
-    /// The state at the start, as configured.
+    /// Creates the initial state, as configured.
     pub fn new(config: &Arc<Config>) -> Self {
         let feeds = config.collectors.len();
         let feed = |c: &CollectorConfig| Feed::new(&c.address, config.retention_s, feeds);
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// The loop of a link; one of which nothing is known yet is made.
+    /// Returns the loop of a link, which is created if it does not exist.
     pub fn link_mut(&mut self, id: LinkId) -> &mut LinkControl {
         let (mode, targets) = (self.mode, self.targets_of(id));
         self.links.entry(id).or_insert_with(|| {
@@ -85,8 +85,7 @@ impl State {
         self.config.retention_s
     }
 
-    /// The feed that knows a link best: of those that are not silent, the one that
-    /// heard of the link last.
+    /// Returns the feed that heard of the link last, among those that are not silent.
     pub fn feed_of(&self, link: LinkId) -> Option<&Feed> {
         let knowing = || self.feeds.iter().filter(|f| f.series.contains_key(&link));
         let updated_ns = |f: &Feed| f.last_update.map(|at| at.monotonic_ns);
@@ -97,7 +96,7 @@ impl State {
             .max_by_key(|f| (heard_ns(f), updated_ns(f)))
     }
 
-    /// All links with data, in order.
+    /// Returns all links with data, in order.
     pub fn known_links(&self) -> Vec<LinkId> {
         let all = self.feeds.iter().flat_map(|f| f.series.keys().copied());
         let mut all: Vec<LinkId> = all.collect();
@@ -106,8 +105,8 @@ impl State {
         all
     }
 
-    /// Forgets links that are silent, that nobody configured, and of which nothing is in
-    /// use. A switch has as many ports as its reports make up.
+    /// Forgets silent links that are neither configured nor in use: reports can make up any number
+    /// of ports of a switch.
     pub fn forget_silent(&mut self, now: Timestamp) {
         for feed in &mut self.feeds {
             feed.forget_silent(now);
@@ -130,7 +129,7 @@ impl State {
         self.share_memory();
     }
 
-    /// Charts reach back less far the more links there are.
+    /// Shortens the charts when there are many links.
     fn share_memory(&mut self) {
         let kept = |f: &Feed| f.series.len();
         let share = Share::among(self.feeds.iter().map(kept).sum());
@@ -141,13 +140,13 @@ impl State {
         self.history.values_mut().for_each(|h| h.bound(share));
     }
 
-    /// Targets in force at a link.
+    /// Returns the targets in force at a link.
     pub fn targets_of(&self, link: LinkId) -> Targets {
         let own = self.link_targets.get(&link);
         own.unwrap_or(&self.default_targets).clone()
     }
 
-    /// Limit in force: as read from the switch, else as its reports say.
+    /// Returns the limit in force: as read from the switch, or else as reported.
     pub fn limit_in_force(&self, link: LinkId) -> Option<Limit> {
         let switch = self.switches.get(&link.node_id);
         let read = switch.and_then(|s| s.limits.get(&link).copied());
@@ -159,7 +158,7 @@ impl State {
         })
     }
 
-    /// Readings of a link from outside, for its loop.
+    /// Returns the outside readings of a link that its loop needs.
     pub fn readings(&self, link: LinkId, now: Timestamp) -> Readings {
         Readings {
             in_force: self.limit_in_force(link),
@@ -171,8 +170,8 @@ impl State {
         }
     }
 
-    /// The advisor's options at a link: with its own largest limit and the unit
-    /// of its switch.
+    /// Returns the advisor's options at a link: with the link's largest limit and the unit of its
+    /// switch.
     pub fn advisor_options(&self, link: LinkId) -> Options {
         let mut options = self.config.advisor.clone();
         let max = self.config.max_limit_bytes(link) as f64;
@@ -207,7 +206,7 @@ mod tests {
         }
     }
 
-    /// An update in which so many ports of the node report, `from` on.
+    /// An update in which `ports` ports of the node report, starting at `from`.
     fn reports(from: u32, ports: u32, second: u64) -> Update {
         let interval = |port| LinkInterval {
             node_id: NODE,
@@ -228,8 +227,8 @@ mod tests {
         }
     }
 
-    /// A node that has a switch, where reports make up ports: what a tick and a look at
-    /// the switch keep of them goes when they are silent.
+    /// Made-up ports of a node that has a switch: whatever a tick and a poll of the switch keep of
+    /// them is dropped when they are silent.
     #[test]
     fn made_up_ports_of_a_switch_are_forgotten() {
         let config = Config {

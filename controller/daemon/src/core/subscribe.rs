@@ -16,13 +16,13 @@ use tonic::Status;
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 const FIRST_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
-/// Live collectors send something every second; silence is a dead connection.
+/// A live collector sends something every second; after this silence the connection is dead.
 const SILENCE: Duration = Duration::from_secs(15);
 
 type Client = TelemetryClient<CallerChannel>;
 
-/// A client for the collector of this place in the list; connects when used. Its
-/// credentials are read again, so that renewed ones need no restart.
+/// Creates a client for the collector with this index; it connects when first used. The credentials
+/// are read again, so that renewed ones need no restart.
 fn client(
     core: &Core,
     index: usize,
@@ -42,7 +42,7 @@ fn client(
     Ok((client, access.shown()))
 }
 
-/// Subscribes, and again after every failure, until the task is aborted.
+/// Subscribes, and retries after every failure, until the task is aborted.
 pub async fn run(core: Arc<Core>, index: usize) {
     let Some(collector) = core.config.collectors.get(index).cloned() else {
         return;
@@ -104,7 +104,7 @@ async fn once(core: &Core, index: usize, collector: &CollectorConfig) -> Result<
         let Ok(next) = next else {
             return Err(format!("nothing came for {} s", SILENCE.as_secs()));
         };
-        // It had let us in: no credentials to explain.
+        // The collector had let us in, so credentials are not the cause.
         let next = next.map_err(|s| format!("{:?}: {}", s.code(), s.message()))?;
         let Some(update) = next else {
             return Ok(());
@@ -113,7 +113,7 @@ async fn once(core: &Core, index: usize, collector: &CollectorConfig) -> Result<
     }
 }
 
-/// Single packets out of a collector's memory.
+/// Reads single packets from a collector's memory.
 pub async fn read_packets(
     core: &Core,
     address: &str,

@@ -16,21 +16,20 @@ pub struct Switch {
     pub config: SwitchConfig,
     /// Its driver; writes nothing in a dry run.
     pub driver: Arc<dyn Southbound>,
-    /// One limit is changed or read at a time: what is read during a change would
-    /// overtake it.
+    /// Held while a limit is changed or read: a value read during a change would be outdated.
     pub(super) changing: tokio::sync::Mutex<()>,
-    /// Held while the loops of its links are given a tick.
+    /// Held while the loops of its links process a tick.
     pub(super) driven: tokio::sync::Mutex<()>,
-    /// Held while it is inspected.
+    /// Held while the switch is inspected.
     pub inspecting: tokio::sync::Mutex<()>,
 }
 
 /// State of a switch, as last seen.
 #[derive(Clone, Debug, Default)]
 pub struct SwitchState {
-    /// Connection and program, as the driver told last.
+    /// Connection and program, as last reported by the driver.
     pub health: Health,
-    /// The plan has been written since the switch came up.
+    /// Whether the plan has been written since the switch came up.
     pub provisioned: bool,
     /// Why provisioning failed last time.
     pub provision_problem: Option<String>,
@@ -38,18 +37,17 @@ pub struct SwitchState {
     pub limits: BTreeMap<LinkId, Limit>,
 }
 
-/// Result of a plan that the switch has taken.
+/// Result of writing a plan.
 pub struct PlanWritten {
     /// Result from the driver.
     pub done: Provisioned,
-    /// Outcomes of initial limits, which are to be recorded.
+    /// Outcomes of initial limits, to be recorded.
     pub outcomes: Vec<Change>,
-    /// Ports without their initial limit, and why: the audit log has not taken the
-    /// intent.
+    /// Ports without their initial limit, and why: the audit log did not take the intent.
     pub held_back: BTreeMap<u32, String>,
 }
 
-/// Drivers for the configured switches; they connect when first used.
+/// Creates the drivers for the configured switches; they connect when first used.
 pub fn connect(config: &Config) -> Result<BTreeMap<u32, Switch>, Error> {
     let now_unix_s = super::time::unix_s();
     let all = config.switches.iter().enumerate().map(|(i, s)| {
@@ -65,7 +63,7 @@ pub fn connect(config: &Config) -> Result<BTreeMap<u32, Switch>, Error> {
 }
 
 impl Switch {
-    /// A switch with its driver; in a dry run with one that cannot write.
+    /// Creates a switch with its driver; in a dry run the driver cannot write.
     pub fn new(config: SwitchConfig, driver: Arc<dyn Southbound>, dry_run: bool) -> Self {
         let driver: Arc<dyn Southbound> = match dry_run {
             true => Arc::new(DryRun::new(driver)),
@@ -104,7 +102,7 @@ impl Switch {
         for port in audit.open_initial_ports(self.config.node) {
             let found = match done.limits.get(&port) {
                 Some(limit) => *limit,
-                // It is not in the plan any more.
+                // The port is no longer in the plan.
                 None => match self.driver.read_limit(port).await {
                     Ok(limit) => limit,
                     Err(_) => continue,

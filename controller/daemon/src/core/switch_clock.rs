@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Time on a switch's clock, as well as the telemetry tells.
+//! Time on a switch's clock, as well as the telemetry tells it.
 
 use std::collections::VecDeque;
 use tidemark_control::Timestamp;
 use tidemark_proto::telemetry::ClockMapping;
 
-/// Watermarks count for so long, s.
+/// How long a watermark counts, s.
 const KEEP_S: f64 = 10.0;
-/// How much slower than the host's a clock may run without what it dates being
-/// taken for late: two crystals, and the host's clock being corrected.
+/// How much slower than the host's clock a switch's clock may run before its data counts as late:
+/// two crystals, and corrections of the host's clock.
 const DRIFT: f64 = 1e-3;
 
 /// The first watermark of another collector is late by less than this, s, unless the clock
 /// restarted meanwhile.
 const LATE_S: f64 = 10.0;
 
-/// The clock of one node, seen from here.
+/// The clock of one node, seen from this host.
 ///
-/// Watermarks arrive late by what the collector holds back; the least late of
-/// the last seconds counts. Where the collector publishes the Unix time of the
-/// switch's clock, that is used instead, since it has no such delay.
+/// Watermarks are late by what the collector holds back, so the least late one of the last seconds
+/// counts. If the collector publishes the Unix time of the switch's clock, that is used instead,
+/// because it has no such delay.
 #[derive(Debug, Default)]
 pub struct SwitchClock {
     /// Arrival and (switch time - monotonic time) of the last watermarks, ns.
     offsets: VecDeque<(Timestamp, i128)>,
-    /// The least late watermark ever, allowing for drift. What lags behind for
-    /// good is late by this one, not by those of the last seconds.
+    /// The least late watermark so far, allowing for drift. A permanent lag is measured against
+    /// this one, not against those of the last seconds.
     prompt: Option<(Timestamp, i128)>,
-    /// Its value from another collector, until this one tells the time.
+    /// Value of `prompt` from the previous collector, until the new one sends a watermark.
     before: Option<(Timestamp, i128)>,
     watermark_ns: u64,
     unix_offset_ns: Option<i128>,
 }
 
 impl SwitchClock {
-    /// Everything up to `time_ns` has arrived.
+    /// Notes that everything up to `time_ns` has arrived.
     pub fn watermark(&mut self, time_ns: u64, at: Timestamp) {
         let offset = i128::from(time_ns) - i128::from(at.monotonic_ns);
         if time_ns < self.watermark_ns {
@@ -61,9 +61,8 @@ impl SwitchClock {
         }
     }
 
-    /// Another collector tells the time from now on. While it was away the switch may
-    /// have restarted, and have come beyond what its clock showed before: how far this
-    /// one is ahead of the host's is not known any more.
+    /// Starts again with another collector. The switch may have restarted in between, and its clock
+    /// may be past its earlier value: its offset from the host's clock is no longer known.
     pub fn collector_restarted(&mut self) {
         *self = Self {
             watermark_ns: self.watermark_ns,
@@ -72,15 +71,15 @@ impl SwitchClock {
         };
     }
 
-    /// Whether a watermark of `time_ns` says that the clock restarted while no collector
-    /// told the time: it is behind what another one said of it, although beyond what it
-    /// showed then.
+    /// Whether a watermark of `time_ns` shows that the clock restarted between two collectors: it
+    /// is behind the previous collector's clock, although it may be past the last watermark from
+    /// that collector.
     pub fn restarted_meanwhile(&self, time_ns: u64, at: Timestamp) -> bool {
         let offset = i128::from(time_ns) - i128::from(at.monotonic_ns);
         offset_now(self.before, at).is_some_and(|o| offset + ((LATE_S * 1e9) as i128) < o)
     }
 
-    /// The collector's idea of the Unix time.
+    /// Takes the collector's mapping to Unix time.
     pub fn mapping(&mut self, m: &ClockMapping) {
         if m.unix_ns_at_reference > 0 {
             let offset = i128::from(m.reference_ns) - i128::from(m.unix_ns_at_reference);
@@ -88,28 +87,27 @@ impl SwitchClock {
         }
     }
 
-    /// Offset of the least late watermark ever, as slow as the clock may have been
-    /// since then, ns.
+    /// Returns the offset of the least late watermark so far, minus the largest drift since then,
+    /// ns.
     fn prompt_offset(&self, at: Timestamp) -> Option<i128> {
         offset_now(self.prompt, at)
     }
 
-    /// Time since the clock showed `time_ns`, s, told by the least late watermark
-    /// ever; `None` before the first. What lagged behind from the start looks
-    /// prompt.
+    /// Returns the time since the clock showed `time_ns`, s, by the least late watermark so far;
+    /// `None` before the first. A lag that was there from the start is not noticed.
     pub fn age_s(&self, time_ns: u64, at: Timestamp) -> Option<f64> {
         let now_ns = self.prompt_offset(at)? + i128::from(at.monotonic_ns);
         let age_ns = now_ns - i128::from(time_ns);
         Some(age_ns.max(0) as f64 / 1e9)
     }
 
-    /// Everything up to this time has arrived.
+    /// Returns the time up to which everything has arrived.
     pub fn watermark_ns(&self) -> u64 {
         self.watermark_ns
     }
 
-    /// Now on the switch's clock; never before the watermark, and at most a
-    /// few seconds after it.
+    /// Returns the current time on the switch's clock: not before the watermark, and at most a few
+    /// seconds after it.
     pub fn now_ns(&self, at: Timestamp) -> u64 {
         let Some(&(_, offset)) = self.offsets.front() else {
             return self.watermark_ns;
@@ -118,7 +116,7 @@ impl SwitchClock {
         let now = match self.unix_offset_ns {
             Some(o) => {
                 let by_unix = i128::from(at.unix_ms) * 1_000_000 + o;
-                // Another machine's clock may be off: believe it only near.
+                // Another machine's clock may be wrong: it is used only if it is close.
                 let ahead = by_unix - by_watermarks;
                 if (0..3_000_000_000).contains(&ahead) {
                     by_unix
@@ -132,7 +130,7 @@ impl SwitchClock {
     }
 }
 
-/// An offset of then, as slow as the clock may have been since, ns.
+/// Returns an earlier offset minus the largest drift since then, ns.
 fn offset_now(then: Option<(Timestamp, i128)>, at: Timestamp) -> Option<i128> {
     let (then, offset) = then?;
     Some(offset - (at.since_s(then) * DRIFT * 1e9) as i128)
@@ -193,8 +191,8 @@ mod tests {
         assert!(age_s < 0.5, "{age_s}");
     }
 
-    /// The switch restarted while the collector was away, and what it shows is later than
-    /// before: its reports looked 2 s old from then on.
+    /// The switch restarted while the collector was away, and its clock is past its earlier value:
+    /// its reports looked 2 s old from then on.
     #[test]
     fn a_new_collector_tells_the_time_anew() {
         let mut c = SwitchClock::default();
@@ -213,7 +211,7 @@ mod tests {
         let second = 1_000_000_000;
         let mut c = SwitchClock::default();
         c.watermark(30 * second, at(30_000, 0));
-        // While one collector tells the time, what is late is late.
+        // From the same collector, a late watermark is only late.
         assert!(!c.restarted_meanwhile(31 * second, at(60_000, 0)));
         c.collector_restarted();
         c.collector_restarted();

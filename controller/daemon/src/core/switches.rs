@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keeps the switches provisioned and knows the limits in force.
+//! Keeps the switches provisioned, and the limits in force known.
 
 use super::Core;
 use super::switch::{PlanWritten, Switch, SwitchState};
@@ -31,12 +31,12 @@ impl Core {
     }
 }
 
-/// Looks at a switch once, as [`run`] does again and again.
+/// Polls a switch once; [`run`] does so repeatedly.
 pub async fn poll(core: &Core, switch: &Switch) {
     let node = switch.config.node;
     let mut health = switch.driver.health().await;
     let was = core.switch_state(node).unwrap_or_default();
-    // Gone, or up again without our program: everything has to be written.
+    // Gone, or up again without our program: everything must be written.
     let lost = !health.connected || !health.program_loaded;
     if lost {
         core.update_switch(node, |s| s.provisioned = false);
@@ -60,8 +60,8 @@ pub async fn poll(core: &Core, switch: &Switch) {
     }
 }
 
-/// Writes the plan, and after it what the loops had set. Returns whether it is written.
-/// `was`: what was known before; `lost`: the switch has nothing of it.
+/// Writes the plan, and then the limits that the loops had set. Returns whether the plan is
+/// written. `was`: the state before; `lost`: the switch has lost everything.
 async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) -> bool {
     let node = switch.config.node;
     let unix_ms = || core.now().unix_ms;
@@ -71,7 +71,7 @@ async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) 
     match written {
         Ok(written) => {
             let (done, problem) = written.map_or_else(Default::default, |w| told(core, w));
-            // It is tried again and again; once is told.
+            // This is retried repeatedly, but logged once.
             let waits_still = problem.is_some() && problem == was.provision_problem;
             match &problem {
                 Some(text) if !waits_still => tracing::error!(node, "switch: {text}"),
@@ -91,7 +91,7 @@ async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) 
                     .extend(limits.map(|(&port, &limit)| (LinkId::new(node, port, 0), limit)));
             });
             let pushes = switch.config.driver.kind().pushes_program;
-            // If nothing is pushed, only the limits themselves tell.
+            // If no program is pushed, only the limits tell whether they were lost.
             if done.pushed || !(pushes || waits_still) {
                 restore(core, node, done.pushed).await;
             }
@@ -102,7 +102,7 @@ async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) 
             let lost_now = lost && was.health.program_loaded;
             if lost_now || was.provision_problem.as_ref() != Some(&text) {
                 tracing::info!(node, "switch: {text}");
-                // It records what would be restored.
+                // This records what would be restored.
                 restore(core, node, lost).await;
             }
             core.update_switch(node, |s| s.provision_problem = Some(text));
@@ -119,8 +119,8 @@ async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) 
     }
 }
 
-/// Records what became of the initial limits; what the driver did, and why some of
-/// them are not written.
+/// Records the outcomes of the initial limits. Returns what the driver did, and why some of the
+/// limits are not written.
 fn told(core: &Core, written: PlanWritten) -> (Provisioned, Option<String>) {
     for change in written.outcomes {
         core.record(change);
@@ -135,7 +135,7 @@ async fn read_limits(core: &Core, switch: &Switch) {
     let node = switch.config.node;
     let mut links = core.known_links();
     links.extend(core.switch_state(node).unwrap_or_default().limits.keys());
-    // Of these a former run knew: is the switch as it was left?
+    // Links of an earlier run: is the switch as that run left it?
     links.extend(core.read(|s| s.links.keys().copied().collect::<Vec<_>>()));
     links.retain(|l| l.node_id == node);
     links.sort_unstable();
@@ -155,17 +155,17 @@ async fn read_limits(core: &Core, switch: &Switch) {
                 s.limits.remove(&link);
             }
         });
-        // A switch that is not provisioned does not hold the limits that it was told.
+        // A switch that is not provisioned does not hold the limits that it was given.
         if let Some(limit) = found.filter(|_| ours) {
             core.drive(link, Input::Found(limit), Some(changing)).await;
         }
     }
 }
 
-/// Gives the switch back the limits that we set: all of them when it has lost
-/// everything, else those of which nothing is left.
+/// Gives the switch back the limits that we set: all of them if it has lost everything, otherwise
+/// those that are missing.
 ///
-/// Links without a limit of ours are told as well.
+/// The loops of links without a limit of ours are informed as well.
 async fn restore(core: &Core, node: u32, everything: bool) {
     let links: Vec<LinkId> = core.read(|s| {
         let of_node = s.links.keys().filter(|id| id.node_id == node);

@@ -10,12 +10,12 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Unix time, s.
+/// Returns the Unix time, s.
 pub fn unix_s() -> u64 {
     now().unix_ms / 1000
 }
 
-/// Now.
+/// Returns the current time.
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let unix_ms = since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX));

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Turns of the links where one second does not suffice to estimate all of them.
+//! Schedules the links' estimates if one second does not suffice for all of them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tidemark_control::LinkControl;
 use tidemark_estimators::LinkId;
 
-/// A pass over the links that takes longer makes the turns fewer. So many passes in a row that would
-/// take less than [`ROOMY`] with a turn more give each link one more.
+/// A longer pass makes links wait longer for their turn. After [`PASSES`] passes in a row that
+/// would take less than [`ROOMY`] with turns a second shorter, turns become a second shorter.
 const LONG: Duration = Duration::from_millis(800);
 const ROOMY: Duration = Duration::from_millis(700);
 const PASSES: u32 = 3;
-/// Each link has its turn within so many seconds, however long a pass takes.
+/// Maximum time between two turns of a link, s, however long a pass takes.
 const MOST_S: u32 = 10;
 
-/// A link is estimated every `every_s` seconds; one that is under control, every second.
+/// Schedule in which a link is estimated every `every_s` seconds; under control, every second.
 #[derive(Debug)]
 pub struct Turns {
     every_s: AtomicU32,
@@ -38,17 +38,17 @@ impl Turns {
         self.every_s.load(Ordering::Relaxed)
     }
 
-    /// True if this pass estimates the link.
+    /// Whether this pass estimates the link.
     pub(super) fn is_due(&self, id: LinkId, link: Option<&LinkControl>) -> bool {
         is_turn(id, self.second.load(Ordering::Relaxed), self.every_s())
             || link.is_none_or(|l| l.is_in_use() || l.estimate().is_none())
     }
 
-    /// A pass ended and took so long.
+    /// Notes that a pass ended, and how long it took.
     pub(super) fn ended(&self, took: Duration) {
         self.second.fetch_add(1, Ordering::Relaxed);
         let every_s = self.every_s();
-        // Turns that a pass over all links takes, as far as this part of them tells.
+        // Number of turns that a pass over all links needs, extrapolated from this part.
         let needed = (took.as_secs_f64() * f64::from(every_s) / LONG.as_secs_f64()).ceil();
         let is_roomy = every_s > 1 && took * every_s / (every_s - 1) < ROOMY;
         let roomy = u32::from(is_roomy) * (self.roomy.load(Ordering::Relaxed) + 1);
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(turns.every_s(), MOST_S);
     }
 
-    /// As when the past of a collector has been taken, and passes are short again.
+    /// For example after a collector's backlog has been processed, and passes are short again.
     #[test]
     fn each_link_has_every_second_again_where_that_suffices() {
         let turns = Turns::default();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The declarations: every metric with its name, its help text and its value.
+//! Declares every metric: its name, its help text and its value.
 
 use super::snapshot::{AuditSample, CollectorSample, LinkSample};
 use daemon_kit::metric_table;
@@ -15,7 +15,7 @@ fn of_bytes(l: &LinkSample, bytes: impl Fn(&Verdict) -> Option<u64>) -> Option<f
     bytes(l.verdict.as_deref()?).map(|b| b as f64)
 }
 
-/// A value of the estimate.
+/// Reads a value of the estimate.
 macro_rules! estimated {
     (|$e:ident| $value:expr) => {
         |l: &LinkSample| {
@@ -26,9 +26,9 @@ macro_rules! estimated {
 }
 
 pub(super) const LINK: &[(MetricDoc, OfLink)] = metric_table! {
-    gauge utilisation_ratio "Bytes that left over capacity, in the window":
+    gauge utilisation_ratio "Share of the capacity used by bytes that left, in the window":
         estimated!(|e| e.utilisation.mean);
-    gauge loss_ratio "Drops over arrivals, in the window": estimated!(|e| e.loss_rate);
+    gauge loss_ratio "Share of arrivals that were dropped, in the window": estimated!(|e| e.loss_rate);
     gauge delay_p99_seconds "Queueing delay, 99th percentile of the window":
         estimated!(|e| e.delay_ms.p99.map(|v| v / 1e3));
     gauge occupancy_p99_bytes "Occupancy met by arrivals, 99th percentile of the window":
@@ -57,17 +57,17 @@ pub(super) const LINK: &[(MetricDoc, OfLink)] = metric_table! {
         |l| l.verdict.as_ref()?.chance;
     gauge buffer_verdict "1: the buffer is too big; 0: fine; -1: too small; absent: cannot say":
         |l| l.verdict.as_ref()?.answer.sign();
-    gauge target_utilisation_ratio "Smallest utilisation that is wanted":
+    gauge target_utilisation_ratio "Target: minimum utilisation":
         |l| Some(l.targets.utilisation).filter(|&u| u > 0.0);
-    gauge target_loss_ratio "Largest loss rate that is wanted": |l| l.targets.loss_rate;
-    gauge target_delay_seconds "Largest queueing delay that is wanted":
+    gauge target_loss_ratio "Target: maximum loss rate": |l| l.targets.loss_rate;
+    gauge target_delay_seconds "Target: maximum queueing delay":
         |l| l.targets.delay_ms.map(|d| d / 1e3);
     gauge report_age_seconds "Age of the link's newest report": |l| l.report_age_s;
 };
 
 pub(super) const LINK_INFO: MetricDoc = MetricDoc::info(
     "link_info",
-    "Names of the link's node and port; empty where the collector has none",
+    "Names of the link's node and port; empty if the collector has none",
 )
 .labels(&["node", "port", "queue", "node_name", "port_name"]);
 
@@ -87,21 +87,21 @@ pub(super) const LIMIT_CHANGES: MetricDoc =
 
 pub(super) const AUTO_MODE: MetricDoc = MetricDoc::gauge(
     "auto_mode",
-    "1 while advice is followed without being asked",
+    "1 while advice is applied without being asked for",
 );
 
 pub(super) const AUDIT: &[(MetricDoc, OfAudit)] = metric_table! {
-    counter audit_records_not_written "Records of the audit log that its file has not taken":
+    counter audit_records_not_written "Audit records that could not be written to the log file":
         |a| a.not_written;
-    counter audit_records_stored "Records of the audit log that ClickHouse has taken": |a| a.stored;
-    counter audit_records_rejected "Lines of the audit log that are no record, or that ClickHouse cannot read":
+    counter audit_records_stored "Audit records stored in ClickHouse": |a| a.stored;
+    counter audit_records_rejected "Lines of the audit log that are not records, or that ClickHouse cannot read":
         |a| a.rejected;
     counter audit_store_retries "Failed attempts to store records in ClickHouse": |a| a.retries;
-    gauge audit_waiting_bytes "Bytes of the audit log that ClickHouse has not taken yet":
+    gauge audit_waiting_bytes "Bytes of the audit log that are not in ClickHouse yet":
         |a| a.waiting_bytes;
 };
 
-/// Every metric, for the documents.
+/// Returns every metric, for the documentation.
 pub fn docs() -> Vec<MetricDoc> {
     let of_link = LINK
         .iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A snapshot as Prometheus reads it.
+//! Exports a snapshot to Prometheus.
 
 use super::declared::{AUDIT, AUTO_MODE, COLLECTOR, LIMIT_CHANGES, LINK, LINK_INFO, SWITCH_READY};
 use super::snapshot::Snapshot;
@@ -11,11 +11,11 @@ use std::fmt;
 use tidemark_control::Outcome;
 use tidemark_proto::ShownPort;
 
-/// Everything there is at one moment.
+/// All values at one moment.
 #[derive(Debug)]
 pub(super) struct Exporter {
     pub snapshot: Snapshot,
-    /// In the order of [`Outcome::ALL`].
+    /// Limit changes by outcome, in the order of [`Outcome::ALL`].
     pub changes: [u64; Outcome::ALL.len()],
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `tidemark_controller_*` for Prometheus. Each metric is declared once: its
-//! name, its help text and where in a [`Snapshot`] its value comes from.
+//! `tidemark_controller_*` for Prometheus. Each metric is declared once: its name, its help text,
+//! and how to read its value from a [`Snapshot`].
 
 mod declared;
 mod exporter;
@@ -14,10 +14,10 @@ use exporter::Exporter;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidemark_control::Outcome;
 
-/// Counters of the metrics alone, and the text of all metrics.
+/// Counters that only the metrics need, and the text of all metrics.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// In the order of [`Outcome::ALL`].
+    /// Limit changes by outcome, in the order of [`Outcome::ALL`].
     changes: [AtomicU64; Outcome::ALL.len()],
 }
 
@@ -30,7 +30,7 @@ impl Metrics {
         }
     }
 
-    /// The text that Prometheus reads. What has no value in the snapshot is not there: a
+    /// Encodes all metrics for Prometheus. A value that is missing from the snapshot is left out: a
     /// link that fell silent must not keep its last one.
     ///
     /// # Errors

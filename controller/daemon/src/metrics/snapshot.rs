@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Snapshot that the metrics are taken from.
+//! Snapshot from which the metrics are taken.
 
 use std::sync::Arc;
 use tidemark_advice::Verdict;
@@ -15,7 +15,7 @@ pub struct Snapshot {
     pub collectors: Vec<CollectorSample>,
     /// Nodes of the switches, and whether limits can be set there.
     pub switches: Vec<(u32, bool)>,
-    /// Whether advice is followed without being asked.
+    /// Whether advice is applied without being asked for.
     pub auto: bool,
     /// The audit log and its store.
     pub audit: AuditSample,
@@ -34,13 +34,13 @@ pub struct LinkSample {
     pub capacity_bps: Option<u64>,
     /// The limit in force; `None` when unlimited or not known.
     pub limit_bytes: Option<u64>,
-    /// The conclusion on its buffer; `None` before the first estimate.
+    /// The verdict on its buffer; `None` before the first estimate.
     pub verdict: Option<Arc<Verdict>>,
     /// The newest estimate; `None` before the first.
     pub estimate: Option<Arc<LinkEstimate>>,
-    /// Its own targets, else the default ones.
+    /// The link's own targets, or else the default ones.
     pub targets: Targets,
-    /// Age of the link's newest report.
+    /// Age of the link's newest report, s.
     pub report_age_s: Option<f64>,
 }
 
@@ -49,27 +49,27 @@ pub struct LinkSample {
 pub struct CollectorSample {
     /// gRPC address, as configured.
     pub address: String,
-    /// Its stream is open.
+    /// Whether its stream is open.
     pub connected: bool,
     /// Time since its last update, s; `None` before the first.
     pub age_s: Option<f64>,
     /// Updates received.
     pub updates: u64,
-    /// Updates missed, since the controller reads too slowly.
+    /// Updates missed because the controller read too slowly.
     pub updates_lost: u64,
 }
 
 /// The audit log and its store.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AuditSample {
-    /// Records that the file has not taken.
+    /// Records that the file did not take.
     pub not_written: u64,
-    /// Records that ClickHouse has taken.
+    /// Records stored in ClickHouse.
     pub stored: u64,
-    /// Lines that are no record, or that ClickHouse cannot read.
+    /// Lines that are not records, or that ClickHouse cannot read.
     pub rejected: u64,
     /// Failed attempts to store.
     pub retries: u64,
-    /// Bytes of the log that ClickHouse has not taken yet.
+    /// Bytes of the log that are not in ClickHouse yet.
     pub waiting_bytes: u64,
 }

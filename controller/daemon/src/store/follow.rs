@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads the audit log as it grows and sends what is new.
+//! Follows the audit log as it grows, and sends new records.
 
 use super::Stats;
 use super::progress::{Position, ProgressFile};
@@ -19,7 +19,7 @@ const TABLE: &str = "limit_changes";
 const POLL_EVERY: Duration = Duration::from_millis(500);
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// One log on its way into one server.
+/// Sends one log to one server.
 #[derive(Debug)]
 pub(crate) struct Follower {
     log: PathBuf,
@@ -31,7 +31,7 @@ pub(crate) struct Follower {
     stats: Arc<Stats>,
 }
 
-/// Why a pass does not reach the end of the log.
+/// Why a pass did not reach the end of the log.
 #[derive(Debug)]
 enum Trouble {
     Log(std::io::Error),
@@ -60,7 +60,7 @@ impl Follower {
         }
     }
 
-    /// Sends what is new until `end` is set, and once more then.
+    /// Sends new records until `end` is set, and once more after that.
     pub(crate) fn run(&mut self, end: &AtomicBool) {
         let mut pause = POLL_EVERY;
         let mut failing = false;
@@ -77,7 +77,7 @@ impl Follower {
                 Err(e) => {
                     self.stats.retries.fetch_add(1, Ordering::Relaxed);
                     if !failing {
-                        tracing::warn!("audit log: not stored for now, it waits in its file: {e}");
+                        tracing::warn!("audit log: not stored now; records wait in its file: {e}");
                     }
                     failing = true;
                     pause = (2 * pause).min(self.retry_max).max(POLL_EVERY);
@@ -129,7 +129,7 @@ impl Follower {
         let rows: Vec<Option<String>> = rows.collect();
         let good: Vec<&str> = rows.iter().flatten().map(String::as_str).collect();
         let refused = self.insert(&good)?;
-        // Counted once it is done with: a chunk may be sent several times.
+        // Counted only after success: a chunk may be sent several times.
         let no_record = rows.len() - good.len();
         let stored = good.len() - refused.len();
         let s = &self.stats;
@@ -148,14 +148,14 @@ impl Follower {
         Ok(())
     }
 
-    /// Inserts rows; returns what the server said of those that it cannot read.
+    /// Inserts rows; returns the server's errors about rows that it cannot read.
     fn insert(&self, rows: &[&str]) -> Result<Vec<CallError>, CallError> {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
         match self.client.insert_json(TABLE, &rows.join("\n")) {
             Ok(()) => Ok(Vec::new()),
-            // One of them is at fault: the others are stored without it.
+            // One of them is at fault: the other rows are stored without it.
             Err(e) if e.bad_data() && rows.len() > 1 => {
                 let each: Result<Vec<_>, _> = rows.iter().map(|r| self.insert(&[*r])).collect();
                 Ok(each?.into_iter().flatten().collect())
@@ -166,8 +166,8 @@ impl Follower {
     }
 }
 
-/// Whole lines from a position on, about [`CHUNK_BYTES`] of them; a line that is
-/// still being written is left for later.
+/// Reads whole lines from a position, about [`CHUNK_BYTES`] of them; a line that is still being
+/// written is left for later.
 fn lines_from(file: &mut File, at_bytes: u64) -> std::io::Result<Vec<u8>> {
     let mut limit = CHUNK_BYTES;
     loop {
@@ -179,7 +179,7 @@ fn lines_from(file: &mut File, at_bytes: u64) -> std::io::Result<Vec<u8>> {
             bytes.truncate(whole);
             return Ok(bytes);
         }
-        // A line longer than that: read on to its end.
+        // A longer line: read on to its end.
         limit *= 2;
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The audit log in ClickHouse, so that a dashboard can draw every limit change
-//! over what the collectors stored there.
+//! The audit log in ClickHouse, so that a dashboard can overlay every limit change on what the
+//! collectors stored there.
 //!
-//! The log's file is the queue. [`follow`] reads it from the position that
-//! [`progress`] keeps, [`row`] makes rows of its lines, and the position moves on
-//! only when the server has taken them. A record may wait for days and survives a
-//! restart of both ends. It may be sent twice; the table keeps one row per record.
+//! The log's file is the queue. [`follow`] reads it from the position that [`progress`] keeps,
+//! [`row`] turns its lines into rows, and the position advances only when the server has taken
+//! them. A record may wait for days and survives a restart of both ends. It may be sent twice; the
+//! table keeps one row per record.
 
 pub(crate) mod follow;
 mod progress;
@@ -25,20 +25,20 @@ pub(crate) struct Store {
     pub stats: Arc<Stats>,
     end: Arc<AtomicBool>,
     thread: Thread,
-    /// Its other end goes with the thread.
+    /// Disconnected when the thread ends.
     ended: Receiver<()>,
 }
 
 /// Counters of the store.
 #[derive(Debug, Default)]
 pub struct Stats {
-    /// Records that the server has taken.
+    /// Records stored on the server.
     pub stored: AtomicU64,
     /// Lines of the log that are not records, or that the server cannot read.
     pub rejected: AtomicU64,
-    /// Attempts that failed.
+    /// Failed attempts.
     pub retries: AtomicU64,
-    /// Bytes of the log that the server has not taken yet.
+    /// Bytes of the log that are not on the server yet.
     pub waiting_bytes: AtomicU64,
 }
 
@@ -70,7 +70,7 @@ impl Store {
         }))
     }
 
-    /// Sends what is there, once, within this time; the rest waits in the log for the
+    /// Sends the rest of the log once, within this time; whatever remains waits in the log for the
     /// next start.
     pub(crate) fn finish(self, within: Duration) {
         self.end.store(true, Ordering::Release);

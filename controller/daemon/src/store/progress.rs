@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How much of the audit log the server has: a small file next to it.
+//! How much of the audit log the server has: a small file next to the log.
 
 use durable_fs::SharedDisk;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Position in one file, known by its inode: another file of the same name is
-/// read from its beginning.
+/// Position in one file, identified by its inode: another file of the same name is read from its
+/// beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Position {
@@ -36,11 +36,11 @@ impl ProgressFile {
         }
     }
 
-    /// The position stored last; the beginning where there is no file, or it makes no
-    /// sense. Records may then be sent again; the table keeps one row of each.
+    /// Returns the position stored last, or the beginning if there is no file or it is invalid.
+    /// Records may then be sent again; the table keeps one row of each.
     ///
     /// # Errors
-    /// A file that cannot be read: it is asked again, not sent again.
+    /// The file cannot be read: reading is retried, and nothing is sent again.
     pub(super) fn load(&self) -> std::io::Result<Position> {
         match self.disk.read(&self.path) {
             Ok(text) => Ok(serde_json::from_slice(&text).unwrap_or_default()),
@@ -64,7 +64,7 @@ mod tests {
     use std::sync::Arc;
     use test_support::disk::{Model, PowerCut, SimDisk, Store, seeds};
 
-    /// Runs of each model.
+    /// Number of runs of each model.
     const SEEDS: u64 = 300;
 
     /// Positions that grow, as the server takes the log.
@@ -81,7 +81,7 @@ mod tests {
             let disk = Arc::new(disk.clone());
             let file = ProgressFile::on(disk, Path::new("/log/audit.jsonl"));
             let at = file.load().map_err(|e| e.to_string())?.bytes;
-            // Behind it, records are sent again for nothing; beyond it, some never are.
+            // Behind it, records are sent again for nothing; beyond it, some are never sent.
             assert!(
                 (self.saved_bytes..=self.tried_bytes).contains(&at),
                 "{at}: {} was saved",

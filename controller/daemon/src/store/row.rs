@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A record of the audit log as a row of `limit_changes`. The row has the columns of
+//! Converts a record of the audit log to a row of `limit_changes`. The row has the columns of
 //! `contract/columns.toml`.
 
 use tidemark_advice::Prediction;
@@ -8,8 +8,7 @@ use tidemark_rules::Observed;
 
 include!("generated/rows.rs");
 
-/// The row of one line of the log, as a line of JSON; `None` when the line is no
-/// record.
+/// Converts one line of the log to a row, as a line of JSON; `None` if the line is not a record.
 pub(super) fn row(controller: &str, line: &str) -> Option<String> {
     let change: Change = serde_json::from_str(line).ok()?;
     let expected = |f: fn(&Prediction) -> f64| change.expected.as_ref().map(f);

@@ -23,7 +23,7 @@ fn in_force(lab: &Lab) -> u64 {
     lab.switch.limits.lock().unwrap()[&PORT].bytes().unwrap()
 }
 
-/// The limit in force serves by the default targets; 160 kB are asked for by these.
+/// The limit in force meets the default targets; these ask for 160 kB.
 fn asks_for_less(c: &mut Config) {
     c.targets.delay_ms = Some(12.8);
 }
@@ -37,7 +37,7 @@ async fn outcomes(lab: &Lab) -> Vec<(String, String)> {
         .collect()
 }
 
-/// All that happened is that confirmed advice was taken back.
+/// Asserts that nothing happened except that confirmed advice was rolled back.
 async fn assert_rolled_back(lab: &Lab) {
     let seen = outcomes(lab).await;
     let seen: Vec<_> = seen.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
@@ -128,7 +128,7 @@ async fn threshold_and_limit_are_told_apart() {
         json!({"action": "mark_ce", "threshold_bytes": 80_000, "limit_bytes": null})
     );
     for (body, field, says) in [
-        // The body of a client of the one value: not taken for the other.
+        // A client that knows only one value: its value is not taken for the other one.
         (
             json!({"bytes": 80_000, "action": "mark_ce"}),
             "threshold_bytes",
@@ -303,8 +303,7 @@ async fn auto_rests_after_a_failure() {
     assert_eq!(outcomes(&lab).await, [("auto".into(), "failed".into())]);
 }
 
-/// A smaller limit that wins little is no reason to leave one that serves; a
-/// target that is missed is.
+/// A smaller limit that gains little is no reason to leave a limit that serves; a missed target is.
 #[tokio::test]
 async fn auto_leaves_a_limit_that_serves() {
     // About half of the limit would serve.
@@ -332,7 +331,7 @@ async fn auto_does_not_go_back_to_a_limit_that_failed() {
         c.control.deadband = 0.02;
         c.control.min_change_interval_s = 0.0;
         c.control.rollback_hold_s = f64::from(hold_s);
-        // The host's clock leaps and the switch's does not.
+        // The host's clock leaps, but the switch's does not.
         c.control.max_telemetry_age_s = 2.0 * f64::from(hold_s);
         asks_for_less(c);
     });
@@ -360,7 +359,7 @@ async fn auto_does_not_go_back_to_a_limit_that_failed() {
     assert_eq!(in_force(&lab), between, "{failed}");
 }
 
-/// Reports that come, but late: the connection is as good as ever.
+/// Reports arrive, but late: the connection is as good as ever.
 #[tokio::test]
 async fn a_backlog_is_stale() {
     let mut lab = Lab::new(|c| c.control.mode = Mode::Confirm);
@@ -407,7 +406,7 @@ async fn dry_run_writes_nothing() {
     assert_eq!(outcomes(&lab).await[0], ("auto".into(), "dry_run".into()));
 }
 
-/// Neither the plan, nor a limit, nor reports, nor what a switch lost.
+/// Writes neither the plan, nor a limit, nor report settings, nor what a switch lost.
 #[tokio::test]
 async fn a_dry_run_cannot_write_in_any_way() {
     let dir = tempfile::tempdir().unwrap();
@@ -522,8 +521,8 @@ async fn look(lab: &Lab) {
     tidemark_controller::core::switches::poll(&lab.core, &lab.core.switches[&10]).await;
 }
 
-/// The controller was killed between the record of its intent and that of the
-/// outcome; the switch tells what became of it.
+/// The controller was killed between the records of its intent and of the outcome; the switch tells
+/// what became of the write.
 #[tokio::test]
 async fn a_write_that_was_cut_short_is_resolved() {
     for (held, outcome, ours) in [(80_000, "set", 80_000), (90_000, "failed", 90_000)] {
@@ -677,7 +676,7 @@ async fn a_restarted_switch_clock_starts_everything_anew() {
         outcomes(&lab).await.last().unwrap(),
         &("trial".into(), "unclear".into())
     );
-    // Its phase cannot be told any more, and says so.
+    // Its phase can no longer be estimated, and says so.
     lab.post("/phases", json!({"name": "cut", "action": "end"}))
         .await;
     lab.pass(2).await;
@@ -804,7 +803,7 @@ async fn a_change_is_judged_after_a_restart_of_the_controller() {
     lab.switch.limits.lock().unwrap().insert(PORT, limit);
     lab.obey();
     lab.traffic.drops_per_flow = 300;
-    // Its telemetry has yet to come.
+    // Its telemetry has yet to arrive.
     tidemark_controller::core::tick::once(&lab.core).await;
     lab.pass(1).await;
     let (_, link) = lab.get("/links/10/5").await;

@@ -19,7 +19,7 @@ use tidemark_southbound::{
     SwitchReader,
 };
 
-/// Before the other one in every order.
+/// Sorts before the other node.
 const HUNG: u32 = NODE - 1;
 
 #[derive(Default)]
@@ -127,12 +127,12 @@ async fn a_switch_that_never_answers_delays_no_other() {
         tokio::spawn(switches::run(Arc::clone(&core), HUNG)),
         tokio::spawn(switches::run(Arc::clone(&core), NODE)),
     ];
-    // The limit of the one is asked for and never told; that of the other moves.
+    // The limit of the hung switch is never answered; that of the other one moves.
     let moved = async {
         let (begun, before_ns) = (Instant::now(), traffic.now_ns());
         let in_force = || good.limits.lock().unwrap()[&PORT];
         while in_force() == limit || hung.limits_asked.load(Ordering::Relaxed) == 0 {
-            // A busy machine sleeps for longer: the switches' clocks keep up all the same.
+            // A busy machine sleeps longer: the switches' clocks keep up all the same.
             while u128::from(traffic.now_ns() - before_ns) < begun.elapsed().as_nanos() {
                 let update = doubled(traffic.next_update());
                 core.take(0, &update);
@@ -143,7 +143,7 @@ async fn a_switch_that_never_answers_delays_no_other() {
     tokio::time::timeout(Duration::from_secs(120), moved)
         .await
         .expect("the limit of the switch that answers is set");
-    // Its links wait, and ticks do not gather behind them.
+    // Its links wait, and ticks do not pile up behind them.
     let asked = hung.limits_asked.load(Ordering::Relaxed);
     let mut events = core.events.subscribe();
     for _ in 0..3 {

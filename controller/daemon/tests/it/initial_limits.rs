@@ -98,7 +98,7 @@ async fn without_an_answer_the_intent_stays_open() {
     assert_eq!(told["error"], "the switch holds drop_tail 7000 bytes");
 }
 
-/// A provisioned limit of a former run is not a limit to restore.
+/// A limit that an earlier run provisioned is not a limit to restore.
 #[tokio::test]
 async fn a_restarted_controller_takes_the_limit_of_its_configuration() {
     let dir = tempfile::tempdir().unwrap();

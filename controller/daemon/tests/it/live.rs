@@ -77,14 +77,14 @@ impl Telemetry for Collector {
     }
 }
 
-/// An address that is bound now and again: its port is below those that the system hands out, so
-/// that nobody else is given it meanwhile.
+/// An address to bind repeatedly: its port is below those that the system assigns, so that nobody
+/// else gets it in between.
 fn own_address() -> SocketAddr {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     const LOWEST: u32 = 10_000;
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap();
     let handed_out: u32 = range.split_whitespace().next().unwrap().parse().unwrap();
-    // Any port, if the system hands out all of them.
+    // Any port, if the system assigns all of them.
     let end = if handed_out > LOWEST {
         handed_out
     } else {
@@ -100,7 +100,7 @@ fn own_address() -> SocketAddr {
     }
 }
 
-/// A collector in a runtime of its own; dropping the runtime is killing it.
+/// A collector in its own runtime; dropping the runtime kills it.
 fn collector(address: SocketAddr, instance: &str) -> (Runtime, SocketAddr) {
     guarded(address, instance, None, None)
 }
@@ -357,7 +357,7 @@ fn events_packets_and_command_line() {
     assert_eq!(out.status.code(), Some(2), "a token is no argument");
 }
 
-/// Exit code, and the worst verdict of the checks that begin so.
+/// Returns the exit code, and a function for the worst verdict of the checks with a prefix.
 fn doctor(config: &Path) -> (i32, impl Fn(&str) -> String) {
     let out = program()
         .args(["doctor", "--json", "--seconds", "3", "--config"])
@@ -399,7 +399,7 @@ fn the_doctor_says_what_is_wrong_and_leaves_nothing_behind() {
     let files = std::fs::read_dir(dir.path()).unwrap().count();
     assert_eq!(files, 1, "only its configuration");
 
-    // Of a controller that runs it asks that one.
+    // If a controller runs the configuration, `doctor` asks it.
     let controller = Controller::start_with(&[
         "--collector",
         &address.to_string(),
@@ -423,7 +423,7 @@ fn the_doctor_says_what_is_wrong_and_leaves_nothing_behind() {
     assert_eq!((code, verdict("configuration")), (1, "problem".into()));
 }
 
-/// Requests that are never finished: from one address they take some places, and not for long.
+/// Unfinished requests from one address take a limited number of places, for a limited time.
 #[tokio::test]
 async fn half_requests_leave_places_for_others_and_are_let_go() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `analyze` on a capture says what a phase of the live run said.
+//! `analyze` on a capture gives the results that a phase of the live run gave.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use crate::common;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every field of every answer is in the OpenAPI document, and the other way
-//! round.
+//! Every field of every answer is in the OpenAPI document, and vice versa.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use crate::common;
@@ -133,7 +132,7 @@ async fn answers_are_as_documented() {
     }
     lab.pass(3).await;
     for (path, item) in doc["paths"].as_object().unwrap() {
-        // A stream, this document, and what only a collector can answer.
+        // A stream, this document, and answers that only a collector can give.
         let elsewhere = [
             "/events",
             "/openapi.json",
@@ -159,7 +158,7 @@ async fn answers_are_as_documented() {
     assert_eq!(done, 29);
 }
 
-/// Every schema below `schema` that says no more than "object" or "array".
+/// Returns every schema below `schema` that says no more than "object" or "array".
 fn vague(schema: &Value, at: &str) -> Vec<String> {
     let mut found = Vec::new();
     let has = |keys: &[&str]| keys.iter().any(|k| schema.get(k).is_some());

@@ -19,7 +19,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 use tower::ServiceExt as _;
 
-/// Only a failure waits this long.
+/// Only a failing test waits this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn warm() -> Lab {
@@ -159,7 +159,7 @@ async fn windows_and_estimates_over_time() {
     assert_eq!(last["time_ns"].as_array().unwrap().len(), 2);
 }
 
-/// The first `update` of a stream of events, while a second passes.
+/// Returns the first `update` of a stream of events, while a second passes.
 async fn update(lab: &mut Lab, query: &str) -> Value {
     let request = Request::get(format!("/api/v1/events{query}"));
     let request = request.body(Body::empty()).unwrap();
@@ -187,7 +187,7 @@ async fn a_listener_to_one_link_hears_the_others_in_brief() {
         one["links"][0]["advice"]["limit_bytes"]
     );
     assert!(brief.get("estimate").is_none());
-    // One that is not there yet.
+    // A link that does not exist yet.
     let none = update(&mut lab, "?node=10&port=77").await;
     assert_eq!(none["links"], json!([]));
     assert_eq!(none["others"].as_array().unwrap().len(), 1);
@@ -232,7 +232,7 @@ async fn events_are_compressed_and_each_is_sent_at_once() {
     let (mut received, mut plain) = (0, GzDecoder::new(Vec::new()));
     for second in 1..=3 {
         lab.pass(1).await;
-        // Before the next one is there: it would wait here for ever.
+        // Read before the next event is due, which would otherwise never come.
         while text(plain.get_ref()).matches("\n\n").count() < second {
             let frame = timeout(PATIENCE, answer.frame()).await;
             let data = frame.expect("it is not flushed").unwrap().unwrap();
@@ -276,7 +276,7 @@ async fn loss_is_unknown_where_no_report_can_tell_of_a_drop() {
         ];
         let untold = of_hops && drops_per_flow == 0;
         assert_eq!(drops.map(Value::is_null), [untold; 3], "{drops:?}");
-        // A step without a drop is not known either way, also where others have some.
+        // A step without a drop is unknown either way, even if other steps have drops.
         assert_eq!(series["drops"][0].is_null(), of_hops, "{series}");
         (
             loss,
@@ -289,7 +289,7 @@ async fn loss_is_unknown_where_no_report_can_tell_of_a_drop() {
     assert!(!verdict.to_string().contains("loss 0 %"), "{verdict}");
     let (loss, says, _) = link(false, 0).await;
     assert_eq!((loss, says), ([json!(0.0), json!(0.0)], false));
-    // One drop that is told: they can be.
+    // One reported drop shows that drops can be reported.
     let (loss, says, _) = link(true, 1).await;
     assert!(loss[1].as_f64().unwrap() > 0.0 && !says);
 }
@@ -511,7 +511,7 @@ async fn writing_needs_the_token() {
     assert_eq!(limit.bytes(), Some(250_000));
 }
 
-/// A queue that the driver has no limit for: nothing is written, and the error says why.
+/// A queue for which the driver has no limit: nothing is written, and the error says why.
 #[tokio::test]
 async fn a_limit_of_a_queue_that_has_none_is_refused() {
     let lab = warm().await;
@@ -609,7 +609,7 @@ async fn metrics_status_and_console() {
     );
 }
 
-/// A page that reaches the controller through a name of its own (DNS rebinding).
+/// A page that reaches the controller through a foreign host name (DNS rebinding).
 #[tokio::test]
 async fn a_foreign_name_is_refused_and_answers_forbid_to_frame_or_load() {
     let lab = warm().await;
@@ -628,7 +628,7 @@ async fn a_foreign_name_is_refused_and_answers_forbid_to_frame_or_load() {
     }
 }
 
-/// Made-up five-tuples are flows like others; the answers do not grow with them.
+/// Made-up five-tuples count as flows, but the answers do not grow with them.
 #[tokio::test]
 async fn an_answer_about_a_link_lists_a_bounded_number_of_flows() {
     let mut lab = warm().await;

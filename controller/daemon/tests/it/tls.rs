@@ -15,7 +15,7 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The key as a server takes it: a repository does not keep modes.
+/// The key with the mode that a server requires: a repository does not keep modes.
 fn private_key(dir: &Path) -> PathBuf {
     let key = dir.join("key.pem");
     test_support::write_private(&key, std::fs::read(fixture("key.pem")).unwrap());
@@ -63,7 +63,7 @@ fn text(out: &Output) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
 }
 
-/// The program with this configuration, and where it serves.
+/// Starts the program with this configuration; returns it with its URL.
 fn start(file: &Path) -> (Running, String) {
     let mut child = program()
         .args(["run", "--config"])

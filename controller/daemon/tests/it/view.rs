@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `view`: the program over real HTTP says of a bundled capture what `analyze` says,
-//! gives its packets from the files, and lets nobody change anything.
+//! `view`: over real HTTP, the program says of a bundled capture what `analyze` says, serves its
+//! packets from the files, and lets nobody change anything.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use serde_json::Value;
@@ -127,7 +127,7 @@ fn program() -> Command {
 }
 
 impl View {
-    /// Started, and the run read.
+    /// Starts the viewer, and waits until the run is read.
     fn of(path: &Path) -> Self {
         let mut child = program()
             .args(["view", path.to_str().unwrap(), "--listen", "127.0.0.1:0"])
@@ -249,7 +249,7 @@ fn a_run_is_shown_as_analyze_has_it() {
     let (_, advice) = view.get("/advice");
     assert_eq!(advice["advice"]["rules"], analyzed["rules"]);
 
-    // Over time: what the same span of the capture gives, at the capture's own times.
+    // Over time: the estimates of the same spans of the capture, at the capture's own times.
     let (_, history) = view.get("/links/10/1/estimates");
     let times = history["time_ns"].as_array().unwrap();
     assert!((25..=40).contains(&times.len()), "{}", times.len());
@@ -467,7 +467,7 @@ fn what_is_no_capture_is_refused() {
     assert!(said.contains("insecure"), "{said}");
 }
 
-/// Reads until all of `words` have come.
+/// Reads until all of `words` have appeared.
 fn read_until(out: &mut impl std::io::Read, words: &[&str]) -> String {
     let (mut all, mut some) = (Vec::new(), [0; 4096]);
     loop {
@@ -481,7 +481,7 @@ fn read_until(out: &mut impl std::io::Read, words: &[&str]) -> String {
     }
 }
 
-/// In a terminal of util-linux's `script`, which ends as the program does.
+/// Runs in a terminal of util-linux's `script`, which ends with the program.
 #[test]
 fn top_draws_it_in_a_terminal_and_refuses_to_without_one() {
     let dir = run_dir();
@@ -537,7 +537,7 @@ fn top_without_a_controller_ends_with_an_error() {
     );
 }
 
-/// The answer of `set` from a viewer, which sets nothing.
+/// Returns the answer of `set` from a viewer, which sets nothing.
 fn set(view: &View, arguments: &[&str]) -> String {
     let out = program()
         .args(["set", "--controller", &format!("http://{}", view.address)])

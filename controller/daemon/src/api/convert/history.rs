@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Estimates and windows over time as the columns that charts take.
+//! Converts estimates and windows over time to the columns that charts use.
 
 use crate::core::flow_windows::Answer;
 use crate::core::history::{Point, Range};
 use tidemark_api::{EstimateColumns, EstimateHistory, FlowWindows, Windows};
 use tidemark_estimators::LinkId;
 
-/// Columns of estimates.
+/// Converts estimates to columns.
 pub fn estimates(id: LinkId, points: &[Point]) -> EstimateHistory {
     let columns = |pick: fn(&Point) -> Option<Range>| {
         let ranges = || points.iter().map(pick);
@@ -31,7 +31,7 @@ pub fn estimates(id: LinkId, points: &[Point]) -> EstimateHistory {
     }
 }
 
-/// Columns of windows. `drops_untold`: no report can tell of one.
+/// Converts windows to columns. `drops_untold`: no report of the link can show a drop.
 pub fn windows(id: LinkId, answer: Answer, drops_untold: bool) -> Windows {
     let drops = |d: u32| (d > 0 || !drops_untold).then_some(d);
     let steps = &answer.steps;

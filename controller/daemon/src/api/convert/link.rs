@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One link as it is now.
+//! The current state of one link.
 
 use crate::core::feed::Feed;
 use crate::core::series::Point;
@@ -8,11 +8,11 @@ use tidemark_api::{LinkSummary, Recent, RecentDelay, RecentOccupancy, Steadiness
 use tidemark_control::Timestamp;
 use tidemark_estimators::{LinkEstimate, LinkId, foremost};
 
-/// Flows of a link in an answer; `/flows` has more.
+/// Maximum number of flows of a link in an answer; `/flows` returns more.
 const MAX_FLOWS: usize = 500;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A link; with the rules of its advice when `with_rules`.
+/// Returns the state of a link, with the rules of its advice if `with_rules`.
 pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
     let now = core.now();
     let max_age_s = core.config.control.max_telemetry_age_s;
@@ -25,7 +25,7 @@ pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
         link.limit = switch.and_then(|s| s.limits.get(&id).copied());
         (link, s.link_status(id))
     });
-    // A large estimate is copied while the state is free.
+    // A large estimate is copied after the lock on the state is released.
     if let Some(status) = status {
         link.estimate = status.estimate.as_deref().map(|e| LinkEstimate {
             flows: foremost(e.flows.clone(), MAX_FLOWS),
@@ -47,7 +47,7 @@ pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
     link
 }
 
-/// A link of which nothing is known but that it exists.
+/// Returns a link that is known only to exist.
 fn blank(state: &State, id: LinkId) -> tidemark_api::Link {
     tidemark_api::Link {
         node: id.node_id,
@@ -66,7 +66,7 @@ fn served_bps(state: &State, id: LinkId) -> Option<u64> {
     estimate.shares_port.then_some(estimate.capacity_bps)
 }
 
-/// A blank link with what its collector says of it.
+/// Fills a blank link with the data from its collector.
 fn telemetry(
     blank: tidemark_api::Link,
     feed: &Feed,
@@ -111,13 +111,13 @@ fn telemetry(
     }
 }
 
-/// Unix time of a time on a link's clock, ms.
+/// Converts a time on a link's clock to Unix time, ms.
 fn unix_ms_of(feed: &Feed, id: LinkId, now: Timestamp, time_ns: u64) -> i64 {
     let since_ms = (i128::from(feed.now_ns(id, now)) - i128::from(time_ns)) / 1_000_000;
     i64::try_from(i128::from(now.unix_ms) - since_ms).unwrap_or(i64::MAX)
 }
 
-/// The brief of a link.
+/// Returns the summary of a link.
 pub fn summary(core: &Core, id: LinkId) -> LinkSummary {
     let now = core.now();
     let max_age_s = core.config.control.max_telemetry_age_s;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From what the controller knows to the answers of its REST interface, where
-//! they have another shape.
+//! Converts the controller's types to those of its REST interface, if they differ.
 //!
-//! A domain type is taken apart completely, so that a field that is added there
-//! and forgotten here does not compile.
+//! A domain type is destructured completely, so that a field that is added there and forgotten here
+//! does not compile.
 
 mod history;
 mod link;

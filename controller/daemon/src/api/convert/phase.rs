@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Phases.
+//! Converts phases.
 
 use crate::core::phases::{Phase, PhaseLink, State};
 use tidemark_api::{PhaseJoin, PhaseProbe, PhaseReports, PhaseResult, PhaseState};
 use tidemark_estimators::LinkId;
 
-/// A phase; with its estimates when `with_results`.
+/// Converts a phase, with its estimates if `with_results`.
 pub fn phase(p: &Phase, with_results: bool) -> tidemark_api::Phase {
     let (candidates, matched) = (
         p.counted(|s| s.join_candidates),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The controller as a whole.
+//! Status of the controller as a whole.
 
 use crate::core::feed::Feed;
 use crate::core::switch::{Switch, SwitchState};
@@ -10,7 +10,7 @@ use tidemark_api::{
 use tidemark_control::{LinkControl, Timestamp};
 use tidemark_proto::telemetry::CollectorStatus;
 
-/// The state of the controller as a whole.
+/// Returns the status of the controller as a whole.
 pub fn status(core: &Core) -> Status {
     let now = core.now();
     let known = |s: &Switch| core.switch_state(s.config.node).unwrap_or_default();
@@ -122,8 +122,8 @@ fn switch(node: u32, switch: &Switch, state: &SwitchState) -> tidemark_api::Swit
     }
 }
 
-/// One type in the place of another with the same fields; a field that only the
-/// first has does not compile.
+/// Converts a struct to another one with the same fields; a field that only the first has does not
+/// compile.
 macro_rules! same_fields {
     ($value:expr, $from:path => $to:path { $($field:ident),* $(,)? }) => {{
         let $from { $($field),* } = $value;

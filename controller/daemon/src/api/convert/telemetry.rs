@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Telemetry as the columns that charts take.
+//! Converts telemetry to the columns that charts use.
 
 use crate::core::series::Point;
 use tidemark_api::Series;
 use tidemark_estimators::LinkId;
 
-/// Columns of `points` for a link of `capacity_bps` (0 = not known). `drops_untold`: no
-/// report can tell of one. `silent_ns`: how long its switch was silent between two times.
+/// Converts `points` of a link of `capacity_bps` (0 = unknown) to columns. `drops_untold`: no
+/// report can show a drop. `silent_ns`: how long the switch was silent between two times.
 pub fn series(
     id: LinkId,
     step_ns: u64,
@@ -24,7 +24,7 @@ pub fn series(
     };
     let mut next_ns = None;
     for p in points {
-        // A line would join what lies before and after the time without records.
+        // Otherwise a chart would draw a line across the time without records.
         if let Some(gap_ns) = next_ns.filter(|n| *n < p.start_ns) {
             push(&mut s, &Point::at(gap_ns), None);
         }
@@ -40,7 +40,7 @@ pub fn series(
     s
 }
 
-/// Adds a step, and what is known of its packets.
+/// Adds a step with its measured values and utilisation, or with gaps if `known` is `None`.
 fn push(s: &mut Series, step: &Point, known: Option<(Point, Option<f64>)>) {
     let p = known.map(|k| k.0);
     s.time_ns.push(step.start_ns);
@@ -115,7 +115,7 @@ mod tests {
             duration_ns: S,
             ..Point::at(second * S)
         };
-        // Silent from 1.5 s to 4.0 s; of 5 s and 6 s no record came.
+        // Silent from 1.5 s to 4.0 s; no record of 5 s and 6 s arrived.
         let points = [busy(0), busy(1), empty(2), empty(3), empty(4), busy(7)];
         let silent_ns = |from: u64, to: u64| {
             let (a, b) = (from.max(S + S / 2), to.min(4 * S));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `doctor`: checks the way from switch to advice. A running controller is asked; where
-//! none runs, one is started that cannot write.
+//! `doctor`: checks the chain from switch to advice. It asks the running controller or, if none
+//! runs, starts one that cannot write.
 
 mod survey;
 
@@ -21,14 +21,14 @@ pub(super) struct DoctorArgs {
     /// Configuration file (TOML).
     #[arg(long, env = "TIDEMARK_CONFIG")]
     config: PathBuf,
-    /// How long to wait for switches and telemetry where no controller runs, and to count
-    /// the drops of a Tofino's traffic manager, s.
+    /// Seconds to wait for switches and telemetry if no controller runs, and to count the drops of
+    /// a Tofino's traffic manager.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
-    /// Certificate to trust, PEM, where the controller listens with https.
+    /// Certificate to trust (PEM), if the controller listens with https.
     #[arg(long, env = "TIDEMARK_CA")]
     ca: Option<PathBuf>,
-    /// As JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -88,8 +88,8 @@ fn examine(config: Config, args: &DoctorArgs, found: &mut Vec<Finding>) {
     }
 }
 
-/// A controller of this configuration for a moment, that writes nowhere: no switch,
-/// no state, no log, no database.
+/// Runs a controller with this configuration for a moment. It writes nowhere: no switch, no state,
+/// no log, no database.
 fn look(mut config: Config, length: Duration) -> anyhow::Result<Vec<Finding>> {
     config.control.dry_run = true;
     config.control.audit = None;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Asks a controller for everything that is judged.
+//! Asks a controller for everything that `doctor` judges.
 
 use crate::cli::http::{self, At};
 use daemon_kit::doctor::Finding;
@@ -7,19 +7,19 @@ use std::time::Duration;
 use tidemark_api::operations::{GetFindings, GetInspection, GetSeries, GetStatus};
 use tidemark_api::{Inspection, LinkPath, NodePath, Nothing, SeriesQuery, Status};
 
-/// Of the drops of the hardware at least this share is to be reported: the deflection
-/// queue loses some of a burst, and the two are read at different moments.
+/// Minimum share of the hardware's drops that must be reported: the deflection queue loses some of
+/// a burst, and the two counters are read at different moments.
 const MOST_DROPS: f64 = 0.9;
 
-/// Status, and the findings in it.
+/// Returns the status, and the controller's own findings.
 pub(super) fn ask(at: &At<'_>) -> anyhow::Result<(Status, Vec<Finding>)> {
     let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
     let found = http::call::<GetFindings>(at, &Nothing {}, None, &Nothing {})?;
     Ok((status, found.findings))
 }
 
-/// Findings of the drivers at their switches. If the hardware counts its drops, the drops
-/// of `length` are compared with those reported meanwhile.
+/// Returns the drivers' findings about their switches. If the hardware counts drops, those within
+/// `length` are compared with those reported meanwhile.
 pub(super) fn switches(at: &At<'_>, status: &Status, length: Duration) -> Vec<Finding> {
     let mut found = Vec::new();
     let connected = status.switches.iter().filter(|s| s.health.connected);
@@ -61,14 +61,14 @@ fn unanswered(node: u32, e: &anyhow::Error) -> Finding {
     Finding::problem(
         format!("switch {node}"),
         format!("{e:#}"),
-        "does the switch daemon answer? Its log tells",
+        "does the switch daemon answer? See its log",
     )
 }
 
 fn drops(at: &At<'_>, before: &Inspection, after: &Inspection, length: Duration) -> Vec<Finding> {
     let ports = after.hardware_drops.iter().filter_map(|now| {
         let then = before.hardware_drops.iter().find(|d| d.port == now.port)?;
-        // A counter that was cleared meanwhile says nothing.
+        // No result if the counter was cleared meanwhile.
         let hardware = now.drops.checked_sub(then.drops)?;
         let path = LinkPath {
             node: after.node,
@@ -76,7 +76,7 @@ fn drops(at: &At<'_>, before: &Inspection, after: &Inspection, length: Duration)
             queue: 0,
         };
         let span = SeriesQuery {
-            // Reports are on their way for a moment.
+            // Reports take a moment to arrive.
             last_s: Some(length.as_secs_f64() + 1.0),
             ..SeriesQuery::default()
         };
@@ -86,7 +86,7 @@ fn drops(at: &At<'_>, before: &Inspection, after: &Inspection, length: Duration)
                 Ok(series) => compared(check, hardware, series.drops.iter().flatten().sum()),
                 Err(e) => Finding::warning(
                     check,
-                    format!("the reported ones cannot be read: {e:#}"),
+                    format!("the reported drops cannot be read: {e:#}"),
                     "does the port report?",
                 ),
             },
@@ -95,7 +95,7 @@ fn drops(at: &At<'_>, before: &Inspection, after: &Inspection, length: Duration)
     ports.collect()
 }
 
-/// Drops of the traffic manager against those that were reported meanwhile, packets.
+/// Compares the drops of the traffic manager with those reported meanwhile, in packets.
 fn compared(check: String, hardware: u64, reported: u64) -> Finding {
     if hardware == 0 {
         let found = format!("the hardware dropped none, {reported} were reported by the program");
@@ -119,8 +119,8 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
 
-    /// A controller whose switch drops 100 packets between two looks, of which `reported`
-    /// are in its series. It answers three requests.
+    /// Starts a controller whose switch drops 100 packets between two inspections, `reported` of
+    /// which are in its series. It answers three requests.
     fn controller(reported: u64) -> (String, std::thread::JoinHandle<Vec<String>>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());

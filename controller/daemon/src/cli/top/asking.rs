@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Asks the controller, in a thread of its own: an answer that is late holds up no key.
+//! Asks the controller in a separate thread, so that a late answer does not block the keys.
 
 use super::super::http;
 use super::super::remote::Where;
@@ -10,22 +10,22 @@ use tidemark_api::operations::{GetFlows, GetStatus};
 use tidemark_api::{FlowsQuery, Link, LinkFlow, Nothing, Status};
 use tidemark_estimators::LinkId;
 
-/// Flows of the opened link that are asked for.
+/// Maximum number of flows to ask for, of the open link.
 const MOST_FLOWS: usize = 500;
 
-/// A link: node and port.
+/// A link: node, port and queue.
 pub(super) type LinkKey = LinkId;
 
 pub(super) struct State {
     pub status: Status,
     pub links: Vec<Link>,
-    /// The flows of a link, where one is open.
+    /// The open link and its flows, if a link is open.
     pub flows: Option<(LinkKey, Vec<LinkFlow>)>,
 }
 
 pub(super) enum Heard {
     All(Box<State>),
-    /// In words.
+    /// Why there was no answer.
     Problem(String),
 }
 
@@ -51,7 +51,7 @@ impl Asking {
                     if told.send(heard).is_err() {
                         return;
                     }
-                    // Until the next is due, or another link is opened.
+                    // Until the next request is due, or another link is opened.
                     match choices.recv_timeout(period) {
                         Ok(link) => open = link,
                         Err(RecvTimeoutError::Timeout) => {}
@@ -67,22 +67,22 @@ impl Asking {
         })
     }
 
-    /// Answers received since the last call.
+    /// Returns the answers received since the last call.
     pub(super) fn heard(&self) -> impl Iterator<Item = Heard> {
         self.answers.try_iter()
     }
 
-    /// Whose flows to ask for.
+    /// Chooses the link whose flows are asked for.
     pub(super) fn open(&mut self, link: Option<LinkKey>) {
         if link != self.open {
             self.open = link;
-            // A thread that has ended asks nobody.
+            // Fails only if the thread has ended.
             let _ = self.opened.send(link);
         }
     }
 }
 
-/// Asks once, in this thread.
+/// Asks once, in the current thread.
 ///
 /// # Errors
 /// There is no controller, or it does not answer as one.

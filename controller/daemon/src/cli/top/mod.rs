@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `top`: every link in a terminal, as it goes on.
+//! `top`: shows every link in the terminal, live.
 
 mod asking;
 mod picture;
@@ -14,14 +14,14 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, Ke
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-/// How long a key may wait for what was heard meanwhile to be drawn.
+/// How long to wait for a key before new answers are drawn.
 const DRAWN: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
 pub(super) struct TopArgs {
     #[command(flatten)]
     controller: Where,
-    /// How often the controller is asked, s.
+    /// Seconds between two requests to the controller.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
 }
@@ -30,7 +30,7 @@ pub(super) fn top(args: &TopArgs) -> anyhow::Result<()> {
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
         bail!("top needs a terminal; `tidemark-controller status` prints the same once");
     }
-    // Who has no controller is told before the terminal is taken over.
+    // Fail before the terminal is taken over if there is no controller.
     let first = asking::ask(&args.controller.at(), None)?;
     let period = Duration::from_secs(args.seconds);
     let mut asking = Asking::start(args.controller.clone(), period)?;
@@ -66,7 +66,7 @@ fn watch(
     }
 }
 
-/// False: it ends.
+/// Handles a key; returns false to quit.
 fn pressed(key: KeyEvent, screen: &mut Screen) -> bool {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {

@@ -15,10 +15,10 @@ const KEYS: &str = "arrows choose, Enter opens, Esc goes back, q ends";
 
 #[derive(Default)]
 pub(super) struct Screen {
-    /// Else what colours would mark is bold.
+    /// Whether marks are coloured; otherwise they are bold.
     colours: bool,
     state: Option<State>,
-    /// Why the last question was not answered.
+    /// Why the last request was not answered.
     pub problem: Option<String>,
     pub chosen: Option<LinkKey>,
     pub open: Option<LinkKey>,
@@ -48,7 +48,7 @@ impl Screen {
         self.state = Some(state);
     }
 
-    /// Chooses the link that is so many rows further down.
+    /// Moves the choice down by this many rows.
     pub(super) fn choose(&mut self, rows: isize) {
         let Some(links) = self.state.as_ref().map(|s| &s.links) else {
             return;
@@ -153,30 +153,30 @@ impl Screen {
 }
 
 const LINK_WIDTHS: [u16; 12] = [16, 19, 18, 10, 7, 8, 9, 18, 6, 6, 8, 24];
-/// Of one fact of a link: its name and its text.
+/// Width of one fact of a link: its name and its text.
 const FACT_WIDTH: u16 = 40;
 /// Column of the condition.
 const STATE: usize = LINK_WIDTHS.len() - 1;
-/// Columns that a narrow terminal leaves out, the least missed first: delta, alpha,
-/// occupancy, age (the state has it where it matters), verdict, delay, N_b.
+/// Columns that a narrow terminal leaves out, least important first: delta, alpha, occupancy, age
+/// (also in the state, when it matters), verdict, delay, N_b.
 const LEFT_OUT: [usize; 7] = [9, 8, 3, rows::AGE, 2, 6, 7];
 
-/// Of a flow's columns; its name takes what its longest name needs.
+/// Widths of the flow columns; the name is as wide as the longest name.
 const FLOW_WIDTHS: [u16; 10] = [5, 5, 0, 8, 9, 7, 9, 8, 11, 6];
 /// Column of a flow's name.
 const FLOW_NAME: usize = 2;
-/// Columns that a narrow terminal leaves out: base RTT, srtt, share, how sure, control, cwnd.
+/// Flow columns that a narrow terminal leaves out: base RTT, srtt, share, how sure, control, cwnd.
 const FLOW_LEFT_OUT: [usize; 6] = [8, 7, 5, 1, 3, 6];
-/// A name is not shortened below this.
+/// Minimum length of a shortened name.
 const SHORTEST_NAME: u16 = 11;
 
-/// Columns with a space between them.
+/// Returns the width of these columns, with a space after each.
 fn needed(widths: &[u16], shown: &[usize]) -> u16 {
     let widths = shown.iter().filter_map(|i| widths.get(*i));
     widths.map(|w| w + 1).sum()
 }
 
-/// The columns that there is room for, in their order.
+/// Returns the columns that fit, in their order.
 fn fitting(widths: &[u16], left_out: &[usize], width: u16) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..widths.len()).collect();
     for left_out in left_out {
@@ -187,8 +187,8 @@ fn fitting(widths: &[u16], left_out: &[usize], width: u16) -> Vec<usize> {
     shown
 }
 
-/// A flow's name in at most so many characters: of either end the last ones, which tell hosts of
-/// a network and ports apart.
+/// Shortens a flow's name to at most `most` characters. Keeps the last ones of either end, which
+/// tell the hosts of a network, and ports, apart.
 fn shortened(name: &str, most: usize) -> String {
     if name.chars().count() <= most {
         return name.to_owned();
@@ -209,7 +209,7 @@ fn shortened(name: &str, most: usize) -> String {
     ends.collect::<Vec<_>>().join(between)
 }
 
-/// The flows of a link, whose names stay apart in a narrow terminal.
+/// Builds the table of a link's flows, whose names stay distinct in a narrow terminal.
 fn flow_table(flows: &[LinkFlow], capacity_bps: u64, width: u16) -> Table<'static> {
     let rows: Vec<_> = flows.iter().map(|f| rows::flow(f, capacity_bps)).collect();
     let names = rows.iter().map(|r| r[FLOW_NAME].chars().count());
@@ -241,7 +241,7 @@ fn heading(names: impl IntoIterator<Item = &'static str>) -> Row<'static> {
     Row::new(names).style(Style::new().add_modifier(Modifier::BOLD))
 }
 
-/// One link with its flows. The flows have half of what the facts leave.
+/// Draws one link with its flows. The reasons get at most half of the space that the facts leave.
 fn one(frame: &mut Frame<'_>, area: Rect, l: &Link, state: &State) {
     let mut lines = facts(l, area.width);
     let room = area.height.saturating_sub(lines.len() as u16 + 1) / 2;
@@ -262,7 +262,7 @@ fn one(frame: &mut Frame<'_>, area: Rect, l: &Link, state: &State) {
     frame.render_widget(table, below);
 }
 
-/// Facts about a link, in as many columns as there is room for.
+/// Formats the facts about a link in as many columns as fit.
 fn facts(l: &Link, width: u16) -> Vec<Line<'static>> {
     let condition = Condition::of(l).text(l);
     let texts = rows::link(l).into_iter().chain([condition]);
@@ -280,7 +280,7 @@ fn facts(l: &Link, width: u16) -> Vec<Line<'static>> {
         .collect()
 }
 
-/// The reasons on at most so many lines. What does not fit is counted.
+/// Wraps the reasons to at most `most` lines, and counts the lines left out.
 fn wrapped<'a>(
     reasons: impl Iterator<Item = &'a String>,
     width: u16,

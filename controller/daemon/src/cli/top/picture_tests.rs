@@ -11,7 +11,7 @@ fn recorded(name: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// A recorded link, and the same as port 7, which is `change`d.
+/// A recorded link, and a copy of it as port 7, modified by `change`.
 fn state(change: impl Fn(&mut Value)) -> State {
     let first = recorded("links.json")["links"][0].clone();
     let mut second = first.clone();
@@ -49,7 +49,7 @@ fn before_the_first_answer_it_says_so() {
     assert!(drawn(&Screen::default(), 80).starts_with("asking the controller\n"));
 }
 
-/// Flows of the link that is open, between hosts of one network.
+/// Adds flows to the open link, between hosts of one network.
 fn with_flows(screen: &mut Screen, ends: &[(&str, u16, &str)]) {
     let mut state = state(|_| ());
     let flow = &recorded("links.json")["links"][0]["estimate"]["flows"][0];
@@ -187,7 +187,7 @@ fn an_age_is_marked_where_it_is_too_large() {
         let mut screen = Screen::new(colours);
         screen.hear(state(|l| {
             l["stale"] = stale.into();
-            // Misses it, and comes first.
+            // Misses its target, and comes first.
             l["targets"]["delay_ms"] = 0.001.into();
         }));
         ["age", "state"].map(|h| style_below(&screen, h))
@@ -251,7 +251,7 @@ fn facts_stand_in_columns_and_reasons_are_wrapped() {
     let state = screen.state.as_ref().unwrap();
     let link = state.links.iter().find(|l| Some(key(l)) == screen.open);
     let reasons = &link.unwrap().advice.as_ref().unwrap().reasons;
-    // Every word is there, where there is room for them.
+    // Every word is shown if there is room for it.
     let words = |text: &str| {
         text.split_whitespace()
             .map(str::to_owned)

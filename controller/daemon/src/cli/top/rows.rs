@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows of links and flows, as text.
+//! Formats links and flows as rows of text.
 
 use super::super::table::{self, dash_or};
 use super::super::{flows, remote};
@@ -8,11 +8,11 @@ use tidemark_api::{Link, LinkFlow};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Condition {
-    /// Its telemetry is too old.
+    /// The telemetry is too old.
     Stale,
-    /// Targets that it missed in the last second.
+    /// Targets that the link missed in the last second.
     Misses(Vec<&'static str>),
-    /// A change of its limit is being measured.
+    /// A change of the limit is being measured.
     Measuring,
     Well,
 }
@@ -42,7 +42,7 @@ impl Condition {
         }
     }
 
-    /// Sort key: links that miss most come first.
+    /// Sort key: stale links first, then those that miss most targets.
     pub(super) fn rank(&self) -> usize {
         match self {
             Self::Stale => 0,
@@ -82,7 +82,7 @@ pub(super) const LINK_HEADING: [&str; 12] = [
 /// Column of the newest report's age.
 pub(super) const AGE: usize = 10;
 
-/// An age in few places.
+/// Formats an age in few characters.
 fn age(s: f64) -> String {
     if s < 100.0 {
         format!("{s:.1} s")
@@ -91,7 +91,7 @@ fn age(s: f64) -> String {
     }
 }
 
-/// A link, without its condition.
+/// Formats a link, without its condition.
 pub(super) fn link(l: &Link) -> [String; 11] {
     let recent = l.recent.as_ref();
     let e = l.estimate.as_ref().filter(|e| table::tells_of_flows(e));
@@ -129,7 +129,7 @@ pub(super) const FLOW_HEADING: [&str; 10] = [
     "drops",
 ];
 
-/// A flow; `capacity_bps` is its link's, 0 where that is not known.
+/// Formats a flow; `capacity_bps` is that of its link, 0 if unknown.
 pub(super) fn flow(f: &LinkFlow, capacity_bps: u64) -> [String; 10] {
     let f = &f.flow;
     let word = |v: serde_json::Value| v.as_str().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The time within a run, as its capture is read.
+//! The time within a run while its capture is read.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -7,8 +7,8 @@ use tidemark_capture::CaptureMeta;
 use tidemark_control::Timestamp;
 use tidemark_proto::telemetry::Update;
 
-/// Time goes on with the records of the nodes' clocks, each from its first one; it
-/// never goes back.
+/// Clock of a run. It advances with the records of the nodes' clocks, each counted from its first
+/// record, and never goes back.
 #[derive(Debug)]
 pub(super) struct RunClock(Mutex<State>);
 
@@ -19,9 +19,9 @@ struct State {
     /// Unix time of the first record, ns.
     first_unix_ns: Option<i128>,
     started_unix_ns: i128,
-    /// Unix time less the clock of a node, ns, where the capture tells it.
+    /// Unix time minus the clock of a node, ns, if the capture tells it.
     unix_offset_ns: BTreeMap<u32, i128>,
-    /// Clock of a node less the time since the first record, ns.
+    /// Clock of a node minus the time since the first record, ns.
     offset_ns: BTreeMap<u32, i128>,
 }
 
@@ -40,8 +40,8 @@ impl RunClock {
         }))
     }
 
-    /// Goes on to the end of the records of an update; returns the time since the
-    /// first one, ns.
+    /// Advances to the end of the records of an update; returns the time since the first record,
+    /// ns.
     pub(super) fn advance(&self, update: &Update) -> u64 {
         let mut state = self.0.lock();
         for i in &update.link_intervals {
@@ -62,7 +62,7 @@ impl RunClock {
     }
 }
 
-/// A record this much older than the last one is of a clock that restarted.
+/// A record this much older than the last one means that the clock restarted.
 const BACK_IN_TIME_NS: i128 = 1_000_000_000;
 
 impl State {
@@ -122,7 +122,7 @@ mod tests {
         // A late update does not turn time back.
         assert_eq!(clock.advance(&update(1, 5010)), 30_000_000);
         assert_eq!(clock.advance(&update(1, 6990)), 2_000_000_000);
-        // A clock that begins again goes on from there.
+        // A clock that restarts continues from there.
         assert_eq!(clock.advance(&update(1, 3)), 2_010_000_000);
         assert_eq!(clock.now().unix_ms, 907_010);
     }

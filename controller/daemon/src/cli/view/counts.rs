@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counts of the records of every interval, so that any span has its sums.
+//! Counts of the records of every interval, from which the sums over any span follow.
 
 use crate::core::phases::Counted;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ impl Counts {
         }
     }
 
-    /// Sums over the intervals that start in `[from_ns, to_ns)`.
+    /// Sums the counts over the intervals that start in `[from_ns, to_ns)`.
     pub(super) fn within(&self, id: LinkId, from_ns: u64, to_ns: u64) -> Counted {
         let mut all = Counted::default();
         for (_, [intervals, reports, lost, joined, unjoined]) in

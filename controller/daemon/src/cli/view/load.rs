@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A capture into a core: its records in their order, estimates second by second as a
-//! live controller makes them, and in the end those of the whole run as `analyze` does.
+//! Loads a capture into a core: replays its records in order, estimates second by second as a live
+//! controller does, and finally estimates the whole run as `analyze` does.
 
 use super::clock::RunClock;
 use super::counts::Counts;
@@ -16,11 +16,11 @@ use tidemark_capture::Replay;
 use tidemark_estimators::LinkId;
 use tidemark_rules::Options;
 
-/// Estimates over time of a run are at most this many.
+/// Maximum number of estimates over time of one run.
 const MOST_ESTIMATES: u64 = 3600;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Target of the load, and the inputs next to the capture.
+/// The core to load into, its clock, and the marks found next to the capture.
 pub(super) struct Load {
     pub core: Arc<Core>,
     pub clock: Arc<RunClock>,
@@ -34,7 +34,7 @@ struct Run {
     notes: Vec<String>,
 }
 
-/// One link over one span.
+/// Results of one link over one span.
 struct Whole {
     first_ns: u64,
     counted: Counted,
@@ -42,7 +42,7 @@ struct Whole {
 }
 
 impl Load {
-    /// Reads all; returns what is to be told when it is done.
+    /// Loads the whole capture; returns the message to print at the end.
     pub(super) fn all(&self, mut replay: Replay) -> anyhow::Result<String> {
         let run = self.records(&mut replay)?;
         self.phases(&run)?;
@@ -108,7 +108,7 @@ impl Load {
         Ok(run)
     }
 
-    /// The phases that the run's record names, else a phase per limit.
+    /// Adds the phases that the run's record names, or else one phase per limit.
     fn phases(&self, run: &Run) -> anyhow::Result<()> {
         let nodes: BTreeSet<u32> = run.spans.keys().map(|id| id.node_id).collect();
         let place = |id: LinkId| nodes.iter().position(|n| *n == id.node_id).unwrap_or(0);
@@ -164,7 +164,7 @@ impl Load {
         }
     }
 
-    /// The estimate of every link over the run's last phase, or its last limit.
+    /// Shows the estimate of every link over the run's last phase, or its last limit.
     fn conclude(&self, run: &Run) -> anyhow::Result<()> {
         let nodes: BTreeSet<u32> = run.spans.keys().map(|id| id.node_id).collect();
         for (&id, span) in &run.spans {
@@ -184,7 +184,7 @@ impl Load {
         Ok(())
     }
 
-    /// As `analyze` has it.
+    /// Estimates a link over a span, as `analyze` does.
     fn over(&self, id: LinkId, (from_ns, to_ns): (u64, u64), run: &Run) -> Option<Whole> {
         let mut estimate = self
             .core
@@ -213,14 +213,14 @@ impl Load {
     }
 }
 
-/// A second, and more of a run of hours.
+/// Returns the time between estimates: a second, or more if the run lasts hours.
 fn estimate_every_ns(recording: &Recording) -> u64 {
     let ended = recording.ended_unix_ms.unwrap_or(recording.started_unix_ms);
     let length_ms = ended.saturating_sub(recording.started_unix_ms);
     SECOND_NS * (length_ms / 1000).div_ceil(MOST_ESTIMATES).max(1)
 }
 
-/// Records that did not fit into memory, in words.
+/// Describes the records that did not fit into memory, if any.
 fn out_of_memory(feed: &crate::core::feed::Feed) -> Option<String> {
     let e = feed.evicted();
     let records = e.link_intervals + e.flow_intervals + e.drops + e.events;

@@ -25,17 +25,17 @@ use std::time::Duration;
 use tidemark_analysis::marks_of_run;
 use tidemark_capture::{Replay, locate};
 
-/// The console takes a controller for gone that says nothing for 4 s.
+/// The console considers a controller gone that sends nothing for 4 s.
 const WORD_EVERY: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
 pub(super) struct ViewArgs {
-    /// Capture directory, or that of a run with one capture in it.
+    /// Directory of a capture, or of a run that contains one capture.
     run: PathBuf,
-    /// Address of console and REST.
+    /// Address of the console and REST interface.
     #[arg(long, env = "TIDEMARK_LISTEN", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
-    /// Serve in the clear also on an address beyond this machine.
+    /// Serve unencrypted even on an address that other machines can reach.
     #[arg(long)]
     insecure: bool,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub(super) fn view(args: &ViewArgs) -> anyhow::Result<()> {
     run::runtime()?.block_on(serve(load, replay, listener))
 }
 
-/// The log of limit changes next to a run's capture.
+/// Reads the log of limit changes next to a run's capture, if there is one.
 fn audit_log(run: &Path, capture: &Path) -> anyhow::Result<Option<Audit>> {
     let file = run.join("audit.jsonl");
     if run == capture || !file.is_file() {
@@ -88,7 +88,7 @@ fn audit_log(run: &Path, capture: &Path) -> anyhow::Result<Option<Audit>> {
 async fn serve(load: Load, replay: Replay, listener: std::net::TcpListener) -> anyhow::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let address = listener.local_addr()?;
-    // Nothing asks for it: what would change something is refused before.
+    // Never used: a request that would change something is refused before.
     let (token, _) = Token::obtain(None, None)?;
     let core = Arc::clone(&load.core);
     let mut stop = Stop::listen()?;

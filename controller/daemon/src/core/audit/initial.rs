@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Initial limits: those of `[switches.provision.limits]`, which the driver writes
-//! where a switch has none. The intent is recorded before, and stays open until an
-//! answer tells what is in force: a switch that does not answer is asked again and
-//! again, and that is one write.
+//! Initial limits, from `[switches.provision.limits]`, which the driver writes if a switch has
+//! none. The intent is recorded first, and stays open until an answer tells the limit in force: a
+//! switch that does not answer is asked repeatedly, which is still one write.
 
 use super::records::link_of;
 use super::{Audit, Change, Origin, Outcome};
@@ -12,17 +11,17 @@ use tidemark_estimators::LinkId;
 
 const WHY: &str = "the limit of the configuration; the switch has none";
 
-/// An intent that has no outcome.
+/// An intent without an outcome.
 pub(super) struct OpenIntent {
     change: Change,
-    /// The log has it.
+    /// Whether the log has recorded it.
     logged: bool,
 }
 
-/// Intents of initial limits that have no outcome, by link.
+/// Intents of initial limits without an outcome, by link.
 pub(super) type Open = BTreeMap<LinkId, OpenIntent>;
 
-/// Intents that a former run left open.
+/// Returns the intents that an earlier run left open.
 pub(super) fn left_open(records: &[Change]) -> Open {
     let mut open = Open::new();
     for c in records.iter().filter(|c| c.origin == Origin::Provision) {
@@ -45,10 +44,10 @@ fn intended(link: LinkId, limit: Limit, unix_ms: u64) -> Change {
 }
 
 impl Audit {
-    /// An initial limit is about to be written.
+    /// Records that an initial limit is about to be written.
     ///
     /// # Errors
-    /// It must not be: the log has not taken the intent, and the policy wants it.
+    /// It must not be written: the log did not take the intent, and the policy requires it.
     pub fn begin_initial(
         &self,
         link: LinkId,
@@ -70,22 +69,22 @@ impl Audit {
         if policy == AuditPolicy::Required {
             recorded?;
         }
-        // Else that it is missing is counted and told.
+        // Otherwise the missing record is counted and logged.
         self.open_initial
             .lock()
             .insert(link, OpenIntent { change, logged });
         Ok(())
     }
 
-    /// Ports of a node whose initial limit has no outcome yet.
+    /// Returns the ports of a node whose initial limit has no outcome yet.
     pub fn open_initial_ports(&self, node: u32) -> Vec<u32> {
         let open = self.open_initial.lock();
         let of_node = open.keys().filter(|l| l.node_id == node);
         of_node.map(|l| l.port).collect()
     }
 
-    /// The record of an outcome: `found` is in force, the limit rounded to the
-    /// switch's unit or another one. `None` where no intent is open.
+    /// Closes an intent and returns the record of its outcome. `found` is the limit in force: the
+    /// intended one, rounded to the switch's unit, or another. `None` if no intent is open.
     pub fn end_initial(
         &self,
         link: LinkId,

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The log's file: whole lines, each on the disk before the next.
+//! The log's file: whole lines, each on the disk before the next one.
 
 use durable_fs::DiskFile;
 
 /// A log of whole lines.
 pub(super) struct Log {
     to: Box<dyn DiskFile>,
-    /// Up to where the lines are whole, where a part of one lies beyond it.
+    /// Length of the whole lines, if a partial line follows them.
     torn_at_bytes: Option<u64>,
-    /// A former run left a part of a line at the end.
+    /// Whether an earlier run left a partial line at the end.
     unended: bool,
 }
 
 impl Log {
-    /// `unended`: there is no end of line at the end of what is there. It is put
-    /// there before the next line, as there may be no room for it now.
+    /// Creates a log. `unended`: the last line has no newline. It is added before the next line,
+    /// because the disk may be full now.
     pub(super) fn new(to: Box<dyn DiskFile>, unended: bool) -> Self {
         Self {
             to,
@@ -23,8 +23,8 @@ impl Log {
         }
     }
 
-    /// Appends a line, to the disk. What a failure leaves of it is taken away, at
-    /// the latest before the next one, so that it spoils no other.
+    /// Appends a line and syncs it. A partial line left by a failure is removed, at the latest
+    /// before the next line, so that it spoils no other.
     pub(super) fn append(&mut self, line: &str) -> std::io::Result<()> {
         self.mend()?;
         let whole_bytes = self.to.length_bytes()?;
@@ -34,7 +34,7 @@ impl Log {
             .and_then(|()| self.to.sync());
         if written.is_err() {
             self.torn_at_bytes = Some(whole_bytes);
-            // A failure here is tried again before the next line.
+            // If this fails, it is retried before the next line.
             let _ = self.mend();
         }
         written
@@ -48,7 +48,7 @@ impl Log {
         let Some(whole_bytes) = self.torn_at_bytes else {
             return Ok(());
         };
-        // A torn line that cannot be cut off is ended: no record, but alone.
+        // A torn line that cannot be cut off is ended: no record, but on its own line.
         if self.to.cut(whole_bytes).is_err() {
             self.end_line()?;
         }
@@ -56,8 +56,8 @@ impl Log {
         Ok(())
     }
 
-    /// Ends a line that is none, on the disk: were its end forgotten by a failed
-    /// sync of the next line, that one would belong to it.
+    /// Ends a partial line on the disk: if a failed sync of the next line lost the newline, that
+    /// line would belong to the partial one.
     fn end_line(&mut self) -> std::io::Result<()> {
         self.to.write_all(b"\n")?;
         self.to.sync()
@@ -121,7 +121,7 @@ mod tests {
             log.append("this is torn").unwrap_err();
             if !cuts_at_once {
                 assert_eq!(text(&disk), "one\nthis is ");
-                // Not as long as the torn part cannot be taken away.
+                // Fails until the torn part can be removed.
                 log.append("lost").unwrap_err();
             }
             {

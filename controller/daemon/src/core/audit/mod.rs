@@ -17,19 +17,19 @@ use tidemark_estimators::LinkId;
 pub use tidemark_control::{Change, Origin, Outcome};
 
 const KEPT: usize = 1000;
-/// Of a reason in the program's log; the record has all of it.
+/// Maximum length of a reason in the program's log; the record has all of it.
 const LOGGED_CHARACTERS: usize = 120;
 
-/// How the log's file fares.
+/// Health of the log's file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// Records that the file has not taken.
+    /// Number of records that the file did not take.
     pub not_written: u64,
-    /// Why it has not taken the last one; `None` when it has.
+    /// Why the file did not take the last record; `None` if it did.
     pub problem: Option<String>,
 }
 
-/// The log.
+/// The audit log.
 pub struct Audit {
     file: Option<Mutex<Log>>,
     health: Mutex<Health>,
@@ -39,25 +39,25 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Opens the file for appending, if there is to be one.
+    /// Opens the file for appending, if a path is given.
     pub fn open(path: Option<&Path>) -> std::io::Result<Self> {
         Self::open_on(&*durable_fs::real(), path)
     }
 
-    /// As [`Audit::open`], on a disk.
+    /// Like [`Audit::open`], on a given disk.
     pub fn open_on(disk: &dyn Disk, path: Option<&Path>) -> std::io::Result<Self> {
         let mut records = Vec::new();
         let mut file = None;
         if let Some(path) = path {
             let opened = disk.append_private(path)?;
-            // A record is there after a power cut only if the file is.
+            // A record survives a power cut only if the file's name does.
             sync_name(disk, path)?;
             let end = disk.read_end(path, TAIL_BYTES)?;
             let found = last_records(&end);
             if found.unreadable > 0 {
                 tracing::warn!(
                     lines = found.unreadable,
-                    "control.audit_log: {}: lines that are no records: cut short by a crash, or damaged",
+                    "control.audit_log: {}: lines that are not records: cut short by a crash, or damaged",
                     path.display()
                 );
             }
@@ -73,7 +73,7 @@ impl Audit {
         })
     }
 
-    /// The log of a finished run, which is only read.
+    /// Reads the log of a finished run.
     pub fn of_run(disk: &dyn Disk, path: &Path) -> std::io::Result<Self> {
         let found = last_records(&disk.read_end(path, TAIL_BYTES)?);
         Ok(Self::with(None, found.records))
@@ -93,20 +93,20 @@ impl Audit {
         }
     }
 
-    /// Writes of a former run, by link.
+    /// Returns the writes of an earlier run, by link.
     pub fn logged(&self) -> &BTreeMap<LinkId, LoggedWrites> {
         &self.logged
     }
 
-    /// Whether there is a file.
+    /// Whether the log has a file.
     pub fn has_file(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Appends a record; it is on the disk then.
+    /// Appends a record, and syncs it to the disk.
     ///
     /// # Errors
-    /// The file has not taken it, and why. It is kept in memory all the same.
+    /// Why the file did not take the record. It is kept in memory all the same.
     pub fn record(&self, change: Change) -> Result<(), String> {
         tracing::info!(
             node = change.node,
@@ -146,18 +146,18 @@ impl Audit {
         written
     }
 
-    /// How the file fares.
+    /// Returns the health of the file.
     pub fn health(&self) -> Health {
         self.health.lock().clone()
     }
 
-    /// The last records, oldest first, without intents.
+    /// Returns the last records, oldest first, without intents.
     pub fn recent(&self) -> Vec<Change> {
         self.recent.lock().iter().cloned().collect()
     }
 }
 
-/// Beginning of a reason: its parts stand between semicolons.
+/// Returns the beginning of a reason, whose parts are separated by semicolons.
 fn short(reason: &str) -> String {
     let first = reason.split("; ").next().unwrap_or(reason);
     let mut text: String = first.chars().take(LOGGED_CHARACTERS).collect();

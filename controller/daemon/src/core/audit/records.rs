@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records that a former run left at the end of the log's file.
+//! Reads the records that an earlier run left at the end of the log's file.
 
 use std::collections::BTreeMap;
 use tidemark_control::{Change, LoggedWrites, Origin, Outcome};
 use tidemark_estimators::LinkId;
 
-/// Read back of an existing log.
+/// Number of bytes read from the end of an existing log.
 pub(super) const TAIL_BYTES: u64 = 4 << 20;
 
-/// Records that a former run left at the end of the file.
+/// Records that an earlier run left at the end of the file.
 pub(super) struct Found {
     pub records: Vec<Change>,
-    /// Lines that are no records.
+    /// Number of lines that are not records.
     pub unreadable: usize,
-    /// The last line has no end: a crash cut it short.
+    /// Whether the last line has no newline: a crash cut it short.
     pub unended: bool,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn last_records(end: &[u8]) -> Found {
     for (i, line) in lines.enumerate() {
         match serde_json::from_slice(line) {
             Ok(record) => records.push(record),
-            // If the file is longer, the first line here began before.
+            // In a longer file, the first line here began earlier.
             Err(_) if i == 0 && end.len() as u64 == TAIL_BYTES => {}
             Err(_) => unreadable += 1,
         }
@@ -39,9 +39,8 @@ pub(super) fn link_of(change: &Change) -> LinkId {
     LinkId::new(change.node, change.port, change.queue)
 }
 
-/// The last write of every link's loop, and the one that has no outcome. What a
-/// switch was provisioned with is not one of them: a restarted switch gets the
-/// limit that the configuration has then.
+/// Returns the last write of every link's loop, and the write without an outcome. Initial limits
+/// are left out: a restarted switch gets the limit that the configuration has by then.
 pub(super) fn logged(records: &[Change]) -> BTreeMap<LinkId, LoggedWrites> {
     let mut all: BTreeMap<LinkId, LoggedWrites> = BTreeMap::new();
     for c in records.iter().filter(|c| c.origin != Origin::Provision) {
@@ -51,7 +50,7 @@ pub(super) fn logged(records: &[Change]) -> BTreeMap<LinkId, LoggedWrites> {
         } else if c.outcome.ends_write() {
             of_link.cut_short = None;
         }
-        // A value that someone else wrote, and that stayed, took its place.
+        // A value that someone else wrote, and that was kept, replaces ours.
         if matches!(c.outcome, Outcome::Set | Outcome::Found) {
             of_link.last_set = Some(c.clone());
         }

@@ -50,7 +50,7 @@ fn the_program_s_log_has_the_beginning_of_a_reason() {
     assert_eq!(short("the limit serves"), "the limit serves");
     let advice = "advice, rule bscl: elastic regime; loss: 0.4 %; delay: 3 ms";
     assert_eq!(short(advice), "advice, rule bscl: elastic regime …");
-    // Of an operator, who may write what they like.
+    // A reason from an operator, who may write anything.
     let long = short(&"ä".repeat(10_000));
     assert_eq!(long.chars().count(), LOGGED_CHARACTERS + 2);
     assert_eq!(short(""), "");
@@ -72,7 +72,7 @@ fn an_old_log_is_read() {
         (Origin::Confirmed, Outcome::Set),
     ];
     assert_eq!(told, expected);
-    // And written as it was read.
+    // And written back as it was read.
     for (record, line) in recent.iter().zip(log.lines()) {
         let written = serde_json::to_value(record).unwrap();
         let read: serde_json::Value = serde_json::from_str(line).unwrap();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How much a feed keeps: the newest of a live collector, all of a finished run.
+//! How much a feed keeps: the newest records of a live collector, all of a finished run.
 
 use super::super::flow_windows::FlowWindows;
 use super::super::series::LinkSeries;
 use super::Feed;
 use tidemark_estimators::EstimatorConfig;
 
-/// Bounds of what is kept of a finished run: two hours of 20 flows take a gigabyte.
+/// Bounds for a finished run: two hours of 20 flows take a gigabyte.
 const WHOLE_RUN: Bounds = Bounds {
     link_intervals: 1_000_000,
     flow_intervals: 4_000_000,
@@ -15,25 +15,25 @@ const WHOLE_RUN: Bounds = Bounds {
     charts: 6,
 };
 
-/// How much is kept beyond what is kept of a live collector.
+/// Bounds on what is kept, if they differ from those for a live collector.
 struct Bounds {
     link_intervals: usize,
     flow_intervals: usize,
     drops: usize,
     events: usize,
-    /// Series and windows, times as much.
+    /// Factor for series and windows, relative to a live collector.
     charts: usize,
 }
 
 impl Feed {
-    /// Memory of its records, series and windows, bytes.
+    /// Memory used by records, series and windows, bytes.
     pub fn memory_bytes(&self) -> usize {
         let series = self.series.values().map(LinkSeries::memory_bytes);
         let windows = self.windows.values().map(FlowWindows::memory_bytes);
         self.estimator.memory_bytes() + series.sum::<usize>() + windows.sum::<usize>()
     }
 
-    /// One of `feeds`, not connected yet.
+    /// Creates one of `feeds` feeds, not connected yet.
     pub fn new(address: &str, retention_s: f64, feeds: usize) -> Self {
         let all = EstimatorConfig::default();
         let config = EstimatorConfig {
@@ -45,7 +45,7 @@ impl Feed {
         Self::of(address, config, 1)
     }
 
-    /// A feed that keeps a finished run, as `analyze` does, within bounds.
+    /// Creates a feed that keeps a finished run within bounds, as `analyze` does.
     pub fn of_whole_run(address: &str) -> Self {
         let config = EstimatorConfig {
             retention_s: 1e9,

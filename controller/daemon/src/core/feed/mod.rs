@@ -18,19 +18,18 @@ use tidemark_estimators::{
 };
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Port, Update};
 
-/// A record this much older than the last one is of a clock that restarted.
+/// A record this much older than the last one means that the clock restarted.
 const BACK_IN_TIME_NS: u64 = 1_000_000_000;
 
-/// A link that is not configured is forgotten after this much silence, by its
-/// node's clock.
+/// An unconfigured link is forgotten after this much silence, by its node's clock.
 const FORGET_UNNAMED_NS: u64 = 60_000_000_000;
 
-/// One collector's telemetry.
+/// Telemetry of one collector.
 #[derive(Debug, Default)]
 pub struct Feed {
     /// gRPC address of the collector.
     pub address: String,
-    /// Its stream is open.
+    /// Whether its stream is open.
     pub connected: bool,
     /// Why it is not connected.
     pub problem: Option<String>,
@@ -44,9 +43,9 @@ pub struct Feed {
     pub updates: u64,
     /// Updates missed because we read too slowly.
     pub updates_lost: u64,
-    /// When the last update came.
+    /// When the last update arrived.
     pub last_update: Option<Timestamp>,
-    /// When the last `status` came.
+    /// When the last `status` arrived.
     pub last_status: Option<Timestamp>,
     /// Series of the charts, by link.
     pub series: BTreeMap<LinkId, LinkSeries>,
@@ -54,13 +53,13 @@ pub struct Feed {
     pub windows: BTreeMap<LinkId, FlowWindows>,
     /// Clocks of the switches, by node.
     pub clocks: BTreeMap<u32, SwitchClock>,
-    /// When switches were silent, by node.
+    /// Times when switches were silent, by node.
     pub silences: BTreeMap<u32, Silence>,
-    /// Start of the records of a link, as the collector says.
+    /// Start of the records of a link, according to the collector.
     firsts: BTreeMap<LinkId, u64>,
     pub(super) estimator: Estimator,
     config: EstimatorConfig,
-    /// Bounds of series and windows, times those of a live collector.
+    /// Factor for the bounds of series and windows, relative to a live collector.
     charts: usize,
 }
 
@@ -75,14 +74,14 @@ impl Feed {
         }
     }
 
-    /// Records that the bounds of memory had no room for.
+    /// Returns how many records were evicted for lack of memory.
     pub fn evicted(&self) -> Evicted {
         self.estimator.evicted()
     }
 
-    /// The collector answered. A new `instance` means that it was restarted: it
-    /// numbers its flows from the start again, so what was kept of them is
-    /// forgotten. Returns whether it was.
+    /// Notes that the collector answered. A new `instance` means that it was restarted: it numbers
+    /// its flows from the start again, so their records are forgotten. Returns whether it was
+    /// restarted.
     pub fn connected(&mut self, info: CollectorInfo) -> bool {
         let restarted = self.info.instance != info.instance && !self.info.instance.is_empty();
         if restarted {
@@ -101,7 +100,7 @@ impl Feed {
         restarted
     }
 
-    /// The connection ended.
+    /// Notes that the connection ended.
     pub fn disconnected(&mut self, problem: String) {
         self.connected = false;
         self.problem = Some(problem);
@@ -139,14 +138,14 @@ impl Feed {
             .iter()
             .filter(|i| reports(i))
             .collect();
-        // Records of each port come together.
+        // The records are grouped by port.
         heard.sort_unstable_by_key(|i| i.start_ns);
         for i in heard {
             self.silences.entry(i.node_id).or_default().heard(i);
         }
         for i in &update.flow_intervals {
             let id = LinkId::new(i.node_id, i.port, i.queue);
-            // Of a link that the series know: they are what is forgotten.
+            // Only for a link in the series, because these decide which links are forgotten.
             if self.series.contains_key(&id) {
                 let windows = self.windows.entry(id);
                 windows
@@ -168,8 +167,8 @@ impl Feed {
         restarted
     }
 
-    /// Nodes that go back in time by more than what reports may be late, or
-    /// whose records the collector lets begin again.
+    /// Returns the nodes whose time goes back by more than the delay of a report, or whose records
+    /// the collector starts again.
     fn restarted(&self, update: &Update, at: Timestamp) -> Vec<u32> {
         let intervals = update.link_intervals.iter().filter_map(|i| {
             let id = LinkId::new(i.node_id, i.port, i.queue);
@@ -179,8 +178,8 @@ impl Feed {
                 .firsts
                 .get(&id)
                 .is_some_and(|&f| i.first_start_ns > 0 && f != i.first_start_ns);
-            // The collector forgets a silent port that is not configured. When that
-            // port comes again, no clock has restarted.
+            // The collector forgets a silent port that is not configured. When that port comes
+            // back, no clock has restarted.
             let again =
                 from_another_start && (self.port(id).is_some() || i.first_start_ns < last_ns);
             (back || again).then_some(i.node_id)
@@ -196,8 +195,8 @@ impl Feed {
         nodes
     }
 
-    /// Forgets links that are not configured and have been silent: a sender that can
-    /// make up egress ports would otherwise fill the memory with them.
+    /// Forgets silent links that are not configured. Otherwise a sender that makes up egress ports
+    /// would fill the memory with them.
     pub fn forget_silent(&mut self, now: Timestamp) {
         let silent: Vec<LinkId> = self
             .series
@@ -216,14 +215,14 @@ impl Feed {
         }
     }
 
-    /// The estimate over `[from_ns, to_ns)` of the switch's clock.
+    /// Estimates a link over `[from_ns, to_ns)` of the switch's clock.
     pub fn estimate(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
         self.estimator.estimate(link, from_ns, to_ns)
     }
 
-    /// The estimate of a time that is over. Its lost reports are those told until now:
-    /// which are missing is known from the next report, after that time. So its time
-    /// without records is that until now, and what it lacks of the beginning.
+    /// Estimates a link over a past span. Lost reports are counted until now, because a gap shows
+    /// only at the next report, after the span. So the time without records is also that until now,
+    /// plus the missing time at its beginning.
     pub fn outcome(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
         let mut estimate = self.estimate(link, from_ns, to_ns);
         let until_now = self.estimate(link, from_ns, to_ns.max(self.complete_ns(link)));
@@ -237,29 +236,29 @@ impl Feed {
         estimate
     }
 
-    /// The occupancy met by arrivals within `[from_ns, to_ns)` of the switch's
-    /// clock, at the last limit there.
+    /// Returns the distribution of the occupancy met by arrivals within `[from_ns, to_ns)` of the
+    /// switch's clock, at the last limit of that span.
     pub fn occupancy(&self, link: LinkId, from_ns: u64, to_ns: u64) -> OccupancyDistribution {
         self.estimator.occupancy_distribution(link, from_ns, to_ns)
     }
 
-    /// True if a node is seen in the metadata of packets alone (INT-MD), which tells no drop.
+    /// Whether a node is seen only in the metadata of packets (INT-MD), which reports no drops.
     pub fn are_drops_untold(&self, node_id: u32) -> bool {
         self.estimator.are_drops_untold(node_id)
     }
 
-    /// Time of which records are kept of a link.
+    /// Returns the span of time over which records of a link are kept.
     pub fn span(&self, link: LinkId) -> Option<(u64, u64)> {
         self.estimator.span(link)
     }
 
-    /// Configuration of a port, where the collector has one.
+    /// Returns the configuration of a port, if the collector has one.
     pub fn port(&self, link: LinkId) -> Option<&Port> {
         let node = self.info.nodes.iter().find(|n| n.node_id == link.node_id)?;
         node.ports.iter().find(|p| p.port == link.port)
     }
 
-    /// Name of a node; empty when it has none.
+    /// Returns the name of a node; empty if it has none.
     pub fn node_name(&self, node_id: u32) -> &str {
         let node = self.info.nodes.iter().find(|n| n.node_id == node_id);
         node.map_or("", |n| n.name.as_str())

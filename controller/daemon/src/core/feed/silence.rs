@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Times in which nothing was heard of a switch. The collector gives its ports records of
-//! them all the same, without a packet, and they look like those of an idle link: of that
-//! a report of any other port is the sign.
+//! Times when nothing was heard of a switch. The collector still makes records of its ports,
+//! without packets, which look like those of an idle link. A report of any other port shows that a
+//! link is only idle.
 
 use std::collections::VecDeque;
 use tidemark_proto::telemetry::LinkInterval;
 
-/// A switch that reports no packet for this long is silent; the collector takes it for
-/// silent after as long.
+/// A switch that reports no packet for this long is silent; the collector uses the same threshold.
 const SILENT_NS: u64 = 500_000_000;
-/// Silences kept of a switch.
+/// Maximum number of silences kept per switch.
 const MOST: usize = 10_000;
 
-/// When a switch was silent, by its clock.
+/// Times when a switch was silent, by its clock.
 #[derive(Clone, Debug, Default)]
 pub struct Silence {
-    /// End of the last record of any port with a packet; 0 before it.
+    /// End of the last record with a packet, of any port; 0 before the first.
     heard_ns: u64,
     over: VecDeque<(u64, u64)>,
 }
 
 impl Silence {
-    /// Takes a record with a packet. Records come in the order of their start.
+    /// Processes a record with a packet. Records come in the order of their start.
     pub(super) fn heard(&mut self, i: &LinkInterval) {
         if self.heard_ns > 0 && i.start_ns >= self.heard_ns.saturating_add(SILENT_NS) {
             self.over.push_back((self.heard_ns, i.start_ns));
@@ -33,7 +32,7 @@ impl Silence {
         self.heard_ns = self.heard_ns.max(end_ns);
     }
 
-    /// Until when it is known whether the switch was silent, given that its records are
+    /// Returns until when it is known whether the switch was silent, given that its records are
     /// complete until `complete_ns`.
     pub fn known_ns(&self, complete_ns: u64) -> u64 {
         match self.lasts(complete_ns) {
@@ -46,7 +45,7 @@ impl Silence {
         complete_ns.saturating_sub(self.heard_ns) >= SILENT_NS
     }
 
-    /// How much of `[from_ns, to_ns)` the switch was silent, ns.
+    /// Returns how much of `[from_ns, to_ns)` the switch was silent, ns.
     pub fn within_ns(&self, from_ns: u64, to_ns: u64, complete_ns: u64) -> u64 {
         let first = self.over.partition_point(|s| s.1 <= from_ns);
         let over = self.over.range(first..).copied();

@@ -23,10 +23,10 @@ fn a_clock_that_restarts_is_noticed() {
     let mut push =
         |start_ms, first_ms| feed.push(&update(start_ms, first_ms), Timestamp::default());
     assert!(push(5000, 5000).is_empty());
-    // A little late is not another clock.
+    // A small delay does not mean another clock.
     assert!(push(5600, 5000).is_empty());
     assert!(push(4900, 5000).is_empty());
-    // Back by less than reports may be late, but begun again.
+    // Back by less than a report may be late, but the records start again.
     assert_eq!(push(4800, 4800), [10]);
     assert!(push(7000, 4800).is_empty());
     assert_eq!(push(100, 100), [10]);
@@ -46,7 +46,7 @@ fn at(monotonic_s: i64) -> Timestamp {
     }
 }
 
-/// An update of the interval and its watermark, and of a status.
+/// An update with the interval, its watermark and a status.
 fn second(s: u64, port: u32, packets: u32) -> Update {
     let mut u = update(s * 1000 - 1, 1);
     u.link_intervals[0].packets = packets;
@@ -65,8 +65,8 @@ const LINK: LinkId = LinkId {
     queue: 0,
 };
 
-/// Which reports are missing is told after the time that is judged: so may be what no
-/// record came of.
+/// Missing reports become known only after the span that is judged, and so may time without
+/// records.
 #[test]
 fn an_outcome_counts_what_no_record_came_of() {
     let mut feed = Feed::new("x", 60.0, 1);
@@ -101,7 +101,7 @@ fn an_outcome_counts_what_no_record_came_of() {
     );
     assert_eq!(unrecorded_ms(3300, 4000), 199.0, "it began unheard");
     assert_eq!(unrecorded_ms(3600, 3900), 0.0);
-    // A port that is not configured has no records while nothing comes by.
+    // A port that is not configured has no records while it is idle.
     feed.info.nodes.clear();
     let from_ns = 3_300_000_000;
     let silent = feed.outcome(LINK, from_ns, from_ns + 700_000_000);
@@ -116,7 +116,7 @@ fn a_silent_switch_ages_while_the_collector_goes_on() {
     assert_eq!(feed.report_age_s(LINK, at(1)), None, "no packet yet");
     feed.push(&second(2, 5, 7), at(2));
     assert_eq!(feed.report_age_s(LINK, at(2)), Some(0.0));
-    // Records of nothing, watermarks and status go on.
+    // Empty records, watermarks and status go on.
     for s in 3..15 {
         feed.push(&second(s, 5, 0), at(s as i64));
     }
@@ -134,7 +134,7 @@ fn a_silent_switch_ages_while_the_collector_goes_on() {
 fn a_backlog_is_as_old_as_what_it_tells_of() {
     let mut feed = Feed::new("x", 60.0, 1);
     feed.push(&second(1, 5, 7), at(1));
-    // From now on everything comes, in order, 37 s late.
+    // From now on everything arrives in order, 37 s late.
     for s in 2..100 {
         feed.push(&second(s, 5, 7), at(s as i64 + 37));
     }
@@ -223,8 +223,8 @@ fn another_collector_is_not_another_clock() {
     );
 }
 
-/// A switch that starts again while no collector is there, and has run for longer than
-/// before when one comes.
+/// A switch restarts while no collector is connected, and when one connects, it has run for longer
+/// than before.
 #[test]
 fn a_switch_that_restarted_between_two_collectors_begins_anew() {
     let mut feed = Feed::new("x", 60.0, 1);
@@ -243,7 +243,7 @@ fn a_switch_that_restarted_between_two_collectors_begins_anew() {
         assert!(feed.push(&second(s, 5, 7), at(s as i64)).is_empty());
     }
     feed.connected(info("two"));
-    // Another collector alone leaves the charts.
+    // A new collector instance alone leaves the charts.
     assert!(feed.push(&second(25, 5, 7), at(25)).is_empty());
     assert!(of_before(&feed));
     feed.connected(info("three"));

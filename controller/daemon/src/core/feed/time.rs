@@ -7,7 +7,7 @@ use tidemark_control::Timestamp;
 use tidemark_estimators::LinkId;
 
 impl Feed {
-    /// Now, on the clock of a link's node, as well as the telemetry tells.
+    /// Returns the current time on the clock of a link's node, as well as the telemetry tells.
     pub fn now_ns(&self, link: LinkId, now: Timestamp) -> u64 {
         self.clocks
             .get(&link.node_id)
@@ -16,13 +16,13 @@ impl Feed {
             .unwrap_or_else(|| self.series.get(&link).map_or(0, |s| s.last_ns))
     }
 
-    /// Length of an interval record, ns.
+    /// Returns the length of an interval record, ns.
     pub fn interval_ns(&self) -> u64 {
         u64::from(self.info.interval_ms.max(1)) * 1_000_000
     }
 
-    /// End of what has arrived completely of a link, rounded down to whole
-    /// intervals; 0 when nothing has.
+    /// Returns the end of the complete records of a link, rounded down to whole intervals; 0 if
+    /// there are none.
     pub fn complete_ns(&self, link: LinkId) -> u64 {
         let watermark = self
             .clocks
@@ -35,23 +35,22 @@ impl Feed {
         end - end % self.interval_ns()
     }
 
-    /// How long between two times the switch of a link was silent, ns.
+    /// Returns how long the switch of a link was silent between two times, ns.
     pub fn silent_ns(&self, link: LinkId, from_ns: u64, to_ns: u64) -> u64 {
         let complete_ns = self.complete_ns(link);
         let silence = self.silences.get(&link.node_id);
         silence.map_or(0, |s| s.within_ns(from_ns, to_ns, complete_ns))
     }
 
-    /// Until when it is known whether records without a packet are of an idle link or of a
-    /// silent switch.
+    /// Returns until when it is known whether records without a packet come from an idle link or
+    /// from a silent switch.
     pub fn known_ns(&self, link: LinkId) -> u64 {
         let silence = self.silences.get(&link.node_id);
         silence.map_or(u64::MAX, |s| s.known_ns(self.complete_ns(link)))
     }
 
-    /// Age of the newest report of a link, s; `None` before the first. By the
-    /// switch's clock, so that what comes late is as old as it is; by its arrival
-    /// where that clock is not known.
+    /// Age of the newest report of a link, s; `None` before the first. By the switch's clock, if it
+    /// is known, so that late reports count as old; at least the time since the report arrived.
     pub fn report_age_s(&self, link: LinkId, at: Timestamp) -> Option<f64> {
         let series = self.series.get(&link)?;
         let since_heard_s = at.since_s(series.heard?);
@@ -69,7 +68,7 @@ impl Feed {
         ages.reduce(f64::min)
     }
 
-    /// How far what has arrived of a node lies behind its clock, s.
+    /// How far the records of a node lag behind its clock, s.
     pub fn lag_s(&self, node: u32, at: Timestamp) -> Option<f64> {
         let clock = self.clocks.get(&node)?;
         clock.age_s(clock.watermark_ns(), at)

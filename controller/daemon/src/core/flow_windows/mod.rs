@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The windows of the flows of a link over time, in steps of at least 100 ms and
-//! within a bound of length.
+//! The congestion windows of a link's flows over time, in steps of at least 100 ms, with a maximum
+//! number of rows.
 
 mod query;
 
@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, VecDeque};
 use tidemark_proto::telemetry::FlowInterval;
 
 const STEP_NS: u64 = 100_000_000;
-/// Rows of a link, one per flow and step: 7 MB. Twelve flows for sixteen minutes.
+/// Maximum rows of a link, one per flow and step: 7 MB. Twelve flows for sixteen minutes.
 const MOST_ROWS: usize = 120_000;
-/// However many links there are.
+/// Minimum rows of a link, however many links there are.
 const LEAST_ROWS: usize = 1_200;
 
 /// Values kept of one flow in one step.
@@ -21,9 +21,9 @@ const LEAST_ROWS: usize = 1_200;
 struct Row {
     start_ns: u64,
     flow: u64,
-    /// Segments; `None` without a sample of the sender.
+    /// Congestion window, segments; `None` without a sample of the sender.
     cwnd_pkts: Option<u32>,
-    /// Payload sent and not acknowledged.
+    /// Payload sent and not acknowledged, bytes.
     unacked_bytes: u32,
     srtt_us: u32,
     packets: u32,
@@ -49,29 +49,29 @@ impl Row {
     }
 }
 
-/// The windows of the flows of one link.
+/// The congestion windows of the flows of one link.
 #[derive(Debug)]
 pub struct FlowWindows {
     step_ns: u64,
     /// Number of the step being filled, and its flows.
     open: (u64, BTreeMap<u64, Row>),
     rows: VecDeque<Row>,
-    /// Rows kept while there are few links.
+    /// Maximum rows if there are few links.
     whole_rows: usize,
     most_rows: usize,
 }
 
 impl FlowWindows {
-    /// Memory of all rows, bytes.
+    /// Memory used by all rows, bytes.
     pub fn memory_bytes(&self) -> usize {
         (self.rows.capacity() + self.open.1.len()) * size_of::<Row>()
     }
 
-    /// Of intervals of `interval_ms`, with so many times as many rows as of a live collector.
+    /// Creates windows for intervals of `interval_ms`, with `times` the rows of a live collector.
     pub fn keeping(interval_ms: u32, times: usize) -> Self {
         let interval_ns = u64::from(interval_ms.max(1)) * 1_000_000;
         Self {
-            // Whole intervals.
+            // A multiple of the interval.
             step_ns: STEP_NS.div_ceil(interval_ns) * interval_ns,
             open: (0, BTreeMap::new()),
             rows: VecDeque::new(),
@@ -80,8 +80,7 @@ impl FlowWindows {
         }
     }
 
-    /// Adds an interval of a flow. One that comes late goes into the step being
-    /// filled.
+    /// Adds an interval of a flow. A late interval goes into the current step.
     pub fn push(&mut self, i: &FlowInterval) {
         let number = i.start_ns / self.step_ns;
         if number > self.open.0 {
@@ -105,7 +104,7 @@ impl FlowWindows {
         self.rows.drain(..extra);
     }
 
-    /// Keeps no more than its share.
+    /// Keeps no more rows than the link's share.
     pub fn bound(&mut self, share: Share) {
         self.most_rows = share.of(self.whole_rows, LEAST_ROWS);
         let extra = self.rows.len().saturating_sub(self.most_rows);

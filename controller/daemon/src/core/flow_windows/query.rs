@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The sum of the windows of all flows over time, which is the W(t) that the papers
-//! hold against Q(t) + BDP, and the windows of single flows.
+//! The sum of all flows' windows over time, which is the W(t) that the papers compare with Q(t) +
+//! BDP, and the windows of single flows.
 //!
-//! W(t) is the number of packets sent whose acknowledgement has not come yet (UTB §3).
-//! A lost packet is in flight no more, nor is one that was acknowledged selectively.
-//! The lab's figures compute it alike (`figures/series.py`), and both are held against
-//! Q(t) + BDP on one recorded run (`common/test-support/recorded`).
+//! W(t) is the number of packets sent whose acknowledgement has not arrived yet (UTB §3). Packets
+//! that were lost or selectively acknowledged are no longer in flight. The lab's figures compute
+//! W(t) in the same way (`figures/series.py`), and both are compared with Q(t) + BDP on one
+//! recorded run (`common/test-support/recorded`).
 
 use super::{FlowWindows, Row};
 use std::collections::BTreeMap;
 
-/// A flow that says nothing for longer is not in the sum.
+/// A flow without a sample for longer than this is not in the sum.
 const SILENT_NS: u64 = 2_000_000_000;
 
 /// One step of the link.
@@ -18,28 +18,28 @@ const SILENT_NS: u64 = 2_000_000_000;
 pub struct Step {
     /// Start, ns on the switch's clock.
     pub start_ns: u64,
-    /// Sum of the last windows of the probed flows, segments; `None` without any.
+    /// Sum of the last windows of the probed flows, segments; `None` if there are none.
     pub cwnd_sum_pkts: Option<f64>,
-    /// W(t): their payload in flight, with the headers that packets have here, bytes.
+    /// W(t): the payload in flight of these flows, with the headers that packets have here, bytes.
     pub in_flight_sum_bytes: Option<f64>,
-    /// Flows in these sums.
+    /// Number of flows in these sums.
     pub probed_flows: u32,
-    /// Flows that sent data lately, probed or not.
+    /// Number of flows that sent data recently, probed or not.
     pub data_flows: u32,
 }
 
 /// One flow over the steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flow {
-    /// The collector's number of it.
+    /// Number that the collector gave the flow.
     pub flow: u64,
     /// Last window in each step, segments; `None` without a sample.
     pub cwnd_pkts: Vec<Option<u32>>,
     /// Payload in flight, with the headers that packets have here, bytes.
     pub in_flight_bytes: Vec<Option<f64>>,
-    /// Packets of it dropped here.
+    /// Packets of the flow dropped here.
     pub drops: Vec<u32>,
-    /// Packets of it marked CE here.
+    /// Packets of the flow marked CE here.
     pub ce_marked: Vec<u32>,
 }
 
@@ -54,7 +54,7 @@ pub struct Answer {
     pub flows: Vec<Flow>,
 }
 
-/// The last that is known of a flow.
+/// Last known state of a flow.
 #[derive(Clone, Copy, Default)]
 struct Last {
     probed: Option<Probed>,
@@ -66,21 +66,21 @@ struct Last {
 struct Probed {
     ns: u64,
     cwnd_pkts: u32,
-    /// Payload in flight.
+    /// Payload in flight, bytes.
     in_flight_bytes: f64,
-    /// By then all of that is answered, or lost.
+    /// Time by which all of it is acknowledged, or lost.
     answered_ns: u64,
 }
 
-/// Payload of each flow's full segments, bytes.
+/// Payload of a full segment of each flow, bytes.
 struct Segments(BTreeMap<u64, f64>);
 
 impl Segments {
     fn of<'a>(rows: impl Iterator<Item = &'a Row>) -> Self {
         let mut largest: BTreeMap<u64, f64> = BTreeMap::new();
         for r in rows.filter(|r| r.packets > 0 && r.payload_bytes > 0) {
-            // A mean: the last segments of messages are shorter, and most steps of a
-            // flow that fills its window have none.
+            // Largest mean of a step: the last segments of messages are shorter, and most steps of
+            // a flow that fills its window have none.
             let mean = f64::from(r.payload_bytes) / f64::from(r.packets);
             let known = largest.entry(r.flow).or_default();
             *known = known.max(mean);
@@ -88,10 +88,10 @@ impl Segments {
         Self(largest)
     }
 
-    /// Payload that the flow has in flight, bytes. The sender says what is not
-    /// acknowledged, lost and selectively acknowledged segments among it. While it
-    /// recovers from a loss it keeps its window at what is in flight (PRR, RFC 6937);
-    /// at all other times its window is a bound: the smaller of the two is in flight.
+    /// Returns the payload that the flow has in flight, bytes. The sender tells the unacknowledged
+    /// bytes, which include lost and selectively acknowledged segments. While it recovers from a
+    /// loss, its window is what is in flight (PRR, RFC 6937); otherwise the window is a bound. So
+    /// the smaller of the two is in flight.
     fn in_flight_bytes(&self, flow: u64, cwnd_pkts: u32, unacked_bytes: u32) -> f64 {
         let unacked = f64::from(unacked_bytes);
         match self.0.get(&flow) {
@@ -102,9 +102,9 @@ impl Segments {
 }
 
 impl FlowWindows {
-    /// Complete steps that start in `[from_ns, to_ns)`, merged to at most
-    /// `max_points`, with the columns of some flows. `overhead_bytes`: of a packet in
-    /// the queue beyond its IP packet.
+    /// Returns the complete steps that start in `[from_ns, to_ns)`, merged to at most `max_points`,
+    /// with the columns of some flows. `overhead_bytes`: size of a packet in the queue beyond its
+    /// IP packet.
     pub fn query(
         &self,
         from_ns: u64,
@@ -214,8 +214,8 @@ fn sum(start_ns: u64, end_ns: u64, lasts: &BTreeMap<u64, Last>, queued: f64) -> 
         {
             step.probed_flows += 1;
             *step.cwnd_sum_pkts.get_or_insert(0.0) += f64::from(p.cwnd_pkts);
-            // Acknowledgements come within a round trip: of a flow that has had its last
-            // nothing is in flight, though it counts as probed for a while.
+            // Acknowledgements arrive within a round trip: a flow that got its last one has nothing
+            // in flight, though it counts as probed for a while.
             let in_flight = if p.answered_ns >= end_ns {
                 p.in_flight_bytes * queued
             } else {

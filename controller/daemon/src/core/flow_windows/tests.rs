@@ -53,11 +53,11 @@ fn the_sum_forgets_who_is_silent() {
     assert_eq!((a.steps[20].probed_flows, a.steps[20].data_flows), (2, 3));
     assert_eq!(a.steps[26].probed_flows, 1);
     assert_eq!(a.steps[26].cwnd_sum_pkts, Some(36.0));
-    // Its packets in flight were answered within its round trip of 150 ms.
+    // Its packets in flight were acknowledged within its RTT of 150 ms.
     let in_flight = |step: usize| a.steps[step].in_flight_sum_bytes.unwrap() / 1500.0;
     assert!((in_flight(5) - 15.0 - 7.0).abs() < 0.1, "{}", in_flight(5));
     assert!((in_flight(6) - 16.0).abs() < 0.1, "{}", in_flight(6));
-    // Also where the span begins later than that.
+    // Also if the span begins later than that.
     let later = filled().query(2_000_000_000, 2_100_000_000, 100, &[], 0);
     assert_eq!(later.steps[0].probed_flows, 2);
 }
@@ -70,8 +70,8 @@ fn merged_steps_end_with_the_last() {
     assert_eq!(a.flows[0].drops.iter().sum::<u32>(), 4);
 }
 
-/// 20 segments are sent and not acknowledged, and the sender recovers from a loss: six
-/// were lost, four acknowledged selectively, ten are on their way, as its window says.
+/// Of 20 unacknowledged segments of a sender that recovers from a loss, six were lost, four were
+/// acknowledged selectively, and ten are in flight, as its window says.
 #[test]
 fn lost_and_selectively_acknowledged_segments_are_not_in_flight() {
     let mut w = FlowWindows::keeping(10, 1);
@@ -81,7 +81,7 @@ fn lost_and_selectively_acknowledged_segments_are_not_in_flight() {
         // The last segments of a message are short.
         recovers.payload_bytes -= if ms < 100 { 700 } else { 0 };
         w.push(&recovers);
-        // One that does not fill its window.
+        // A flow that does not fill its window.
         let mut slow = interval(ms, 2, Some(10));
         slow.probe.as_mut().unwrap().inflight_last_bytes = 3 * 1400;
         w.push(&slow);

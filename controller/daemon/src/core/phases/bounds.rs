@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How many phases are kept: by number, and by the memory that their results take.
+//! Bounds on the phases that are kept: their number, and the memory of their results.
 
 use super::{Phase, PhaseLink, Phases, State};
 use std::mem::size_of;
@@ -10,12 +10,12 @@ const MAX_PHASES: usize = 1000;
 const MAX_BYTES: usize = 256 << 20;
 
 impl Phases {
-    /// Memory of all phases, bytes, to within a factor of two.
+    /// Memory used by all phases, bytes, to within a factor of two.
     fn memory_bytes(&self) -> usize {
         self.all.iter().map(Phase::memory_bytes).sum()
     }
 
-    /// Forgets the oldest, those that are complete first; the newest stays.
+    /// Drops the oldest phases beyond the bounds, complete ones first; the newest stays.
     pub(super) fn bound(&mut self) {
         self.keep(MAX_PHASES, MAX_BYTES);
     }
@@ -40,7 +40,7 @@ impl Phase {
 }
 
 impl PhaseLink {
-    /// Notes how much the results take: as much as they are as JSON, nearly.
+    /// Notes the size of the results: nearly that of their JSON.
     pub(super) fn weigh(&mut self) {
         let estimate = serde_json::to_vec(&self.estimate.as_deref());
         let advice = serde_json::to_vec(&self.advice.as_deref());
@@ -107,7 +107,7 @@ mod tests {
         }
         assert_eq!(names(&phases), ["8", "9"]);
         assert_eq!(phases.forgotten, 8);
-        // One that is too large alone is kept: it is what was asked for.
+        // A phase that is too large on its own is kept: it was asked for.
         phases.add(phase(10, State::Complete, 2 * MAX_BYTES));
         assert_eq!(names(&phases), ["10"]);
     }

@@ -12,14 +12,14 @@ use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::CollectorStatus;
 use tidemark_proto::{NAME_RULE, is_name};
 
-/// A phase whose end does not arrive is completed with what there is, s.
+/// If the last telemetry takes longer, the phase is completed with what there is, s.
 const PATIENCE_S: f64 = 10.0;
 
 fn statuses(state: &State) -> Vec<CollectorStatus> {
     state.feeds.iter().map(|f| f.status.clone()).collect()
 }
 
-/// Every known link, at the beginning of a phase.
+/// Returns every known link, at the beginning of a phase.
 fn links_now(state: &State, now: Timestamp) -> BTreeMap<LinkId, PhaseLink> {
     let links = state.known_links().into_iter().filter_map(|id| {
         let feed = state.feed_of(id)?;
@@ -92,11 +92,11 @@ pub(crate) fn end(state: &mut State, name: &str, now: Timestamp) -> Result<Phase
     Ok(ended)
 }
 
-/// A closing phase with its results, once its telemetry has arrived.
+/// Returns a closing phase with its results, once its telemetry has arrived.
 pub(crate) fn complete(state: &State, mut phase: Phase, now: Timestamp) -> Option<Phase> {
     let ended = phase.ended?;
     let late = now.since_s(ended) > PATIENCE_S;
-    // The counters of the end come with the next status.
+    // The final counters arrive with the next status.
     let counted = state.feeds.iter().all(|f| {
         let after = |at: Timestamp| at.monotonic_ns > ended.monotonic_ns;
         !f.connected || f.last_status.is_none_or(after)

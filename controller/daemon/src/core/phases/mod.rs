@@ -18,11 +18,11 @@ use tidemark_proto::telemetry::{CollectorStatus, Update};
 /// Stage of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It has begun and has no end yet.
+    /// Started, and not ended yet.
     Running,
-    /// Ended; its last telemetry is on the way.
+    /// Ended; the last telemetry is on its way.
     Closing,
-    /// Its estimates are there and stay.
+    /// Its estimates are final.
     Complete,
 }
 
@@ -35,26 +35,26 @@ pub struct PhaseLink {
     pub end_ns: Option<u64>,
     /// First interval of this link that was ever seen.
     pub first_ns: u64,
-    /// Counts over its records.
+    /// Counts of its records.
     pub counted: Counted,
     /// Estimate over its span; `None` until it is complete.
     pub estimate: Option<Arc<LinkEstimate>>,
-    /// Advice by that estimate.
+    /// Advice from that estimate.
     pub advice: Option<Arc<Advice>>,
-    /// The conclusion from it, with its curve.
+    /// The verdict on the buffer, with its curve.
     pub verdict: Option<Arc<Verdict>>,
     /// Why the estimate may not cover all of the phase.
     pub incomplete: Option<String>,
-    /// Its records are gone, so that there is nothing to wait for.
+    /// Whether its records are gone, so that there is nothing to wait for.
     lost: bool,
-    /// Memory of estimate and advice.
+    /// Memory used by estimate and advice, bytes.
     result_bytes: usize,
 }
 
 /// One phase.
 #[derive(Clone, Debug)]
 pub struct Phase {
-    /// As it was named at its start.
+    /// Name given at its start.
     pub name: String,
     /// Its stage.
     pub state: State,
@@ -62,7 +62,7 @@ pub struct Phase {
     pub started_unix_ms: u64,
     /// End, Unix ms; `None` while it runs.
     pub ended_unix_ms: Option<u64>,
-    /// The links that were known at its start.
+    /// Links known at its start.
     pub links: BTreeMap<LinkId, PhaseLink>,
     before: Vec<CollectorStatus>,
     after: Vec<CollectorStatus>,
@@ -76,35 +76,35 @@ pub struct Phases {
     forgotten: u64,
 }
 
-/// Some of the phases that are kept, and how many there are.
+/// Some of the phases that are kept, and the number of all.
 #[derive(Debug)]
 pub struct KeptPhases {
-    /// Oldest first.
+    /// The newest phases, oldest first.
     pub newest: Vec<Phase>,
-    /// Phases that are kept.
+    /// Number of phases that are kept.
     pub all: u64,
-    /// Phases that were forgotten for others since the start.
+    /// Number of phases that were dropped to make room since the start.
     pub forgotten: u64,
 }
 
 /// Why a phase cannot be started or ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PhaseError {
-    /// The request makes no sense.
+    /// The request is invalid.
     Bad(String),
     /// There is no such phase.
     Unknown(String),
-    /// Not in this state.
+    /// The phase is not in the required state.
     Conflict(String),
 }
 
 impl Phases {
-    /// The newest phase of this name.
+    /// Returns the newest phase of this name.
     pub fn get(&self, name: &str) -> Option<&Phase> {
         self.all.iter().rev().find(|p| p.name == name)
     }
 
-    /// The newest, at most so many, oldest first.
+    /// Returns the newest phases, at most `most`, oldest first.
     pub fn newest(&self, most: usize) -> KeptPhases {
         let older = self.all.len().saturating_sub(most);
         KeptPhases {
@@ -114,19 +114,19 @@ impl Phases {
         }
     }
 
-    /// Phases that wait for their last telemetry.
+    /// Returns the phases that wait for their last telemetry.
     pub fn closing(&self) -> Vec<Phase> {
         let closing = self.all.iter().filter(|p| p.state == State::Closing);
         closing.cloned().collect()
     }
 
-    /// Adds a phase. The oldest are forgotten where there are too many.
+    /// Adds a phase. The oldest are dropped if there are too many.
     pub fn add(&mut self, phase: Phase) {
         self.all.push(phase);
         self.bound();
     }
 
-    /// Puts a completed phase in the place of what it was.
+    /// Replaces a phase by its new state.
     pub fn replace(&mut self, done: Phase) {
         let same =
             |p: &&mut Phase| p.name == done.name && p.started_unix_ms == done.started_unix_ms;
@@ -136,8 +136,7 @@ impl Phases {
         self.bound();
     }
 
-    /// The clock of a node restarted: a phase that runs there has lost its axis
-    /// of time.
+    /// Handles the restart of a node's clock: a phase that runs there loses its time axis.
     pub fn node_restarted(&mut self, node_id: u32) {
         for phase in self.all.iter_mut().filter(|p| p.state != State::Complete) {
             for (id, l) in &mut phase.links {
@@ -151,7 +150,7 @@ impl Phases {
         }
     }
 
-    /// Counts the records of an update into the phases they fall into.
+    /// Counts the records of an update in the phases they fall into.
     pub fn account(&mut self, update: &Update) {
         for phase in self.all.iter_mut().filter(|p| p.state != State::Complete) {
             for i in &update.link_intervals {
@@ -188,7 +187,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Adds what another link counted.
+    /// Adds the counts of another link.
     pub fn add(&mut self, other: Self) {
         self.intervals += other.intervals;
         self.reports += other.reports;
@@ -199,7 +198,7 @@ impl Counted {
 }
 
 impl PhaseLink {
-    /// A span of a finished run.
+    /// Creates a link's phase from a span of a finished run.
     pub fn of_span(
         (start_ns, end_ns): (u64, u64),
         first_ns: u64,
@@ -223,7 +222,7 @@ impl PhaseLink {
 }
 
 impl Phase {
-    /// A phase of a finished run. Of the collectors' counters a capture tells those
+    /// Creates a phase of a finished run. Of the collectors' counters, a capture tells only those
     /// of `counted`.
     pub fn of_run(
         name: &str,
@@ -256,7 +255,7 @@ impl Phase {
         inside.then_some(l)
     }
 
-    /// How far a counter of the collectors rose during the phase.
+    /// Returns how far a counter of the collectors rose during the phase.
     pub fn counted(&self, counter: impl Fn(&CollectorStatus) -> u64) -> u64 {
         let pairs = self.before.iter().zip(&self.after);
         // A restarted collector counts from 0 again.
@@ -265,7 +264,7 @@ impl Phase {
             .sum()
     }
 
-    /// Rise of a counter that not every collector has; `None` where none has it.
+    /// Like [`Self::counted`], for a counter that not every collector has; `None` if none has it.
     pub fn counted_where_known(
         &self,
         counter: impl Fn(&CollectorStatus) -> Option<u64>,

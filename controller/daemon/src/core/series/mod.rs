@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Series of a link for the charts: link intervals at three resolutions, each within a
-//! bound of length, so that memory does not grow with time.
+//! Series of a link for the charts: link intervals at three resolutions, each with a maximum
+//! length, so that memory does not grow with time.
 
 mod point;
 
@@ -17,13 +17,13 @@ const SLOW_NS: u64 = 1_000_000_000;
 const FINE_POINTS: usize = 60_000;
 const MID_POINTS: usize = 9_000;
 const SLOW_POINTS: usize = 6 * 3_600;
-/// However many links there are.
+/// Minimum number of points, however many links there are.
 const LEAST_POINTS: usize = 600;
 
 #[derive(Debug)]
 struct Level {
     step_ns: u64,
-    /// Points kept of a link when there are few.
+    /// Maximum number of points if there are few links.
     most: usize,
     capacity: usize,
     current: Option<(u64, Step)>,
@@ -78,24 +78,23 @@ impl Level {
 #[derive(Debug)]
 pub struct LinkSeries {
     fine: Level,
-    /// `None` where intervals are as long.
+    /// `None` if the intervals are at least as long.
     mid: Option<Level>,
     slow: Level,
-    /// Start of the first interval that the collector had of it.
+    /// Start of the first interval of the link that the collector has had, ns.
     pub first_ns: u64,
-    /// End of the last interval seen.
+    /// End of the last interval seen, ns.
     pub last_ns: u64,
-    /// End of the last interval that a packet was reported in; 0 before it.
+    /// End of the last interval in which a packet was reported, ns; 0 before the first.
     pub reported_ns: u64,
-    /// When that interval came.
+    /// When that interval arrived.
     pub heard: Option<Timestamp>,
     /// Limit as last reported, bytes; 0 when unlimited or not reported.
     pub limit_bytes: u64,
 }
 
 impl LinkSeries {
-    /// A series of intervals of `interval_ms`, with bounds so many times as large as of a
-    /// live collector.
+    /// Creates a series of intervals of `interval_ms`, with `times` the bounds of a live collector.
     pub fn keeping(interval_ms: u32, times: usize) -> Self {
         let fine_ns = u64::from(interval_ms.max(1)) * 1_000_000;
         Self {
@@ -110,8 +109,8 @@ impl LinkSeries {
         }
     }
 
-    /// Adds an interval that came at `at`. When the node's clock restarts, the series is replaced as
-    /// a whole ([`super::feed::Feed::push`]).
+    /// Adds an interval that arrived at `at`. When the node's clock restarts, the whole series is
+    /// replaced ([`super::feed::Feed::push`]).
     pub fn push(&mut self, i: &LinkInterval, at: Timestamp) {
         // The collector may have seen more of the link than we have.
         self.first_ns = match i.first_start_ns {
@@ -120,8 +119,8 @@ impl LinkSeries {
         };
         let end_ns = i.start_ns.saturating_add(i.duration_ns);
         self.last_ns = self.last_ns.max(end_ns);
-        // Every interval of a port that is configured comes, also when nothing was
-        // reported; of others until a second after their last packet.
+        // Every interval of a configured port arrives, even if nothing was reported; those of other
+        // ports until a second after their last packet.
         if reports(i) {
             self.reported_ns = self.reported_ns.max(end_ns);
             self.heard = Some(at);
@@ -134,7 +133,7 @@ impl LinkSeries {
         }
     }
 
-    /// Memory of all points, bytes.
+    /// Memory used by all points, bytes.
     pub fn memory_bytes(&self) -> usize {
         let levels = [Some(&self.fine), self.mid.as_ref(), Some(&self.slow)];
         let points = levels.into_iter().flatten().map(|l| l.points.capacity());
@@ -146,18 +145,18 @@ impl LinkSeries {
         fine.chain(&mut self.mid).chain([&mut self.slow])
     }
 
-    /// Keeps no more than its share.
+    /// Keeps no more points than the link's share.
     pub fn bound(&mut self, share: Share) {
         self.levels_mut().for_each(|l| l.bound(share));
     }
 
-    /// The last complete second.
+    /// Returns the last complete second.
     pub fn last_second(&self) -> Option<&Point> {
         self.slow.points.back()
     }
 
-    /// Steps that start in `[from_ns, to_ns)`, at the finest resolution that
-    /// reaches back to `from_ns`, merged to at most `max_points`.
+    /// Returns the step length and the steps that start in `[from_ns, to_ns)`, at the finest
+    /// resolution that reaches back to `from_ns`, merged to at most `max_points`.
     pub fn query(&self, from_ns: u64, to_ns: u64, max_points: usize) -> (u64, Vec<Point>) {
         let max_points = max_points.max(1);
         let reaches = |l: &Level| {

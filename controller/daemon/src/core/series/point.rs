@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One step of a series: sums of intervals, and of steps.
+//! One step of a series: the sum of intervals, or of steps.
 
 use tidemark_proto::histogram::Counts;
 use tidemark_proto::telemetry::LinkInterval;
@@ -40,7 +40,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// A step of which nothing is known.
+    /// Creates a step of which nothing is known.
     pub fn at(start_ns: u64) -> Self {
         Self {
             start_ns,
@@ -48,8 +48,8 @@ impl Point {
         }
     }
 
-    /// The step without the time in it, of `step_ns`, that the switch was silent; `None`
-    /// where that was all of it.
+    /// Returns the step without the `silent_ns` of its `step_ns` when the switch was silent; `None`
+    /// if it was silent all the time.
     pub fn heard(&self, silent_ns: u64, step_ns: u64) -> Option<Self> {
         if silent_ns == 0 {
             return Some(*self);
@@ -62,7 +62,7 @@ impl Point {
         })
     }
 
-    /// Bytes that left over what a capacity allows; `None` without one.
+    /// Returns bytes that left over what the capacity allows; `None` if the capacity is 0.
     pub fn utilisation(&self, capacity_bps: u64) -> Option<f64> {
         let possible_bytes = capacity_bps as f64 / 8.0 * self.duration_ns as f64 / 1e9;
         (possible_bytes > 0.0).then(|| self.wire_bytes as f64 / possible_bytes)
@@ -81,7 +81,7 @@ impl Step {
     pub(super) fn add(&mut self, i: &LinkInterval) {
         let p = &mut self.point;
         p.duration_ns += i.duration_ns;
-        // Reports stand for several packets when sampled; drops for themselves.
+        // A sampled report stands for several packets, a drop only for itself.
         let scale = 1u64 << i.sampling_shift.min(32);
         p.wire_bytes += i.wire_bytes.saturating_mul(scale);
         p.packets += u64::from(i.packets).saturating_mul(scale);
@@ -119,8 +119,8 @@ impl Step {
     }
 }
 
-/// One point for several: maxima stay maxima, p99 is the largest of them (an
-/// upper bound), p50 the mean weighted by arrivals.
+/// Merges several points into one: maxima stay maxima, p99 is the largest of them (an upper bound),
+/// p50 the mean weighted by arrivals.
 pub(super) fn merge(points: &[Point]) -> Point {
     let Some(first) = points.first() else {
         return Point::default();

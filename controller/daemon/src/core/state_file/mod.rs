@@ -24,15 +24,15 @@ pub(crate) struct StateFile {
 }
 
 impl StateFile {
-    /// Of the form that is written.
+    /// Version of the file format.
     pub(crate) const VERSION: u32 = 1;
 
-    /// A file that is written to from now on.
+    /// Creates a state file at a path.
     pub(crate) fn new(path: &Path) -> Self {
         Self::on(durable_fs::real(), path)
     }
 
-    /// [`Self::new`] on a given disk.
+    /// Like [`Self::new`], on a given disk.
     pub(crate) fn on(disk: SharedDisk, path: &Path) -> Self {
         Self {
             disk,
@@ -42,7 +42,7 @@ impl StateFile {
         }
     }
 
-    /// State that a former run left; empty when there is no file.
+    /// Reads the state that an earlier run left; empty if there is no file.
     pub(crate) fn load(&self) -> anyhow::Result<Saved> {
         let remedy = || {
             format!(
@@ -66,14 +66,14 @@ impl StateFile {
         Ok(saved)
     }
 
-    /// Writes what differs from what is there: a new file, put in its place.
+    /// Replaces the file by a new one, if the state has changed.
     pub(crate) fn store(&self, saved: &Saved) -> std::io::Result<()> {
         let stored = self.replace(saved);
         *self.problem.lock() = stored.as_ref().err().map(ToString::to_string);
         stored
     }
 
-    /// Why it was not written last; `None` when it was.
+    /// Returns why the last write failed; `None` if it did not.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.lock().clone()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The state as it is saved, and put back at the next start.
+//! Saves the state, and restores it at the next start.
 
 use super::{Chosen, Saved, SavedLink, StateFile};
 use crate::config::Config;
@@ -106,7 +106,7 @@ mod tests {
         StateFile::new(&path).load().unwrap()
     }
 
-    /// A file written before the loop was a crate of its own, on trial.
+    /// A file with a limit on trial, written before the loop was a separate crate.
     #[test]
     fn an_old_file_is_read() {
         let saved = loaded(OLD);
@@ -136,12 +136,12 @@ mod tests {
         assert_eq!(state.links[&id].set_limit(), Some(limit));
         let trial = state.links[&id].trial().unwrap();
         assert_eq!(trial.change.limit, limit);
-        // And saved again as it was, its targets with the defaults of fields that are newer.
+        // And saved again unchanged, its targets with the defaults of newer fields.
         let again = serde_json::to_value(snapshot(&state, &config, now)).unwrap();
         assert_eq!(again, serde_json::to_value(&saved).unwrap());
     }
 
-    /// The old format at a port that marks: its one value was the threshold.
+    /// In the old format, the one value of a port that marks was the threshold.
     #[test]
     fn one_value_of_a_port_that_marks_is_its_threshold() {
         let saved = loaded(&OLD.replace("drop_tail", "mark_ce"));

@@ -45,21 +45,21 @@ impl<T: PartialEq + Clone> Chosen<T> {
 pub(crate) struct SavedLink {
     pub node: u32,
     pub port: u32,
-    /// 0 in files of before links had one.
+    /// 0 in files from before links had a queue.
     pub queue: u32,
     pub targets: Option<Chosen<Option<Targets>>>,
-    /// The limit that the controller set, for a switch that loses it.
+    /// The limit that the controller set, to be restored if the switch loses it.
     pub limit: Option<Limit>,
-    /// When it was changed last, Unix ms.
+    /// Time of the last change, Unix ms.
     pub changed_unix_ms: Option<u64>,
-    /// Auto mode rests until then, Unix ms.
+    /// End of the pause of auto mode, Unix ms.
     pub hold_until_unix_ms: Option<u64>,
-    /// The advice that was given.
+    /// The last advice.
     pub advice_bytes: Option<u64>,
-    /// The limits between which one serves, with it.
+    /// The range of limits that serve, from the same advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advised_interval_bytes: Option<[f64; 2]>,
-    /// The evidence that it rests on.
+    /// The evidence on which the advice is based.
     #[serde(skip_serializing_if = "Pool::is_empty")]
     pub evidence: Pool,
     /// The change on trial. (Its name in the file is older.)

@@ -38,18 +38,18 @@ const SWING: u64 = 300;
 #[derive(Default)]
 pub(crate) struct FakeSwitch {
     pub limits: Mutex<BTreeMap<u32, Limit>>,
-    /// Refuses to write.
+    /// Whether it refuses to write.
     pub broken: AtomicBool,
-    /// Holds something else than was written.
+    /// Whether it holds something else than was written.
     pub liar: AtomicBool,
     pub reports: Mutex<BTreeMap<u32, bool>>,
-    /// It has no program until it is provisioned.
+    /// Whether it has no program until it is provisioned.
     pub empty: AtomicBool,
-    /// It is provisioned once without an answer.
+    /// Whether it gives no answer when it is provisioned next.
     pub hushed: AtomicBool,
-    /// Its program was pushed, and no answer has told so.
+    /// Whether its program was pushed, but no answer has said so.
     pub push_untold: AtomicBool,
-    /// Calls that change it.
+    /// Number of calls that change it.
     pub writes: AtomicU64,
 }
 
@@ -74,7 +74,7 @@ impl SwitchReader for FakeSwitch {
             ..Health::default()
         }
     }
-    /// Says what it is held against.
+    /// Returns findings that name what it is checked against.
     async fn inspect(&self, expected: &Expected<'_>) -> Inspection {
         let capacities = format!("{:?}", expected.capacities_bps);
         Inspection {
@@ -174,14 +174,14 @@ pub(crate) struct Traffic {
     pub limit_bytes: u64,
     /// Port that the reports name.
     pub port: u32,
-    /// All reports come with the metadata in packets (INT-MD).
+    /// Whether all reports come as metadata in packets (INT-MD).
     pub of_hops: bool,
     pub two_clocks: bool,
-    /// Part of the capacity that is used.
+    /// Share of the capacity that is used.
     pub load: f64,
-    /// Drops of every flow at the top of a swing.
+    /// Number of drops of every flow at the top of a swing.
     pub drops_per_flow: u32,
-    /// How many of the flows are there.
+    /// Number of flows.
     pub flows: u64,
     pub step: u64,
     received: u64,
@@ -206,7 +206,7 @@ impl Traffic {
         self.step * INTERVAL_NS
     }
 
-    /// The update of the next interval.
+    /// Returns the update of the next interval.
     pub(crate) fn next_update(&mut self) -> Update {
         let start_ns = self.step * INTERVAL_NS;
         let phase = self.step % SWING;
@@ -237,7 +237,7 @@ impl Traffic {
             duration_ns: INTERVAL_NS,
             packets: all,
             ip_bytes: u64::from(all) * 1500,
-            // Full at load 1: a part of a packet left in the interval, too.
+            // A link at load 1 is full: a part of a packet also left in the interval.
             wire_bytes: ((CAPACITY_BPS / 8 / 100) as f64 * self.load) as u64,
             arrivals: all + all_drops,
             arrival_ip_bytes: u64::from(all + all_drops) * 1500,
@@ -350,7 +350,7 @@ pub(crate) struct Lab {
     pub api: Router,
     pub switch: Arc<FakeSwitch>,
     pub traffic: Traffic,
-    /// The controller's clock goes ahead of the host's by so much.
+    /// How far the controller's clock is ahead of the host's, s.
     ahead_s: Arc<AtomicU64>,
 }
 
@@ -359,7 +359,7 @@ impl Lab {
         Self::with_plan(Provision::default(), change)
     }
 
-    /// With what the switch is provisioned with.
+    /// Creates a lab whose switch is provisioned with `plan`.
     pub(crate) fn with_plan(plan: Provision, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         config.targets.delay_ms = Some(30.0);
@@ -390,12 +390,12 @@ impl Lab {
         }
     }
 
-    /// Lets seconds of the controller's clock pass, at once.
+    /// Advances the controller's clock at once.
     pub(crate) fn skip(&self, seconds: u64) {
         self.ahead_s.fetch_add(seconds, Ordering::Relaxed);
     }
 
-    /// Lets seconds of the switch's clock pass, with a tick after each.
+    /// Advances the switch's clock, with a tick after each second.
     pub(crate) async fn pass(&mut self, seconds: u64) {
         for _ in 0..seconds {
             for _ in 0..100 {
@@ -406,7 +406,7 @@ impl Lab {
         }
     }
 
-    /// The traffic follows the limit of the switch.
+    /// Makes the traffic follow the limit of the switch.
     pub(crate) fn obey(&mut self) {
         let limit = self.switch.limits.lock().unwrap()[&PORT];
         self.traffic.limit_bytes = limit.bytes().unwrap();
