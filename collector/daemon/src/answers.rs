@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use http_body::Frame;
+use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -10,7 +11,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Sleep, sleep};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Service;
@@ -73,23 +75,47 @@ where
             let place = places.acquire_owned().await;
             let answer = inner.call(request).await?;
             Ok(answer.map(|body| {
-                Body::new(Answer {
+                Body::new(Answer::new(Held {
                     body,
                     rest: Bytes::new(),
-                    deadline: Box::pin(sleep(TAKEN_WITHIN)),
                     _place: place.ok(),
-                })
+                }))
             }))
         })
     }
 }
 
-/// Body of an answer, which holds its place until the caller has taken it.
-struct Answer {
+/// Untaken rest of an answer, with the place that it holds.
+struct Held {
     body: Body,
     rest: Bytes,
-    deadline: Pin<Box<Sleep>>,
     _place: Option<OwnedSemaphorePermit>,
+}
+
+/// Body of an answer. A connection does not poll the body of a caller that stops reading, so a task
+/// of its own drops the rest, with its memory and its place, at the deadline.
+struct Answer {
+    /// `None` once the deadline has passed.
+    held: Arc<Mutex<Option<Held>>>,
+    expiry: JoinHandle<()>,
+}
+
+impl Answer {
+    fn new(held: Held) -> Self {
+        let held = Arc::new(Mutex::new(Some(held)));
+        let expiring = Arc::clone(&held);
+        let expiry = tokio::spawn(async move {
+            sleep(TAKEN_WITHIN).await;
+            *expiring.lock() = None;
+        });
+        Self { held, expiry }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.expiry.abort();
+    }
 }
 
 impl http_body::Body for Answer {
@@ -97,31 +123,34 @@ impl http_body::Body for Answer {
     type Error = Status;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        if self.deadline.as_mut().poll(context).is_ready() {
+        let mut held = self.held.lock();
+        let Some(held) = held.as_mut() else {
             let why = "the answer was not taken in time";
             return Poll::Ready(Some(Err(Status::deadline_exceeded(why))));
-        }
-        if self.rest.is_empty() {
-            let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
+        };
+        if held.rest.is_empty() {
+            let frame = std::task::ready!(Pin::new(&mut held.body).poll_frame(context));
             let frame = match frame {
                 Some(Ok(frame)) => frame,
                 other => return Poll::Ready(other),
             };
             match frame.into_data() {
-                Ok(data) => self.rest = data,
+                Ok(data) => held.rest = data,
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
             }
         }
-        let piece = PIECE_BYTES.min(self.rest.len());
-        let piece = self.rest.split_to(piece);
+        let piece = PIECE_BYTES.min(held.rest.len());
+        let piece = held.rest.split_to(piece);
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
+        let held = self.held.lock();
+        held.as_ref()
+            .is_some_and(|h| h.rest.is_empty() && h.body.is_end_stream())
     }
 }
 
@@ -185,5 +214,20 @@ mod tests {
         drop(answers);
         let all = (0..MAX_ANSWERS).map(|_| service.call(request("ReadPackets")));
         assert_eq!(futures::future::join_all(all).await.len(), MAX_ANSWERS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_that_nobody_takes_give_their_places_back() {
+        let mut service = FewAnswers::new(Large(3 * PIECE_BYTES));
+        let all = (0..MAX_ANSWERS).map(|_| service.call(request("ReadPackets")));
+        let mut stalled = futures::future::join_all(all).await;
+        let began = tokio::time::Instant::now();
+        let next = service.call(request("ReadPackets")).await.unwrap();
+        assert_eq!(began.elapsed().as_secs(), TAKEN_WITHIN.as_secs());
+        assert_eq!(read(next).await.len(), 3);
+        let mut body = stalled.remove(0).unwrap().into_body();
+        let frame = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+        let refused = frame.unwrap().unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::DeadlineExceeded);
     }
 }
