@@ -84,7 +84,7 @@ pub(super) fn survey(path: &Path) -> Result<Survey> {
     let mut times = Times::new();
     let (mut others, mut of_trace) = (0u64, false);
     while let Some((line, too_long)) = lines.next_line()? {
-        if let Some(time_ns) = tcp_probe::text::time_ns(line) {
+        if let Some(time_ns) = tcp_probe::text::time_ns(line).filter(|_| !too_long) {
             times.add(time_ns);
         } else if too_long || !(line.is_empty() || line.starts_with(b"#")) {
             others += 1;
