@@ -74,13 +74,11 @@ impl Wanted {
 
     /// Returns whether a row group may have selected rows, as one without statistics may.
     pub(crate) fn may_be_in(&self, group: &RowGroupMetaData) -> bool {
-        let may = |column, wanted: &Range<u64>| {
-            bounds(group, column)
-                .is_none_or(|b| *b.start() < wanted.end && *b.end() >= wanted.start)
+        let of_flow = |id| bounds(group, "flow_id").is_none_or(|b| b.contains(&id));
+        let in_span = |spans: &Spans| {
+            bounds(group, self.time).is_none_or(|b| spans.overlap(*b.start(), *b.end()))
         };
-        let flow = self.flow_id.map(|id| id..id.saturating_add(1));
-        let span = self.span.as_ref().map(Spans::widest);
-        flow.is_none_or(|f| may("flow_id", &f)) && span.is_none_or(|s| may(self.time, &s))
+        self.flow_id.is_none_or(of_flow) && self.span.as_ref().is_none_or(in_span)
     }
 
     /// The columns that [`Self::has`] needs.
@@ -102,13 +100,10 @@ impl Wanted {
 }
 
 impl Spans {
-    /// Returns the range from the earliest start to the latest end.
-    fn widest(&self) -> Range<u64> {
-        let all = self.of_nodes.values().fold(None, |all, s| match all {
-            None => Some(s.clone()),
-            Some(Range { start, end }) => Some(start.min(s.start)..end.max(s.end)),
-        });
-        all.unwrap_or_else(|| self.others.clone())
+    /// Returns whether a time from `first` to `last` may lie in the span of any node.
+    fn overlap(&self, first: u64, last: u64) -> bool {
+        let mut all = self.of_nodes.values().chain([&self.others]);
+        all.any(|span| first < span.end && last >= span.start)
     }
 }
 
@@ -214,6 +209,41 @@ mod tests {
             exported(dir.path(), Selection::default()).len() as u64,
             ROWS
         );
+    }
+
+    #[test]
+    fn rows_of_a_node_without_packets_and_of_the_last_flow_are_not_skipped() {
+        let dir = capture();
+        let selection = Selection {
+            from: Some(Moment::Seconds(1.0)),
+            to: Some(Moment::Seconds(2.0)),
+            flow_id: None,
+        };
+        let spans = Wanted::of(&selection, dir.path(), "events").unwrap().span;
+        let spans = spans.unwrap();
+        // On the clocks of node 1, of node 2, of a node without packets, and between them.
+        let second = 1_000_000_000;
+        for (at, overlaps) in [
+            (second + 5 * MS, true),
+            (AHEAD_NS + second + 6 * MS, true),
+            (second, true),
+            (AHEAD_NS / 2, false),
+        ] {
+            assert_eq!(spans.overlap(at, at + MS), overlaps, "{at}");
+        }
+        let last = tempfile::tempdir().unwrap();
+        let row = |n| PostcardRow {
+            order: n,
+            flow_id: u64::MAX,
+            ..PostcardRow::default()
+        };
+        store(last.path(), 1000, (0..10).map(row));
+        let flow = Selection {
+            flow_id: Some(u64::MAX),
+            ..Selection::default()
+        };
+        let (read, all) = groups(last.path(), flow);
+        assert!(all > 0 && read == all, "{read} of {all}");
     }
 
     #[test]
