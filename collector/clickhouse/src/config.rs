@@ -105,6 +105,7 @@ impl ClickHouseConfig {
             ("batch_ms", self.batch_ms, 10..=600_000),
             ("connections", self.connections as u64, 1..=16),
             ("retry_max_ms", self.retry_max_ms, 10..=3_600_000),
+            ("finish_s", self.finish_s, 0..=86_400),
         ] {
             if !range.contains(&value) {
                 let what = format!("must be {}..={}", range.start(), range.end());
@@ -160,8 +161,14 @@ mod tests {
         assert_eq!(key(&bad), "spool_dir");
         let bad = ClickHouseConfig {
             batch_rows: 1,
-            ..good
+            ..good.clone()
         };
         assert_eq!(key(&bad), "batch_rows");
+        // An instant has no room for such a time.
+        let bad = ClickHouseConfig {
+            finish_s: u64::MAX,
+            ..good
+        };
+        assert_eq!(key(&bad), "finish_s");
     }
 }

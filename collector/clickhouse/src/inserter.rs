@@ -46,11 +46,6 @@ impl Job {
             reads: 0,
         }
     }
-
-    /// Number of bytes in the spool that are freed when the job ends.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.waiting.batch.bytes
-    }
 }
 
 /// How an attempt ended.
@@ -72,7 +67,6 @@ impl Inserter {
                     return;
                 }
             }
-            self.queue.done(job.bytes());
         }
     }
 
@@ -135,7 +129,7 @@ impl Inserter {
                 tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
                 if e.kind() == ErrorKind::NotFound {
                     self.stats.lose(Loss::SpoolError, batch.name.rows);
-                    self.stats.left_spool(batch);
+                    self.left_spool(batch);
                 } else if job.reads >= READS {
                     self.put_aside(batch, Loss::SpoolError, "it cannot be read");
                 }
@@ -165,20 +159,26 @@ impl Inserter {
         }
         self.stats.add_inserted(batch.name.rows);
         self.stats.add_batches(1);
-        self.stats.left_spool(batch);
         // A power cut may bring the file back: the next start then finds its rows stored.
         if let Err(e) = self.disk.remove(&batch.path) {
             tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
         }
+        self.left_spool(batch);
+    }
+
+    /// Takes a batch that leaves the spool out of the counters, and releases its room.
+    fn left_spool(&self, batch: &Spooled) {
+        self.stats.left_spool(batch);
+        self.queue.done(batch.bytes);
     }
 
     /// Moves a batch to `rejected/` and counts its rows as lost. If the move fails, the
-    /// batch stays in the spool and the next start tries it again.
+    /// batch stays in the spool, keeps its room, and the next start tries it again.
     fn put_aside(&self, batch: &Spooled, loss: Loss, why: &str) {
         match Spool::reject(&*self.disk, batch) {
             Ok(path) => {
                 self.stats.lose(loss, batch.name.rows);
-                self.stats.left_spool(batch);
+                self.left_spool(batch);
                 tracing::error!("clickhouse: {why}; kept in {}", path.display());
             }
             Err(e) => {

@@ -57,7 +57,7 @@ impl SinkSteps {
                 return;
             };
             match self.inserter.attempt(&mut job) {
-                Attempt::Done => self.inserter.queue.done(job.bytes()),
+                Attempt::Done => {}
                 Attempt::Again(pause) => {
                     self.next = now + pause;
                     self.job = Some(job);

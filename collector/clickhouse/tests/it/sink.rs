@@ -95,6 +95,35 @@ fn what_the_server_cannot_read_is_kept_and_counted() {
 }
 
 #[test]
+fn a_batch_that_cannot_be_moved_away_keeps_its_room() {
+    let server = Server::start("127.0.0.1:0");
+    let refuse = || server.state.lock().unwrap().fates = [Fate::Exception(117)].into();
+    let dir = tempfile::tempdir().unwrap();
+    // A file in the place of the directory.
+    std::fs::write(dir.path().join("rejected"), "").unwrap();
+    let mut c = config(server.address, dir.path());
+    refuse();
+    let mut sink = ClickHouseSink::start(&c, "first", unix_s, false).unwrap();
+    sink.postcard(&row(1));
+    let stats = sink.finish();
+    assert_eq!((stats.lost_total(), stats.spool_batches()), (0, 1));
+    let files = std::fs::read_dir(dir.path()).unwrap();
+    let bytes = files.map(|f| f.unwrap().metadata().unwrap().len()).sum();
+    // Room for this batch alone.
+    c.spool_max_bytes = bytes;
+    refuse();
+    let mut sink = ClickHouseSink::start(&c, "second", unix_s, false).unwrap();
+    eventually("the batch is refused again", || {
+        server.state.lock().unwrap().fates.is_empty()
+    });
+    sink.flush();
+    sink.postcard(&row(2));
+    let stats = sink.finish();
+    assert_eq!(stats.lost(Loss::SpoolFull), 1);
+    assert_eq!((stats.inserted(), stats.spool_batches()), (0, 1));
+}
+
+#[test]
 fn rows_wait_for_a_server_that_is_away() {
     let address = free_address();
     let dir = tempfile::tempdir().unwrap();
