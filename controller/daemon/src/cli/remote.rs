@@ -202,7 +202,7 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
         print(format!("{words} = {bytes} bytes"))?;
     }
     print(format!(
-        "node {node} port {port}: {limit} (before: {})",
+        "node {node} port {port} queue {queue}: {limit} (before: {})",
         or_unknown(before)
     ))
 }

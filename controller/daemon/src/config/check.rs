@@ -95,9 +95,10 @@ impl Config {
                 let key = format!("links[{i}].targets.");
                 t.check(&key).map_err(anyhow::Error::msg)?;
             }
-            let same = |o: &&LinkConfig| o.node == l.node && o.port == l.port;
-            if self.links.iter().filter(same).count() > 1 {
-                bail!("links[{i}]: node {} port {} is given twice", l.node, l.port);
+            let place = |o: &LinkConfig| (o.node, o.port, o.queue);
+            if self.links.iter().filter(|o| place(o) == place(l)).count() > 1 {
+                let (node, port, queue) = place(l);
+                bail!("links[{i}]: node {node} port {port} queue {queue} is given twice");
             }
         }
         for (i, s) in self.switches.iter().enumerate() {

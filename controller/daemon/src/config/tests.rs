@@ -75,6 +75,17 @@ fn values_are_checked() {
 }
 
 #[test]
+fn each_queue_of_a_port_is_a_link() {
+    let links = |queues: [u32; 2]| {
+        let link = |q| format!("[[links]]\nnode = 1\nport = 5\nqueue = {q}\n");
+        parse(&queues.map(link).concat())
+    };
+    assert_eq!(links([0, 1]).unwrap().links.len(), 2);
+    let e = links([1, 1]).unwrap_err();
+    assert!(e.contains("node 1 port 5 queue 1 is given twice"), "{e}");
+}
+
+#[test]
 fn documented_example_is_valid() {
     let doc = include_str!("../../../../docs/reference/api.md");
     let start = doc.find("```toml\n").unwrap() + 8;
