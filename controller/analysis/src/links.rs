@@ -27,6 +27,8 @@ pub struct Estimated {
     pub estimate: LinkEstimate,
     /// Remark on the limits within the span, in words, if there is one.
     pub limits: Option<String>,
+    /// Whether several limits were in force within the span; it is evidence of none then.
+    pub mixes_limits: bool,
     /// Remark that the capture lacks a part of the requested span, in words.
     pub cut: Option<String>,
 }
@@ -107,6 +109,7 @@ pub fn estimated(
                 phase: part.phase,
                 estimate,
                 limits: part.limits,
+                mixes_limits: part.mixes_limits,
                 cut: part.cut,
             });
         }
@@ -131,11 +134,6 @@ fn no_such_link(run: &Path, spans: &Spans) -> String {
 }
 
 impl Estimated {
-    /// Whether the span is evidence of a single limit; a span that mixes limits is not.
-    pub fn is_pure(&self, asked: Asked) -> bool {
-        self.limits.is_none() || !asked.given()
-    }
-
     /// Returns the Unix time of the span's start, ms.
     pub fn from_unix_ms(&self) -> u64 {
         let since_ns = self.estimate.from_ns.saturating_sub(self.first_ns);

@@ -90,6 +90,8 @@ pub struct Part {
     pub to_ns: u64,
     /// Remark on its limits, in words, if there is one.
     pub limits: Option<String>,
+    /// Whether several limits were in force within it.
+    pub mixes_limits: bool,
     /// Remark that a part of the requested span is not in the capture.
     pub cut: Option<String>,
 }
@@ -127,11 +129,12 @@ pub fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, AnalysisError
     let (from_ns, to_ns) = (from_ns.max(link.first_ns), to_ns.min(link.last_ns));
     let cut = is_cut.then(|| format!("a part of {asked_words} is missing: {there}"));
     let limits = link.limits_within(from_ns, to_ns);
-    let whole = |limits| {
+    let whole = |limits: Option<String>| {
         vec![Part {
             phase: None,
             from_ns,
             to_ns,
+            mixes_limits: limits.is_some(),
             limits,
             cut: cut.clone(),
         }]
@@ -158,6 +161,7 @@ pub fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, AnalysisError
             from_ns,
             to_ns,
             limits: Some(said.clone()),
+            mixes_limits: false,
             cut: None,
         })
         .collect())
@@ -242,6 +246,7 @@ mod tests {
         let parts = span_of(Asked::default(), &link()).unwrap();
         let spans: Vec<_> = parts.iter().map(|p| (p.from_ns, p.to_ns)).collect();
         assert_eq!(spans, [(1000, 1200), (1200, 1500), (1500, 1600)]);
+        assert!(parts.iter().all(|p| !p.mixes_limits));
         let said = parts[0].limits.as_ref().unwrap();
         assert!(
             said.contains("9 bytes") && said.contains("7 bytes"),
@@ -263,12 +268,21 @@ mod tests {
         );
         let said = parts[0].limits.as_ref().unwrap();
         assert!(said.contains("mix") && !said.contains("7 bytes"), "{said}");
+        assert!(parts[0].mixes_limits);
         let one = Asked {
             from_ns: Some(1200),
             to_ns: Some(1500),
             ..Asked::default()
         };
         assert_eq!(span_of(one, &link()).unwrap()[0].limits, None);
+        // A phase of a run's record that mixes limits is evidence of none of them either.
+        let marks = [(1100, 1400), (1200, 1500)].map(|span| Mark {
+            name: "phase".to_owned(),
+            spans_ns: vec![span],
+        });
+        let parts = parts_of(Asked::default(), &link(), &marks, (0, 1)).unwrap();
+        let mixed: Vec<bool> = parts.iter().map(|p| p.mixes_limits).collect();
+        assert_eq!(mixed, [true, false]);
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
         .transpose()?;
     let links = estimated.into_iter().map(|e| {
         let mut measured = e.estimate.measured();
-        if let Some(file) = evidence.as_mut().filter(|_| e.is_pure(asked)) {
+        if let Some(file) = evidence.as_mut().filter(|_| !e.mixes_limits) {
             measured.tried = file.exchange(e.id, &measured);
         }
         e.concluded(&measured, &targets)
