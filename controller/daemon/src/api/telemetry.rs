@@ -49,9 +49,9 @@ pub(super) async fn series(app: App, call: Call<GetSeries>) -> Result<Series, Ap
     let q = call.query;
     let max_points = points(q.max_points)?;
     let span = SpanQuery::from(&q);
+    let capacity_bps = app.core.read(|s| s.capacity_bps(id));
     let found = app.core.with_feed(id, |f| {
         let s = f.series.get(&id)?;
-        let capacity_bps = f.port(id).map_or(0, |p| p.capacity_bps);
         Some(resolve(&span, s.last_ns, 30.0).map(|(from_ns, to_ns)| {
             let (step_ns, points) = s.query(from_ns, to_ns.min(f.known_ns(id)), max_points);
             let silent_ns = |from, to| f.silent_ns(id, from, to);

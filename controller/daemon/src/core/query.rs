@@ -159,11 +159,7 @@ impl Core {
                     link,
                     node_name: feed.map_or("", |f| f.node_name(link.node_id)).to_owned(),
                     port_name: port.map_or("", |p| p.name.as_str()).to_owned(),
-                    capacity_bps: match control.and_then(|l| l.estimate()) {
-                        Some(e) if e.shares_port => Some(e.capacity_bps),
-                        _ => port.map(|p| p.capacity_bps),
-                    }
-                    .filter(|&bps| bps > 0),
+                    capacity_bps: Some(s.capacity_bps(link)).filter(|&bps| bps > 0),
                     limit_bytes: s.limit_in_force(link).and_then(|l| l.bytes()),
                     verdict: control.and_then(|l| l.verdict().cloned()),
                     estimate: control.and_then(|l| l.estimate().cloned()),
@@ -194,11 +190,7 @@ impl Core {
         self.read(|s| Snapshot {
             links: links(s),
             collectors: s.feeds.iter().map(collector).collect(),
-            switches: s
-                .switches
-                .iter()
-                .map(|(&n, s)| (n, s.health.ready()))
-                .collect(),
+            switches: s.switches.iter().map(|(&n, s)| (n, s.is_ready())).collect(),
             auto: s.mode == Mode::Auto,
             audit,
         })

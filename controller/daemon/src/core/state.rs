@@ -146,6 +146,16 @@ impl State {
         own.unwrap_or(&self.default_targets).clone()
     }
 
+    /// Returns the capacity of a link, bits/s; 0 if unknown. For a queue that shares its port it is
+    /// the rate at which the queue was served.
+    pub fn capacity_bps(&self, link: LinkId) -> u64 {
+        let estimate = self.links.get(&link).and_then(|l| l.estimate());
+        match estimate.filter(|e| e.shares_port) {
+            Some(e) => e.capacity_bps,
+            None => (self.feed_of(link).and_then(|f| f.port(link))).map_or(0, |p| p.capacity_bps),
+        }
+    }
+
     /// Returns the limit in force: as read from the switch, or else as reported.
     pub fn limit_in_force(&self, link: LinkId) -> Option<Limit> {
         let switch = self.switches.get(&link.node_id);

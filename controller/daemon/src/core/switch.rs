@@ -37,6 +37,13 @@ pub struct SwitchState {
     pub limits: BTreeMap<LinkId, Limit>,
 }
 
+impl SwitchState {
+    /// Whether limits can be set.
+    pub fn is_ready(&self) -> bool {
+        self.health.ready() && self.provisioned
+    }
+}
+
 /// Result of writing a plan.
 pub struct PlanWritten {
     /// Result from the driver.

@@ -19,7 +19,7 @@ pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
     let (mut link, status) = core.read(|s| {
         let mut link = blank(s, id);
         if let Some(feed) = s.feed_of(id) {
-            link = telemetry(link, feed, id, now, max_age_s, served_bps(s, id));
+            link = telemetry(link, feed, id, now, max_age_s, s.capacity_bps(id));
         }
         let switch = s.switches.get(&id.node_id);
         link.limit = switch.and_then(|s| s.limits.get(&id).copied());
@@ -60,12 +60,6 @@ fn blank(state: &State, id: LinkId) -> tidemark_api::Link {
     }
 }
 
-/// The rate at which a queue that shares its port was served, bits/s.
-fn served_bps(state: &State, id: LinkId) -> Option<u64> {
-    let estimate = state.links.get(&id)?.estimate()?;
-    estimate.shares_port.then_some(estimate.capacity_bps)
-}
-
 /// Fills a blank link with the data from its collector.
 fn telemetry(
     blank: tidemark_api::Link,
@@ -73,13 +67,12 @@ fn telemetry(
     id: LinkId,
     now: Timestamp,
     max_age_s: f64,
-    served_bps: Option<u64>,
+    capacity_bps: u64,
 ) -> tidemark_api::Link {
     let port = feed.port(id).cloned().unwrap_or_default();
     let node = feed.info.nodes.iter().find(|n| n.node_id == id.node_id);
     let series = feed.series.get(&id);
     let age_s = feed.report_age_s(id, now);
-    let capacity_bps = served_bps.unwrap_or(port.capacity_bps);
     tidemark_api::Link {
         name: port.name,
         node_name: feed.node_name(id.node_id).into(),
@@ -124,7 +117,7 @@ pub fn summary(core: &Core, id: LinkId) -> LinkSummary {
     core.read(|s| {
         let mut link = blank(s, id);
         if let Some(feed) = s.feed_of(id) {
-            link = telemetry(link, feed, id, now, max_age_s, served_bps(s, id));
+            link = telemetry(link, feed, id, now, max_age_s, s.capacity_bps(id));
         }
         let switch = s.switches.get(&id.node_id);
         let control = s.links.get(&id);

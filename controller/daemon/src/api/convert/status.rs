@@ -109,7 +109,7 @@ fn switch(node: u32, switch: &Switch, state: &SwitchState) -> tidemark_api::Swit
         address: d.address,
         device_id: d.device_id,
         limit_unit_bytes: d.limit_unit_bytes,
-        ready: state.health.ready() && state.provisioned,
+        ready: state.is_ready(),
         health: health(state.health.clone()),
         provisioned: state.provisioned,
         provision_problem: state.provision_problem.clone(),
